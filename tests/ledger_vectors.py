@@ -23,7 +23,7 @@ from dpci_core.ledger.key import SIGNED, SigningKey
 from dpci_core.release.signature import signature_text, signed_bytes
 
 FILE = Path(__file__).parent / "fixtures" / "ledger_vectors.json"
-SEED = bytes(range(32))
+SEED, SECOND = bytes(range(32)), bytes(range(32, 64))
 
 
 def written(folder: Path) -> Ledger:
@@ -51,6 +51,10 @@ def written(folder: Path) -> Ledger:
         )
         ledger.begin_draw(charge.charge_id)
         ledger.finish(charge.charge_id, result_hash="b" * 64)
+        with mock.patch("dpci_core.ledger.ledger.new_key", return_value=SigningKey(SECOND)):
+            ledger.rotate_key(person="Zoë")
+        book = {"cost": cost, "schema_hash": "5" * 64, "request_id": "second"}
+        ledger.book("Census", **book, **about)
     return ledger
 
 

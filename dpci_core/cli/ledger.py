@@ -1,4 +1,4 @@
-"""The command `python -m dpci_core ledger create|show|verify|public-key|export`."""
+"""The command `python -m dpci_core ledger create|show|verify|public-key|rotate-key|export`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,14 @@ def add_ledger(rooms: Any) -> None:
     verify.add_argument("--json", action="store_true", help="print JSON for machines")
     verify.set_defaults(action=_verify)
     public = actions.add_parser("public-key", help="print the key that others check with")
+    public.add_argument(
+        "--all", action="store_true", help="every key it ever had, with its first entry"
+    )
     public.set_defaults(action=_public_key)
+    rotate = actions.add_parser("rotate-key", help="sign with a new key from here on")
+    rotate.add_argument("--new-key", type=Path, help="a new file for it (default: by itself)")
+    rotate.add_argument("--person", help="who does this (default: the user of this machine)")
+    rotate.set_defaults(action=_rotate_key)
     export = actions.add_parser("export", help="write every charge as CSV")
     export.add_argument(
         "--entries", action="store_true", help="every entry as it stands in the file, with its seal"
@@ -222,6 +229,19 @@ def _public_key(options: argparse.Namespace, ledger: Ledger) -> int:
     key = ledger.public_key()
     if key is None:
         raise ValueError("The ledger has no public key: it is empty, or of an earlier version.")
+    if options.all:
+        print("\n".join(f"from entry {first}: {key.text}" for first, key in ledger.public_keys()))
+    else:
+        print(f"dpci-ledger-public-key {key.text}")
+    return 0
+
+
+def _rotate_key(options: argparse.Namespace, ledger: Ledger) -> int:
+    key = ledger.rotate_key(
+        person=options.person or getpass.getuser(), new_key_path=options.new_key
+    )
+    place = options.new_key or ledger.key_path
+    print(f"The key in {place} signs from here on. Back it up, and publish the public key:")
     print(f"dpci-ledger-public-key {key.text}")
     return 0
 

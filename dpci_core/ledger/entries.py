@@ -12,7 +12,7 @@ from typing import Literal
 
 from dpci_core.ledger.problems import LedgerDamagedError
 
-Kind = Literal["account", "booked", "drawing", "done", "failed"]
+Kind = Literal["account", "booked", "drawing", "done", "failed", "key"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,7 +29,10 @@ class Entry:
     nonce: drawn for this line, so that no two lines have one seal, written in the same hour or not;
     None in entries of earlier versions.
     draw: "announced" in a booking whose draw gets a line of its own ("drawing") before it begins.
-    public_key: that checks the signatures from this line on, in hexadecimal; in the first line.
+    public_key: that checks the signatures from this line on, in hexadecimal; in the first line and
+    where a key takes the place of another ("key").
+    history: SHA-256 of all lines before, where those are not signed.
+    vouched: the seal of the key whose place is taken.
     signature: Ed25519 in hexadecimal; None in a ledger whose key is secret to whoever checks, too.
     mac: the seal.
     """
@@ -61,6 +64,8 @@ class Entry:
     nonce: str | None = None
     draw: str | None = None
     public_key: str | None = None
+    history: str | None = None
+    vouched: str | None = None
     signature: str | None = None
     mac: str = ""
 
@@ -84,12 +89,13 @@ def sealed_bytes(entry: Entry, previous: str, form: str) -> bytes:
     bytes. The format stands in everything that is sealed, so that a seal says nothing about another
     program or format.
     """
-    content = {
-        name: value
-        for name in COLUMNS
-        if name not in _SEALS and (value := getattr(entry, name)) is not None
-    }
+    content = {name: value for name, value in _set(entry).items() if name not in _SEALS}
     return canonical({"format": form, "previous": previous, "entry": content})
+
+
+def _set(entry: Entry) -> dict[str, object]:
+    """What is not None: a column that a later version adds changes no seal."""
+    return {name: value for name in COLUMNS if (value := getattr(entry, name)) is not None}
 
 
 def canonical(message: dict[str, object]) -> bytes:
@@ -102,7 +108,7 @@ def digest_of(entries: Iterable[Entry]) -> str:
     """SHA-256 of lines with their seals, in hexadecimal."""
     found = hashlib.sha256()
     for entry in entries:
-        found.update(canonical({name: getattr(entry, name) for name in COLUMNS}) + b"\n")
+        found.update(canonical(_set(entry)) + b"\n")
     return found.hexdigest()
 
 

@@ -25,6 +25,8 @@ from dpci_core.ledger.problems import LedgerDamagedError
 KEY_BYTES = 32
 SIGNED = "dpci-ledger-2"
 """The format of what is signed."""
+NEXT_KEY = "dpci-ledger-2-next-key"
+"""The format of what a key seals that gives its place to another."""
 SECRET = "dpci-ledger-1"
 """The format of what earlier versions sealed with a secret."""
 _LAYOUT = re.compile(
@@ -53,6 +55,14 @@ class Checking(ABC):
     def is_sealed(self, entry: Entry, previous: str) -> bool:
         """Whether whoever has the key sealed this line after that one."""
 
+    @abstractmethod
+    def holds(self, content: bytes, seal: str) -> bool:
+        """Whether that is the seal of something else that names its format."""
+
+    def vouches(self, entry: Entry, previous: str) -> bool:
+        """Whether whoever has the key agreed that the one of this line takes its place."""
+        return self.holds(_vouched_bytes(entry, previous), entry.vouched or "")
+
 
 class Key(Checking):
     """What seals entries, never shown."""
@@ -75,9 +85,9 @@ class Key(Checking):
     def seal_text(self, content: bytes) -> str:
         """The seal of something else that names its format."""
 
-    @abstractmethod
-    def holds(self, content: bytes, seal: str) -> bool:
-        """Whether that is its seal."""
+    def agreed(self, entry: Entry, previous: str) -> Entry:
+        """A line that gives this key's place to another, with what `vouches` asks for."""
+        return replace(entry, vouched=self.seal_text(_vouched_bytes(entry, previous)))
 
 
 @dataclass(frozen=True)
@@ -112,12 +122,11 @@ class PublicKey(Checking):
             raise LedgerRuleError("not_a_public_key")
         return cls(bytes.fromhex(found[1]))
 
-    def is_signed(self, content: bytes, signature: str) -> bool:
-        """Whether whoever has the signing key signed these bytes."""
-        if not _SIGNATURE.fullmatch(signature):
+    def holds(self, content: bytes, seal: str) -> bool:
+        if not _SIGNATURE.fullmatch(seal):
             return False
         try:
-            self._library.verify(bytes.fromhex(signature), content)
+            self._library.verify(bytes.fromhex(seal), content)
         except InvalidSignature:
             return False
         return True
@@ -129,7 +138,7 @@ class PublicKey(Checking):
     def is_sealed(self, entry: Entry, previous: str) -> bool:
         content = sealed_bytes(entry, previous, SIGNED)
         signature = entry.signature or ""
-        return entry.mac == signed_seal(content, signature) and self.is_signed(content, signature)
+        return entry.mac == signed_seal(content, signature) and self.holds(content, signature)
 
     @cached_property
     def _library(self) -> Ed25519PublicKey:
@@ -159,7 +168,7 @@ class SigningKey(Key):
         return self._library.sign(content).hex()
 
     def holds(self, content: bytes, seal: str) -> bool:
-        return self.public.is_signed(content, seal)
+        return self.public.holds(content, seal)
 
     def follows(self, entry: Entry, previous: str) -> bool:
         return self.public.follows(entry, previous)
@@ -205,6 +214,10 @@ class SecretKey(Key):
         return entry.signature is None and self.holds(content, entry.mac)
 
 
+def _vouched_bytes(entry: Entry, previous: str) -> bytes:
+    return sealed_bytes(replace(entry, vouched=None), previous, NEXT_KEY)
+
+
 def signed_seal(content: bytes, signature: str) -> str:
     """The seal of a signed entry: SHA-256 of what is signed and of the signature's digits.
 
@@ -248,7 +261,7 @@ def ledger_of(path: Path) -> str | None:
     return found[3].decode() if found and found[3] else None
 
 
-def write_key(path: Path, key: SigningKey, ledger: Path) -> Key:
+def write_key(path: Path, key: SigningKey, ledger: Path | None) -> Key:
     """Return the key that is in the file now: this one, or the one that was there; call it under
     the ledger's write lock only.
 
@@ -265,14 +278,28 @@ def write_key(path: Path, key: SigningKey, ledger: Path) -> Key:
         with os.fdopen(descriptor, "wb") as file:
             if os.name == "posix":
                 os.fchmod(file.fileno(), 0o600)
-            text = f"dpci-ledger-signing-key {key.secret.hex()}\nledger {ledger.as_uri()}\n"
-            file.write(text.encode("ascii"))
+            file.write(f"dpci-ledger-signing-key {key.secret.hex()}\n".encode("ascii"))
+            if ledger is not None:
+                file.write(_note(ledger))
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
         raise LedgerRuleError("key_not_writable", path=path, problem=error.strerror) from None
     sync_folder(path.parent)
     return key
+
+
+def note_ledger(path: Path, ledger: Path) -> None:
+    """Add to the file of a key which ledger it signs."""
+    if ledger_of(path) is None:
+        with path.open("ab") as file:
+            file.write(_note(ledger))
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _note(ledger: Path) -> bytes:
+    return f"ledger {ledger.as_uri()}\n".encode("ascii")
 
 
 def sync_folder(folder: Path) -> None:

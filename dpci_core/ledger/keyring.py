@@ -44,7 +44,7 @@ class Keyring:
         if self.named is not None:
             return self.named
         if last.signature is not None:
-            return self._file(last.key_id)
+            return self.file_of(last.key_id)
         made = self._made_for_it()
         if made is not None:
             raise LedgerDamagedError("signed_before", path=made)
@@ -64,7 +64,11 @@ class Keyring:
         if kept is not None:
             return read_key(kept)
         key = new_key()
-        return write_key(self.named or self._file(key.key_id), key, self.ledger)
+        return write_key(self.named or self.file_of(key.key_id), key, self.ledger)
+
+    def file_of(self, key_id: str) -> Path:
+        """Where a key of this name is by default."""
+        return self.folder / f"{key_id}.key"
 
     def _made_for_it(self) -> Path | None:
         """A key that says it was made for a ledger at this place."""
@@ -74,9 +78,6 @@ class Keyring:
                 if ledger_of(path) == address:
                     return path
         return None
-
-    def _file(self, key_id: str) -> Path:
-        return self.folder / f"{key_id}.key"
 
 
 def keys_folder() -> Path:

@@ -8,7 +8,7 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -33,11 +33,20 @@ from dpci_core.ledger.database import (
     last_sequence,
     read_entries,
     read_last,
+    read_named,
     read_some,
     spent_texts,
 )
-from dpci_core.ledger.entries import NO_HEAD, Entry, Kind
-from dpci_core.ledger.key import Key, PublicKey, SigningKey, read_key
+from dpci_core.ledger.entries import NO_HEAD, Entry, Kind, digest_of
+from dpci_core.ledger.key import (
+    Key,
+    PublicKey,
+    SigningKey,
+    new_key,
+    note_ledger,
+    read_key,
+    write_key,
+)
 from dpci_core.ledger.keyring import Keyring, keys_folder
 from dpci_core.ledger.names import MOST_CHARACTERS, dataset_name, name_key, one_line
 from dpci_core.ledger.people import check_declared, shared_account, shared_cap
@@ -127,8 +136,14 @@ class Ledger:
         signed.
         """
         with self._database.reading() as connection:
-            first = () if connection is None else read_some(connection, "sequence = 1")
-        return last_key(first)
+            found = () if connection is None else read_named(connection)
+        return last_key(found)
+
+    def public_keys(self) -> tuple[tuple[int, PublicKey], ...]:
+        """Every key that signed, with the number of the first entry that is its."""
+        with self._database.reading() as connection:
+            found = () if connection is None else read_named(connection)
+        return tuple((entry.sequence, PublicKey.of(entry.public_key or "")) for entry in found)
 
     def create_dataset(
         self,
@@ -336,6 +351,37 @@ class Ledger:
         known = books.by_request.get(request_id)
         return None if known is None else books.charges[known]
 
+    def rotate_key(self, *, person: str, new_key_path: Path | None = None) -> PublicKey:
+        """Return the public key of a new key that signs from here on; the one that did until now
+        agrees, and is of no use for what follows.
+
+        A ledger of an earlier version is signed from here on.
+
+        Args:
+            person: who does this.
+            new_key_path: a new file for the new key; default one named by its public key in the
+                folder of keys.
+
+        Raises:
+            LedgerError: where the present key is missing: nobody else can name the next one.
+        """
+        person = one_line(person, name="person")
+        path = None if new_key_path is None else Path(os.path.abspath(new_key_path))
+        if path is None and self._keys.named is not None:
+            raise LedgerRuleError("new_key_unnamed", path=self._keys.named)
+        if path is not None and os.path.lexists(path):
+            raise LedgerRuleError("new_key_in_the_way", path=path)
+        with self._writing(from_the_first=True) as page:
+            if page.last is None:
+                raise LedgerRuleError("no_key_to_replace")
+            made = new_key()
+            path = path or self._keys.file_of(made.key_id)
+            write_key(path, made, None)  # on the disk before anything is signed with it
+            page.give_place(made, person)
+        with suppress(OSError):
+            note_ledger(path, self._keys.ledger)
+        return made.public
+
     def entries(self) -> tuple[Entry, ...]:
         """Every line as it stands in the file; its seals are not checked."""
         with self._database.reading() as connection:
@@ -408,11 +454,10 @@ class Ledger:
         ]
         own = last_key(entries)
         if public_key is not None and own != public_key:
-            found = "none" if own is None else own.text
-            problems.append(Finding("pinned_key_differs", found=found, wanted=public_key.text))
+            problems.append(_another_key(entries, own, public_key))
         if entries:
             try:
-                secret = read_key(self._keys.file_after(entries[0])) if own is None else None
+                secret = self._secret(entries[0], own, public_key)
                 problems += filter(None, [broken_seal(entries, secret)])
                 Books.of(entries)
             except LedgerDamagedError as error:
@@ -430,6 +475,24 @@ class Ledger:
             remarks=(*cautions, *clock_remarks(entries), *self._orphaned_key(entries)),
             checked_with=_checked_with(entries, own, public_key),
         )
+
+    def _secret(self, first: Entry, own: PublicKey | None, pinned: PublicKey | None) -> Key | None:
+        """What checks the entries that are not signed, None where there are none or a signature
+        that is trusted vouches for them.
+
+        Raises:
+            LedgerDamagedError: where it is missing and needed.
+        """
+        if first.public_key is not None:
+            return None
+        if own is None:
+            return read_key(self._keys.file_after(first))
+        try:
+            return read_key(self._keys.beside)
+        except LedgerDamagedError:
+            if own == pinned:
+                return None
+            raise LedgerDamagedError("old_secret_missing", path=self._keys.beside) from None
 
     def _orphaned_key(self, entries: Sequence[Entry]) -> tuple[Finding, ...]:
         path = None if entries else self._keys.kept()
@@ -460,11 +523,12 @@ class Ledger:
             return page.books.charges[charge_id]
 
     @contextmanager
-    def _writing(self) -> Iterator[_Page]:
+    def _writing(self, *, from_the_first: bool = False) -> Iterator[_Page]:
         if self.read_only:
             raise LedgerRuleError("reading_only", path=self.path)
         with self._database.writing() as connection:
-            page = self._going_on(connection) or self._from_the_first(connection)
+            going_on = None if from_the_first else self._going_on(connection)
+            page = going_on or self._from_the_first(connection)
             before = page.last
             yield page
             if page.last is not None and page.last is not before:
@@ -564,7 +628,29 @@ class _Page:
             public_key=public.text if public else None,
             **what,  # type: ignore[arg-type]
         )
-        entry = self.key.sealed(entry, self.last.mac if self.last else "")
+        return self._put(self.key.sealed(entry, self.last.mac if self.last else ""))
+
+    def give_place(self, key: SigningKey, person: str) -> Entry:
+        """Put in an entry by which the present key agrees to another, which seals it and what
+        follows.
+        """
+        assert self.last is not None
+        previous, is_signed = self.last.mac, self.last.signature is not None
+        entry = Entry(
+            sequence=self.last.sequence + 1,
+            kind="key",
+            written_at=_utc_hour(self.clock()),
+            key_id=key.key_id,
+            person=person,
+            nonce=new_nonce(),
+            public_key=key.public.text,
+            history=None if is_signed else digest_of(read_entries(self.connection)),
+        )
+        entry = key.sealed(self.key.agreed(entry, previous), previous)
+        self.key = key
+        return self._put(entry)
+
+    def _put(self, entry: Entry) -> Entry:
         self.books.add(entry)
         add_entry(self.connection, entry)
         self.last = entry
@@ -585,6 +671,14 @@ def _place(given: Path | None, variable: str) -> Path | None:
 
 def _beside(path: Path, end: str) -> Path:
     return path.with_name(path.name + end)
+
+
+def _another_key(entries: Sequence[Entry], own: PublicKey | None, pinned: PublicKey) -> Finding:
+    """That a ledger is not signed by the key that was given, or not any more."""
+    if own is not None and pinned.text in {entry.public_key for entry in entries}:
+        return Finding("pinned_key_replaced", found=own.text, wanted=pinned.text)
+    found = "none" if own is None else own.text
+    return Finding("pinned_key_differs", found=found, wanted=pinned.text)
 
 
 def _checked_with(

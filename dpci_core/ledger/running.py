@@ -14,6 +14,7 @@ from dpci_core.ledger.books import Books
 from dpci_core.ledger.database import last_sequence, read_some
 from dpci_core.ledger.entries import Entry, digest_of
 from dpci_core.ledger.key import Key
+from dpci_core.ledger.verify import last_key
 
 FORMAT = "dpci-ledger-running-2"
 """Stands in what is sealed, so that it can pass for no entry."""
@@ -46,7 +47,7 @@ def keep(
             "format": FORMAT,
             "head": last.head,
             "n_checked": n_checked,
-            "accounts": digest_of(_accounts(connection)),
+            "accounts": digest_of(_declared(connection)),
             "sums": books.sums,
         },
         sort_keys=True,
@@ -68,20 +69,27 @@ def go_on(connection: sqlite3.Connection, key: Key) -> Running | None:
     content, mac = map(str, kept)
     if not key.holds(content.encode(errors="replace"), mac):
         return None
-    state, accounts = json.loads(content), _accounts(connection)
+    state, declared = json.loads(content), _declared(connection)
     (last,) = sealed(connection, key, "sequence = ?", n_entries) or (None,)
-    if last is None or last.head != state["head"] or digest_of(accounts) != state["accounts"]:
+    if last is None or last.head != state["head"] or digest_of(declared) != state["accounts"]:
         return None
-    low = state["n_checked"]
+    low = max(state["n_checked"], _n_unsigned(declared))
     high = min(low + WINDOW, n_entries)
     if not _is_whole(connection, key, low, high):
         return None
+    accounts = (entry for entry in declared if entry.kind == "account")
     books = Books.with_sums(accounts, state["sums"])
     return Running(books, last, high if high < n_entries else 0)
 
 
-def _accounts(connection: sqlite3.Connection) -> tuple[Entry, ...]:
-    return read_some(connection, "kind = 'account'")
+def _declared(connection: sqlite3.Connection) -> tuple[Entry, ...]:
+    """The caps, and the keys that check what others sealed."""
+    return read_some(connection, "kind IN ('account', 'key')")
+
+
+def _n_unsigned(declared: tuple[Entry, ...]) -> int:
+    """How many entries an earlier version sealed with a secret, which a signature took over."""
+    return next((entry.sequence - 1 for entry in declared if entry.history is not None), 0)
 
 
 def _is_whole(connection: sqlite3.Connection, key: Key, low: int, high: int) -> bool:
@@ -93,7 +101,7 @@ def _is_whole(connection: sqlite3.Connection, key: Key, low: int, high: int) -> 
     if [entry.sequence for entry in found] != list(range(low + 1, high + 1)):
         return False
     for entry in found:
-        if entry.key_id != key.key_id or not key.follows(entry, previous):
+        if not key.follows(entry, previous):
             return False
         previous = entry.mac
     return True
@@ -113,8 +121,22 @@ def sealed(
     )
     for entry in found:
         previous = before.get(entry.sequence, "" if entry.sequence == 1 else None)
-        if not isinstance(previous, str) or entry.key_id != key.key_id:
-            return None
-        if not key.is_sealed(entry, previous):
+        if not isinstance(previous, str) or not _holds(connection, key, entry, previous):
             return None
     return found
+
+
+def _holds(connection: sqlite3.Connection, key: Key, entry: Entry, previous: str) -> bool:
+    """Whether the key of its time sealed an entry; the keys of others stand in the hash of what was
+    declared.
+    """
+    if entry.key_id == key.key_id:
+        return key.is_sealed(entry, previous)
+    if entry.signature is None:
+        moved = read_some(connection, "history IS NOT NULL AND sequence > ?", entry.sequence)
+        return bool(moved) and moved[0].history == digest_of(
+            read_some(connection, "sequence < ?", moved[0].sequence)
+        )
+    named = read_some(connection, "public_key IS NOT NULL AND sequence <= ?", entry.sequence)
+    key_then = last_key(named)
+    return key_then is not None and key_then.is_sealed(entry, previous)

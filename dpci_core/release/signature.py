@@ -97,7 +97,7 @@ def check_signature(folder: Path, *, public_key: PublicKey | None = None) -> Sig
         problem = Finding("release_of_another_key", found=key.text, wanted=public_key.text)
         return SignatureCheck(problems=(problem,))
     problems = []
-    if not key.is_signed(signed_bytes(digests, key), signature):
+    if not key.holds(signed_bytes(digests, key), signature):
         problems.append(Finding("signature_invalid"))
     here = {path.name: path for path in folder.iterdir() if path.name != SIGNATURE_NAME}
     for name, digest in digests.items():

@@ -342,6 +342,17 @@ SENTENCES: dict[Code, str] = {
         "The ledger is not signed, but there is a key {path} that signed it: somebody put another "
         "ledger in its place. " + _RESTORE
     ),
+    "new_key_unnamed": (
+        "The ledger's key is in the file {path}, which was named. Name a new file for the new key, "
+        "too."
+    ),
+    "new_key_in_the_way": "There is a {path} already. Name a new file for the new key.",
+    "no_key_to_replace": "The ledger has no entry yet: its key comes into being with the first.",
+    "old_secret_missing": (
+        "The first entries were sealed with a secret, before the ledger was signed, and {path} is "
+        "not it: hold the ledger against a public key that its keeper published, which vouches for "
+        "them."
+    ),
     "not_a_public_key": (
         "Expected a public key of 64 hexadecimal digits, or a file with the line that `python -m "
         "dpci_core ledger public-key` prints."
@@ -493,6 +504,10 @@ SENTENCES: dict[Code, str] = {
         "The ledger is signed by the key {found}, and it was to be held against {wanted}: it is "
         "another ledger, or somebody wrote it anew with a key of their own."
     ),
+    "pinned_key_replaced": (
+        "The key {wanted} was replaced by {found} in this ledger, by whoever had it. If the keeper "
+        "confirms the new key, hold the ledger against that one."
+    ),
     "no_signature": (
         "There is no signature.json: the release was made by an earlier version or paid for by a "
         "ledger that one began, or somebody removed its signature. Its ledger can tell: `python -m "
@@ -505,7 +520,7 @@ SENTENCES: dict[Code, str] = {
     "file_not_signed": "{name} was not released with the others.",
     "release_of_another_key": (
         "The release names the key {found}, and it was to be held against {wanted}: another ledger "
-        "paid for it, or somebody signed it anew."
+        "paid for it, the ledger's key was replaced since, or somebody signed it anew."
     ),
     "release_as_signed": "All {n_files} files are as they were released.",
     "release_not_signed": "It cannot be said whether these files are what was released.",

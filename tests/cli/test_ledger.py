@@ -250,7 +250,9 @@ def test_the_document_s_code_runs() -> None:
 def test_the_document_s_commands_run(capsys: pytest.CaptureFixture[str], place: Path) -> None:
     commands = DOCUMENT.partition("```sh\n")[2].partition("```")[0].splitlines()
     words = [shlex.split(command, comments=True)[4:] for command in commands]
-    assert [w[0] for w in words] == ["create", "show", "verify", "public-key", "export"]
+    assert [w[0] for w in words] == [
+        "create", "show", "verify", "public-key", "rotate-key", "export",
+    ]  # fmt: skip
     for w in words[:2]:
         assert run(capsys, *w)[0] == 0
     record = place / "release.json"
@@ -265,7 +267,14 @@ def test_the_document_s_commands_run(capsys: pytest.CaptureFixture[str], place: 
     assert (code, "somebody wrote it anew" in said) == (1, True)
     code, _, problem = run(capsys, "verify", "--public-key", "nonsense")
     assert (code, "64 hexadecimal digits" in problem) == (1, True)
-    assert run(capsys, *words[4][:-1], str(place / "charges.csv"))[0] == 0
+    code, said, _ = run(capsys, *words[4])
+    new = said.splitlines()[-1]
+    assert (code, new) == (0, run(capsys, "public-key")[1].strip())
+    listed = run(capsys, "public-key", "--all")[1].splitlines()
+    assert listed == [f"from entry 1: {out.split()[1]}", f"from entry 4: {new.split()[1]}"]
+    code, said, _ = run(capsys, "verify", "--public-key", out.split()[1])
+    assert (code, "If the keeper confirms the new key" in said) == (1, True)
+    assert run(capsys, *words[5][:-1], str(place / "charges.csv"))[0] == 0
 
 
 def test_a_plan_file_declares_schema_and_unit(

@@ -54,16 +54,24 @@ def test_a_stranger_checks_the_vectors_with_the_standard_library_and_an_ed25519(
     public = bytes.fromhex(VECTORS["public_key"])
     assert hashlib.sha256(public).hexdigest()[:16] == VECTORS["key_id"]
     assert VECTORS["entries"][0]["entry"]["public_key"] == public.hex()
-    previous = ""
+    previous, key_id = "", VECTORS["key_id"]
     for number, row in enumerate(VECTORS["entries"], start=1):
         entry = row["entry"]
+        if entry["kind"] == "key":
+            agreed = {name: value for name, value in entry.items() if name != "vouched"}
+            message = {"format": "dpci-ledger-2-next-key", "previous": previous, "entry": agreed}
+            content = json.dumps(message, sort_keys=True, separators=(",", ":")).encode("ascii")
+            vouched = bytes.fromhex(entry["vouched"])
+            Ed25519PublicKey.from_public_bytes(public).verify(vouched, content)
+            public = bytes.fromhex(entry["public_key"])
+            key_id = hashlib.sha256(public).hexdigest()[:16]
         message = {"format": "dpci-ledger-2", "previous": previous, "entry": entry}
         signed = json.dumps(message, sort_keys=True, separators=(",", ":")).encode("ascii")
         assert (signed.decode(), entry["sequence"]) == (row["signed"], number)
         Ed25519PublicKey.from_public_bytes(public).verify(bytes.fromhex(row["signature"]), signed)
         previous = hashlib.sha256(signed + row["signature"].encode()).hexdigest()
         assert row["seal"] == previous
-        assert row["head"] == f"{number}:{VECTORS['key_id']}:{previous}"
+        assert row["head"] == f"{number}:{key_id}:{previous}"
     with pytest.raises(InvalidSignature):
         Ed25519PublicKey.from_public_bytes(public).verify(bytes(64), signed)
 
@@ -188,11 +196,11 @@ def test_what_is_no_public_key_is_refused(text: str) -> None:
 def test_a_signature_is_over_its_bytes_and_by_its_key_alone() -> None:
     key = SigningKey(bytes(range(32)))
     signature = key.seal_text(b"content")
-    assert key.public.is_signed(b"content", signature)
-    assert not key.public.is_signed(b"contents", signature)
-    assert not key.public.is_signed(b"content", signature.upper())
-    assert not key.public.is_signed(b"content", "")
-    assert not SigningKey(bytes(32)).public.is_signed(b"content", signature)
+    assert key.public.holds(b"content", signature)
+    assert not key.public.holds(b"contents", signature)
+    assert not key.public.holds(b"content", signature.upper())
+    assert not key.public.holds(b"content", "")
+    assert not SigningKey(bytes(32)).public.holds(b"content", signature)
     assert key.secret.hex() not in repr(key)
 
 
