@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Mapping
 
 from dpci_core.base.decimals import UP_4
@@ -25,7 +24,7 @@ from dpci_core.release.record import Coefficient, Interval, Release
 from dpci_core.report import afterwards
 from dpci_core.report.cautions import silent
 from dpci_core.report.html import IntervalRow, interval_chart, render, table
-from dpci_core.report.words import called, number
+from dpci_core.report.words import CERTAIN, at_most, called, number, people_at_most
 from dpci_core.schema import told_steps
 
 _MARK = "(out of reach)"
@@ -145,20 +144,15 @@ def risk_sentence(release: Release) -> str:
     """What an attacker can gain."""
     g = release.guarantee
     if not DEFINITIONS[g.definition].has_delta:
+        found = at_most(pure_risk(g.epsilon))
         return (
-            "Someone who gave 50 % odds to a guess about one person's record can be at most "
-            f"{_percent_up(pure_risk(g.epsilon))} % sure after reading this."
+            "Someone who gave 50 % odds to a guess about one person's record can be "
+            f"{f'at most {found} sure' if found != CERTAIN else 'certain'} after reading this."
         )
-    found = approx_risk(g.epsilon, g.delta)
     return (
         "Of every 100 people in the table, an attacker with at most 1 false alarm in 100 finds at "
-        f"most {_percent_up(found)}."
+        f"most {people_at_most(approx_risk(g.epsilon, g.delta))}."
     )
-
-
-def _percent_up(share: float) -> str:
-    """Percent with one decimal that is never less than the share: what is printed is a promise."""
-    return f"{math.ceil(1000.0 * share) / 10.0:.1f}"
 
 
 def mechanism_sentence(release: Release) -> str:

@@ -6,10 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
+from dpci_core.base.decimals import UP_2
 from dpci_core.privacy.budget import approx_risk, pure_risk
 
 LARGE_EPSILON = 3.0
 """Above this epsilon a budget is flagged: one person's odds move by a factor of 20."""
+CERTAIN = "100 %"
+"""`at_most` where a promise is no limit any more."""
 SEEDED = (
     "SIMULATION, not for publication: random_state is given, so that whoever knows it can subtract "
     "the noise. The guarantee is what the same settings would promise with noise nobody can "
@@ -95,6 +98,25 @@ def percent(x: float) -> str:
     if 0.99 < x < 1:
         return f"{min(99.99, math.floor(10_000 * x) / 100):g} %"
     return f"{100 * x:.0f} %" if x >= 0.01 else f"{100 * x:.2g} %"
+
+
+def at_most(share: float) -> str:
+    """A share as percent that is never below it, for promises.
+
+    >>> at_most(0.5), at_most(0.73106), at_most(0.99331), at_most(0.99996)
+    ('50 %', '73.2 %', '99.34 %', '100 %')
+    """
+    steps = 10_000 if share > 0.99 else 1_000
+    return f"{100 * math.ceil(steps * share) / steps:g} %"
+
+
+def people_at_most(share: float) -> str:
+    """How many of 100 people a share is, with two digits and never below it.
+
+    >>> people_at_most(0.034350), people_at_most(0.02719), people_at_most(1.0)
+    ('3.5', '2.8', '100')
+    """
+    return number(float(UP_2.create_decimal_from_float(100.0 * share)), 2)
 
 
 def precision_target(
@@ -254,18 +276,21 @@ def risk_pure(epsilon: float, *, mark: str = "") -> str:
     """What a pure epsilon lets an attacker learn about one person; `mark` goes around the number,
     for Markdown.
     """
+    found = at_most(pure_risk(epsilon))
+    sure = f"can become at most {mark}{found}{mark} sure"
     return (
-        f"Someone who is 50 % sure what one person's record says can become at most "
-        f"{mark}{percent(pure_risk(epsilon))}{mark} sure by seeing everything you publish."
+        f"Someone who is 50 % sure what one person's record says "
+        f"{sure if found != CERTAIN else f'may become {mark}certain{mark}'} "
+        "by seeing everything you publish."
     )
 
 
 def risk_approx(epsilon: float, delta: float, *, mark: str = "") -> str:
     """What an (epsilon, delta) guarantee lets an attacker find."""
-    found = min(100.0, 100.0 * approx_risk(epsilon, delta))
+    found = people_at_most(approx_risk(epsilon, delta))
     return (
         "Of 100 people whose record is in the table instead of someone else's, an attacker who "
-        f"allows 1 false alarm in 100 recognises at most {mark}{number(found, 2)}{mark} (1 would "
+        f"allows 1 false alarm in 100 recognises at most {mark}{found}{mark} (1 would "
         "be blind guessing)."
     )
 

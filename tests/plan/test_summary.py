@@ -202,8 +202,9 @@ def test_a_goal_is_told_with_the_name_of_its_coefficient() -> None:
 def test_pages_and_summaries_speak_alike() -> None:
     assert text.risk_pure(1.0).replace("**", "") == risk_pure(1.0)
     assert text.risk_approx(1.0, 1e-6).replace("**", "") == risk_approx(1.0, 1e-6)
-    assert "73 %" in risk(1.0, 0.0)
-    assert "2.7 (1 would be" in risk(1.0, 1e-6)
+    assert "at most 73.2 % sure" in risk(1.0, 0.0)
+    assert "may become certain by" in risk(39.0, 0.0)
+    assert "2.8 (1 would be" in risk(1.0, 1e-6)
     assert percent(0.9999999) == "99.99 %"
     assert number(float("inf")) == "-"
 

@@ -8,7 +8,7 @@ from ui.learn import figures, numbers
 from ui.learn.controls import budget, penalty, records
 from ui.learn.model import Choice, Control, Question, Screen
 from ui.learn.numbers import Numbers
-from ui.session.text import number, percent
+from ui.session.text import at_most, number, percent
 
 _STUDIES = (
     f"{numbers.N_REPLAYS} studies of {numbers.REPLAY_ROWS} people each, drawn from "
@@ -200,7 +200,7 @@ NEIGHBOURS = Screen(
 
 def _odds(found: Numbers) -> str:
     return (
-        f"At ε = {found.value:g} an even guess becomes at most {percent(found.facts['even'])} "
+        f"At ε = {found.value:g} an even guess becomes at most {at_most(found.facts['even'])} "
         f"sure: the odds move by a factor of at most {number(found.facts['factor'])}, whatever "
         "else the attacker knows."
     )
@@ -223,7 +223,7 @@ ODDS = Screen(
             Choice("100 %", "With ε = 1 never: certainty would need odds without limit."),
             Choice(
                 "73 %",
-                "Yes. Even odds, 1 : 1, become at most e : 1, and e/(1 + e) is 73 %.",
+                "Yes. Even odds, 1 : 1, become at most e : 1, and e/(1 + e) is just above 73 %.",
                 is_right=True,
             ),
             Choice(

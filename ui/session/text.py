@@ -17,7 +17,8 @@ from dpci_core.privacy.budget import (
 )
 from dpci_core.privacy.gaussian import gdp_to_epsilon
 from dpci_core.report import words
-from dpci_core.report.words import LARGE_EPSILON
+from dpci_core.report.words import CERTAIN, LARGE_EPSILON, people_at_most
+from dpci_core.report.words import at_most as at_most
 from dpci_core.report.words import called as called
 from dpci_core.report.words import number as number
 from dpci_core.report.words import percent as percent
@@ -56,15 +57,16 @@ def risk_approx(epsilon: float, delta: float) -> str:
 
 def risk_pure_short(epsilon: float) -> str:
     """The same in few words, beside the sentence."""
-    return f"Lets an attacker go from 50 % to at most **{percent(pure_risk(epsilon))}** sure."
+    found = at_most(pure_risk(epsilon))
+    most = f"to at most **{found}** sure" if found != CERTAIN else "sure to **certain**"
+    return f"Lets an attacker go from 50 % {most}."
 
 
 def risk_approx_short(epsilon: float, delta: float) -> str:
     """The same in few words, beside the sentence."""
-    found = min(100.0, 100.0 * approx_risk(epsilon, delta))
+    found = people_at_most(approx_risk(epsilon, delta))
     return (
-        f"Lets an attacker recognise at most **{number(found, 2)}** of 100 people, with 1 false "
-        "alarm in 100."
+        f"Lets an attacker recognise at most **{found}** of 100 people, with 1 false alarm in 100."
     )
 
 

@@ -650,11 +650,11 @@ def test_a_promise_that_waits_in_mu_gets_a_cap_that_can_pay_for_it():
 def test_a_typed_cap_says_what_it_would_let_happen():
     app = start("release", **LINK)
     app.text_input(key="budget_amount").set_value("4").run()
-    assert "become at most **98 %** sure" in words(app)
+    assert "become at most **98.3 %** sure" in words(app)
     assert "**Large budget:**" in words(app)
     assert not [box for box in app.checkbox if "protects nobody" in box.label]
     app.text_input(key="budget_amount").set_value("1").run()
-    assert "**73 %** sure" in words(app)
+    assert "**73.2 %** sure" in words(app)
     assert "**Large budget:**" not in words(app)
 
 
