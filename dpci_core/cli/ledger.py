@@ -104,7 +104,7 @@ def _add_create(parser: argparse.ArgumentParser) -> None:
         help="with --epsilon and --delta: count in mu^2, which is worth more, for such releases",
     )
     parser.add_argument(
-        "--unit", help='what a row is, like "one row is one person" (default: the plan\'s)'
+        "--unit", help='who is protected, like "one row is one person" (default: the plan\'s)'
     )
     parser.add_argument("--person", help="who declares this (default: the user of this machine)")
     people = parser.add_mutually_exclusive_group()

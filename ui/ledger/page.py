@@ -82,7 +82,7 @@ def _budget(account: Account, accounts: tuple[Account, ...]) -> None:
         names = ", ".join(plain(name) for name in dict.fromkeys(others))
         st.caption(f"Shared with: {names} (the same people, or some of them).")
     st.caption(
-        f"One row is: {plain(account.unit)}. Declared by {plain(account.person)} on "
+        f"Who is protected: {plain(account.unit)}. Declared by {plain(account.person)} on "
         f"{ledger_text.day(account.created_at)}."
     )
 
