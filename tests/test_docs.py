@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import runpy
 from importlib import import_module
 from pathlib import Path
 
 import dpci_core
-from benchmarks import mechanisms
+from benchmarks import mechanisms, security
 from tests.versions import RECORD, lowest, requirements
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -102,3 +103,31 @@ def test_the_versions_on_record_are_those_that_are_allowed():
         assert newest in wanted[name].specifier
         pin = lowest(wanted[name]).partition("==")[2]
         assert oldest.removesuffix(".0").startswith(pin.removesuffix(".0"))
+
+
+def test_the_page_of_attacks_has_the_figures_of_its_files_and_no_fault():
+    found, soak = (json.loads(file.read_text("utf-8")) for file in (security.FOUND, security.SOAK))
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    for shown in (security.table(found, soak), security.quotas(), security.costs(found)):
+        assert shown in page, "python -m benchmarks.security --table prints what belongs there"
+    assert {*security.STEPS} == {*found}
+    assert [name for name, one in found.items() if one.get("faults")] == []
+
+
+def test_whoever_ends_the_dashboard_waits_longer_than_it_does():
+    source = (ROOT / "app.py").read_text(encoding="utf-8")
+    patience = float(re.search(r"^PATIENCE_SECONDS = ([\d.]+)", source, re.MULTILINE)[1])
+    text = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
+    given = re.findall(r"(?:TimeoutStopSec=|--stop-timeout )(\d+)", text)
+    assert len(given) == 2
+    assert min(map(float, given)) > patience
+
+
+def test_what_releases_answer_afterwards_is_told_as_it_was_counted():
+    soak = json.loads(security.SOAK.read_text(encoding="utf-8"))
+    counted = [one["held"] for name, one in soak.items() if "test_what_many_whole" in name]
+    page = (ROOT / "docs" / "after.md").read_text(encoding="utf-8")
+    assert len(counted) == 2
+    for held in counted:
+        for what in ("all intervals at once", "simultaneous intervals", "contrast"):
+            assert held[what].split(",")[0].removeprefix("0") in page

@@ -22,7 +22,7 @@ from dpci_core.datasets import list_datasets, load
 from dpci_core.design import MECHANISMS, Design, guarantee_at, spent_by
 from dpci_core.intervals.forecast import HEADLINE_DELTA, Forecast
 from dpci_core.losses import LOSSES, Loss, make_loss
-from dpci_core.plan import Plan, read_plan, shrinkage_of, write_plan
+from dpci_core.plan import DeclaredTable, Plan, read_plan, shrinkage_of, write_plan
 from dpci_core.planner import (
     PARTS,
     NeededBudget,
@@ -46,7 +46,8 @@ from dpci_core.report.answers import geometry as geometry_words
 from dpci_core.report.answers import standard_encoding
 from dpci_core.report.cautions import cautions, sentences
 from dpci_core.report.covered import covered
-from dpci_core.schema import Records, StandardEncoding
+from dpci_core.report.words import PERSONS_PLANNED, number, person_rules, protected
+from dpci_core.schema import Persons, Records, StandardEncoding
 from dpci_core.solvers.moments import Moments, fit_moments
 
 Answer = dict[str, Any]
@@ -107,6 +108,13 @@ def add_plan(rooms: Any) -> None:
                 choices=("released", "planning"),
                 default="released",
                 help="released at a price, or that of the planning rows (default: released)",
+            )
+        if name == "persons":
+            parser.add_argument(
+                "--column", required=True, help="that says whose row it is; its cells are not kept"
+            )
+            parser.add_argument(
+                "--most", type=int, required=True, help="rows of one person that count"
             )
         if name == "split":
             parser.add_argument(
@@ -533,6 +541,7 @@ def _rank(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | No
         confidence_level=options.confidence_level if plan is None else plan.design.confidence_level,
         target=options.target if plan is None else plan.design.target,
         calibrations=options.calibrations,
+        rows_per_person=1 if plan is None else plan.design.rows_per_person,
     )
     designs = [
         {
@@ -655,6 +664,39 @@ def _geometry(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan 
     return answer, _better(start, found.design, found.forecast.n_records)
 
 
+def _persons(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
+    plan = start.plan
+    if plan is None or not isinstance(plan.source, DeclaredTable):
+        raise ValueError("Expected a plan of a declared table: a public set has no persons.")
+    persons = Persons(options.column, options.most)
+    schema = replace(plan.source.schema, persons=persons)
+    asked = replace(
+        plan,
+        source=replace(plan.source, schema=schema),
+        design=replace(plan.design, rows_per_person=persons.rows),
+        n_records=start.n_records or plan.n_records,
+    )
+    numbers = asked.numbers(start.moments)
+    one = protected(asked.unit, persons.rows)
+    answer = {
+        "protected": one,
+        "n_persons": asked.n_records,
+        "design": _plain_design(asked.design),
+        "length": numbers.ci_length_mean,
+        "reason": f"{one[0].upper()}{one[1:]} is protected: with {asked.n_records:,} persons the "
+        f"mean length is {number(numbers.ci_length_mean)}. "
+        f"{person_rules(repr(persons.column), persons.rows)} {PERSONS_PLANNED}",
+        "warnings": list(
+            sentences(
+                cautions(
+                    numbers, design=asked.design, names=asked.names, shrinkage=numbers.shrinkage
+                )
+            )
+        ),
+    }
+    return answer, asked
+
+
 def _plain_choice(choice: RegularizationChoice, delta: float) -> Answer:
     return {
         "regularization": choice.regularization,
@@ -678,5 +720,6 @@ _ACTIONS: dict[
         "a plan for the coefficients without penalty: row radius, limit, c and split together",
     ),
     "geometry": (_geometry, "noise shaped like the planning rows, with the split for it"),
+    "persons": (_persons, "the plan where one person may have several rows"),
     "c": (_c, "the best regularization, and what it does to the target"),
 }

@@ -67,11 +67,19 @@ class LedgerAccount:
             plan_hash: of what is drawn.
             result_hash: of what was drawn, from released numbers alone.
 
-        Raises:  ValueError for another unit; LedgerError (BudgetExceededError, DrawBegunError, ...)
-                 before any draw; afterwards what `draw` raises, with the charge noted as failed.
-                 Where the ledger cannot note an end, the charge stays booked: it is spent alike.
+        Raises:  ValueError for another unit, and for that of plans in which a person has rows;
+                 LedgerError (BudgetExceededError, DrawBegunError, ...) before any draw; afterwards
+                 what `draw` raises, with the charge noted as failed. Where the ledger cannot note
+                 an end, the charge stays booked: it is spent alike.
         """
+        from dpci_core.plan.source import PERSON_UNIT  # plans are slow to import
+
         unit = self.ledger.account(self.dataset).unit
+        if unit == PERSON_UNIT:
+            raise ValueError(
+                f"Expected an account whose unit is a row: in {self.dataset!r} it is {unit!r}, who "
+                "may have several, and what is drawn here protects one."
+            )
         if unit != self.unit.strip():
             raise ValueError(
                 f"Expected unit={self.unit!r} to be that of the account {self.dataset!r}: {unit!r}."

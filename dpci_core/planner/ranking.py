@@ -103,6 +103,7 @@ def rank_mechanisms(
     confidence_level: float = 0.95,
     target: Estimand = "penalised",
     calibrations: Sequence[CalibrationName | Calibration] = ("sharp", "published"),
+    rows_per_person: int = 1,
 ) -> tuple[RankedDesign, ...]:
     """Return every mechanism and definition at the same (epsilon, delta), the shortest mean
     interval first.
@@ -123,6 +124,7 @@ def rank_mechanisms(
         confidence_level: of the intervals, in (0, 1).
         target: coefficients with or without the penalty.
         calibrations: which to rank.
+        rows_per_person: k of the designs.
 
     Raises:
         ValueError: naming the argument.
@@ -159,6 +161,7 @@ def rank_mechanisms(
                         confidence_level=confidence_level,
                         calibration=calibration,
                         target=target,
+                        rows_per_person=rows_per_person,
                     )
                     block.append(row.ranked(design, n_records, spectra))
         rows += sorted(block, key=lambda row: row.length)

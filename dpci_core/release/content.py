@@ -58,14 +58,15 @@ def schema_hash(schema: Schema) -> str:
 
     It says which people an account of the ledger is about. Notes do not count, nor does what is
     declared for planning, so that another radius or step is no reason to open a second account, nor
-    how many rows of a person count.
+    how many rows of a person count. Whose row it is does: an account of persons pays for no plan of
+    single rows.
     """
     bare = replace(
         schema,
         features=tuple(map(_bare, schema.features)),
         notes=(),
         standard=None,
-        persons=None,
+        persons=None if schema.persons is None else replace(schema.persons, rows=1),
     )
     return hashlib.sha256(canonical(plain(bare)).encode()).hexdigest()
 
@@ -192,7 +193,7 @@ def assumptions_of(plan: Plan, numbers: PlanNumbers) -> tuple[str, ...]:
     if plan.persons is not None:
         found = [
             f"Who is protected, as declared: {protected(plan.unit, plan.persons.rows)}.",
-            person_rules(plan.persons.column, plan.persons.rows),
+            person_rules(f"“{plan.persons.column}”", plan.persons.rows),
             PERSONS_PLANNED,
         ]
     found.append(

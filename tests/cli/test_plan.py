@@ -25,7 +25,9 @@ from dpci_core import (
 from dpci_core.__main__ import main
 from dpci_core.plan import as_json, as_yaml, to_html, to_script
 from dpci_core.report.cautions import cautions, sentences
+from dpci_core.schema import Persons
 from tests.plan.test_script import PLANS
+from tests.release_desk import make_plan
 
 PLAN = replace(PLANS["twin sharp"], goal=Target(0.05, coefficient=0), title="Ages")
 
@@ -244,3 +246,23 @@ def test_warnings_stand_under_an_answer(capsys: pytest.CaptureFixture[str]) -> N
     assert "penalised at c = 1, typically shrunk to about" in shrunken
     assert main(["plan", *strong]) == 0
     assert useless in capsys.readouterr().out
+
+
+def test_persons_are_declared_by_one_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain, asked = tmp_path / "plain.yaml", tmp_path / "asked.yaml"
+    write_plan(make_plan(mechanism="objective"), plain)
+    flags = ["--column", "patient id", "--most", "4", "--n-records", "90", "--write", str(asked)]
+    found = said(capsys, "persons", "--plan", str(plain), *flags)
+    assert found["protected"] == "one person with up to 4 rows"
+    assert found["n_persons"] == 90
+    assert found["reason"].startswith("One person with up to 4 rows is protected: with 90 persons")
+    plan = read_plan(asked)
+    assert plan.persons == Persons("patient id", 4)
+    assert (plan.n_records, plan.design.rows_per_person) == (90, 4)
+    ranked = said(capsys, "rank", "--plan", str(asked), "--epsilon", "1", "--delta", "1e-6")
+    for row in ranked["designs"]:
+        is_gaussian = (row["mechanism"], row["definition"]) == ("objective", "zcdp")
+        if is_gaussian and row["calibration"] == "sharp":
+            assert row["design"] is None

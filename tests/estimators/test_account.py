@@ -29,6 +29,7 @@ from dpci_core.estimators import select_for_release, tune_for_release
 from dpci_core.estimators.account import content_hash, numbers_hash
 from dpci_core.ledger import BudgetExceededError, Cost, DrawBegunError, LedgerError
 from dpci_core.losses import Logistic
+from dpci_core.plan.source import PERSON_UNIT
 from dpci_core.privacy.randomness import SystemSource
 from dpci_core.report.words import SEEDED, UNBOOKED, UNBOOKED_MARK
 from dpci_core.tuning.choose import Candidate
@@ -155,6 +156,18 @@ def test_what_no_charge_stands_for_is_refused_before_one(ledger, monkeypatch) ->
             ledger=account, budget=ZCDP(model="0.1", hessian="0.1", covariance="0.1")
         ).fit(X, Y)
     assert ledger.history() == ()
+    ledger.create_dataset(
+        "Visits",
+        schema_hash="v",
+        cap=Cap.pure(1),
+        unit=PERSON_UNIT,
+        person="Ada",
+        other_people=True,
+    )
+    persons = payer(ledger, dataset="Visits", schema_hash="v", unit=PERSON_UNIT)
+    with pytest.raises(ValueError, match="protects one"):
+        clone(model).set_params(ledger=persons).fit(X, Y)
+    assert ledger.history() == ()
 
 
 def test_a_charge_stands_before_the_draw_and_a_request_is_drawn_once(ledger, monkeypatch) -> None:
@@ -204,8 +217,9 @@ def test_an_end_that_is_not_noted_keeps_the_fit_and_says_so(ledger, monkeypatch)
 def test_pickles_and_copies_carry_the_account_and_no_key(ledger) -> None:
     model = clone(KINDS["scorecard"][0]).set_params(ledger=payer(ledger)).fit(X, Y)
     held = pickle.dumps(model)
-    key = ledger.key_path.read_bytes()
-    assert key.strip() not in held
+    secret = ledger.key_path.read_text().split()[1]
+    assert secret.encode() not in held
+    assert bytes.fromhex(secret) not in held
     again = pickle.loads(held)
     assert again.privacy_ == model.privacy_
     assert again.get_params()["ledger"].dataset == "Patients"

@@ -323,5 +323,7 @@ def test_repeated_releases_are_covered_together() -> None:
 @pytest.mark.soak
 @pytest.mark.usefixtures("_few_directions")
 @pytest.mark.parametrize("name", ["sharp", "sharp-pure", "unpenalised"])
-def test_many_repeated_releases_are_covered_together(name: str) -> None:
-    check(repeated(DESIGNS[name], n=4000, repetitions=1000), 1000, slack=0.01)
+def test_many_repeated_releases_are_covered_together(name: str, record_property) -> None:
+    found = repeated(DESIGNS[name], n=4000, repetitions=1000)
+    record_property("held", {what: round(share, 3) for what, share in found.items()})
+    check(found, 1000, slack=0.01)

@@ -39,7 +39,11 @@ def test_plans_without_persons_are_what_they_were() -> None:
     assert "persons" not in str(plan.to_dict())
     assert "rows_per_person" not in str(plan.to_dict())
     assert plan.digest != PLAN.digest
-    assert schema_hash(WITH) == schema_hash(SCHEMA)
+
+
+def test_an_account_of_persons_pays_for_no_plan_of_rows() -> None:
+    assert schema_hash(WITH) != schema_hash(SCHEMA)
+    assert schema_hash(WITH) == schema_hash(replace(WITH, persons=Persons("visit of", 9)))
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import json
 import math
+import shutil
 from contextlib import redirect_stdout
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import nbformat
@@ -16,19 +18,23 @@ import pytest
 from scipy.special import expit
 
 import dpci_core as dp
-from dpci_core import ReleaseInference
+from dpci_core import ZCDP, PureDP, ReleaseInference
 from dpci_core.__main__ import main
-from dpci_core.ledger import Ledger
+from dpci_core.ledger import Cap, Ledger
 from dpci_core.release import (
     AfterError,
+    Interval,
     Release,
     load_release,
     model_card,
     notebook,
+    read_header,
+    read_records,
     report_html,
 )
 from dpci_core.report.afterwards import hold_together, p_value
 from dpci_core.report.refusals import said
+from dpci_core.schema import RecordMapper
 from tests.release_desk import RHO, Desk, make_plan
 
 FIXTURES = sorted((Path(__file__).parents[1] / "fixtures").glob("release_v*.json"))
@@ -352,3 +358,89 @@ def test_a_large_p_value_under_large_noise_says_so() -> None:
     assert p_value(0.3, 0.4) == "p = 0.3."
     assert p_value(0.01, 0.9) == "p = 0.01."
     assert p_value(1e-9, 0.9) == "p below 0.000001."
+
+
+# --- many whole releases, `make soak` -------------------------------------------------------------
+
+RELEASES = 400
+N_ROWS = 2_000
+WEIGHTS = {"age": 40.0, "city=b": -1.0}
+PERSON = {"age": 35.0, "city": "b"}
+
+
+def write_sample(path: Path, n: int, rng: np.random.Generator) -> Path:
+    """A table of n rows of one population."""
+    age, city = rng.uniform(0, 100, n), rng.choice(["a", "b"], n)
+    sick = rng.random(n) < expit((age - 50) / 25 + 0.5 * (city == "b"))
+    frame = pd.DataFrame({"age": age, "city": city, "sick": np.where(sick, "yes", "no")})
+    frame.to_csv(path, index=False)
+    return path
+
+
+def truth_of(plan: dp.Plan, folder: Path) -> tuple[RecordMapper, np.ndarray]:
+    """The encoding, and what the releases of a plan estimate: the fit of 400,000 rows."""
+    mapper = RecordMapper(plan.schema, plan.features)
+    file = write_sample(folder / "population.csv", 400_000, np.random.default_rng(20))
+    X, y, _ = read_records(read_header(file), mapper)
+    fit = dp.fit_moments(X, y, loss=plan.design.loss, regularization=plan.design.regularization)
+    return mapper, fit.theta_hat
+
+
+def has(interval: Interval, value: float) -> bool:
+    return interval.low <= value <= interval.high
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", ["zcdp-output", "pure-objective"])
+def test_what_many_whole_releases_answer_is_as_often_right_as_it_says(
+    kind: str, memory: Path, record_property
+) -> None:
+    """Every release: from a file of its own through the ledger to its folder, and read there."""
+    definition, mechanism = kind.split("-")
+    budget = ZCDP(model="0.5", hessian="0.25", covariance="0.25")
+    if definition == "pure":
+        budget = PureDP(model="2", hessian="1", covariance="1")
+    plan = make_plan(
+        budget, n=N_ROWS, mechanism=mechanism, calibration="sharp", regularization=0.02
+    )
+    desk = Desk.at(memory, plan=plan, cap=Cap(definition=definition, amount=Decimal(10_000)))
+    mapper, theta = truth_of(plan, memory)
+    original = mapper.to_original @ theta
+    by_name = dict(zip(plan.names, original.tolist(), strict=True))
+    contrast = sum(weight * by_name[name] for name, weight in WEIGHTS.items())
+    score = float(mapper.features_of({k: [v] for k, v in PERSON.items()})[0] @ theta)
+    held: dict[str, list[bool]] = {}
+    said: list[float] = []
+    for k in range(RELEASES):
+        file = write_sample(memory / "table.csv", N_ROWS, np.random.default_rng([21, k]))
+        desk.release(f"r{k}", to=f"out{k}", file=file)
+        after = ReleaseInference.read(memory / f"out{k}")
+        assert after.is_exact
+        together, answer = after.together(), after.contrast(WEIGHTS)
+        slopes = [name for name in after.names if name != "constant"]
+        found = {
+            "all intervals at once": all(
+                has(c.original, by_name[c.name]) for c in after.made.coefficients
+            ),
+            "simultaneous intervals": all(
+                has(one, by_name[name]) for name, one in together.intervals.items()
+            ),
+            "contrast": has(answer.interval, contrast),
+            "test of a true value, level .05": after.test(
+                [{name: 1.0} for name in slopes], values=[by_name[name] for name in slopes]
+            ).p_value
+            >= 0.05,
+            "region": after.region(slopes).contains({name: by_name[name] for name in slopes}),
+            "prediction": has(after.predict(PERSON)[0].score, score),
+        }
+        for name, is_held in found.items():
+            held.setdefault(name, []).append(bool(is_held))
+        said.append(together.holds)
+        shutil.rmtree(memory / f"out{k}")
+    shares = {name: float(np.mean(values)) for name, values in held.items()}
+    levels = dict.fromkeys(shares, 0.95) | {"all intervals at once": float(np.mean(said))}
+    shown = {name: f"{share:.3f}, said {levels[name]:.3f}" for name, share in shares.items()}
+    record_property("held", {"releases": RELEASES, **shown})
+    for name, share in shares.items():
+        error = math.sqrt(levels[name] * (1 - levels[name]) / RELEASES)
+        assert abs(share - levels[name]) <= 4 * error, name

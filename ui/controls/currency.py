@@ -35,7 +35,7 @@ def total_control(settings: Settings) -> None:
         _set_total,
         ends=ENDS,
         note=text.budget_sentence(settings),
-        help=text.PRIVACY_UNIT,
+        help=text.privacy_unit(settings),
     )
 
 
@@ -47,7 +47,8 @@ def quick_total(settings: Settings) -> None:
         settings.typed_total,
         total_grid(settings),
         _set_total,
-        help=f"←\N{NO-BREAK SPACE}{ENDS[0]} · {ENDS[1]}\N{NO-BREAK SPACE}→  \n{text.PRIVACY_UNIT}",
+        help=f"←\N{NO-BREAK SPACE}{ENDS[0]} · {ENDS[1]}\N{NO-BREAK SPACE}→  \n"
+        f"{text.privacy_unit(settings)}",
     )
 
 

@@ -28,7 +28,7 @@ def foot() -> None:
     """
     with st.container(horizontal=True, vertical_alignment="center", key="foot"):
         with st.popover("What is protected?", type="tertiary"):
-            st.markdown(text.PRIVACY_UNIT)
+            st.markdown(text.privacy_unit(state.settings()))
         st.toggle(
             "Explanations",
             **bound("help_switch", state.is_help_on(), state.set_help),

@@ -90,7 +90,7 @@ def _header() -> None:
 
 
 def _budget_details(settings: Settings) -> None:
-    st.markdown(text.PRIVACY_UNIT)
+    st.markdown(text.privacy_unit(settings))
     st.markdown(text.conversion_details(settings))
     st.markdown("**How others chose**")
     st.markdown("\n".join(deployments.lines(settings)))

@@ -121,7 +121,8 @@ def _shape(
     def fit(geometry: Geometry) -> Moments:
         return store.moments(records, bare.loss, settings.c, fitted, geometry=geometry)
 
-    opened = shape_of(settings.shape) if settings.shape else None
+    has_shape = settings.shape and settings.persons is None
+    opened = shape_of(settings.shape) if has_shape else None
     if opened is not None and opened.goes_with(
         settings.dataset,
         records.feature_names,

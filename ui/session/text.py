@@ -37,6 +37,15 @@ PRIVACY_UNIT = (
 )
 
 
+def privacy_unit(settings: Settings) -> str:
+    """What is protected in a table that is planned for."""
+    if settings.persons is None:
+        return PRIVACY_UNIT
+    rows = settings.persons.rows
+    one = words.protected("one person", rows)
+    return f"What is protected: {one}. {words.neighbours(rows)}"
+
+
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>()#+-!|~$:"})
 
 

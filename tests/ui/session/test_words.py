@@ -4,16 +4,30 @@ written elsewhere.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 
 from dpci_core import PureDP
-from dpci_core.base.errors import check_count, check_positive, check_probability, check_range
+from dpci_core.base.errors import (
+    PersonsNotShownError,
+    check_count,
+    check_positive,
+    check_probability,
+    check_range,
+)
 from dpci_core.ledger import Cap
 from dpci_core.losses import Logistic
 from dpci_core.privacy.sensitivity import gaussian_objective_sd, objective_noise_rate
 from dpci_core.report.covered import covered
+from dpci_core.schema import Persons
+from tests.release_desk import SCHEMA, make_plan
 from tests.ui.test_pages import start
+from ui.controls.declare import example
+from ui.release import words
 from ui.session import text
+from ui.session.compute import DECLARED, packed_table
 from ui.session.settings import Settings
 from ui.session.words import in_words
 
@@ -98,3 +112,20 @@ def test_pages_say_what_is_covered_in_the_words_of_reports(target):
     design = settings.design(settings.combinations[0])
     assert text.covers(settings) == covered(design)
     assert f"for the {covered(design)}" in text.calibration_words(settings)
+
+
+def test_persons_with_several_rows_are_named_wherever_protection_is():
+    table = replace(example(), schema=replace(example().schema, persons=Persons("id", 3)))
+    settings = replace(Settings(), dataset=DECLARED, declared=packed_table(table))
+    assert "one person with up to 3 rows" in text.privacy_unit(settings)
+    assert "number of persons is public" in text.privacy_unit(settings)
+    assert text.privacy_unit(Settings()) == text.PRIVACY_UNIT
+    assert "up to 3 rows" in in_words(PersonsNotShownError(3))
+    plan = make_plan(schema=replace(SCHEMA, persons=Persons("id", 3)))
+    said = words.plan_words(plan)
+    assert "protected is one person with up to 3 rows" in said
+    assert "“id”" in said
+    account = SimpleNamespace(unit=plan.unit)
+    protection = words._protection(plan, account)
+    assert protection.startswith("Protected is one person with up to 3 rows.")
+    assert "all of its up to 3 rows" in protection
