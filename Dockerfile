@@ -12,7 +12,7 @@ COPY requirements.lock ./
 RUN pip install --require-hashes -r requirements.lock
 
 RUN useradd --system --uid 10001 --user-group --no-create-home --home-dir /tmp --shell /usr/sbin/nologin dpci \
-    && install --directory --owner dpci --group dpci --mode 0700 /var/lib/dpci
+    && install --directory --owner dpci --group dpci --mode 0700 /var/lib/dpci /var/lib/dpci/keys
 
 # Compiled once here, because the running container cannot write next to the code; numba keeps its machine code in /tmp.
 COPY LICENSE README.md NOTATION.md app.py ./
@@ -27,6 +27,7 @@ RUN python -m compileall -q app.py dpci_core ui pages
 ENV STREAMLIT_SERVER_ADDRESS=0.0.0.0 \
     STREAMLIT_BROWSER_SERVER_ADDRESS=localhost \
     DPCI_LEDGER=/var/lib/dpci/ledger.sqlite3 \
+    DPCI_LEDGER_KEYS=/var/lib/dpci/keys \
     DPCI_RELEASES=/var/lib/dpci/releases \
     DPCI_DATA_DIR=/var/lib/dpci/data \
     NUMBA_CACHE_DIR=/tmp/numba \

@@ -51,7 +51,7 @@ def main() -> None:
     print("| entries | one booking | of the first row | what remains | check of all |")
     print("|---:|---:|---:|---:|---:|")
     with TemporaryDirectory() as folder:
-        ledger = Ledger(Path(folder) / "ledger.sqlite")
+        ledger = Ledger(Path(folder) / "ledger.sqlite", key_path=Path(folder) / "key")
         given = {"schema_hash": "s", "unit": "one row is one person", "person": "Ada"}
         ledger.create_dataset("Census", cap=Cap.zcdp(1000), **given)
         first = 0.0

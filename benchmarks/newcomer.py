@@ -221,6 +221,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as place:
             where = {
                 "DPCI_LEDGER": f"{place}/ledger.sqlite",
+                "DPCI_LEDGER_KEYS": f"{place}/keys",
                 "DPCI_RELEASES": f"{place}/releases",
             }
             with running_server(**where) as desk:

@@ -27,6 +27,7 @@ from dpci_core.ledger import (
     Ledger,
     RecordedHead,
     key,
+    keyring,
     ledger,
 )
 
@@ -175,7 +176,7 @@ def stages(folder: Path, rounds: int) -> dict[str, Any]:
     found = {}
     for k, (module, name, is_before) in enumerate(STAGES):
         book = Ledger(folder / f"{k}" / "ledger.sqlite")
-        if name not in ("token_bytes", "sync_folder", "make_key"):
+        if name not in ("token_bytes", "sync_folder", "write_key"):
             create(book, "1")
         n_before = book.verify().n_entries
 
@@ -215,9 +216,9 @@ def stages(folder: Path, rounds: int) -> dict[str, Any]:
 
 
 STAGES: list[tuple[Any, str, bool]] = [
-    (key.secrets, "token_bytes", True),  # the key's file is there, empty
+    (key.secrets, "token_bytes", True),  # there is no key yet
     (key, "sync_folder", True),  # the key is written, its name perhaps not on disk
-    (ledger, "make_key", False),
+    (keyring, "write_key", False),
     (ledger, "check_entries", True),
     (ledger, "add_entry", True),
     (ledger, "add_entry", False),  # written, not committed

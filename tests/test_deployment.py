@@ -102,7 +102,7 @@ def test_the_container_writes_to_its_volume_and_to_tmp_only():
     assert arguments("VOLUME") == ["/var/lib/dpci"]
     places = {
         name: environment()[name]
-        for name in ("DPCI_LEDGER", "DPCI_DATA_DIR", "NUMBA_CACHE_DIR", "HOME")
+        for name in ("DPCI_LEDGER", "DPCI_LEDGER_KEYS", "DPCI_DATA_DIR", "NUMBA_CACHE_DIR", "HOME")
     }
     assert all(
         Path(place).is_relative_to("/var/lib/dpci") or Path(place).is_relative_to("/tmp")

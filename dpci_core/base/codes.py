@@ -51,7 +51,8 @@ LedgerCode = Literal[
     "anchor_not_writable", "anchor_unreadable", "not_an_anchor", "key_without_ledger",
     "reading_only", "empty_path", "no_time_zone", "cap_not_converted", "dataset_exists",
     "same_people_and_others", "name_taken", "name_of_other_people", "another_cap", "unit_differs",
-    "no_head", "record_unreadable",
+    "no_head", "record_unreadable", "not_a_public_key", "signed_before",
+    "new_key_unnamed", "new_key_in_the_way", "no_key_to_replace", "old_secret_missing",
 ]
 ReleaseCode = Literal[
     "not_reviewed", "blanks_around", "another_unit", "not_a_file", "folder_missing",
@@ -74,7 +75,12 @@ DownloadCode = Literal[
 ]
 FindingCode = Literal[
     "entry_missing", "entry_of_another_key", "seal_broken", "entries_removed", "entry_replaced",
-    "result_unknown", "clock_set_back", "key_without_entries", "database_damaged",
+    "result_unknown", "clock_set_back", "key_without_entries", "pinned_key_differs",
+    "pinned_key_replaced",
+    "no_signature", "signature_unreadable", "signature_invalid", "signed_file_missing",
+    "signed_file_changed", "file_not_signed", "release_of_another_key", "release_as_signed",
+    "release_not_signed", "release_not_as_signed", "release_with_named", "release_with_pinned",
+    "checked_with_named", "checked_with_pinned", "checked_with_secret", "database_damaged",
     "guard_changed", "guard_added", "matrices_leak", "matrices_leak_in", "ledger_changed",
     "ledger_or_record_changed", "record_changed", "ledger_empty", "ledger_whole",
     "ledger_whole_with_records", "not_read_or_written", "out_of_memory", "broken_off", "stopped",

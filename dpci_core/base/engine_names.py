@@ -82,6 +82,6 @@ def _extra() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        if error.name not in ("dask", "distributed", "cryptography"):
+        if error.name not in ("dask", "distributed"):
             raise
         raise ValueError("Dask is not installed; get it with `pip install 'dpci[dask]'`.") from None

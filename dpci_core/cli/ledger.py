@@ -1,4 +1,4 @@
-"""The command `python -m dpci_core ledger create|show|verify|export`."""
+"""The command `python -m dpci_core ledger create|show|verify|public-key|rotate-key|export`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dpci_core.cli.refuse import refuse
+from dpci_core.cli.verify import add_public_key, pinned
 from dpci_core.ledger import (
     KEY_VARIABLE,
     PATH_VARIABLE,
@@ -30,7 +31,7 @@ from dpci_core.report.refusals import said
 
 
 def add_ledger(rooms: Any) -> None:
-    """Add the command and its four actions to the parsers of the command line."""
+    """Add the command and its actions to the parsers of the command line."""
     actions = rooms.add_parser(
         "ledger", help="budgets of data sets, what was spent, and whether the book is whole"
     )
@@ -41,7 +42,7 @@ def add_ledger(rooms: Any) -> None:
     show.add_argument("--json", action="store_true", help="print JSON for machines")
     show.set_defaults(action=_show)
     verify = actions.add_parser(
-        "verify", help="check every entry; exit code 1 if anything is wrong"
+        "verify", help="check every entry, without any secret; exit code 1 if anything is wrong"
     )
     verify.add_argument(
         "--against",
@@ -51,8 +52,18 @@ def add_ledger(rooms: Any) -> None:
         metavar="RELEASE",
         help="release.json files to hold it against",
     )
+    add_public_key(verify, "the ledger itself names")
     verify.add_argument("--json", action="store_true", help="print JSON for machines")
     verify.set_defaults(action=_verify)
+    public = actions.add_parser("public-key", help="print the key that others check with")
+    public.add_argument(
+        "--all", action="store_true", help="every key it ever had, with its first entry"
+    )
+    public.set_defaults(action=_public_key)
+    rotate = actions.add_parser("rotate-key", help="sign with a new key from here on")
+    rotate.add_argument("--new-key", type=Path, help="a new file for it (default: by itself)")
+    rotate.add_argument("--person", help="who does this (default: the user of this machine)")
+    rotate.set_defaults(action=_rotate_key)
     export = actions.add_parser("export", help="write every charge as CSV")
     export.add_argument(
         "--entries", action="store_true", help="every entry as it stands in the file, with its seal"
@@ -64,7 +75,7 @@ def add_ledger(rooms: Any) -> None:
             "--ledger", type=Path, help=f"the ledger's file (default: {PATH_VARIABLE})"
         )
         parser.add_argument(
-            "--key", type=Path, help=f"its key (default: {KEY_VARIABLE}, else beside the ledger)"
+            "--key", type=Path, help=f"the key that signs (default: {KEY_VARIABLE}, else by itself)"
         )
         parser.set_defaults(run=run)
 
@@ -199,14 +210,40 @@ _FOUND = ("problems", "record_problems", "remarks")
 
 
 def _verify(options: argparse.Namespace, ledger: Ledger) -> int:
-    found = ledger.verify([RecordedHead.from_record(path) for path in options.against])
+    found = ledger.verify(
+        [RecordedHead.from_record(path) for path in options.against],
+        public_key=pinned(options),
+    )
     parts = {name: list(map(said, getattr(found, name))) for name in _FOUND}
+    by = "" if found.checked_with is None else said(found.checked_with)
     if options.json:
         numbers = {"n_entries": found.n_entries, "records": len(options.against)}
-        print(json.dumps({"is_good": found.is_good, **parts, **numbers}, indent=1))
+        about = {"is_good": found.is_good, **parts, "checked_with": by, **numbers}
+        print(json.dumps(about, indent=1))
     else:
-        print("\n".join([*chain(*parts.values()), said(found.verdict)]))
+        print("\n".join(filter(None, [*chain(*parts.values()), by, said(found.verdict)])))
     return int(not found.is_good)
+
+
+def _public_key(options: argparse.Namespace, ledger: Ledger) -> int:
+    key = ledger.public_key()
+    if key is None:
+        raise ValueError("The ledger has no public key: it is empty, or of an earlier version.")
+    if options.all:
+        print("\n".join(f"from entry {first}: {key.text}" for first, key in ledger.public_keys()))
+    else:
+        print(f"dpci-ledger-public-key {key.text}")
+    return 0
+
+
+def _rotate_key(options: argparse.Namespace, ledger: Ledger) -> int:
+    key = ledger.rotate_key(
+        person=options.person or getpass.getuser(), new_key_path=options.new_key
+    )
+    place = options.new_key or ledger.key_path
+    print(f"The key in {place} signs from here on. Back it up, and publish the public key:")
+    print(f"dpci-ledger-public-key {key.text}")
+    return 0
 
 
 def _export(options: argparse.Namespace, ledger: Ledger) -> int:

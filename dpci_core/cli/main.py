@@ -1,5 +1,5 @@
 """The command line: `app`, `data`, `reproduce`, `compare`, `moments`, `plan`, `ledger`, `release`,
-`predict`, `after` and `accuracy` after `dpci` or `python -m dpci_core`."""
+`predict`, `verify`, `after` and `accuracy` after `dpci` or `python -m dpci_core`."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from dpci_core.cli.plan import add_plan
 from dpci_core.cli.refuse import refuse
 from dpci_core.cli.release import add_release
 from dpci_core.cli.tables import add_convert, add_moments, add_simulate
+from dpci_core.cli.verify import add_verify
 from dpci_core.datasets import list_datasets
 from dpci_core.datasets.download import DownloadError, download
 from dpci_core.datasets.files import is_available
@@ -121,6 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     add_plan(rooms)
     add_ledger(rooms)
     add_release(rooms)
+    add_verify(rooms)
     add_after(rooms)
     add_evaluation(rooms)
     add_accuracy(rooms)

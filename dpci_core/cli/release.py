@@ -103,7 +103,7 @@ def add_release(rooms: Any) -> None:
     )
     spend.add_argument("--ledger", type=Path, help=f"the ledger's file (default: {PATH_VARIABLE})")
     spend.add_argument(
-        "--key", type=Path, help=f"its key (default: {KEY_VARIABLE}, else beside the ledger)"
+        "--key", type=Path, help=f"the key that signs (default: {KEY_VARIABLE}, else by itself)"
     )
     add_engine(spend, elsewhere=False)
     spend.add_argument("--json", action="store_true", help="print JSON for machines")

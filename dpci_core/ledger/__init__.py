@@ -10,6 +10,8 @@ from dpci_core.ledger.amounts import Cap, Cost, as_text, price
 from dpci_core.ledger.books import Account, Charge
 from dpci_core.ledger.entries import NO_HEAD, Entry
 from dpci_core.ledger.export import account_row, as_csv, charge_row, entry_row, safe_cell
+from dpci_core.ledger.key import PublicKey, SigningKey
+from dpci_core.ledger.keyring import FOLDER_VARIABLE
 from dpci_core.ledger.ledger import KEY_VARIABLE, PATH_VARIABLE, Ledger
 from dpci_core.ledger.old_records import caution_of
 from dpci_core.ledger.problems import (
@@ -23,6 +25,7 @@ from dpci_core.ledger.problems import (
 from dpci_core.ledger.verify import RecordedHead, Verification
 
 __all__ = [
+    "FOLDER_VARIABLE",
     "KEY_VARIABLE",
     "NO_HEAD",
     "PATH_VARIABLE",
@@ -37,9 +40,11 @@ __all__ = [
     "LedgerBusyError",
     "LedgerDamagedError",
     "LedgerError",
+    "PublicKey",
     "RecordedHead",
     "SamePeopleQuestionError",
     "SchemaChangedError",
+    "SigningKey",
     "UnknownDatasetError",
     "Verification",
     "account_row",

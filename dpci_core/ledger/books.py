@@ -148,6 +148,7 @@ class Books:
             "drawing": self._draw,
             "done": self._end,
             "failed": self._end,
+            "key": _nothing,
         }
         self._guarded(readers.get(entry.kind, _no_such_kind), entry)
 
@@ -292,6 +293,10 @@ def _announced(entry: Entry) -> Draw:
     if entry.draw not in (None, "announced"):
         raise ValueError
     return "announced" if entry.draw else ""
+
+
+def _nothing(entry: Entry) -> None:
+    """A key decides about seals, and about no account."""
 
 
 def _no_such_kind(entry: Entry) -> None:

@@ -29,7 +29,7 @@ _SMALLEST_DATABASE = 512
 """Bytes; SQLite itself would take a smaller file of anything for an empty database, and write over
 it.
 """
-_SINCE = {"nonce": 3, "draw": 6}
+_SINCE = {"nonce": 3, "draw": 6, "public_key": 7, "signature": 7, "history": 8, "vouched": 8}
 """A ledger of an earlier version than this has no such column until the next write."""
 _GUARDS = "SELECT type || ' ' || name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
 
@@ -171,6 +171,18 @@ def read_entries(connection: sqlite3.Connection) -> tuple[Entry, ...]:
 def read_some(connection: sqlite3.Connection, which: str, *values: int | str) -> tuple[Entry, ...]:
     """The entries of a condition in order."""
     return _read(connection, f"WHERE {which} ORDER BY sequence", *values)
+
+
+def read_last(connection: sqlite3.Connection) -> tuple[Entry, ...]:
+    """The last entry, none where there is none."""
+    return _read(connection, "ORDER BY sequence DESC LIMIT 1")
+
+
+def read_named(connection: sqlite3.Connection) -> tuple[Entry, ...]:
+    """The entries that name a public key."""
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    which = "public_key IS NOT NULL"
+    return read_some(connection, which) if version >= _SINCE["public_key"] else ()
 
 
 def last_sequence(connection: sqlite3.Connection) -> int:

@@ -1,21 +1,18 @@
-"""One line of the ledger and its seal: an HMAC over itself and the seal of the line before."""
+"""One line of the ledger, and the bytes that its seal is over: itself and the seal of the line
+before.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
 
 from dpci_core.ledger.problems import LedgerDamagedError
 
-Kind = Literal["account", "booked", "drawing", "done", "failed"]
-FORMAT = "dpci-ledger-1"
-"""Stands in everything that is sealed, so that a seal says nothing about another program or a later
-format.
-"""
+Kind = Literal["account", "booked", "drawing", "done", "failed", "key"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,6 +29,12 @@ class Entry:
     nonce: drawn for this line, so that no two lines have one seal, written in the same hour or not;
     None in entries of earlier versions.
     draw: "announced" in a booking whose draw gets a line of its own ("drawing") before it begins.
+    public_key: that checks the signatures from this line on, in hexadecimal; in the first line and
+    where a key takes the place of another ("key").
+    history: SHA-256 of all lines before, where those are not signed.
+    vouched: the seal of the key whose place is taken.
+    signature: Ed25519 in hexadecimal; None in a ledger whose key is secret to whoever checks, too.
+    mac: the seal.
     """
 
     sequence: int
@@ -60,6 +63,10 @@ class Entry:
     reason: str | None = None
     nonce: str | None = None
     draw: str | None = None
+    public_key: str | None = None
+    history: str | None = None
+    vouched: str | None = None
+    signature: str | None = None
     mac: str = ""
 
     @property
@@ -71,39 +78,38 @@ class Entry:
 COLUMNS = tuple(field.name for field in fields(Entry))
 NO_HEAD = "0"
 """The head of a ledger without entries."""
+_SEALS = ("signature", "mac")
 
 
-def sealed_bytes(entry: Entry, previous: str) -> bytes:
+def sealed_bytes(entry: Entry, previous: str, form: str) -> bytes:
     """What a seal is over: JSON of the format, the seal before and every field that is set, by name
     in ASCII.
 
     JSON tells text from numbers and quotes what would end a text, so no two lines give the same
-    bytes.
+    bytes. The format stands in everything that is sealed, so that a seal says nothing about another
+    program or format.
     """
-    content = {
-        name: value
-        for name in COLUMNS
-        if name != "mac" and (value := getattr(entry, name)) is not None
-    }
-    message = {"format": FORMAT, "previous": previous, "entry": content}
-    return json.dumps(message, ensure_ascii=True, sort_keys=True, separators=(",", ":")).encode(
-        "ascii"
-    )
+    content = {name: value for name, value in _set(entry).items() if name not in _SEALS}
+    return canonical({"format": form, "previous": previous, "entry": content})
 
 
-def seal(entry: Entry, previous: str, key: bytes) -> str:
-    """HMAC-SHA256 of a line and the seal before it, in hexadecimal."""
-    return seal_of(sealed_bytes(entry, previous), key)
+def _set(entry: Entry) -> dict[str, object]:
+    """What is not None: a column that a later version adds changes no seal."""
+    return {name: value for name in COLUMNS if (value := getattr(entry, name)) is not None}
 
 
-def seal_of(content: bytes, key: bytes) -> str:
-    """HMAC-SHA256 in hexadecimal."""
-    return hmac.digest(key, content, hashlib.sha256).hex()
+def canonical(message: dict[str, object]) -> bytes:
+    """JSON in ASCII, its names in order and without blanks."""
+    text = json.dumps(message, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    return text.encode("ascii")
 
 
-def is_sealed(entry: Entry, previous: str, key: bytes) -> bool:
-    """Whether the seal is that of this line after that one."""
-    return hmac.compare_digest(seal(entry, previous, key).encode(), entry.mac.encode())
+def digest_of(entries: Iterable[Entry]) -> str:
+    """SHA-256 of lines with their seals, in hexadecimal."""
+    found = hashlib.sha256()
+    for entry in entries:
+        found.update(canonical(_set(entry)) + b"\n")
+    return found.hexdigest()
 
 
 def from_rows(rows: Sequence[Sequence[object]]) -> tuple[Entry, ...]:

@@ -1,38 +1,234 @@
-"""The key that seals entries: 256 bits in a file of its own, readable by its owner only."""
+"""The keys of a ledger: one that signs, in a file that its owner alone can read, and the public one
+that checks. Ledgers of earlier versions have one secret that does both.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import os
 import re
 import secrets
 import stat
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
 from dpci_core.base.errors import LedgerRuleError
+from dpci_core.ledger.entries import Entry, sealed_bytes
 from dpci_core.ledger.problems import LedgerDamagedError
 
 KEY_BYTES = 32
-_LAYOUT = re.compile(rb"dpci-ledger-key ([0-9a-f]{64})\n")
-_MOST_BYTES = 1000
+SIGNED = "dpci-ledger-2"
+"""The format of what is signed."""
+NEXT_KEY = "dpci-ledger-2-next-key"
+"""The format of what a key seals that gives its place to another."""
+SECRET = "dpci-ledger-1"
+"""The format of what earlier versions sealed with a secret."""
+_LAYOUT = re.compile(
+    rb"dpci-ledger-(key|signing-key) ([0-9a-f]{64})\n(?:ledger (file://[!-~]+)\n)?"
+)
+_PUBLIC = re.compile(r"(?:dpci-ledger-public-key )?([0-9a-f]{64})\n?")
+_SIGNATURE = re.compile(r"[0-9a-f]{128}")
+_MOST_BYTES = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
-    """The secret, never shown, and the short name that entries carry to say which key sealed
-    them.
-    """
+class Checking(ABC):
+    """What tells whether an entry is the one that was sealed."""
+
+    @property
+    @abstractmethod
+    def key_id(self) -> str:
+        """The short name that entries carry; 16 hexadecimal digits."""
+
+    @abstractmethod
+    def follows(self, entry: Entry, previous: str) -> bool:
+        """Whether the seal is that of this line after that one, as far as a hash can tell: all of
+        it, if a later line that follows so is sealed.
+        """
+
+    @abstractmethod
+    def is_sealed(self, entry: Entry, previous: str) -> bool:
+        """Whether whoever has the key sealed this line after that one."""
+
+    @abstractmethod
+    def holds(self, content: bytes, seal: str) -> bool:
+        """Whether that is the seal of something else that names its format."""
+
+    def vouches(self, entry: Entry, previous: str) -> bool:
+        """Whether whoever has the key agreed that the one of this line takes its place."""
+        return self.holds(_vouched_bytes(entry, previous), entry.vouched or "")
+
+
+class Key(Checking):
+    """What seals entries, never shown."""
 
     secret: bytes
 
     def __repr__(self) -> str:
-        return f"Key({self.key_id})"
+        return f"{type(self).__name__}({self.key_id})"
+
+    @property
+    @abstractmethod
+    def public(self) -> PublicKey | None:
+        """What others can check with, None where only the secret can."""
+
+    @abstractmethod
+    def sealed(self, entry: Entry, previous: str) -> Entry:
+        """The entry with its seal."""
+
+    @abstractmethod
+    def seal_text(self, content: bytes) -> str:
+        """The seal of something else that names its format."""
+
+    def agreed(self, entry: Entry, previous: str) -> Entry:
+        """A line that gives this key's place to another, with what `vouches` asks for."""
+        return replace(entry, vouched=self.seal_text(_vouched_bytes(entry, previous)))
+
+
+@dataclass(frozen=True)
+class PublicKey(Checking):
+    """Checks signatures and cannot make any.
+
+    >>> PublicKey(bytes(32)).key_id
+    '66687aadf862bd77'
+    """
+
+    raw: bytes
 
     @property
     def key_id(self) -> str:
-        """16 hexadecimal digits; they say nothing about the secret."""
+        """The first digits of the SHA-256 of the 32 bytes."""
+        return hashlib.sha256(self.raw).hexdigest()[:16]
+
+    @property
+    def text(self) -> str:
+        """The 32 bytes in hexadecimal."""
+        return self.raw.hex()
+
+    @classmethod
+    def of(cls, text: str) -> PublicKey:
+        """Return the key that somebody gave: 64 hexadecimal digits, or the line that `ledger
+        public-key` prints.
+
+        Raises:  LedgerRuleError.
+        """
+        found = _PUBLIC.fullmatch(text.strip())
+        if found is None:
+            raise LedgerRuleError("not_a_public_key")
+        return cls(bytes.fromhex(found[1]))
+
+    def holds(self, content: bytes, seal: str) -> bool:
+        if not _SIGNATURE.fullmatch(seal):
+            return False
+        try:
+            self._library.verify(bytes.fromhex(seal), content)
+        except InvalidSignature:
+            return False
+        return True
+
+    def follows(self, entry: Entry, previous: str) -> bool:
+        content = sealed_bytes(entry, previous, SIGNED)
+        return entry.mac == signed_seal(content, entry.signature or "")
+
+    def is_sealed(self, entry: Entry, previous: str) -> bool:
+        content = sealed_bytes(entry, previous, SIGNED)
+        signature = entry.signature or ""
+        return entry.mac == signed_seal(content, signature) and self.holds(content, signature)
+
+    @cached_property
+    def _library(self) -> Ed25519PublicKey:
+        return Ed25519PublicKey.from_public_bytes(self.raw)
+
+
+@dataclass(frozen=True, repr=False)
+class SigningKey(Key):
+    """Signs with Ed25519 (RFC 8032); `secret` is its 32 random bytes."""
+
+    secret: bytes
+
+    @property
+    def key_id(self) -> str:
+        return self.public.key_id
+
+    @cached_property
+    def public(self) -> PublicKey:
+        return PublicKey(self._library.public_key().public_bytes_raw())
+
+    def sealed(self, entry: Entry, previous: str) -> Entry:
+        content = sealed_bytes(entry, previous, SIGNED)
+        signature = self.seal_text(content)
+        return replace(entry, signature=signature, mac=signed_seal(content, signature))
+
+    def seal_text(self, content: bytes) -> str:
+        return self._library.sign(content).hex()
+
+    def holds(self, content: bytes, seal: str) -> bool:
+        return self.public.holds(content, seal)
+
+    def follows(self, entry: Entry, previous: str) -> bool:
+        return self.public.follows(entry, previous)
+
+    def is_sealed(self, entry: Entry, previous: str) -> bool:
+        return self.public.is_sealed(entry, previous)
+
+    @cached_property
+    def _library(self) -> Ed25519PrivateKey:
+        return Ed25519PrivateKey.from_private_bytes(self.secret)
+
+
+@dataclass(frozen=True, repr=False)
+class SecretKey(Key):
+    """Seals with HMAC-SHA256, as ledgers did that were begun by earlier versions: whoever can check
+    can forge.
+    """
+
+    secret: bytes
+
+    @property
+    def key_id(self) -> str:
         return hashlib.sha256(b"dpci-ledger-key-id" + self.secret).hexdigest()[:16]
+
+    @property
+    def public(self) -> None:
+        return None
+
+    def sealed(self, entry: Entry, previous: str) -> Entry:
+        return replace(entry, mac=self.seal_text(sealed_bytes(entry, previous, SECRET)))
+
+    def seal_text(self, content: bytes) -> str:
+        return hmac.digest(self.secret, content, hashlib.sha256).hex()
+
+    def holds(self, content: bytes, seal: str) -> bool:
+        return hmac.compare_digest(self.seal_text(content).encode(), seal.encode())
+
+    def follows(self, entry: Entry, previous: str) -> bool:
+        return self.is_sealed(entry, previous)
+
+    def is_sealed(self, entry: Entry, previous: str) -> bool:
+        content = sealed_bytes(entry, previous, SECRET)
+        return entry.signature is None and self.holds(content, entry.mac)
+
+
+def _vouched_bytes(entry: Entry, previous: str) -> bytes:
+    return sealed_bytes(replace(entry, vouched=None), previous, NEXT_KEY)
+
+
+def signed_seal(content: bytes, signature: str) -> str:
+    """The seal of a signed entry: SHA-256 of what is signed and of the signature's digits.
+
+    Everything that is sealed later contains it, so one signature vouches for all entries before.
+    """
+    return hashlib.sha256(content + signature.encode()).hexdigest()
+
+
+def new_key() -> SigningKey:
+    """A key that nobody has yet."""
+    return SigningKey(secrets.token_bytes(KEY_BYTES))
 
 
 def read_key(path: Path) -> Key:
@@ -51,14 +247,25 @@ def read_key(path: Path) -> Key:
     found = _LAYOUT.fullmatch(content)
     if found is None:
         raise LedgerDamagedError("not_a_key", path=path)
-    return Key(bytes.fromhex(found[1].decode()))
+    secret = bytes.fromhex(found[2].decode())
+    return SigningKey(secret) if found[1] == b"signing-key" else SecretKey(secret)
 
 
-def make_key(path: Path) -> Key:
-    """Return the key in the file, or of a new one where there is none; call it under the ledger's
-    write lock only.
+def ledger_of(path: Path) -> str | None:
+    """The address of the ledger that a file of a key was made for, None where it names none."""
+    try:
+        with path.open("rb") as file:
+            found = _LAYOUT.fullmatch(file.read(_MOST_BYTES))
+    except OSError:
+        return None
+    return found[3].decode() if found and found[3] else None
 
-    An empty file is what a crash right after its creation leaves: it becomes a key.
+
+def write_key(path: Path, key: SigningKey, ledger: Path | None) -> Key:
+    """Return the key that is in the file now: this one, or the one that was there; call it under
+    the ledger's write lock only.
+
+    An empty file is what a crash right after its creation leaves: it gets the key.
     """
     try:
         try:
@@ -68,17 +275,31 @@ def make_key(path: Path) -> Key:
             if not path.is_file() or path.stat().st_size > 0:
                 return read_key(path)
             descriptor = os.open(path, os.O_WRONLY)
-        key = Key(secrets.token_bytes(KEY_BYTES))
         with os.fdopen(descriptor, "wb") as file:
             if os.name == "posix":
                 os.fchmod(file.fileno(), 0o600)
-            file.write(b"dpci-ledger-key %s\n" % key.secret.hex().encode())
+            file.write(f"dpci-ledger-signing-key {key.secret.hex()}\n".encode("ascii"))
+            if ledger is not None:
+                file.write(_note(ledger))
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
         raise LedgerRuleError("key_not_writable", path=path, problem=error.strerror) from None
     sync_folder(path.parent)
     return key
+
+
+def note_ledger(path: Path, ledger: Path) -> None:
+    """Add to the file of a key which ledger it signs."""
+    if ledger_of(path) is None:
+        with path.open("ab") as file:
+            file.write(_note(ledger))
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _note(ledger: Path) -> bytes:
+    return f"ledger {ledger.as_uri()}\n".encode("ascii")
 
 
 def sync_folder(folder: Path) -> None:

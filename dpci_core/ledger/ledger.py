@@ -32,11 +32,22 @@ from dpci_core.ledger.database import (
     charge_entries,
     last_sequence,
     read_entries,
+    read_last,
+    read_named,
     read_some,
     spent_texts,
 )
-from dpci_core.ledger.entries import NO_HEAD, Entry, Kind, seal
-from dpci_core.ledger.key import Key, make_key, read_key
+from dpci_core.ledger.entries import NO_HEAD, Entry, Kind, digest_of
+from dpci_core.ledger.key import (
+    Key,
+    PublicKey,
+    SigningKey,
+    new_key,
+    note_ledger,
+    read_key,
+    write_key,
+)
+from dpci_core.ledger.keyring import Keyring, keys_folder
 from dpci_core.ledger.names import MOST_CHARACTERS, dataset_name, name_key, one_line
 from dpci_core.ledger.people import check_declared, shared_account, shared_cap
 from dpci_core.ledger.problems import DrawBegunError, LedgerDamagedError
@@ -47,6 +58,7 @@ from dpci_core.ledger.verify import (
     broken_seal,
     check_entries,
     clock_remarks,
+    last_key,
     missing_head,
     unknown_result,
 )
@@ -54,9 +66,7 @@ from dpci_core.ledger.verify import (
 PATH_VARIABLE = "DPCI_LEDGER"
 """Environment variable: the file of the ledger; default in the user's data folder."""
 KEY_VARIABLE = "DPCI_LEDGER_KEY"
-"""Environment variable: the file of its key; default beside the ledger, with .key after its
-name.
-"""
+"""Environment variable: the file of its key; default a file of its own in the folder of keys."""
 BUSY_SECONDS = 15.0
 """How long to wait while another process writes."""
 
@@ -73,14 +83,16 @@ class Ledger:
     Args:
         path: the file; default $DPCI_LEDGER, else ledger.sqlite in the user's data folder. It and
             its key come into being at the first write.
-        key_path: default $DPCI_LEDGER_KEY, else the path with .key added.
+        key_path: of the key that signs; default $DPCI_LEDGER_KEY, else a file named by its public
+            key in $DPCI_LEDGER_KEYS or the folder `keys` of the user's configuration. A ledger of
+            an earlier version has its secret beside it, with .key after its name.
         clock: gives the time of entries, kept to the hour.
         read_only: refuse to write.
         busy_seconds: patience with other writers.
 
     Privacy:
         What is booked is spent, whatever happens next; no sum is ever rounded; nothing is booked on
-        a ledger whose seals do not hold.
+        a ledger whose seals do not hold. Reading and checking need no secret.
 
     Raises:
         LedgerError: from every method, with what to do; after it, nothing of that operation stands.
@@ -98,14 +110,40 @@ class Ledger:
         self.path = (
             _place(path, PATH_VARIABLE) or platformdirs.user_data_path("dpci") / "ledger.sqlite"
         )
-        self.key_path = _place(key_path, KEY_VARIABLE) or _beside(self.path, ".key")
-        if self.key_path == self.path:
+        named = _place(key_path, KEY_VARIABLE)
+        if named == self.path:
             raise LedgerRuleError("ledger_is_its_key", path=self.path)
         self.read_only = read_only
         self._clock = clock
         self._database = Database(self.path, busy_seconds)
         file = Path(os.path.realpath(self.path))  # of all links to one ledger the same
         self._anchor = Anchor(_beside(file, END), busy_seconds)
+        self._keys = Keyring(file, named, _beside(self.path, ".key"), keys_folder())
+
+    @property
+    def key_path(self) -> Path | None:
+        """The file of the key that seals the next entry, which need not be there; None before the
+        first one where none was named.
+        """
+        if self._keys.named is not None:
+            return self._keys.named
+        with self._database.reading() as connection:
+            last = () if connection is None else read_last(connection)
+        return self._keys.file_after(last[0]) if last else self._keys.kept()
+
+    def public_key(self) -> PublicKey | None:
+        """The key that others check this ledger with, as the ledger names it; None where nothing is
+        signed.
+        """
+        with self._database.reading() as connection:
+            found = () if connection is None else read_named(connection)
+        return last_key(found)
+
+    def public_keys(self) -> tuple[tuple[int, PublicKey], ...]:
+        """Every key that signed, with the number of the first entry that is its."""
+        with self._database.reading() as connection:
+            found = () if connection is None else read_named(connection)
+        return tuple((entry.sequence, PublicKey.of(entry.public_key or "")) for entry in found)
 
     def create_dataset(
         self,
@@ -313,6 +351,37 @@ class Ledger:
         known = books.by_request.get(request_id)
         return None if known is None else books.charges[known]
 
+    def rotate_key(self, *, person: str, new_key_path: Path | None = None) -> PublicKey:
+        """Return the public key of a new key that signs from here on; the one that did until now
+        agrees, and is of no use for what follows.
+
+        A ledger of an earlier version is signed from here on.
+
+        Args:
+            person: who does this.
+            new_key_path: a new file for the new key; default one named by its public key in the
+                folder of keys.
+
+        Raises:
+            LedgerError: where the present key is missing: nobody else can name the next one.
+        """
+        person = one_line(person, name="person")
+        path = None if new_key_path is None else Path(os.path.abspath(new_key_path))
+        if path is None and self._keys.named is not None:
+            raise LedgerRuleError("new_key_unnamed", path=self._keys.named)
+        if path is not None and os.path.lexists(path):
+            raise LedgerRuleError("new_key_in_the_way", path=path)
+        with self._writing(from_the_first=True) as page:
+            if page.last is None:
+                raise LedgerRuleError("no_key_to_replace")
+            made = new_key()
+            path = path or self._keys.file_of(made.key_id)
+            write_key(path, made, None)  # on the disk before anything is signed with it
+            page.give_place(made, person)
+        with suppress(OSError):
+            note_ledger(path, self._keys.ledger)
+        return made.public
+
     def entries(self) -> tuple[Entry, ...]:
         """Every line as it stands in the file; its seals are not checked."""
         with self._database.reading() as connection:
@@ -325,13 +394,38 @@ class Ledger:
         entries = self.entries()
         return entries[-1].head if entries else NO_HEAD
 
-    def verify(self, against: Sequence[RecordedHead] = ()) -> Verification:
+    def signing_key(self) -> SigningKey | None:
+        """The key that signs what follows, None of a ledger of an earlier version; it is to be
+        shown to nobody.
+
+        Raises:
+            LedgerDamagedError: if it is not there, or not for this ledger.
+        """
+        with self._database.reading() as connection:
+            last = () if connection is None else read_last(connection)
+        if not last or last[0].signature is None:
+            return None
+        key = read_key(self._keys.file_after(last[0]))
+        if not isinstance(key, SigningKey) or key.key_id != last[0].key_id:
+            place, found = last[0].sequence, last[0].key_id
+            problem = Finding("entry_of_another_key", entry=place, found=found, wanted=key.key_id)
+            raise LedgerDamagedError("not_trusted", problem=problem)
+        return key
+
+    def verify(
+        self, against: Sequence[RecordedHead] = (), *, public_key: PublicKey | None = None
+    ) -> Verification:
         """Return whether every entry is as it was written and in its place, and every record as it
         was released.
 
         Finds edits, deletions, insertions and changes of order by anyone without the key, a cut end
         as far as records reach, and records that were edited. `docs/ledger.md` says what it cannot
-        find.
+        find. No secret is read, unless the ledger is one of an earlier version.
+
+        Args:
+            against: what records carry.
+            public_key: that the entries have to be signed by; None takes the one that the ledger
+                names itself, which whoever wrote the whole ledger anew would have named, too.
         """
         problems: list[Finding | LedgerDamagedError] = []
         entries: tuple[Entry, ...] = ()
@@ -358,11 +452,13 @@ class Ledger:
             for record, gone in zip(against, lost, strict=True)
             if not gone
         ]
+        own = last_key(entries)
+        if public_key is not None and own != public_key:
+            problems.append(_another_key(entries, own, public_key))
         if entries:
             try:
-                key = read_key(self.key_path)
-                first = broken_seal(entries, key)
-                problems += [first] if first else []
+                secret = self._secret(entries[0], own, public_key)
+                problems += filter(None, [broken_seal(entries, secret)])
                 Books.of(entries)
             except LedgerDamagedError as error:
                 problems.append(without_frames(error))
@@ -377,12 +473,30 @@ class Ledger:
             n_records=len(against),
             record_problems=tuple(filter(None, strange)),
             remarks=(*cautions, *clock_remarks(entries), *self._orphaned_key(entries)),
+            checked_with=_checked_with(entries, own, public_key),
         )
 
+    def _secret(self, first: Entry, own: PublicKey | None, pinned: PublicKey | None) -> Key | None:
+        """What checks the entries that are not signed, None where there are none or a signature
+        that is trusted vouches for them.
+
+        Raises:
+            LedgerDamagedError: where it is missing and needed.
+        """
+        if first.public_key is not None:
+            return None
+        if own is None:
+            return read_key(self._keys.file_after(first))
+        try:
+            return read_key(self._keys.beside)
+        except LedgerDamagedError:
+            if own == pinned:
+                return None
+            raise LedgerDamagedError("old_secret_missing", path=self._keys.beside) from None
+
     def _orphaned_key(self, entries: Sequence[Entry]) -> tuple[Finding, ...]:
-        if entries or not os.path.exists(self.key_path):
-            return ()
-        return (Finding("key_without_entries", path=self.key_path),)
+        path = None if entries else self._keys.kept()
+        return () if path is None else (Finding("key_without_entries", path=path),)
 
     def _books(self) -> Books:
         return Books.of(self.entries())
@@ -409,11 +523,12 @@ class Ledger:
             return page.books.charges[charge_id]
 
     @contextmanager
-    def _writing(self) -> Iterator[_Page]:
+    def _writing(self, *, from_the_first: bool = False) -> Iterator[_Page]:
         if self.read_only:
             raise LedgerRuleError("reading_only", path=self.path)
         with self._database.writing() as connection:
-            page = self._going_on(connection) or self._from_the_first(connection)
+            going_on = None if from_the_first else self._going_on(connection)
+            page = going_on or self._from_the_first(connection)
             before = page.last
             yield page
             if page.last is not None and page.last is not before:
@@ -426,7 +541,8 @@ class Ledger:
         """The end of a long ledger whose sums are sealed; None where all has to be checked."""
         if last_sequence(connection) <= CHECKED_WHOLE:
             return None
-        key, told = read_key(self.key_path), self._anchor.told()
+        (end,) = read_last(connection)
+        key, told = read_key(self._keys.file_after(end)), self._anchor.told()
         found = go_on(connection, key)
         held = read_some(connection, "sequence = ?", told.sequence)
         if found is None or (told.head != NO_HEAD and [e.head for e in held] != [told.head]):
@@ -439,11 +555,12 @@ class Ledger:
         if lost := missing_head(entries, self._anchor.told()):
             raise LedgerDamagedError("not_trusted", problem=lost)
         if not entries and not self._anchor.is_there:
-            if _is_filled(self.key_path) and read_key(self.key_path):
-                raise LedgerDamagedError("key_without_ledger", path=self.key_path)
+            kept = self._keys.kept()
+            if kept is not None and read_key(kept):
+                raise LedgerDamagedError("key_without_ledger", path=kept)
             self._anchor.begin(NO_HEAD)  # before the key: a crash between is no lost ledger
-        key = read_key(self.key_path) if entries else make_key(self.key_path)
         last = entries[-1] if entries else None
+        key = self._keys.first() if last is None else read_key(self._keys.file_after(last))
         return _Page(connection, key, check_entries(entries, key), last, self._clock)
 
 
@@ -501,15 +618,39 @@ class _Page:
         at: the time it carries. The end of a charge carries that of its booking: when a release
         ended tells how long its records took to read.
         """
+        public = self.key.public if self.last is None else None
         entry = Entry(
             sequence=self.last.sequence + 1 if self.last else 1,
             kind=kind,
             written_at=at or _utc_hour(self.clock()),
             key_id=self.key.key_id,
             nonce=new_nonce(),
+            public_key=public.text if public else None,
             **what,  # type: ignore[arg-type]
         )
-        entry = replace(entry, mac=seal(entry, self.last.mac if self.last else "", self.key.secret))
+        return self._put(self.key.sealed(entry, self.last.mac if self.last else ""))
+
+    def give_place(self, key: SigningKey, person: str) -> Entry:
+        """Put in an entry by which the present key agrees to another, which seals it and what
+        follows.
+        """
+        assert self.last is not None
+        previous, is_signed = self.last.mac, self.last.signature is not None
+        entry = Entry(
+            sequence=self.last.sequence + 1,
+            kind="key",
+            written_at=_utc_hour(self.clock()),
+            key_id=key.key_id,
+            person=person,
+            nonce=new_nonce(),
+            public_key=key.public.text,
+            history=None if is_signed else digest_of(read_entries(self.connection)),
+        )
+        entry = key.sealed(self.key.agreed(entry, previous), previous)
+        self.key = key
+        return self._put(entry)
+
+    def _put(self, entry: Entry) -> Entry:
         self.books.add(entry)
         add_entry(self.connection, entry)
         self.last = entry
@@ -532,10 +673,23 @@ def _beside(path: Path, end: str) -> Path:
     return path.with_name(path.name + end)
 
 
-def _is_filled(path: Path) -> bool:
-    with suppress(OSError):
-        return path.stat().st_size > 0
-    return False
+def _another_key(entries: Sequence[Entry], own: PublicKey | None, pinned: PublicKey) -> Finding:
+    """That a ledger is not signed by the key that was given, or not any more."""
+    if own is not None and pinned.text in {entry.public_key for entry in entries}:
+        return Finding("pinned_key_replaced", found=own.text, wanted=pinned.text)
+    found = "none" if own is None else own.text
+    return Finding("pinned_key_differs", found=found, wanted=pinned.text)
+
+
+def _checked_with(
+    entries: Sequence[Entry], own: PublicKey | None, pinned: PublicKey | None
+) -> Finding | None:
+    """Whose word the check rests on."""
+    if not entries:
+        return None
+    if own is None:
+        return Finding("checked_with_secret")
+    return Finding("checked_with_named" if pinned is None else "checked_with_pinned", key=own.text)
 
 
 def new_nonce() -> str | None:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 from dpci_core.ledger.books import Books
 from dpci_core.ledger.database import last_sequence, read_some
-from dpci_core.ledger.entries import Entry, is_sealed, seal_of
+from dpci_core.ledger.entries import Entry, digest_of
 from dpci_core.ledger.key import Key
+from dpci_core.ledger.verify import last_key
 
-FORMAT = "dpci-ledger-running-1"
+FORMAT = "dpci-ledger-running-2"
 """Stands in what is sealed, so that it can pass for no entry."""
 CHECKED_WHOLE = 1_000
 """A ledger of so many entries is checked from the first on at each booking."""
@@ -46,14 +47,14 @@ def keep(
             "format": FORMAT,
             "head": last.head,
             "n_checked": n_checked,
-            "accounts": [account.account_id for account in books.accounts],
+            "accounts": digest_of(_declared(connection)),
             "sums": books.sums,
         },
         sort_keys=True,
     )
     connection.execute(
         "INSERT OR REPLACE INTO running (one, content, mac) VALUES (1, ?, ?)",
-        (content, seal_of(content.encode(), key.secret)),
+        (content, key.seal_text(content.encode())),
     )
 
 
@@ -66,22 +67,44 @@ def go_on(connection: sqlite3.Connection, key: Key) -> Running | None:
     if n_entries <= CHECKED_WHOLE or kept is None:
         return None
     content, mac = map(str, kept)
-    if seal_of(content.encode(errors="replace"), key.secret) != mac:
+    if not key.holds(content.encode(errors="replace"), mac):
         return None
-    state = json.loads(content)
+    state, declared = json.loads(content), _declared(connection)
     (last,) = sealed(connection, key, "sequence = ?", n_entries) or (None,)
-    accounts = sealed(connection, key, "kind = 'account'")
-    if last is None or last.head != state["head"] or accounts is None:
+    if last is None or last.head != state["head"] or digest_of(declared) != state["accounts"]:
         return None
-    if [entry.sequence for entry in accounts] != state["accounts"]:
-        return None
-    low = state["n_checked"]
+    low = max(state["n_checked"], _n_unsigned(declared))
     high = min(low + WINDOW, n_entries)
-    turn = sealed(connection, key, "sequence > ? AND sequence <= ?", low, high)
-    if turn is None or len(turn) != high - low:
+    if not _is_whole(connection, key, low, high):
         return None
+    accounts = (entry for entry in declared if entry.kind == "account")
     books = Books.with_sums(accounts, state["sums"])
     return Running(books, last, high if high < n_entries else 0)
+
+
+def _declared(connection: sqlite3.Connection) -> tuple[Entry, ...]:
+    """The caps, and the keys that check what others sealed."""
+    return read_some(connection, "kind IN ('account', 'key')")
+
+
+def _n_unsigned(declared: tuple[Entry, ...]) -> int:
+    """How many entries an earlier version sealed with a secret, which a signature took over."""
+    return next((entry.sequence - 1 for entry in declared if entry.history is not None), 0)
+
+
+def _is_whole(connection: sqlite3.Connection, key: Key, low: int, high: int) -> bool:
+    """Whether the entries after `low` up to `high` follow one another: in turn all do, up to the
+    last one of the ledger, whose seal is checked at each booking.
+    """
+    previous = "".join(entry.mac for entry in read_some(connection, "sequence = ?", low))
+    found = read_some(connection, "sequence > ? AND sequence <= ?", low, high)
+    if [entry.sequence for entry in found] != list(range(low + 1, high + 1)):
+        return False
+    for entry in found:
+        if not key.follows(entry, previous):
+            return False
+        previous = entry.mac
+    return True
 
 
 def sealed(
@@ -98,8 +121,22 @@ def sealed(
     )
     for entry in found:
         previous = before.get(entry.sequence, "" if entry.sequence == 1 else None)
-        if not isinstance(previous, str) or entry.key_id != key.key_id:
-            return None
-        if not is_sealed(entry, previous, key.secret):
+        if not isinstance(previous, str) or not _holds(connection, key, entry, previous):
             return None
     return found
+
+
+def _holds(connection: sqlite3.Connection, key: Key, entry: Entry, previous: str) -> bool:
+    """Whether the key of its time sealed an entry; the keys of others stand in the hash of what was
+    declared.
+    """
+    if entry.key_id == key.key_id:
+        return key.is_sealed(entry, previous)
+    if entry.signature is None:
+        moved = read_some(connection, "history IS NOT NULL AND sequence > ?", entry.sequence)
+        return bool(moved) and moved[0].history == digest_of(
+            read_some(connection, "sequence < ?", moved[0].sequence)
+        )
+    named = read_some(connection, "public_key IS NOT NULL AND sequence <= ?", entry.sequence)
+    key_then = last_key(named)
+    return key_then is not None and key_then.is_sealed(entry, previous)

@@ -162,6 +162,37 @@ _VERSION_6 = (
 )
 """A draw has an entry of its own before it begins."""
 
+_VERSION_7 = (
+    "ALTER TABLE entries ADD COLUMN public_key TEXT CHECK (length(public_key) = 64)",
+    "ALTER TABLE entries ADD COLUMN signature TEXT CHECK (length(signature) = 128)",
+    "DROP TABLE running",
+    "CREATE TABLE running (one INTEGER PRIMARY KEY CHECK (one = 1), content TEXT NOT NULL, "
+    "mac TEXT NOT NULL CHECK (length(mac) IN (64, 128)))",
+)
+"""Signatures. The sums are made anew by the next whole check."""
+
+_KEYS = _DRAWING.replace(
+    "'booked', 'drawing', 'done'", "'booked', 'key', 'drawing', 'done'"
+).replace("(kind IN ('account', 'booked')) =", "(kind IN ('account', 'booked', 'key')) =")
+
+_VERSION_8 = (
+    "DROP VIEW charges",
+    "DROP VIEW datasets",
+    _KEYS,
+    *_VERSION_6[3:5],
+    "ALTER TABLE newer ADD COLUMN public_key TEXT CHECK "
+    "((kind = 'key') <= (public_key IS NOT NULL) AND (public_key IS NULL "
+    "OR (length(public_key) = 64 AND (sequence = 1 OR kind = 'key'))))",
+    "ALTER TABLE newer ADD COLUMN signature TEXT CHECK (length(signature) = 128)",
+    "ALTER TABLE newer ADD COLUMN history TEXT "
+    "CHECK (history IS NULL OR (length(history) = 64 AND kind = 'key'))",
+    "ALTER TABLE newer ADD COLUMN vouched TEXT CHECK ((kind = 'key') = (vouched IS NOT NULL) AND "
+    "(vouched IS NULL OR length(vouched) IN (64, 128)))",
+    "INSERT INTO newer SELECT *, NULL, NULL FROM entries ORDER BY sequence",
+    *_VERSION_6[6:],
+)
+"""A key takes the place of another."""
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
     _VERSION_2,
@@ -169,6 +200,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_4,
     _VERSION_5,
     _VERSION_6,
+    _VERSION_7,
+    _VERSION_8,
 )
 """Step k takes a database from version k to k + 1; an empty file is version 0. Steps are added,
 never changed: a further definition needs one that makes the table anew with its name.

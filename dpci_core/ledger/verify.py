@@ -13,8 +13,8 @@ from pathlib import Path
 
 from dpci_core.base.errors import Finding, LedgerRuleError
 from dpci_core.ledger.books import Books
-from dpci_core.ledger.entries import NO_HEAD, Entry, is_sealed
-from dpci_core.ledger.key import Key
+from dpci_core.ledger.entries import NO_HEAD, Entry, digest_of
+from dpci_core.ledger.key import Checking, Key, PublicKey
 from dpci_core.ledger.old_records import caution_of
 from dpci_core.ledger.problems import LedgerDamagedError
 
@@ -30,6 +30,7 @@ class Verification:
     problems: what is wrong with the ledger.
     record_problems: with the given records, where the ledger itself is whole.
     remarks: what is only unusual.
+    checked_with: whose key the seals were held against; None where there was nothing to check.
     """
 
     problems: tuple[Finding | LedgerDamagedError, ...]
@@ -37,6 +38,7 @@ class Verification:
     n_records: int = 0
     record_problems: tuple[Finding, ...] = ()
     remarks: tuple[Finding, ...] = ()
+    checked_with: Finding | None = None
 
     @property
     def is_good(self) -> bool:
@@ -114,25 +116,80 @@ class RecordedHead:
         )
 
 
-def broken_seal(entries: Sequence[Entry], key: Key) -> Finding | None:
-    """The first entry that does not follow from the one before, None if all do."""
-    previous = ""
+def broken_seal(
+    entries: Sequence[Entry], secret: Key | None = None, *, last_by: Checking | None = None
+) -> Finding | None:
+    """The first entry that does not follow from the one before, None if all do.
+
+    Args:
+        entries: from the first to the last.
+        secret: of entries that are not signed; where it is missing, the hash that a later signature
+            took of them has to do.
+        last_by: the key of the last entry, which then is the only one whose signature is asked for:
+            it vouches for the seals of all others.
+    """
+    previous, by = "", _first_key(entries, secret)
+    is_moved = any(entry.history is not None for entry in entries)
     for place, entry in enumerate(entries, start=1):
         if entry.sequence != place:
             return Finding("entry_missing", entry=place)
-        if entry.key_id != key.key_id:
-            return Finding(
-                "entry_of_another_key", entry=place, found=entry.key_id, wanted=key.key_id
-            )
-        if not is_sealed(entry, previous, key.secret):
-            return Finding("seal_broken", entry=place)
-        previous = entry.mac
-    return None
+        if entry.kind == "key":
+            if not _takes_over(entries[: place - 1], entry, by):
+                return Finding("seal_broken", entry=place)
+            by = _named(entry)
+        is_taken_over = by is None and is_moved
+        if not is_taken_over:
+            if by is None or entry.key_id != by.key_id:
+                held = by or last_by
+                wanted = "none" if held is None else held.key_id
+                found = entry.key_id
+                return Finding("entry_of_another_key", entry=place, found=found, wanted=wanted)
+            if not (by.is_sealed if last_by is None else by.follows)(entry, previous):
+                return Finding("seal_broken", entry=place)
+        before, previous = previous, entry.mac
+    if last_by is None or not entries:
+        return None
+    if entry.key_id != last_by.key_id:
+        return Finding(
+            "entry_of_another_key", entry=place, found=entry.key_id, wanted=last_by.key_id
+        )
+    return None if last_by.is_sealed(entry, before) else Finding("seal_broken", entry=place)
+
+
+def _takes_over(before: Sequence[Entry], entry: Entry, by: Checking | None) -> bool:
+    """Whether the key of the entries before agreed to the one that this entry names."""
+    if _named(entry) is None or not before:
+        return False
+    if isinstance(by, PublicKey) == (entry.history is not None):
+        return False
+    if entry.history is not None and entry.history != digest_of(before):
+        return False
+    return by is None or by.vouches(entry, before[-1].mac)
+
+
+def _first_key(entries: Sequence[Entry], secret: Key | None) -> Checking | None:
+    """What the first entry is checked with."""
+    return secret if not entries or entries[0].public_key is None else _named(entries[0])
+
+
+def _named(entry: Entry) -> PublicKey | None:
+    """The public key that an entry names."""
+    try:
+        return PublicKey.of(entry.public_key or "")
+    except LedgerRuleError:
+        return None
+
+
+def last_key(entries: Sequence[Entry]) -> PublicKey | None:
+    """The public key that checks what is signed next; None where nothing is signed yet."""
+    named = [entry for entry in entries if entry.public_key is not None]
+    return _named(named[-1]) if named else None
 
 
 def check_entries(entries: Sequence[Entry], key: Key) -> Books:
     """Return the books of entries that are all in order, or raise LedgerDamagedError."""
-    problem = broken_seal(entries, key)
+    secret = key if key.public is None else None
+    problem = broken_seal(entries, secret, last_by=key)
     if problem is not None:
         raise LedgerDamagedError("not_trusted", problem=problem)
     return Books.of(entries)

@@ -42,6 +42,7 @@ from dpci_core.release.reading import load_release
 from dpci_core.release.record import Coefficient, Entry, Guarantee, Interval, RecordError, Release
 from dpci_core.release.report import intervals_csv, model_card, report_html
 from dpci_core.release.run import PlanRelease, check_table, price_of, release
+from dpci_core.release.signature import SignatureCheck, check_signature
 from dpci_core.release.table import (
     Header,
     MemoryFile,
@@ -85,6 +86,7 @@ __all__ = [
     "ReleaseRefusedError",
     "ReleaseUnfinishedError",
     "Shares",
+    "SignatureCheck",
     "TableFile",
     "TextEncoding",
     "Together",
@@ -94,6 +96,7 @@ __all__ = [
     "check_account",
     "check_feasible",
     "check_header",
+    "check_signature",
     "check_table",
     "draw_release",
     "effect_lines",

@@ -25,11 +25,12 @@ from dpci_core.base.errors import (
     InfeasibleDesignError,
     without_frames,
 )
-from dpci_core.ledger import Charge, Cost, DrawBegunError, Ledger, LedgerError
+from dpci_core.ledger import Charge, Cost, DrawBegunError, Ledger, LedgerError, SigningKey
 from dpci_core.plan import Plan
 from dpci_core.release.content import schema_hash
 from dpci_core.release.folder import try_place, write_folder
 from dpci_core.release.record import Entry
+from dpci_core.release.signature import SIGNATURE_NAME, signature_text
 from dpci_core.release.table import (
     Header,
     TableFile,
@@ -211,6 +212,7 @@ class _Draw:
     """The right to draw for a charge, which the ledger gives to one call.
 
     is_begun: whether this one has it.
+    key: that signs the files; None for a ledger that is not signed.
     problem: why it was not given.
     """
 
@@ -218,11 +220,13 @@ class _Draw:
         self.ledger, self.charge = ledger, charge
         self.is_begun = False
         self.problem: LedgerError | None = None
+        self.key: SigningKey | None = None
 
     def __call__(self) -> None:
         """Take it; no second time."""
         _under_way(self, True)
         try:
+            self.key = self.ledger.signing_key()  # what is drawn must not fail for want of it
             self.ledger.begin_draw(self.charge.charge_id)
         except LedgerError as error:
             _under_way(self, False)
@@ -386,6 +390,8 @@ def _carry_out(
         made, files = question.answer(header, charge, draw)
         if not draw.is_begun:
             raise AssertionError("nothing may be written that was not announced")
+        if draw.key is not None:
+            files = {**files, SIGNATURE_NAME: signature_text(files, draw.key)}
         write_folder(place, files, owner=charge.request_id, dated=charge.booked_at, reached=reached)
         return made
     except (BatchError, InfeasibleDesignError) as error:

@@ -285,13 +285,13 @@ SENTENCES: dict[Code, str] = {
         "{path} should hold the end of the ledger once more and holds something else. " + _RESTORE
     ),
     "key_without_ledger": (
-        "There is a key {path}, but its ledger is empty or gone. Put the ledger back. If nothing "
-        "was ever booked with this key, move the key away, and a new ledger begins. A second "
-        "ledger takes a key of its own."
+        "There is a key {path} of this ledger, but the ledger is empty or gone. Put the ledger "
+        "back. If nothing was ever booked with this key, move the key away, and a new ledger "
+        "begins. A second ledger takes a key of its own."
     ),
     "key_missing": (
         "The ledger's key {path} is missing. Put it back from your backup, or name its place in "
-        "DPCI_LEDGER_KEY; without it entries can be neither checked nor added."
+        "DPCI_LEDGER_KEY; without it nothing can be booked."
     ),
     "key_unreadable": "The ledger's key {path} cannot be read ({problem}).",
     "key_open_to_others": (
@@ -338,6 +338,25 @@ SENTENCES: dict[Code, str] = {
         "cap out to share it."
     ),
     "unit_differs": "The same people share one unit. Expected unit={unit!r} to be {wanted!r}.",
+    "signed_before": (
+        "The ledger is not signed, but there is a key {path} that signed it: somebody put another "
+        "ledger in its place. " + _RESTORE
+    ),
+    "new_key_unnamed": (
+        "The ledger's key is in the file {path}, which was named. Name a new file for the new key, "
+        "too."
+    ),
+    "new_key_in_the_way": "There is a {path} already. Name a new file for the new key.",
+    "no_key_to_replace": "The ledger has no entry yet: its key comes into being with the first.",
+    "old_secret_missing": (
+        "The first entries were sealed with a secret, before the ledger was signed, and {path} is "
+        "not it: hold the ledger against a public key that its keeper published, which vouches for "
+        "them."
+    ),
+    "not_a_public_key": (
+        "Expected a public key of 64 hexadecimal digits, or a file with the line that `python -m "
+        "dpci_core ledger public-key` prints."
+    ),
     "no_head": "{source} has no head of a ledger. Name a release.json that this program wrote.",
     "record_unreadable": "{path} cannot be read ({problem}). Name an existing release.json.",
     "not_reviewed": (
@@ -480,6 +499,47 @@ SENTENCES: dict[Code, str] = {
     "key_without_entries": (
         "There is a key {path}, but no entry: if anything was ever booked here, the ledger was "
         "lost or removed. Look for it before you book."
+    ),
+    "pinned_key_differs": (
+        "The ledger is signed by the key {found}, and it was to be held against {wanted}: it is "
+        "another ledger, or somebody wrote it anew with a key of their own."
+    ),
+    "pinned_key_replaced": (
+        "The key {wanted} was replaced by {found} in this ledger, by whoever had it. If the keeper "
+        "confirms the new key, hold the ledger against that one."
+    ),
+    "no_signature": (
+        "There is no signature.json: the release was made by an earlier version or paid for by a "
+        "ledger that one began, or somebody removed its signature. Its ledger can tell: `python -m "
+        "dpci_core ledger verify --against release.json`."
+    ),
+    "signature_unreadable": "signature.json is not what this program writes.",
+    "signature_invalid": "The signature is not of this list of files: signature.json was edited.",
+    "signed_file_missing": "{name} was released and is missing.",
+    "signed_file_changed": "{name} is not as it was released.",
+    "file_not_signed": "{name} was not released with the others.",
+    "release_of_another_key": (
+        "The release names the key {found}, and it was to be held against {wanted}: another ledger "
+        "paid for it, the ledger's key was replaced since, or somebody signed it anew."
+    ),
+    "release_as_signed": "All {n_files} files are as they were released.",
+    "release_not_signed": "It cannot be said whether these files are what was released.",
+    "release_not_as_signed": "This folder is NOT what was released.",
+    "release_with_named": (
+        "The signature was checked with the public key that the release itself names, {key}. "
+        "Whoever signed it anew would have named one, too: compare it with the one that the "
+        "ledger's keeper published, or give that to the check."
+    ),
+    "release_with_pinned": ("The signature was checked with the public key that was given, {key}."),
+    "checked_with_named": (
+        "Signatures were checked with the public key that the ledger itself names, {key}. Whoever "
+        "wrote the whole ledger anew would have named one, too: compare it with the one that its "
+        "keeper published, or give that to the check."
+    ),
+    "checked_with_pinned": "Signatures were checked with the public key that was given, {key}.",
+    "checked_with_secret": (
+        "Seals were checked with the ledger's secret key: it is of an earlier version, and whoever "
+        "can check it can forge it."
     ),
     "database_damaged": "The database is damaged ({problem}).",
     "guard_changed": "The {name} of the database was removed or changed.",

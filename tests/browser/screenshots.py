@@ -44,7 +44,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
 
 def desk_server(desk: Path) -> AbstractContextManager[str]:
     """A dashboard with one data set and one charge in its ledger."""
-    ledger = Ledger(desk / "ledger.sqlite")
+    ledger = Ledger(desk / "ledger.sqlite", key_path=desk / "key")
     what = {"schema_hash": schema_hash(SCHEMA), "person": "Ada"}
     ledger.create_dataset("Clinic", cap=Cap.pure(3), unit="one patient", **what)
     cost = Cost(definition="pure", amount="0.5")
@@ -52,7 +52,11 @@ def desk_server(desk: Path) -> AbstractContextManager[str]:
         "Clinic", cost=cost, purpose="Pilot", plan_hash="0" * 64, request_id="pilot", **what
     )
     ledger.finish(made.charge_id, result_hash="1" * 64)
-    return running_server(DPCI_LEDGER=str(ledger.path), DPCI_RELEASES=str(desk / "releases"))
+    return running_server(
+        DPCI_LEDGER=str(ledger.path),
+        DPCI_LEDGER_KEY=str(desk / "key"),
+        DPCI_RELEASES=str(desk / "releases"),
+    )
 
 
 BELOW = ("plan-split",)

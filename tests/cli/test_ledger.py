@@ -72,6 +72,8 @@ def test_an_absent_ledger_shows_verifies_and_exports_nothing(
     assert run(capsys, "show") == (0, f"The ledger {place / 'ledger.sqlite'} is empty.\n", "")
     assert run(capsys, "verify") == (0, "The ledger has no entries.\n", "")
     assert run(capsys, "export") == (0, "", "")
+    code, _, problem = run(capsys, "public-key")
+    assert (code, "has no public key" in problem) == (1, True)
     assert list(place.iterdir()) == []
 
 
@@ -115,9 +117,6 @@ def test_a_broken_ledger_verifies_with_exit_code_1(
         found["records"],
         len(found["problems"]),
     ) == (1, False, 2, 1, 3)
-    Ledger().key_path.unlink()
-    code, out, _ = run(capsys, "verify")
-    assert (code, "is missing" in out) == (1, True)
     code, _, err = run(capsys, "verify", "--against", str(place / "absent.json"))
     assert (code, "cannot be read" in err) == (1, True)
 
@@ -251,13 +250,31 @@ def test_the_document_s_code_runs() -> None:
 def test_the_document_s_commands_run(capsys: pytest.CaptureFixture[str], place: Path) -> None:
     commands = DOCUMENT.partition("```sh\n")[2].partition("```")[0].splitlines()
     words = [shlex.split(command, comments=True)[4:] for command in commands]
-    assert [w[0] for w in words] == ["create", "show", "verify", "export"]
+    assert [w[0] for w in words] == [
+        "create", "show", "verify", "public-key", "rotate-key", "export",
+    ]  # fmt: skip
     for w in words[:2]:
         assert run(capsys, *w)[0] == 0
     record = place / "release.json"
     write_released(record, "Patients 2026", "HASH")
     assert run(capsys, *words[2][:-1], str(record))[0] == 0
-    assert run(capsys, *words[3][:-1], str(place / "charges.csv"))[0] == 0
+    code, out, _ = run(capsys, *words[3])
+    (place / "public").write_text(out)
+    for pinned in (str(place / "public"), out.split()[1]):
+        code, said, _ = run(capsys, "verify", "--public-key", pinned)
+        assert (code, "with the public key that was given" in said) == (0, True)
+    code, said, _ = run(capsys, "verify", "--public-key", "0" * 64)
+    assert (code, "somebody wrote it anew" in said) == (1, True)
+    code, _, problem = run(capsys, "verify", "--public-key", "nonsense")
+    assert (code, "64 hexadecimal digits" in problem) == (1, True)
+    code, said, _ = run(capsys, *words[4])
+    new = said.splitlines()[-1]
+    assert (code, new) == (0, run(capsys, "public-key")[1].strip())
+    listed = run(capsys, "public-key", "--all")[1].splitlines()
+    assert listed == [f"from entry 1: {out.split()[1]}", f"from entry 4: {new.split()[1]}"]
+    code, said, _ = run(capsys, "verify", "--public-key", out.split()[1])
+    assert (code, "If the keeper confirms the new key" in said) == (1, True)
+    assert run(capsys, *words[5][:-1], str(place / "charges.csv"))[0] == 0
 
 
 def test_a_plan_file_declares_schema_and_unit(

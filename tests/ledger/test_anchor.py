@@ -42,7 +42,7 @@ def put_back(ledger: Ledger, folder: Path) -> None:
 
 def copy(ledger: Ledger, folder: Path) -> Path:
     folder.mkdir()
-    for end in (*ENDS, ".key"):
+    for end in ENDS:
         if beside(ledger, end).exists():
             shutil.copy(beside(ledger, end), folder)
     return folder
@@ -80,8 +80,7 @@ def test_another_ledger_of_the_same_key_in_its_place_is_noticed(
     ledger: Ledger, tmp_path: Path
 ) -> None:
     (tmp_path / "other").mkdir()
-    shutil.copy(ledger.key_path, tmp_path / "other")
-    twin = Ledger(tmp_path / "other" / ledger.path.name)
+    twin = Ledger(tmp_path / "other" / ledger.path.name, key_path=ledger.key_path)
     beside(twin, ".head").write_text("dpci-ledger-head 0 0\n")
     create(twin)
     book(twin, "first")
@@ -117,6 +116,8 @@ def test_a_ledger_that_vanished_beside_its_key_is_not_begun_anew(
     for _ in range(2):
         with refuses(LedgerDamagedError, match=said):
             create(ledger)
+    (remark,) = ledger.verify().remarks
+    assert (remark.code, remark.facts["path"]) == ("key_without_entries", ledger.key_path)
     beside(ledger, ".head").unlink(missing_ok=True)
     ledger.key_path.rename(ledger.key_path.with_suffix(".old"))
     create(ledger)

@@ -238,7 +238,7 @@ def test_a_write_that_broke_off_half_way_is_undone_by_the_next_reader(tmp_path: 
     other.execute("DELETE FROM entries WHERE sequence = 2")
     other.executemany("INSERT INTO mine VALUES (?)", [("x" * 900,)] * 100)
     (tmp_path / "after").mkdir()
-    for path in (ledger.path, ledger.key_path, ledger.path.with_name("ledger.sqlite-journal")):
+    for path in (ledger.path, ledger.path.with_name("ledger.sqlite-journal")):
         shutil.copy(path, tmp_path / "after")
     other.close()
     after = Ledger(tmp_path / "after" / "ledger.sqlite")
@@ -281,7 +281,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(
         ledger.accounts()
     assert not ledger.verify().is_good
     assert path.read_bytes() == content
-    assert not ledger.key_path.exists()
+    assert ledger._keys.kept() is None
 
 
 def test_somebody_else_s_database_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -306,8 +306,19 @@ def test_a_newer_ledger_is_refused_and_left_alone(tmp_path: Path) -> None:
     assert ledger.verify().n_entries == 2
 
 
+def begun_by_an_earlier_version(path: Path) -> None:
+    """The secret beside a ledger whose first entry was not written yet: what follows is sealed with
+    it.
+    """
+    secret = path.with_name(f"{path.name}.key")
+    secret.write_text(f"dpci-ledger-key {'5e' * 32}\n")
+    secret.chmod(0o600)
+    path.with_name(f"{path.name}.head").write_text("dpci-ledger-head 0 0\n")
+
+
 def older(path: Path, monkeypatch: pytest.MonkeyPatch) -> Ledger:
     """A ledger as version 1 wrote it."""
+    begun_by_an_earlier_version(path)
     with monkeypatch.context() as patch:
         patch.setattr(database, "MIGRATIONS", tables.MIGRATIONS[:1])
         patch.setattr("dpci_core.ledger.ledger.new_nonce", lambda: None)
@@ -399,14 +410,14 @@ def test_only_damage_that_is_found_twice_is_called_damage(is_whole, tmp_path, mo
 
 def test_a_missing_key_is_named_and_nothing_is_booked(tmp_path: Path) -> None:
     ledger = opened(tmp_path / "ledger.sqlite")
-    ledger.key_path.rename(tmp_path / "elsewhere")
+    missing = ledger.key_path
+    missing.rename(tmp_path / "elsewhere")
     with refuses(LedgerDamagedError, match=r"key .* is missing\. Put it back"):
         book(ledger, "x")
-    assert not ledger.key_path.exists()
+    assert not missing.exists()
     assert len(ledger.history()) == 1
-    assert "is missing" in said(ledger.verify().problems[0])
-    moved = Ledger(ledger.path, key_path=tmp_path / "elsewhere")
-    assert moved.verify().is_good
+    assert ledger.verify().is_good  # which needs none
+    assert book(Ledger(ledger.path, key_path=tmp_path / "elsewhere"), "x").is_new
 
 
 def test_another_ledger_s_key_is_recognised(tmp_path: Path) -> None:
@@ -414,7 +425,6 @@ def test_another_ledger_s_key_is_recognised(tmp_path: Path) -> None:
     shutil.copy(other.key_path, ledger.key_path)
     with refuses(LedgerDamagedError, match="another key"):
         book(ledger, "x")
-    assert ledger.verify().problems[0].code == "entry_of_another_key"
     assert len(ledger.history()) == 1
 
 
@@ -426,7 +436,6 @@ def test_a_key_that_others_can_read_is_refused_until_it_is_closed(tmp_path: Path
     ledger.key_path.chmod(0o640)
     with refuses(LedgerDamagedError, match=r"open to other users.*chmod 600"):
         book(ledger, "x")
-    assert not ledger.verify().is_good
     ledger.key_path.chmod(0o600)
     assert book(ledger, "x").is_new
 
@@ -445,12 +454,12 @@ def test_a_file_that_is_no_key_is_never_replaced_while_entries_exist(
 
 
 def test_a_foreign_file_in_the_key_s_place_is_never_overwritten(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "ledger.sqlite", key_path=tmp_path / "thesis.txt")
-    ledger.key_path.write_text("years of work")
-    ledger.key_path.chmod(0o600)
+    thesis = tmp_path / "thesis.txt"
+    thesis.write_text("years of work")
+    thesis.chmod(0o600)
     with refuses(LedgerDamagedError, match="not a key"):
-        create(ledger)
-    assert ledger.key_path.read_text() == "years of work"
+        create(Ledger(tmp_path / "ledger.sqlite", key_path=thesis))
+    assert thesis.read_text() == "years of work"
     (tmp_path / "folder").mkdir()
     with refuses(LedgerError, match="is not a file"):
         create(Ledger(tmp_path / "ledger.sqlite", key_path=tmp_path / "folder"))
@@ -459,10 +468,10 @@ def test_a_foreign_file_in_the_key_s_place_is_never_overwritten(tmp_path: Path) 
 def test_the_key_is_nowhere_but_in_its_file(tmp_path: Path) -> None:
     ledger = opened(tmp_path / "ledger.sqlite")
     secret = bytes.fromhex(ledger.key_path.read_text().split()[1])
+    assert ledger.key_path.parent != tmp_path
     for path in tmp_path.iterdir():
-        if path != ledger.key_path:
-            assert secret not in path.read_bytes()
-            assert secret.hex().encode() not in path.read_bytes()
+        assert secret not in path.read_bytes()
+        assert secret.hex().encode() not in path.read_bytes()
 
 
 def test_nobody_but_sqlite_opens_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -478,11 +487,10 @@ def test_nobody_but_sqlite_opens_the_file(tmp_path: Path, monkeypatch: pytest.Mo
         monkeypatch.setattr(module, "open", watched)
     ledger = opened(path)
     assert ledger.verify().is_good
-    assert seen.count(str(ledger.key_path)) == 3  # made, read for the charge, read to verify
+    assert seen.count(str(ledger.key_path)) == 2  # made, read for the charge, not to verify
     assert sorted(p.name for p in tmp_path.iterdir() if "-" not in p.name) == [
         "ledger.sqlite",
         "ledger.sqlite.head",
-        "ledger.sqlite.key",
     ]
 
 

@@ -66,7 +66,7 @@ def test_a_ledger_that_does_not_exist_is_empty_and_stays_away(ledger: Ledger) ->
     with refuses(UnknownDatasetError, match="none yet"):
         ledger.remaining("Census")
     assert not ledger.path.exists()
-    assert not ledger.key_path.exists()
+    assert ledger.key_path is None
 
 
 def test_a_charge_is_spent_from_booking_on_whatever_becomes_of_it(ledger: Ledger) -> None:
@@ -406,7 +406,11 @@ def test_the_default_place_is_the_environment_s_or_the_user_s(
     assert Ledger().path.name == "ledger.sqlite"
     assert Ledger().path.is_absolute()
     monkeypatch.setenv("DPCI_LEDGER", str(tmp_path / "team.db"))
-    assert (Ledger().path, Ledger().key_path) == (tmp_path / "team.db", tmp_path / "team.db.key")
+    assert (Ledger().path, Ledger().key_path) == (tmp_path / "team.db", None)
+    monkeypatch.setenv("DPCI_LEDGER_KEYS", str(tmp_path / "own"))
+    create(Ledger(), cap=Cap.zcdp("1"))
+    (entry,) = Ledger().entries()
+    assert Ledger().key_path == tmp_path / "own" / f"{entry.key_id}.key"
     monkeypatch.setenv("DPCI_LEDGER_KEY", str(tmp_path / "keys" / "k"))
     assert Ledger().key_path == tmp_path / "keys" / "k"
     for empty in ("", " "):

@@ -60,7 +60,7 @@ def test_a_card_is_released_for_one_line(desk: Desk) -> None:
     assert (made.error_low, made.error_high) == pytest.approx(interval, rel=1e-9)
     folder = desk.folder / "out-one"
     assert {path.name for path in folder.iterdir()} == {
-        "scorecard.json", "card.csv", "card.html", "plan.yaml",
+        "scorecard.json", "card.csv", "card.html", "plan.yaml", "signature.json",
     }  # fmt: skip
     assert load_card(folder) == made
     assert made.questions == ASKED

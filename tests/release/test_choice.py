@@ -64,7 +64,7 @@ def test_a_histogram_is_released_for_one_line(desk: Desk) -> None:
     assert all(0 <= count <= made.n_train for count in made.counts)
     folder = desk.folder / "out-one"
     assert {path.name for path in folder.iterdir()} == {
-        "choice.json", "histogram.csv", "report.md", "plan.yaml",
+        "choice.json", "histogram.csv", "report.md", "plan.yaml", "signature.json",
     }  # fmt: skip
     assert load_choice(folder) == made
     assert "scores are not released" in (folder / "report.md").read_text()
@@ -235,7 +235,8 @@ def test_a_model_is_chosen_in_the_plain_encoding_and_metric_only(desk: Desk) -> 
 PLANTED = 0.123456789012345
 STAGES = (
     "before booking", "booked", "read", "begun", "drawn", "wrote choice.json",
-    "wrote histogram.csv", "wrote report.md", "wrote plan.yaml", "renamed", "written", "finished",
+    "wrote histogram.csv", "wrote report.md", "wrote plan.yaml",
+    "wrote signature.json", "renamed", "written", "finished",
 )  # fmt: skip
 
 

@@ -76,6 +76,7 @@ FILES = {
     "deployment.yaml",
     "plan.yaml",
     "after.ipynb",
+    "signature.json",
 }
 
 
@@ -259,6 +260,7 @@ def test_things_happen_in_order(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> 
             "deployment.yaml",
             "plan.yaml",
             "after.ipynb",
+            "signature.json",
         )
     ]
     assert seen == [

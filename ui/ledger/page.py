@@ -10,6 +10,7 @@ from dpci_core.ledger import (
     Charge,
     Ledger,
     LedgerError,
+    PublicKey,
     RecordedHead,
     Verification,
     account_row,
@@ -126,9 +127,10 @@ def history_table(charges: tuple[Charge, ...]) -> pd.DataFrame:
 def _verification(ledger: Ledger) -> None:
     st.header("Integrity check")
     st.markdown(
-        "Every entry is sealed together with the one before it. A check finds edited, removed, "
-        "added and reordered entries. Give the `release.json` files of past releases too, and it "
-        "also finds missing entries at the end, and whether one of these files was edited."
+        "Every entry is signed together with the one before it. A check finds edited, removed, "
+        "added and reordered entries, and needs no secret. Give the `release.json` files of past "
+        "releases too, and it also finds missing entries at the end, and whether one of these "
+        "files was edited."
     )
     files = st.file_uploader(
         "Records of past releases (release.json), any number",
@@ -137,7 +139,18 @@ def _verification(ledger: Ledger) -> None:
         key="ledger_records",
         max_upload_size=50,
     )
-    st.button("Check every entry", key="ledger_check", on_click=_check, args=(ledger, files))
+    pinned = st.text_input(
+        "Public key that its keeper published (optional)",
+        key="ledger_public_key",
+        max_chars=100,
+        placeholder="64 hexadecimal digits",
+    )
+    own = ledger.public_key()
+    if own is not None:
+        st.caption(f"The public key that this ledger names: `{own.text}`")
+    st.button(
+        "Check every entry", key="ledger_check", on_click=_check, args=(ledger, files, pinned)
+    )
     checked = st.session_state.get(_CHECKED)
     if checked is None:
         return
@@ -147,11 +160,12 @@ def _verification(ledger: Ledger) -> None:
     _show_verdict(checked)
 
 
-def _check(ledger: Ledger, files: list[object]) -> None:
+def _check(ledger: Ledger, files: list[object], pinned: str) -> None:
     """Verify now; the verdict stays until the next check."""
     try:
+        key = PublicKey.of(pinned) if pinned.strip() else None
         heads = [RecordedHead.from_content(file.getvalue(), source=file.name) for file in files]  # type: ignore[attr-defined]
-        st.session_state[_CHECKED] = ledger.verify(heads)
+        st.session_state[_CHECKED] = ledger.verify(heads, public_key=key)
     except LedgerError as problem:
         st.session_state[_CHECKED] = in_words(problem)
 
@@ -160,6 +174,8 @@ def _show_verdict(found: Verification) -> None:
     (st.success if found.is_good else st.error)(said(found.verdict))
     for problem in (*found.problems, *found.record_problems):
         st.markdown(f"- {plain(said(problem))}")
+    if found.checked_with is not None:
+        st.caption(plain(said(found.checked_with)))
     for remark in found.remarks:
         st.warning(plain(said(remark)))
 

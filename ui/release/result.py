@@ -23,6 +23,7 @@ from dpci_core.release import (
 )
 from dpci_core.release.effects import Effect, effect_lines, effects
 from dpci_core.release.record import Interval
+from dpci_core.release.signature import SIGNATURE_NAME
 from dpci_core.report.cautions import silent
 from dpci_core.report.html import ticks
 from dpci_core.report.refusals import said
@@ -372,6 +373,11 @@ def _files(folder: Path) -> None:
         f"Files of this release, kept on the server as `{folder.name}`. All of them may be "
         "published."
     )
+    if (folder / SIGNATURE_NAME).exists():
+        st.caption(
+            "`signature.json` signs all of them: whoever has the ledger's public key can check a "
+            "copy with `python -m dpci_core verify`, and nobody can edit one unseen."
+        )
     files = sorted(file for file in folder.iterdir() if file.is_file() and file.suffix in MIME)
     with st.container(horizontal=True):
         st.download_button(

@@ -22,8 +22,9 @@ EMPTY = (
     "before its first release."
 )
 BACKUP = (
-    "The ledger and its key are two files on the server, named by `DPCI_LEDGER` and "
-    "`DPCI_LEDGER_KEY` or else in its user's data folder. Keep a backup of both."
+    "The ledger and the key that signs it are two files on the server, apart from each other: "
+    "`DPCI_LEDGER` or else in its user's data folder, and `DPCI_LEDGER_KEY` or else in "
+    "`DPCI_LEDGER_KEYS` or its user's configuration. Keep a backup of each, in two places."
 )
 ADDITIVE_ONLY = (
     "It counts in μ², which is worth more than ρ, and pays for output perturbation under Gaussian "

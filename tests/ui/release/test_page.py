@@ -583,6 +583,13 @@ def test_the_ledger_shows_budget_history_and_verdict():
     page.button(key="ledger_check").click().run()
     check(page)
     assert any("All 4 entries are as they were written" in s.value for s in page.success)
+    own = Ledger().public_key().text
+    assert f"with the public key that the ledger itself names, {own}" in words(page)
+    for pinned, said in ((own, "that was given"), ("0" * 64, "NOT as it was"), ("x", "64 hexa")):
+        page.text_input(key="ledger_public_key").set_value(pinned).run()
+        page.button(key="ledger_check").click().run()
+        assert not page.exception
+        assert said in words(page) or any(said in e.value for e in page.error)
 
 
 def test_a_changed_ledger_is_called_so(desk):
@@ -739,7 +746,7 @@ def test_a_histogram_is_released_as_the_command_line_does():
     folder = folder_of(charge.request_id)
     made = load_choice(folder)
     assert {path.name for path in folder.iterdir()} == {
-        "choice.json", "histogram.csv", "report.md", "plan.yaml",
+        "choice.json", "histogram.csv", "report.md", "plan.yaml", "signature.json",
     }  # fmt: skip
     asked = HistogramChoice.make(
         load_plan(folder / "plan.yaml"), "age", epsilon="0.5", bins=(4, 8, 16)

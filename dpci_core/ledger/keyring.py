@@ -1,0 +1,88 @@
+"""Where the key of a ledger is: apart from it, in a folder of keys, unless a file was named."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from dpci_core.ledger.entries import Entry
+from dpci_core.ledger.key import Key, ledger_of, new_key, read_key, write_key
+from dpci_core.ledger.problems import LedgerDamagedError
+
+FOLDER_VARIABLE = "DPCI_LEDGER_KEYS"
+"""Environment variable: the folder of the keys of new ledgers; default `keys` in the user's
+configuration folder.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Keyring:
+    """The keys of one ledger.
+
+    Args:
+        ledger: its file, links followed.
+        named: the file of its key, None for the default.
+        beside: where a ledger that was begun by an earlier version has its secret.
+        folder: of the keys that are named by what they check.
+    """
+
+    ledger: Path
+    named: Path | None
+    beside: Path
+    folder: Path
+
+    def file_after(self, last: Entry) -> Path:
+        """The file of the key that seals what follows an entry.
+
+        Raises:
+            LedgerDamagedError: if this ledger was signed once and is not any more.
+        """
+        if self.named is not None:
+            return self.named
+        if last.signature is not None:
+            return self.file_of(last.key_id)
+        made = self._made_for_it()
+        if made is not None:
+            raise LedgerDamagedError("signed_before", path=made)
+        return self.beside
+
+    def kept(self) -> Path | None:
+        """The file of a key that was made for this ledger; asked while the ledger has no entry."""
+        first = self.named or self.beside
+        with suppress(OSError):
+            if first.stat().st_size > 0:
+                return first
+        return None if self.named else self._made_for_it()
+
+    def first(self) -> Key:
+        """The key of a ledger without entries: the one that was made for it, or a new one."""
+        kept = self.kept()
+        if kept is not None:
+            return read_key(kept)
+        key = new_key()
+        return write_key(self.named or self.file_of(key.key_id), key, self.ledger)
+
+    def file_of(self, key_id: str) -> Path:
+        """Where a key of this name is by default."""
+        return self.folder / f"{key_id}.key"
+
+    def _made_for_it(self) -> Path | None:
+        """A key that says it was made for a ledger at this place."""
+        address = self.ledger.as_uri()
+        with suppress(OSError):
+            for path in sorted(self.folder.glob("*.key")):
+                if ledger_of(path) == address:
+                    return path
+        return None
+
+
+def keys_folder() -> Path:
+    """The folder of the keys."""
+    given = os.environ.get(FOLDER_VARIABLE)
+    if given is not None and given.strip():
+        return Path(os.path.abspath(os.path.expanduser(given)))
+    return platformdirs.user_config_path("dpci") / "keys"
