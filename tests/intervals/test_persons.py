@@ -13,7 +13,8 @@ from dpci_core.base.errors import DataRejectedError, PersonsNotShownError
 from dpci_core.base.persons import PersonNumbers
 from dpci_core.base.validation import UnfitRecordsError
 from dpci_core.design import Calibration, Geometry
-from dpci_core.intervals.draw import check_feasible, draw_release
+from dpci_core.intervals.draw import UncertainFitError, check_feasible, draw_release
+from dpci_core.mechanisms.matrices import rounding_allowance
 from dpci_core.solvers.minimise import minimise
 
 PARTS = {"model": "2", "hessian": "1", "covariance": "1"}
@@ -142,3 +143,13 @@ def test_rows_and_persons_have_to_go_together() -> None:
             draw_release(X, y, design=make(), persons=numbers)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="Expected persons beside"):
         draw_release(X, y, design=make())
+
+
+def test_what_rounding_may_add_is_that_of_all_rows() -> None:
+    """Sums over persons have up to k terms for each, and nobody may know how many."""
+    several, one = (rounding_allowance(make(k=k), np.ones(2), n) for k, n in ((10, 300), (1, 3000)))
+    assert several == pytest.approx(one, rel=1e-9)
+    assert several > 5.0 * rounding_allowance(make(k=1), np.ones(2), 300)
+    check_feasible(make(k=1), n_records=10**7, dim=2)
+    with pytest.raises(UncertainFitError):
+        check_feasible(make(k=1000), n_records=10**7, dim=2)
