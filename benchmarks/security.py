@@ -409,6 +409,7 @@ def main() -> None:
     for name in args.steps or STEPS:
         start = time.monotonic()
         with in_memory() as folder:
+            os.environ["DPCI_LEDGER_KEYS"] = str(folder / "keys")
             found = STEPS[name](folder)
         finished = datetime.now(UTC).isoformat(timespec="minutes")
         known[name] = {**found, "seconds": round(time.monotonic() - start), "finished": finished}

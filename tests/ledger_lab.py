@@ -226,6 +226,7 @@ STAGES: list[tuple[Any, str, bool]] = [
 ]
 
 if __name__ == "__main__":
+    os.environ.setdefault("DPCI_LEDGER_KEYS", str(Path(sys.argv[2]) / "keys"))
     print(
         json.dumps(
             {"race": race, "kill": kill, "stages": stages}[sys.argv[1]](

@@ -60,9 +60,9 @@ from dpci_core.report.words import PERSONS_PLANNED, counted_as, person_rules, pr
 from dpci_core.schema import Persons
 
 Asked = PlanRelease | Choice | CardChoice
-_RECORDS_NEEDED = (
-    "The file decides how many records there are. If they are too few for this plan to run, the "
-    "release fails after booking and stays spent: the plan must hold for the true number."
+_COUNTED_FIRST = (
+    "The file decides how many records there are. They are counted before anything is booked: too "
+    "few for this plan, or a number too far from the planned one, cost nothing."
 )
 
 
@@ -223,7 +223,7 @@ def _price_record(plan: Plan, price: Price) -> dict[str, object]:
 
 def _price_lines(asked: Asked) -> list[str]:
     if not isinstance(asked, PlanRelease):
-        return [*choice_lines(asked), _RECORDS_NEEDED]
+        return [*choice_lines(asked), _COUNTED_FIRST]
     plan, price = asked.plan, asked.priced
     cost, numbers = price.cost, price.numbers
     lengths = zip(plan.names, numbers.original.ci_length, numbers.scaled.ci_length, strict=True)
@@ -237,7 +237,7 @@ def _price_lines(asked: Asked) -> list[str]:
         *(f"  {name:<32}{original:>12.4g}{scaled:>12.4g}" for name, original, scaled in lengths),
         *([] if plan.persons is None else [_rules(plan.persons), PERSONS_PLANNED]),
         *_said_of(asked),
-        _RECORDS_NEEDED,
+        _COUNTED_FIRST,
     ]
 
 

@@ -122,7 +122,8 @@ def test_only_the_present_key_names_the_next_and_only_with_its_consent(ledger: L
     ):
         entry = named_by(ledger, named, agreed=agreed, sealed=sealed)
         assert verify.broken_seal([*ledger.entries(), entry]).code == "seal_broken"
-    entry = named_by(ledger, strangers, agreed=own, sealed=strangers, history="0" * 64)
+    history = verify.digest_of(ledger.entries())  # of a ledger that is signed already
+    entry = named_by(ledger, strangers, agreed=own, sealed=strangers, history=history)
     assert verify.broken_seal([*ledger.entries(), entry]).code == "seal_broken"
     entry = named_by(ledger, strangers, agreed=own, sealed=strangers)
     assert verify.broken_seal([*ledger.entries(), entry]) is None

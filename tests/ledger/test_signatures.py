@@ -118,7 +118,7 @@ def test_a_ledger_written_anew_with_another_key_is_told_by_the_pinned_one(
 
 
 def test_a_signed_ledger_is_not_replaced_by_one_with_a_secret_beside_it(
-    ledger: Ledger, tmp_path: Path
+    ledger: Ledger, keys: Path
 ) -> None:
     for end in ("", "-wal", "-shm", ".head"):
         beside(ledger, end).unlink(missing_ok=True)
@@ -126,6 +126,9 @@ def test_a_signed_ledger_is_not_replaced_by_one_with_a_secret_beside_it(
     with refuses(LedgerDamagedError, match="somebody put another ledger in its place"):
         book(old, "more")
     assert codes(old.verify()) == ["signed_before"]
+    named = Ledger(ledger.path, key_path=next(keys.iterdir()))
+    with refuses(LedgerDamagedError, match="another key"):
+        book(named, "more")
 
 
 def edited(ledger: Ledger, sequence: int, *, all_later: bool) -> None:

@@ -126,9 +126,11 @@ def history_table(charges: tuple[Charge, ...]) -> pd.DataFrame:
 
 def _verification(ledger: Ledger) -> None:
     st.header("Integrity check")
+    own = ledger.public_key()
     st.markdown(
-        "Every entry is signed together with the one before it. A check finds edited, removed, "
-        "added and reordered entries, and needs no secret. Give the `release.json` files of past "
+        f"Every entry is {'sealed' if own is None else 'signed'} together with the one before it. "
+        "A check finds edited, removed, added and reordered entries"
+        f"{'' if own is None else ', and needs no secret'}. Give the `release.json` files of past "
         "releases too, and it also finds missing entries at the end, and whether one of these "
         "files was edited."
     )
@@ -145,7 +147,6 @@ def _verification(ledger: Ledger) -> None:
         max_chars=100,
         placeholder="64 hexadecimal digits",
     )
-    own = ledger.public_key()
     if own is not None:
         st.caption(f"The public key that this ledger names: `{own.text}`")
     st.button(
