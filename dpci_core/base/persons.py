@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from decimal import Decimal
 from numbers import Integral, Real
 
 import numpy as np
@@ -55,6 +56,8 @@ def _name(cell: object) -> str:
     """A cell as a name, empty where it holds none."""
     if isinstance(cell, str):
         return cell.strip()
+    if isinstance(cell, Decimal) and cell.is_finite() and cell == cell.to_integral_value():
+        return str(int(cell))
     if isinstance(cell, Real) and not isinstance(cell, Integral):
         number = float(cell)
         if number != number:

@@ -24,7 +24,7 @@ from dpci_core.plan import (
 )
 from dpci_core.report.cautions import cautions, sentences
 from dpci_core.report.covered import covered
-from dpci_core.report.words import number, percent, risk
+from dpci_core.report.words import number, number_at_most, percent, risk
 from dpci_core.solvers.moments import Moments
 from dpci_core.solvers.moments_file import read_moments
 
@@ -108,7 +108,7 @@ def _in_words(plan: Plan, found: PlanNumbers) -> str:
     )
     facts = [
         plan.title,
-        f"epsilon = {number(found.epsilon)} at delta = {found.delta:g}. "
+        f"epsilon = {number_at_most(found.epsilon)} at delta = {found.delta:g}. "
         f"{risk(found.epsilon, found.delta)}",
         f"n = {found.n_records:,}; mean length {number(found.ci_length_mean)}, variability "
         f"{number(found.vi_length_mean)}, without privacy {number(found.nonprivate_length_mean)}; "

@@ -71,11 +71,14 @@ class Keyring:
         return self.folder / f"{key_id}.key"
 
     def _made_for_it(self) -> Path | None:
-        """A key that says it was made for a ledger at this place."""
-        address = self.ledger.as_uri()
+        """A key that says it was made for a ledger at this place, or at that of its name: whoever
+        may write there can lay a link.
+        """
+        called = self.beside.with_name(self.beside.name.removesuffix(".key"))
+        addresses = {self.ledger.as_uri(), called.as_uri()}
         with suppress(OSError):
             for path in sorted(self.folder.glob("*.key")):
-                if ledger_of(path) == address:
+                if ledger_of(path) in addresses:
                     return path
         return None
 

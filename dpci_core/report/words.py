@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
-from dpci_core.base.decimals import UP_2
+from dpci_core.base.decimals import UP_2, UP_3
 from dpci_core.privacy.budget import approx_risk, pure_risk
 
 LARGE_EPSILON = 3.0
@@ -110,6 +110,15 @@ def at_most(share: float) -> str:
     return f"{100 * math.ceil(steps * share) / steps:g} %"
 
 
+def number_at_most(x: float) -> str:
+    """A number above 0 with three digits that is never below it, for promises.
+
+    >>> number_at_most(5.2215), number_at_most(1.0), number_at_most(12_341.0)
+    ('5.23', '1', '12,400')
+    """
+    return number(float(UP_3.create_decimal_from_float(x))) if math.isfinite(x) else number(x)
+
+
 def people_at_most(share: float) -> str:
     """How many of 100 people a share is, with two digits and never below it.
 
@@ -158,11 +167,11 @@ def card_parts(n_rules: int, parts: tuple[int, int], excess_share: float) -> lis
     """What a card is drawn from, what that costs, and how near to the best it will be.
 
     >>> card_parts(104, (2_100, 900), 0.0364)[2]
-    'with 95 % the drawn card errs for at most 3.6 % more of the rows that choose than the best'
+    'with 95 % the drawn card errs for at most 3.7 % more of the rows that choose than the best'
     """
     n_train, n_holdout = parts
     reach = (
-        f"with 95 % the drawn card errs for at most {number(100 * excess_share, 2)} % more of the "
+        f"with 95 % the drawn card errs for at most {people_at_most(excess_share)} % more of the "
         "rows that choose than the best"
         if excess_share < 1.0
         else "so few rows or so small a budget promise nothing: the card may be any"

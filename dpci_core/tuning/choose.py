@@ -18,7 +18,7 @@ from dpci_core.base.validation import check_unit_records
 from dpci_core.privacy.budget import Amount, to_decimal, to_float_down
 from dpci_core.privacy.choice import choose, chosen_at, noisy_max_probabilities
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
-from dpci_core.report.words import UNBOOKED_MARK
+from dpci_core.report.words import UNBOOKED_MARK, at_most, number_at_most
 from dpci_core.tuning.features import CosineFeatures
 from dpci_core.tuning.learners import Learner, train
 
@@ -88,6 +88,7 @@ class TuningResult(ChosenModel):
         excess = utility_bound(
             n_candidates=len(self.candidates), epsilon=to_float_down(self.epsilon), delta=delta
         )
+        share = excess / self.n_holdout
         mark = (
             " SIMULATION: its noise comes from a generator and protects nobody."
             if self.is_simulation
@@ -96,10 +97,10 @@ class TuningResult(ChosenModel):
             else f" It is charge {self.charge_id} of the ledger."
         )
         return (
-            f"With probability {1.0 - delta:g} the choice makes at most {excess:.4g} more mistakes "
-            f"on {self.n_holdout:,} held-out records ({excess / self.n_holdout:.2%}) than the best "
-            f"of {len(self.candidates)} candidates, each trained on {self.n_train:,}. Training and "
-            f"choice together cost epsilon = {self.epsilon}.{mark}"
+            f"With probability {1.0 - delta:g} the choice makes at most {number_at_most(excess)} "
+            f"more mistakes on {self.n_holdout:,} held-out records ({at_most(share)}) than the "
+            f"best of {len(self.candidates)} candidates, each trained on {self.n_train:,}. "
+            f"Training and choice together cost epsilon = {self.epsilon}.{mark}"
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -153,3 +154,11 @@ def test_what_rounding_may_add_is_that_of_all_rows() -> None:
     check_feasible(make(k=1), n_records=10**7, dim=2)
     with pytest.raises(UncertainFitError):
         check_feasible(make(k=1000), n_records=10**7, dim=2)
+
+
+def test_a_whole_number_is_one_name_in_every_type() -> None:
+    """One file may hold it as a decimal, another as an integer or a double."""
+    cells = (7, 7.0, np.float32(7), np.int8(7), Decimal("7"), Decimal("7.00"), Decimal("7E+0"), "7")
+    assert PersonNumbers().of(cells).tolist() == [0] * len(cells)
+    missing = (None, "", " ", float("nan"), Decimal("NaN"))
+    assert PersonNumbers().of(missing).tolist() == [-1] * len(missing)

@@ -270,3 +270,23 @@ def test_one_that_dies_on_the_way_leaves_the_old_key_in_its_place(
 
 def died(*_: object) -> None:
     raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("link", ["ledger.sqlite", ""], ids=["file", "folder"])
+def test_a_link_does_not_lead_a_signed_ledger_back_to_a_secret(
+    ledger: Ledger, tmp_path: Path, link: str
+) -> None:
+    """Whoever may write the folder lays a link to a ledger that a secret of theirs seals."""
+    path, folder = ledger.path, tmp_path / "desk"
+    book(ledger, "second")
+    shutil.rmtree(folder)
+    (tmp_path / "forged").mkdir()
+    of_version_6(tmp_path / "forged" / "ledger.sqlite")
+    if link:
+        folder.mkdir()
+        path.symlink_to(tmp_path / "forged" / "ledger.sqlite")
+        shutil.copy2(tmp_path / "forged" / "ledger.sqlite.key", beside(ledger, ".key"))
+    else:
+        folder.symlink_to(tmp_path / "forged")
+    with refuses(LedgerDamagedError, match="signed"):
+        charge(Ledger(path), "more")

@@ -393,9 +393,9 @@ def test_tuning_says_its_bound_and_price_and_keeps_no_counts() -> None:
     )
     text = result.sentence(delta=0.05)
     for words in (
-        "at most 4.094 more mistakes",
+        "at most 4.1 more mistakes",
         "225 held-out",
-        "(1.82%)",
+        "(1.9 %)",
         "3 candidates",
         "trained on 225",
     ):

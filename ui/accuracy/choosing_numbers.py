@@ -22,7 +22,7 @@ from dpci_core.tuning.stability import regularization_for_reach
 from ui.accuracy.chart import add_measured
 from ui.kit.figure import Meta, finish
 from ui.kit.palette import BLUE, GREEN, GRID, ORANGE, QUIET, SLATE, VIOLET
-from ui.session.text import number
+from ui.session.text import number, number_at_most
 
 WORDS = {
     "control": "Control (not private)",
@@ -104,8 +104,8 @@ def reach_sentence(question: Question) -> str:
     reach = plan.reach(question.n_candidates)
     if reach <= WANTED_REACH:
         return (
-            f"With 95 % the choice is off by at most {number(reach)} on a score between 0 and 1: "
-            "it can tell the candidates apart."
+            f"With 95 % the choice is off by at most {number_at_most(reach)} on a score between 0 "
+            "and 1: it can tell the candidates apart."
         )
     is_die = plan.is_blind(question.n_candidates)
     off = "1, the whole score" if is_die else f"{number(reach)} on a score between 0 and 1"

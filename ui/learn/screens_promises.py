@@ -8,7 +8,7 @@ from ui.learn import figures, numbers
 from ui.learn.controls import budget, penalty, records
 from ui.learn.model import Choice, Control, Question, Screen
 from ui.learn.numbers import Numbers
-from ui.session.text import at_most, number, percent
+from ui.session.text import at_most, number, number_at_most, percent
 
 _STUDIES = (
     f"{numbers.N_REPLAYS} studies of {numbers.REPLAY_ROWS} people each, drawn from "
@@ -183,7 +183,7 @@ NEIGHBOURS = Screen(
     sentence=lambda found: (
         "Of these persons the one who matters most moves the coefficients by "
         f"{number(found.facts['largest'])}; with n = {found.value:,.0f} nobody whatsoever can move "
-        f"them by more than {number(found.facts['bound'])}."
+        f"them by more than {number_at_most(found.facts['bound'])}."
     ),
     assumptions=(
         "The first n people of the simulated census; age and education, logistic regression, c = "
@@ -201,8 +201,8 @@ NEIGHBOURS = Screen(
 def _odds(found: Numbers) -> str:
     return (
         f"At ε = {found.value:g} an even guess becomes at most {at_most(found.facts['even'])} "
-        f"sure: the odds move by a factor of at most {number(found.facts['factor'])}, whatever "
-        "else the attacker knows."
+        f"sure: the odds move by a factor of at most {number_at_most(found.facts['factor'])}, "
+        "whatever else the attacker knows."
     )
 
 

@@ -21,7 +21,7 @@ from dpci_core.release import (
 from dpci_core.release.choice import Choice
 from dpci_core.report.cautions import Caution
 from dpci_core.report.covered import covered
-from dpci_core.report.words import card_parts, neighbours, person_rules, protected
+from dpci_core.report.words import card_parts, neighbours, number_at_most, person_rules, protected
 from ui.session.text import PRIVACY_UNIT, noise_sentence, number, plain, risk_approx, risk_pure
 from ui.views.ledger_text import GREEK, cost_words, moment, shown, symbol
 
@@ -109,9 +109,8 @@ def guarantee_words(asked: Question[Any]) -> str:
         return f"{amount}. {risk_pure(float(cost.amount))}"
     delta = float(asked.plan.delta)
     epsilon = DEFINITIONS[cost.definition].epsilon_of(float(cost.amount), delta)
-    return (
-        f"{amount}, that is ε = {number(epsilon)} at δ = {delta:g}. {risk_approx(epsilon, delta)}"
-    )
+    told = number_at_most(epsilon)
+    return f"{amount}, that is ε = {told} at δ = {delta:g}. {risk_approx(epsilon, delta)}"
 
 
 def parts(asked: Question[Any]) -> list[str]:
@@ -121,9 +120,10 @@ def parts(asked: Question[Any]) -> list[str]:
         return card_parts(asked.cards.n_rules, asked.parts, asked.excess_share)
     if isinstance(asked, Choice):
         spending = asked.spending(asked.plan.n_records)
+        train = number_at_most(float(spending.train))
         return [
-            f"one training gets at most {GREEK[cost.symbol]} = {number(float(spending.train))}, on "
-            f"{spending.n_train:,} rows",
+            f"one training gets at most {GREEK[cost.symbol]} = {train}, on {spending.n_train:,} "
+            "rows",
             "training and choice are two sides of a maximum: they do not add up",
         ]
     return [

@@ -21,6 +21,7 @@ from dpci_core.report.words import CERTAIN, LARGE_EPSILON, people_at_most
 from dpci_core.report.words import at_most as at_most
 from dpci_core.report.words import called as called
 from dpci_core.report.words import number as number
+from dpci_core.report.words import number_at_most as number_at_most
 from dpci_core.report.words import percent as percent
 from dpci_core.schema import Records
 from ui.session.settings import LETTERS, Settings

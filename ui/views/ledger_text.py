@@ -8,8 +8,8 @@ from decimal import Decimal
 
 from dpci_core.ledger import Cap, Charge, Cost, as_text
 from dpci_core.privacy.budget import DEFINITIONS, to_float_down
-from dpci_core.report.words import LARGE_EPSILON
-from ui.session.text import LARGE_BUDGET, number, risk_approx, risk_pure
+from dpci_core.report.words import LARGE_EPSILON, number_at_most
+from ui.session.text import LARGE_BUDGET, risk_approx, risk_pure
 
 GREEK = {kind.symbol: kind.letter for kind in DEFINITIONS.values()}
 STATES = {
@@ -61,13 +61,13 @@ def cap_sentence(cap: Cap) -> str:
     elif cap.epsilon is not None and cap.delta is not None:
         epsilon = float(cap.epsilon)
         said = (
-            f"Declared as ε = {number(epsilon)} at δ = {float(cap.delta):g}. If all of it is "
-            f"spent: {_lowered(risk_approx(epsilon, float(cap.delta)))}"
+            f"Declared as ε = {number_at_most(epsilon)} at δ = {float(cap.delta):g}. If all of it "
+            f"is spent: {_lowered(risk_approx(epsilon, float(cap.delta)))}"
         )
     else:
         epsilon = kind.epsilon_of(to_float_down(cap.amount), READ_AT)
         said = (
-            f"That is ε = {number(epsilon)} at δ = {READ_AT:g}. If all of it is spent: "
+            f"That is ε = {number_at_most(epsilon)} at δ = {READ_AT:g}. If all of it is spent: "
             f"{_lowered(risk_approx(epsilon, READ_AT))}"
         )
     if kind.additive_only:
