@@ -1,12 +1,17 @@
 """Whose row it is: names of persons as numbers, and the rows of a table by person.
 
-A name is a cell as text without blanks around it, a whole number without its decimal point. A row
-without a name is left out. Both look at one cell, and no name is kept: only its digest is.
+A name is a cell as text, in which case, blanks around it, unseen characters, the Unicode form and,
+of a whole number, its sign, zeros in front and decimal point do not count: who is written in two
+ways is one person, and two persons that are taken for one only count as one. A row without a name
+(empty, or as programs write a missing value) is left out. Both look at one cell, and no name is
+kept: only its digest is.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
+import unicodedata
 from collections.abc import Iterable
 from decimal import Decimal
 from numbers import Integral, Real
@@ -30,8 +35,8 @@ class PersonNumbers:
     >>> numbers = PersonNumbers()
     >>> numbers.of(["ann", " bob", "", "ann "]).tolist(), numbers.of([None, 7, "7", 7.0]).tolist()
     ([0, 1, -1, 0], [-1, 2, 2, 2])
-    >>> len(numbers)
-    3
+    >>> numbers.of(["Ann", "+07", "7.0", "NA", "null", "-7"]).tolist(), len(numbers)
+    ([0, 2, 2, -1, -1, 3], 4)
     """
 
     def __init__(self) -> None:
@@ -54,21 +59,25 @@ class PersonNumbers:
 
 def _name(cell: object) -> str:
     """A cell as a name, empty where it holds none."""
-    if isinstance(cell, str):
-        return cell.strip()
     if isinstance(cell, Decimal) and cell.is_finite() and cell == cell.to_integral_value():
         return str(int(cell))
     if isinstance(cell, Real) and not isinstance(cell, Integral):
         number = float(cell)
-        if number != number:
-            return ""
-        return str(int(number)) if number.is_integer() else repr(number)
-    found = "" if cell is None else str(cell).strip()
-    return "" if found in _NONE else found
+        cell = int(number) if number.is_integer() else number
+    text = "" if cell is None else str(cell)
+    if not text.isascii():
+        seen = (c for c in text if unicodedata.category(c) != "Cf")
+        text = unicodedata.normalize("NFKC", "".join(seen))
+    text = text.casefold().strip()
+    if whole := _WHOLE.fullmatch(text):
+        sign, digits = whole.groups()
+        return digits if digits == "0" else sign.removeprefix("+") + digits
+    return "" if text in _NONE else text
 
 
-_NONE = ("<NA>", "NaT", "nan", "NaN")
-"""As pandas and decimals write a value that is missing."""
+_WHOLE = re.compile(r"([-+]?)0*([0-9]+)(?:\.0*)?")
+_NONE = {"na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "nat", "none", "null", "nil", "missing"}
+"""As R, pandas, databases and spreadsheets write a value that is missing."""
 
 
 def check_persons(A: Table, persons: object, *, rows_per_person: int) -> None:

@@ -135,7 +135,9 @@ def _declared(options: argparse.Namespace) -> tuple[str, str]:
             raise ValueError("Expected --unit with --schema-hash.")
         return options.schema_hash, options.unit
     plan = read_plan(options.plan)
-    return schema_hash(plan.schema), options.unit or plan.unit
+    if options.unit not in {None, plan.unit, plan.account_unit}:
+        raise ValueError(f"Expected --unit to be that of the plan, {plan.unit!r}.")
+    return schema_hash(plan.schema), plan.account_unit
 
 
 def _create(options: argparse.Namespace, ledger: Ledger) -> int:

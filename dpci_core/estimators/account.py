@@ -72,10 +72,10 @@ class LedgerAccount:
                  what `draw` raises, with the charge noted as failed. Where the ledger cannot note
                  an end, the charge stays booked: it is spent alike.
         """
-        from dpci_core.plan.source import PERSON_UNIT  # plans are slow to import
+        from dpci_core.plan.source import SEVERAL_ROWS  # plans are slow to import
 
         unit = self.ledger.account(self.dataset).unit
-        if unit == PERSON_UNIT:
+        if unit.endswith(SEVERAL_ROWS):
             raise ValueError(
                 f"Expected an account whose unit is a row: in {self.dataset!r} it is {unit!r}, who "
                 "may have several, and what is drawn here protects one."
@@ -99,10 +99,10 @@ class LedgerAccount:
             made = draw()
         except BaseException as error:
             reason = said(Finding("broken_off", problem=type(error).__name__))
-            with suppress(LedgerError):
+            with suppress(LedgerError, OSError):
                 self.ledger.fail(charge.charge_id, reason=reason)
             raise
-        with suppress(LedgerError):
+        with suppress(LedgerError, OSError):
             charge = self.ledger.finish(charge.charge_id, result_hash=result_hash(made))
         return made, charge
 

@@ -11,6 +11,7 @@ import re
 import secrets
 import stat
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -30,11 +31,13 @@ NEXT_KEY = "dpci-ledger-2-next-key"
 SECRET = "dpci-ledger-1"
 """The format of what earlier versions sealed with a secret."""
 _LAYOUT = re.compile(
-    rb"dpci-ledger-(key|signing-key) ([0-9a-f]{64})\n(?:ledger (file://[!-~]+)\n)?"
+    rb"dpci-ledger-(key|signing-key) ([0-9a-f]{64})\n((?:ledger file://[!-~]+\n)*)(?:[!-~]+ ?)*"
 )
 _PUBLIC = re.compile(r"(?:dpci-ledger-public-key )?([0-9a-f]{64})\n?")
 _SIGNATURE = re.compile(r"[0-9a-f]{128}")
 _MOST_BYTES = 20_000
+_MOST_NOTED = 16_000
+"""Beyond it no further place of a ledger that moves and moves is added to its key."""
 
 
 class Checking(ABC):
@@ -251,14 +254,14 @@ def read_key(path: Path) -> Key:
     return SigningKey(secret) if found[1] == b"signing-key" else SecretKey(secret)
 
 
-def ledger_of(path: Path) -> str | None:
-    """The address of the ledger that a file of a key was made for, None where it names none."""
+def ledgers_of(path: Path) -> list[str]:
+    """The addresses of the ledger that a file of a key was made for: wherever it signed."""
     try:
         with path.open("rb") as file:
             found = _LAYOUT.fullmatch(file.read(_MOST_BYTES))
     except OSError:
-        return None
-    return found[3].decode() if found and found[3] else None
+        return []
+    return found[3].decode().replace("ledger ", "").split() if found else []
 
 
 def write_key(path: Path, key: SigningKey, ledger: Path | None) -> Key:
@@ -280,7 +283,7 @@ def write_key(path: Path, key: SigningKey, ledger: Path | None) -> Key:
                 os.fchmod(file.fileno(), 0o600)
             file.write(f"dpci-ledger-signing-key {key.secret.hex()}\n".encode("ascii"))
             if ledger is not None:
-                file.write(_note(ledger))
+                file.write(_note(ledger.as_uri()))
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
@@ -289,17 +292,24 @@ def write_key(path: Path, key: SigningKey, ledger: Path | None) -> Key:
     return key
 
 
-def note_ledger(path: Path, ledger: Path) -> None:
-    """Add to the file of a key which ledger it signs."""
-    if ledger_of(path) is None:
-        with path.open("ab") as file:
-            file.write(_note(ledger))
-            file.flush()
-            os.fsync(file.fileno())
+def note_ledger(path: Path, addresses: Iterable[str]) -> None:
+    """Add to the file of a key where the ledger is that it signs; call it under the ledger's write
+    lock only.
+    """
+    notes = b"".join(map(_note, sorted(set(addresses) - set(ledgers_of(path)))))
+    if not notes or path.stat().st_size + len(notes) > _MOST_NOTED:
+        return
+    with path.open("r+b") as file:
+        kept = file.read()
+        file.truncate(kept.rindex(b"\n") + 1)  # what a crash has left of a line
+        file.seek(0, os.SEEK_END)
+        file.write(notes)
+        file.flush()
+        os.fsync(file.fileno())
 
 
-def _note(ledger: Path) -> bytes:
-    return f"ledger {ledger.as_uri()}\n".encode("ascii")
+def _note(address: str) -> bytes:
+    return f"ledger {address}\n".encode("ascii")
 
 
 def sync_folder(folder: Path) -> None:

@@ -10,7 +10,15 @@ from pathlib import Path
 import platformdirs
 
 from dpci_core.ledger.entries import Entry
-from dpci_core.ledger.key import Key, ledger_of, new_key, read_key, write_key
+from dpci_core.ledger.key import (
+    Key,
+    SigningKey,
+    ledgers_of,
+    new_key,
+    note_ledger,
+    read_key,
+    write_key,
+)
 from dpci_core.ledger.problems import LedgerDamagedError
 
 FOLDER_VARIABLE = "DPCI_LEDGER_KEYS"
@@ -70,15 +78,26 @@ class Keyring:
         """Where a key of this name is by default."""
         return self.folder / f"{key_id}.key"
 
-    def _made_for_it(self) -> Path | None:
-        """A key that says it was made for a ledger at this place, or at that of its name: whoever
-        may write there can lay a link.
+    def note(self, key: Key) -> None:
+        """Say in the file of a key that signs that it does so here, before it does: a ledger of an
+        earlier version in this place is then refused. Where the file cannot be written it stays as
+        it is.
         """
+        if isinstance(key, SigningKey) and self.named is None:
+            with suppress(OSError):
+                note_ledger(self.file_of(key.key_id), self._addresses)
+
+    @property
+    def _addresses(self) -> set[str]:
+        """Of this place and of that of its name: whoever may write there can lay a link."""
         called = self.beside.with_name(self.beside.name.removesuffix(".key"))
-        addresses = {self.ledger.as_uri(), called.as_uri()}
+        return {self.ledger.as_uri(), called.as_uri()}
+
+    def _made_for_it(self) -> Path | None:
+        """A key that says it signed a ledger at this place."""
         with suppress(OSError):
             for path in sorted(self.folder.glob("*.key")):
-                if ledger_of(path) in addresses:
+                if not self._addresses.isdisjoint(ledgers_of(path)):
                     return path
         return None
 

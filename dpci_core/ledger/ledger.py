@@ -43,7 +43,6 @@ from dpci_core.ledger.key import (
     PublicKey,
     SigningKey,
     new_key,
-    note_ledger,
     read_key,
     write_key,
 )
@@ -378,8 +377,8 @@ class Ledger:
             path = path or self._keys.file_of(made.key_id)
             write_key(path, made, None)  # on the disk before anything is signed with it
             page.give_place(made, person)
-        with suppress(OSError):
-            note_ledger(path, self._keys.ledger)
+        with suppress(LedgerDamagedError), self._writing():
+            pass  # which notes where the new key signs
         return made.public
 
     def entries(self) -> tuple[Entry, ...]:
@@ -530,6 +529,7 @@ class Ledger:
             going_on = None if from_the_first else self._going_on(connection)
             page = going_on or self._from_the_first(connection)
             before = page.last
+            self._keys.note(page.key)
             yield page
             if page.last is not None and page.last is not before:
                 keep(connection, page.key, page.books, page.last, page.n_checked)

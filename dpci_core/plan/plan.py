@@ -18,7 +18,14 @@ from dpci_core.plan import link
 from dpci_core.plan.codec import FORMS, Form, at, plain_fields, read
 from dpci_core.plan.content import coefficient_names, goal_from
 from dpci_core.plan.numbers import PlanNumbers, plan_numbers
-from dpci_core.plan.source import DeclaredTable, PublicTable, Source, check_line, check_text
+from dpci_core.plan.source import (
+    SEVERAL_ROWS,
+    DeclaredTable,
+    PublicTable,
+    Source,
+    check_line,
+    check_text,
+)
 from dpci_core.planner import GeometryAnswer, Target, best_geometry
 from dpci_core.planner.geometry import SecondMoment
 from dpci_core.planner.standard import StandardAnswer, best_standard
@@ -127,6 +134,11 @@ class Plan:
             if isinstance(self.source, DeclaredTable)
             else "one row of the private table"
         )
+
+    @property
+    def account_unit(self) -> str:
+        """The unit of an account of a ledger that pays for the plan."""
+        return self.unit.strip() + (SEVERAL_ROWS if self.persons else "")
 
     @property
     def n_range(self) -> tuple[int, int]:

@@ -19,6 +19,8 @@ from dpci_core.schema import (
 
 DEFAULT_UNIT = "one row is one person"
 PERSON_UNIT = "one person"
+SEVERAL_ROWS = ", with several rows"
+"""Ends the unit of an account of persons, so that nothing that protects a row is paid from it."""
 """The same where a person may have several rows."""
 MOST_TEXT = {"title": 200, "unit": 200, "notes": 10_000}
 """Characters of what people type."""

@@ -296,8 +296,10 @@ def check_account(ledger: Ledger, dataset: str, plan: Plan) -> None:
     An account never changes, so what is read here still holds when the charge is booked.
     """
     unit = ledger.account(dataset).unit
-    if unit != plan.unit.strip():
-        raise ReleaseRefusedError("another_unit", plan=plan.unit, dataset=dataset, ledger=unit)
+    if unit != plan.account_unit:
+        raise ReleaseRefusedError(
+            "another_unit", plan=plan.account_unit, dataset=dataset, ledger=unit
+        )
 
 
 def check_header(

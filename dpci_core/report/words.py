@@ -343,13 +343,14 @@ def person_rules(column: str, most: int) -> str:
         first = f"the first {most:,} rows count, together as one, so that everybody counts alike"
     return (
         f"Whose row it is says the column {column}: of each person {first}; a row without a name "
-        "there does not. That names are those of different people is declared."
+        "there does not. Case, blanks and zeros in front tell no two names apart; that names are "
+        "those of different people is declared."
     )
 
 
 PERSONS_PLANNED = (
-    "Lengths are planned as if every person had one row, any of theirs: this overstates them where "
-    "a person's rows differ, and never understates them."
+    "Lengths are planned as if every person had one row, any of theirs: where a person's rows "
+    "differ, released intervals are shorter on average."
 )
 """Where a plan has persons: the covariance of averages is no larger than that of what is averaged
 (docs/persons.md)."""

@@ -29,7 +29,7 @@ from dpci_core.estimators import select_for_release, tune_for_release
 from dpci_core.estimators.account import content_hash, numbers_hash
 from dpci_core.ledger import BudgetExceededError, Cost, DrawBegunError, LedgerError
 from dpci_core.losses import Logistic
-from dpci_core.plan.source import PERSON_UNIT
+from dpci_core.plan.source import SEVERAL_ROWS
 from dpci_core.privacy.randomness import SystemSource
 from dpci_core.report.words import SEEDED, UNBOOKED, UNBOOKED_MARK
 from dpci_core.tuning.choose import Candidate
@@ -160,11 +160,11 @@ def test_what_no_charge_stands_for_is_refused_before_one(ledger, monkeypatch) ->
         "Visits",
         schema_hash="v",
         cap=Cap.pure(1),
-        unit=PERSON_UNIT,
+        unit="one patient" + SEVERAL_ROWS,
         person="Ada",
         other_people=True,
     )
-    persons = payer(ledger, dataset="Visits", schema_hash="v", unit=PERSON_UNIT)
+    persons = payer(ledger, dataset="Visits", schema_hash="v", unit="one patient" + SEVERAL_ROWS)
     with pytest.raises(ValueError, match="protects one"):
         clone(model).set_params(ledger=persons).fit(X, Y)
     assert ledger.history() == ()

@@ -290,3 +290,26 @@ def test_a_link_does_not_lead_a_signed_ledger_back_to_a_secret(
         folder.symlink_to(tmp_path / "forged")
     with refuses(LedgerDamagedError, match="signed"):
         charge(Ledger(path), "more")
+
+
+def test_where_a_moved_ledger_is_signed_no_secret_takes_its_place(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    """The key learns of the new place at the first booking there; also of one that it has never
+    heard of, as after a stop at the end of a change of keys, and after half a line.
+    """
+    (file,) = (tmp_path / "keys").iterdir()
+    secret = file.read_bytes().split(b"\n")[0]
+    for name, left in (("first", b"\n"), ("second", b"\nledger fi")):
+        file.write_bytes(secret + left)
+        moved = tmp_path / name
+        shutil.copytree(ledger.path.parent, moved)
+        there = Ledger(moved / "ledger.sqlite")
+        book(there, f"{name} there")
+        shutil.rmtree(moved)
+        moved.mkdir()
+        of_version_6(there.path)
+        with refuses(LedgerDamagedError, match="signed"):
+            charge(Ledger(there.path), "more")
+    assert b"ledger fi\n" not in file.read_bytes()
+    assert isinstance(read_key(file), SigningKey)

@@ -59,7 +59,11 @@ def write_visits(path: Path) -> Path:
 def desk_at(folder: Path, plan: Any = PLAN) -> Desk:
     ledger = Ledger(folder / "ledger.sqlite")
     ledger.create_dataset(
-        "Clinic", schema_hash=schema_hash(plan.schema), cap=Cap.pure(3), unit=plan.unit, person="A"
+        "Clinic",
+        schema_hash=schema_hash(plan.schema),
+        cap=Cap.pure(3),
+        unit=plan.account_unit,
+        person="A",
     )
     return Desk(folder, plan, write_visits(folder / "table.csv"), ledger)
 

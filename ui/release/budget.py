@@ -171,7 +171,7 @@ def _make(plan: Plan, cost: Cost) -> None:
             typed["budget_name"],
             schema_hash=schema_hash(plan.schema),
             cap=None if shared else _meant_cap(cost),
-            unit=plan.unit,
+            unit=plan.account_unit,
             person=access.person() or typed.get("release_person") or "",
             same_people_as=cast("str | None", shared),
             other_people=people == OTHERS,

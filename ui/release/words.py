@@ -160,7 +160,7 @@ def warnings(asked: Question[Any]) -> tuple[Caution, ...]:
 def _protection(plan: Plan, account: Account) -> str:
     if plan.persons is None:
         return f"{PRIVACY_UNIT} One row is: {plain(account.unit)}."
-    one = _one_is(plan, account.unit)
+    one = _one_is(plan, plan.unit)
     return f"{one[0].upper()}{one[1:]} {neighbours(plan.persons.rows)}"
 
 
