@@ -50,6 +50,15 @@ def regular(browser: Browser) -> Iterator[BrowserContext]:
     context.close()
 
 
+def forget(context: BrowserContext) -> None:
+    """Streamlit keeps in the browser whether a page's sidebar was open: the next test has not opened
+    it.
+    """
+    for page in context.pages:
+        if page.url.startswith("http"):
+            page.evaluate("() => localStorage.clear()")
+
+
 OpenPage = Callable[..., Page]
 
 
@@ -81,6 +90,7 @@ def open_page(browser: Browser, regular: BrowserContext, server: str) -> Iterato
     yield open_
     for page, _ in opened[1:]:
         page.context.close()
+    forget(regular)
     for page in regular.pages:  # also those that a page has opened
         page.close()
     for _, noise in opened:

@@ -15,6 +15,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page
 
+from tests.browser.conftest import forget
 from tests.browser.driver import GROUPS, ROOT, Noise, press, wait_chart, wait_idle, wait_meta
 from tests.browser.screenshots import PAGES, arrive
 from tests.browser.tours import TOURS
@@ -76,6 +77,7 @@ def visit(regular: BrowserContext, server: str) -> Iterator[Page]:
     try:
         yield page
     finally:
+        forget(regular)
         page.close()
     noise.check()
 
