@@ -1,7 +1,7 @@
 """Whose row it is: names of persons as numbers, and the rows of a table by person.
 
 A name is a cell as text, in which case, blanks around it, unseen characters, the Unicode form and,
-of a whole number, its sign, zeros in front and decimal point do not count: who is written in two
+of a whole number, a plus, zeros in front and the decimal point do not count: who is written in two
 ways is one person, and two persons that are taken for one only count as one. A row without a name
 (empty, or as programs write a missing value) is left out. Both look at one cell, and no name is
 kept: only its digest is.
@@ -70,12 +70,13 @@ def _name(cell: object) -> str:
         text = unicodedata.normalize("NFKC", "".join(seen))
     text = text.casefold().strip()
     if whole := _WHOLE.fullmatch(text):
-        sign, digits = whole.groups()
-        return digits if digits == "0" else sign.removeprefix("+") + digits
+        digits = whole[2].lstrip("0")
+        return whole[1].removeprefix("+") + digits if digits else "0"
     return "" if text in _NONE else text
 
 
-_WHOLE = re.compile(r"([-+]?)0*([0-9]+)(?:\.0*)?")
+_WHOLE = re.compile(r"([-+]?)([0-9]++)(?:\.0*+)?")
+"""Nothing in it is tried twice: a cell may hold a million digits."""
 _NONE = {"na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "nat", "none", "null", "nil", "missing"}
 """As R, pandas, databases and spreadsheets write a value that is missing."""
 

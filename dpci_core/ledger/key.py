@@ -31,7 +31,7 @@ NEXT_KEY = "dpci-ledger-2-next-key"
 SECRET = "dpci-ledger-1"
 """The format of what earlier versions sealed with a secret."""
 _LAYOUT = re.compile(
-    rb"dpci-ledger-(key|signing-key) ([0-9a-f]{64})\n((?:ledger file://[!-~]+\n)*)(?:[!-~]+ ?)*"
+    rb"dpci-ledger-(key|signing-key) ([0-9a-f]{64})\n((?:ledger file://[!-~]+\n)*)[ -~]*"
 )
 _PUBLIC = re.compile(r"(?:dpci-ledger-public-key )?([0-9a-f]{64})\n?")
 _SIGNATURE = re.compile(r"[0-9a-f]{128}")
@@ -261,7 +261,7 @@ def ledgers_of(path: Path) -> list[str]:
             found = _LAYOUT.fullmatch(file.read(_MOST_BYTES))
     except OSError:
         return []
-    return found[3].decode().replace("ledger ", "").split() if found else []
+    return found[3].decode().split()[1::2] if found else []
 
 
 def write_key(path: Path, key: SigningKey, ledger: Path | None) -> Key:

@@ -90,14 +90,14 @@ class Keyring:
     @property
     def _addresses(self) -> set[str]:
         """Of this place and of that of its name: whoever may write there can lay a link."""
-        called = self.beside.with_name(self.beside.name.removesuffix(".key"))
-        return {self.ledger.as_uri(), called.as_uri()}
+        return {self.ledger.as_uri(), self.beside.with_suffix("").as_uri()}
 
     def _made_for_it(self) -> Path | None:
         """A key that says it signed a ledger at this place."""
+        here = self._addresses
         with suppress(OSError):
             for path in sorted(self.folder.glob("*.key")):
-                if not self._addresses.isdisjoint(ledgers_of(path)):
+                if not here.isdisjoint(ledgers_of(path)):
                     return path
         return None
 

@@ -19,6 +19,7 @@ import platformdirs
 from dpci_core.base.errors import (
     BudgetExceededError,
     Finding,
+    LedgerError,
     LedgerRuleError,
     without_frames,
 )
@@ -377,7 +378,7 @@ class Ledger:
             path = path or self._keys.file_of(made.key_id)
             write_key(path, made, None)  # on the disk before anything is signed with it
             page.give_place(made, person)
-        with suppress(LedgerDamagedError), self._writing():
+        with suppress(LedgerError), self._writing():
             pass  # which notes where the new key signs
         return made.public
 

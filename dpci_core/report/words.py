@@ -343,8 +343,9 @@ def person_rules(column: str, most: int) -> str:
         first = f"the first {most:,} rows count, together as one, so that everybody counts alike"
     return (
         f"Whose row it is says the column {column}: of each person {first}; a row without a name "
-        "there does not. Case, blanks and zeros in front tell no two names apart; that names are "
-        "those of different people is declared."
+        "there (empty, NA, null and the like) does not. Case, blanks around a name and zeros in "
+        "front of a number tell no two names apart; that names are those of different people is "
+        "declared."
     )
 
 

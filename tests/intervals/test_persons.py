@@ -162,3 +162,25 @@ def test_a_whole_number_is_one_name_in_every_type() -> None:
     assert PersonNumbers().of(cells).tolist() == [0] * len(cells)
     missing = (None, "", " ", float("nan"), Decimal("NaN"))
     assert PersonNumbers().of(missing).tolist() == [-1] * len(missing)
+
+
+def test_a_name_is_one_however_it_is_written() -> None:
+    """The second of each pair: composed, without what nobody sees, in another case, of full width;
+    and a cell of a million digits takes no longer than any.
+    """
+    pairs = (
+        ("Zoe\u0308", "Zo\u00eb"),
+        ("an\u200bn", "ann"),
+        ("STRASSE", "stra\u00dfe"),
+        ("7", "\uff17"),
+    )
+    for one, other in pairs:
+        assert PersonNumbers().of([one, other, "else"]).tolist() == [0, 0, 1]
+    long = "0" * 1_000_000
+    assert PersonNumbers().of([f"{long}x", f"{long}1", "1", "-0", "+0.0"]).tolist() == [
+        0,
+        1,
+        1,
+        2,
+        2,
+    ]

@@ -15,6 +15,7 @@ from dpci_core.ledger import ledger as ledger_module
 from dpci_core.ledger.database import add_entry
 from dpci_core.ledger.entries import COLUMNS, Entry
 from dpci_core.ledger.key import Key, SigningKey, read_key
+from dpci_core.ledger.keyring import Keyring
 from tests.ledger.test_anchor import beside
 from tests.ledger.test_faults import book, create, opened
 from tests.ledger.test_signatures import codes, of_version_6
@@ -313,3 +314,28 @@ def test_where_a_moved_ledger_is_signed_no_secret_takes_its_place(
             charge(Ledger(there.path), "more")
     assert b"ledger fi\n" not in file.read_bytes()
     assert isinstance(read_key(file), SigningKey)
+
+
+def test_a_file_with_a_word_too_many_is_no_key_and_said_so_at_once(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    (file,) = (tmp_path / "keys").iterdir()
+    file.write_bytes(file.read_bytes() + b"a remark of whoever keeps this key, and the end\n")
+    with refuses(LedgerDamagedError, match="is not a key of a ledger"):
+        book(ledger, "more")
+
+
+def test_a_change_of_keys_that_cannot_be_noted_is_one(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The place of the new key is noted by the next that books."""
+    before, noted = ledger.public_key(), Keyring.note
+
+    def busy(self: Keyring, key: Key) -> None:
+        if key.public != before:
+            raise LedgerRuleError("reading_only", path=ledger.path)
+        noted(self, key)
+
+    monkeypatch.setattr(Keyring, "note", busy)
+    made = ledger.rotate_key(person="Ada")
+    assert made == ledger.public_key() != before
