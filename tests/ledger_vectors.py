@@ -30,7 +30,7 @@ def written(folder: Path) -> Ledger:
     """A ledger of the fixed key, at one hour, with nonces that count."""
     nonces = [f"{k:032x}" for k in range(1, 100)]
     with (
-        mock.patch("dpci_core.ledger.ledger.new_nonce", side_effect=nonces),
+        mock.patch("dpci_core.ledger.page.new_nonce", side_effect=nonces),
         mock.patch("dpci_core.ledger.keyring.new_key", return_value=SigningKey(SEED)),
         mock.patch.dict(os.environ, {"DPCI_LEDGER_KEYS": str(folder / "keys")}),
     ):

@@ -53,6 +53,9 @@ LedgerCode = Literal[
     "same_people_and_others", "name_taken", "name_of_other_people", "another_cap", "unit_differs",
     "no_head", "record_unreadable", "not_a_public_key", "signed_before",
     "new_key_unnamed", "new_key_in_the_way", "no_key_to_replace", "old_secret_missing",
+    "not_proposed", "not_approved", "approves_the_own", "unknown_proposal", "proposal_withdrawn",
+    "proposal_booked", "no_approval_needed", "cap_without_approval", "entry_not_approved",
+    "entry_answers_again", "entry_proposes_in_vain", "entry_with_another_approval",
 ]
 ReleaseCode = Literal[
     "not_reviewed", "blanks_around", "another_unit", "not_a_file", "folder_missing",

@@ -1,4 +1,6 @@
-"""The command `python -m dpci_core ledger create|show|verify|public-key|rotate-key|export`."""
+"""The command `python -m dpci_core ledger
+create|show|approve|withdraw|verify|public-key|rotate-key|export`.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,14 @@ from dpci_core.ledger import (
     Cap,
     Charge,
     Ledger,
+    Proposal,
     RecordedHead,
     SamePeopleQuestionError,
     account_row,
     as_csv,
     charge_row,
     entry_row,
+    proposal_row,
 )
 from dpci_core.plan import read_plan
 from dpci_core.release import schema_hash
@@ -41,6 +45,14 @@ def add_ledger(rooms: Any) -> None:
     show.add_argument("dataset", nargs="?", help="only this one")
     show.add_argument("--json", action="store_true", help="print JSON for machines")
     show.set_defaults(action=_show)
+    for name, words, action in (
+        ("approve", "agree to what another person proposed to spend", _approve),
+        ("withdraw", "take back a proposal that is not booked, approved or not", _withdraw),
+    ):
+        answer = actions.add_parser(name, help=words)
+        answer.add_argument("proposal", type=int, help="its number, as `show` tells it")
+        answer.add_argument("--person", help="who does this (default: the user of this machine)")
+        answer.set_defaults(action=action)
     verify = actions.add_parser(
         "verify", help="check every entry, without any secret; exit code 1 if anything is wrong"
     )
@@ -107,6 +119,11 @@ def _add_create(parser: argparse.ArgumentParser) -> None:
         "--unit", help='who is protected, like "one row is one person" (default: the plan\'s)'
     )
     parser.add_argument("--person", help="who declares this (default: the user of this machine)")
+    parser.add_argument(
+        "--needs-approval",
+        action="store_true",
+        help="another person has to approve each charge before it is booked, once and for all",
+    )
     people = parser.add_mutually_exclusive_group()
     people.add_argument(
         "--same-people-as", metavar="DATASET", help="share the cap of a data set with some of them"
@@ -150,6 +167,7 @@ def _create(options: argparse.Namespace, ledger: Ledger) -> int:
         person=options.person or getpass.getuser(),
         same_people_as=options.same_people_as,
         other_people=options.other_people,
+        needs_approval=options.needs_approval,
     )
     print(json.dumps(account_row(account), indent=1) if options.json else _in_words(account))
     return 0
@@ -180,16 +198,21 @@ def _show(options: argparse.Namespace, ledger: Ledger) -> int:
     if options.dataset is not None:
         pool = ledger.account(options.dataset).pool_id
         accounts = tuple(account for account in accounts if account.pool_id == pool)
+    shown = {account.account_id for account in accounts}
+    proposals = [one for one in ledger.proposals() if one.account_id in shown]
     if options.json:
         rows = {
             "accounts": list(map(account_row, accounts)),
             "charges": list(map(charge_row, charges)),
+            "proposals": list(map(proposal_row, proposals)),
         }
         print(json.dumps(rows, indent=1))
     elif not accounts:
         print(f"The ledger {ledger.path} is empty.")
     else:
-        print("\n".join([*map(_in_words, accounts), *map(_charge_in_words, charges)]))
+        waiting = (one for one in proposals if one.state in ("proposed", "approved"))
+        lines = map(_charge_in_words, charges), map(_proposal_in_words, waiting)
+        print("\n".join([*map(_in_words, accounts), *chain(*lines)]))
     return 0
 
 
@@ -198,6 +221,7 @@ def _in_words(account: Account) -> str:
     return (
         f"{account.dataset}: {account.cap.symbol} {account.remaining:f} left of "
         f"{account.cap.sentence}{shared}; {account.unit}; schema {account.schema_hash}"
+        f"{'; each charge needs the approval of another person' * account.needs_approval}"
     )
 
 
@@ -206,6 +230,28 @@ def _charge_in_words(charge: Charge) -> str:
         f"  {charge.charge_id:>5}  {charge.booked_at[:13]}h  {charge.state:<7}{charge.cost.symbol} "
         f"{charge.cost.amount:f}  {charge.dataset}: {charge.purpose} ({charge.person})"
     )
+
+
+def _proposal_in_words(one: Proposal) -> str:
+    told = f"approved by {one.approved_by}" if one.approved_by else "waits for approval"
+    return (
+        f"  {one.proposal_id:>5}  {one.proposed_at[:13]}h  {one.state:<9}{one.cost.symbol} "
+        f"{one.cost.amount:f}  {one.dataset}: {one.purpose} ({one.person}), {told}; plan "
+        f"{one.plan_hash}; request {one.request_id}"
+    )
+
+
+def _approve(options: argparse.Namespace, ledger: Ledger) -> int:
+    one = ledger.approve(options.proposal, person=options.person or getpass.getuser())
+    print(_proposal_in_words(one))
+    print(f"{one.person} may release it now, with --request {one.request_id}")
+    return 0
+
+
+def _withdraw(options: argparse.Namespace, ledger: Ledger) -> int:
+    one = ledger.withdraw(options.proposal, person=options.person or getpass.getuser())
+    print(f"Proposal {one.proposal_id} is withdrawn: it will never be booked.")
+    return 0
 
 
 _FOUND = ("problems", "record_problems", "remarks")

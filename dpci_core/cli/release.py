@@ -30,7 +30,14 @@ from dpci_core.cli.choice import (
 from dpci_core.cli.engines import Watched, add_engine, progress_line
 from dpci_core.cli.refuse import refuse
 from dpci_core.cli.tables import check_folder
-from dpci_core.ledger import KEY_VARIABLE, PATH_VARIABLE, Ledger, as_text, safe_cell
+from dpci_core.ledger import (
+    KEY_VARIABLE,
+    PATH_VARIABLE,
+    Ledger,
+    NotApprovedError,
+    as_text,
+    safe_cell,
+)
 from dpci_core.plan import Plan, read_plan
 from dpci_core.release import (
     CardChoice,
@@ -46,6 +53,7 @@ from dpci_core.release import (
     is_drawing,
     load_card,
     load_release,
+    propose,
     read_cells,
     read_header,
     release_once,
@@ -60,6 +68,8 @@ from dpci_core.report.words import PERSONS_PLANNED, counted_as, person_rules, pr
 from dpci_core.schema import Persons
 
 Asked = PlanRelease | Choice | CardChoice
+NOT_APPROVED = 3
+"""Exit code of a release that waits for the approval of another person."""
 _COUNTED_FIRST = (
     "The file decides how many records there are. They are counted before anything is booked: too "
     "few for this plan, or a number too far from the planned one, cost nothing."
@@ -121,7 +131,9 @@ def add_release(rooms: Any) -> None:
 
 
 def run_release(options: argparse.Namespace) -> int:
-    """Check, ask, release; exit code 1 after a sentence on the error output."""
+    """Check, ask, release; exit code 1 after a sentence on the error output, 3 where another person
+    has to approve first.
+    """
     try:
         plan, ledger = read_plan(options.plan), Ledger(options.ledger, key_path=options.key)
         asked = choice_of(options, plan) or PlanRelease(
@@ -142,6 +154,9 @@ def run_release(options: argparse.Namespace) -> int:
             "drawn twice."
         )
         known = ledger.find(request)
+        who = options.person or getpass.getuser()
+        if known is None and not _is_approved(options, asked, ledger, who, request):
+            return NOT_APPROVED
         if known is None and not _is_confirmed(options, asked, ledger):
             raise ValueError("Not confirmed; nothing was spent.")
         options.folder.absolute().parent.mkdir(parents=True, exist_ok=True)
@@ -156,11 +171,14 @@ def run_release(options: argparse.Namespace) -> int:
                 options.file,
                 ledger=ledger,
                 dataset=options.dataset,
-                person=options.person or getpass.getuser(),
+                person=who,
                 request_id=request,
                 folder=options.folder,
                 encoding=options.encoding,
             )
+    except NotApprovedError as error:
+        refuse(error)
+        return NOT_APPROVED
     except (ValueError, OSError, RuntimeError) as error:
         return refuse(error)
     _print_result(made, options)
@@ -269,6 +287,21 @@ def _remaining(ledger: Ledger, dataset: str) -> str:
         f"{dataset!r} has {account.cap.symbol} {as_text(account.remaining)} left of "
         f"{account.cap.sentence}."
     )
+
+
+def _is_approved(
+    options: argparse.Namespace, asked: Asked, ledger: Ledger, person: str, request: str
+) -> bool:
+    """Whether another person approved the release, or nobody has to; else it is proposed."""
+    if not ledger.account(options.dataset).needs_approval:
+        return True
+    proposal = propose(asked, ledger, options.dataset, person=person, request_id=request)
+    if proposal.state == "approved":
+        return True
+    number = proposal.proposal_id
+    _say("\n".join([*_price_lines(asked), _remaining(ledger, options.dataset)]))
+    _say(said(NotApprovedError("not_approved", proposal=number, person=proposal.person)))
+    return False
 
 
 def _is_confirmed(options: argparse.Namespace, asked: Asked, ledger: Ledger) -> bool:

@@ -37,7 +37,9 @@ class LedgerAccount:
         unit: whom one row stands for, in the words of the account: what is drawn protects a row.
         person: who spends.
         request_id: of a single draw, which is then made once, however often it is asked for. None
-            makes a new one for each, so that two fits are two charges.
+            makes a new one for each, so that two fits are two charges. Where another person has to
+            approve each charge, one has to be given: the first time it is proposed, and once
+            approved it is drawn for.
 
     Privacy: a draw is booked before its noise exists, and drawn for once.
     """
@@ -67,14 +69,16 @@ class LedgerAccount:
             plan_hash: of what is drawn.
             result_hash: of what was drawn, from released numbers alone.
 
-        Raises:  ValueError for another unit, and for that of plans in which a person has rows;
-                 LedgerError (BudgetExceededError, DrawBegunError, ...) before any draw; afterwards
+        Raises:  ValueError for another unit, for that of plans in which a person has rows, and
+                 without request_id where each charge needs approval; LedgerError
+                 (BudgetExceededError, NotApprovedError, ...) before any draw; afterwards
                  what `draw` raises, with the charge noted as failed. Where the ledger cannot note
                  an end, the charge stays booked: it is spent alike.
         """
         from dpci_core.plan.source import SEVERAL_ROWS  # plans are slow to import
 
-        unit = self.ledger.account(self.dataset).unit
+        account = self.ledger.account(self.dataset)
+        unit = account.unit
         if unit.endswith(SEVERAL_ROWS):
             raise ValueError(
                 f"Expected an account whose unit is a row: in {self.dataset!r} it is {unit!r}, who "
@@ -84,16 +88,22 @@ class LedgerAccount:
             raise ValueError(
                 f"Expected unit={self.unit!r} to be that of the account {self.dataset!r}: {unit!r}."
             )
-        booked = self.ledger.book(
-            self.dataset,
-            schema_hash=self.schema_hash,
-            cost=cost,
-            purpose=purpose,
-            plan_hash=plan_hash,
-            person=self.person,
-            request_id=secrets.token_hex(16) if self.request_id is None else self.request_id,
-            draws_later=True,
-        )
+        if account.needs_approval and self.request_id is None:
+            raise ValueError(
+                f"Expected request_id of LedgerAccount: another person has to approve each charge "
+                f"of {self.dataset!r}, and it names what was approved."
+            )
+        asked: dict[str, Any] = {
+            "schema_hash": self.schema_hash,
+            "cost": cost,
+            "purpose": purpose,
+            "plan_hash": plan_hash,
+            "person": self.person,
+            "request_id": secrets.token_hex(16) if self.request_id is None else self.request_id,
+        }
+        if account.needs_approval:
+            self.ledger.propose(self.dataset, **asked)
+        booked = self.ledger.book(self.dataset, **asked, draws_later=True)
         charge = self.ledger.begin_draw(booked.charge_id)
         try:
             made = draw()

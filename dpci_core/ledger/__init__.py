@@ -9,7 +9,14 @@ from dpci_core.base.errors import BudgetExceededError, LedgerError
 from dpci_core.ledger.amounts import Cap, Cost, as_text, price
 from dpci_core.ledger.books import Account, Charge
 from dpci_core.ledger.entries import NO_HEAD, Entry
-from dpci_core.ledger.export import account_row, as_csv, charge_row, entry_row, safe_cell
+from dpci_core.ledger.export import (
+    account_row,
+    as_csv,
+    charge_row,
+    entry_row,
+    proposal_row,
+    safe_cell,
+)
 from dpci_core.ledger.key import PublicKey, SigningKey
 from dpci_core.ledger.keyring import FOLDER_VARIABLE
 from dpci_core.ledger.ledger import KEY_VARIABLE, PATH_VARIABLE, Ledger
@@ -18,10 +25,12 @@ from dpci_core.ledger.problems import (
     DrawBegunError,
     LedgerBusyError,
     LedgerDamagedError,
+    NotApprovedError,
     SamePeopleQuestionError,
     SchemaChangedError,
     UnknownDatasetError,
 )
+from dpci_core.ledger.proposals import Proposal
 from dpci_core.ledger.verify import RecordedHead, Verification
 
 __all__ = [
@@ -40,6 +49,8 @@ __all__ = [
     "LedgerBusyError",
     "LedgerDamagedError",
     "LedgerError",
+    "NotApprovedError",
+    "Proposal",
     "PublicKey",
     "RecordedHead",
     "SamePeopleQuestionError",
@@ -54,5 +65,6 @@ __all__ = [
     "charge_row",
     "entry_row",
     "price",
+    "proposal_row",
     "safe_cell",
 ]

@@ -14,6 +14,7 @@ from dpci_core.ledger.amounts import Cap, Cost, as_text, exact_difference, exact
 from dpci_core.ledger.entries import Entry
 from dpci_core.ledger.names import name_key
 from dpci_core.ledger.problems import LedgerDamagedError, SchemaChangedError, UnknownDatasetError
+from dpci_core.ledger.proposals import ANOTHER_PERSON, Proposal, Proposals
 
 State = Literal["booked", "done", "failed"]
 Draw = Literal["", "announced", "begun"]
@@ -62,6 +63,7 @@ class Account:
     """A data set with one schema, and what is left of its cap; accounts of the same people share a
     cap.
 
+    needs_approval: whether another person has to approve each charge; of the whole pool.
     people: "first" of its ledger, "other" than in every account before (declared so), or the "same"
     as in another.
     pool_id: the account that holds the cap.  spent, remaining, n_charges: of the whole pool.
@@ -78,6 +80,7 @@ class Account:
     person: str
     created_at: str
     head: str
+    needs_approval: bool = False
     spent: Decimal = Decimal(0)
     n_charges: int = 0
 
@@ -96,6 +99,7 @@ class Books:
     _accounts: dict[int, Account] = field(default_factory=dict)
     charges: dict[int, Charge] = field(default_factory=dict)
     by_request: dict[str, int] = field(default_factory=dict)
+    proposals: Proposals = field(default_factory=Proposals)
     _spent: dict[int, Decimal] = field(default_factory=dict)
     _n_charges: dict[int, int] = field(default_factory=dict)
 
@@ -135,15 +139,24 @@ class Books:
         }
 
     def recall(self, entries: Iterable[Entry]) -> None:
-        """Read a charge, and what became of it, that the sums hold already."""
+        """Read charges and proposals, and what became of them, that the sums hold already."""
+        readers = {
+            "booked": self._know,
+            "drawing": self._draw,
+            "proposed": self._know_proposal,
+            "approved": self.proposals.answer,
+            "withdrawn": self.proposals.answer,
+        }
         for entry in entries:
-            readers = {"booked": self._know, "drawing": self._draw}
             self._guarded(readers.get(entry.kind, self._end), entry)
 
     def add(self, entry: Entry) -> None:
         """Read one more entry."""
         readers = {
             "account": self._open,
+            "proposed": self._propose,
+            "approved": self.proposals.answer,
+            "withdrawn": self.proposals.answer,
             "booked": self._book,
             "drawing": self._draw,
             "done": self._end,
@@ -218,6 +231,11 @@ class Books:
         )
         if other is not None and cap != other.cap:
             raise LedgerDamagedError("entry_with_another_cap", entry=entry.sequence)
+        if entry.approval not in (None, ANOTHER_PERSON):
+            raise ValueError
+        needs_approval = entry.approval is not None
+        if other is not None and needs_approval != other.needs_approval:
+            raise LedgerDamagedError("entry_with_another_approval", entry=entry.sequence)
         self._spent.setdefault(pool_id, Decimal(0))
         self._n_charges.setdefault(pool_id, 0)
         self._accounts[entry.sequence] = Account(
@@ -232,26 +250,61 @@ class Books:
             person=_text(entry.person),
             created_at=entry.written_at,
             head=entry.head,
+            needs_approval=needs_approval,
         )
 
     def _book(self, entry: Entry) -> None:
         if entry.request_id in self.by_request:
             raise LedgerDamagedError("entry_of_a_known_request", entry=entry.sequence)
-        account, spent = self._know(entry)
+        account, spent, is_approved = self._know(entry)
+        if account.needs_approval and not is_approved:
+            raise LedgerDamagedError("entry_not_approved", entry=entry.sequence)
         if spent > self._with_totals(account).remaining:
             raise LedgerDamagedError("entry_above_the_cap", entry=entry.sequence)
         self._spent[account.pool_id] = exact_sum((self._spent[account.pool_id], spent))
         self._n_charges[account.pool_id] += 1
 
-    def _know(self, entry: Entry) -> tuple[Account, Decimal]:
-        """Keep a charge, without counting it; its account and what it takes of the cap."""
+    def _priced(self, entry: Entry) -> tuple[Account, Cost, Decimal]:
+        """The account that an entry names, its cost, and what that takes of the cap."""
         account = self._accounts[_number(entry.account)]
         cost = cost_of(entry)
         spent = price(account.cap, cost)
         if as_text(spent) != entry.spent:
             raise LedgerDamagedError("entry_with_another_amount", entry=entry.sequence)
+        return account, cost, spent
+
+    def _propose(self, entry: Entry) -> None:
+        account = self._accounts[_number(entry.account)]
+        if not account.needs_approval or entry.request_id in self.by_request:
+            raise LedgerDamagedError("entry_proposes_in_vain", entry=entry.sequence)
+        self._know_proposal(entry)
+
+    def _know_proposal(self, entry: Entry) -> None:
+        """Keep a charge that is asked for."""
+        account, cost, spent = self._priced(entry)
+        self.proposals.add(
+            Proposal(
+                proposal_id=entry.sequence,
+                account_id=account.account_id,
+                dataset=account.dataset,
+                schema_hash=account.schema_hash,
+                cost=cost,
+                spent=spent,
+                purpose=_text(entry.purpose),
+                plan_hash=_text(entry.plan_hash),
+                person=_text(entry.person),
+                request_id=_text(entry.request_id),
+                proposed_at=entry.written_at,
+            )
+        )
+
+    def _know(self, entry: Entry) -> tuple[Account, Decimal, bool]:
+        """Keep a charge, without counting it; its account, what it takes of the cap, and whether
+        its proposal was approved.
+        """
+        account, cost, spent = self._priced(entry)
         self.by_request[_text(entry.request_id)] = entry.sequence
-        self.charges[entry.sequence] = Charge(
+        charge = self.charges[entry.sequence] = Charge(
             charge_id=entry.sequence,
             account_id=account.account_id,
             dataset=account.dataset,
@@ -267,7 +320,7 @@ class Books:
             head=entry.head,
             draw=_announced(entry),
         )
-        return account, spent
+        return account, spent, self.proposals.book(charge)
 
     def _draw(self, entry: Entry) -> None:
         charge = self.charges[_number(entry.charge)]

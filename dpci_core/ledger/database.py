@@ -30,6 +30,7 @@ _SMALLEST_DATABASE = 512
 it.
 """
 _SINCE = {"nonce": 3, "draw": 6, "public_key": 7, "signature": 7, "history": 8, "vouched": 8}
+_SINCE |= {"approval": 9, "proposal": 9}
 """A ledger of an earlier version than this has no such column until the next write."""
 _GUARDS = "SELECT type || ' ' || name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
 
@@ -202,6 +203,19 @@ def charge_entries(
         for kinds in ("= 'drawing'", "IN ('done', 'failed')")  # each by its own index
     )
     return (*booked, *(end for found in ends for end in found))
+
+
+def proposal_entries(
+    connection: sqlite3.Connection, which: str, value: int | str
+) -> tuple[Entry, ...]:
+    """The proposals of a condition, and what became of each, in order."""
+    proposed = read_some(connection, f"kind = 'proposed' AND {which}", value)
+    answers = (
+        read_some(connection, "kind IN ('approved', 'withdrawn') AND proposal = ?", entry.sequence)
+        for entry in proposed
+    )
+    found = (*proposed, *(answer for answered in answers for answer in answered))
+    return tuple(sorted(found, key=lambda entry: entry.sequence))
 
 
 def spent_texts(connection: sqlite3.Connection) -> list[tuple[int, str]]:

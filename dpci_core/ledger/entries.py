@@ -12,7 +12,9 @@ from typing import Literal
 
 from dpci_core.ledger.problems import LedgerDamagedError
 
-Kind = Literal["account", "booked", "drawing", "done", "failed", "key"]
+Kind = Literal[
+    "account", "proposed", "approved", "withdrawn", "booked", "drawing", "done", "failed", "key"
+]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,6 +35,8 @@ class Entry:
     where a key takes the place of another ("key").
     history: SHA-256 of all lines before, where those are not signed.
     vouched: the seal of the key whose place is taken.
+    approval: "another person" in an account whose charges need one.
+    proposal: sequence of the proposal that this line approves or withdraws.
     signature: Ed25519 in hexadecimal; None in a ledger whose key is secret to whoever checks, too.
     mac: the seal.
     """
@@ -66,6 +70,8 @@ class Entry:
     public_key: str | None = None
     history: str | None = None
     vouched: str | None = None
+    approval: str | None = None
+    proposal: int | None = None
     signature: str | None = None
     mac: str = ""
 
@@ -127,5 +133,5 @@ def _from_row(row: Sequence[object]) -> Entry:
     return Entry(**dict(zip(COLUMNS, row, strict=True)))  # type: ignore[arg-type]
 
 
-_WHOLE = {"sequence", "account", "charge"}
+_WHOLE = {"sequence", "account", "charge", "proposal"}
 _ALWAYS = {"sequence", "kind", "written_at", "key_id", "mac"}

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from dpci_core.ledger.amounts import as_text
 from dpci_core.ledger.books import Account, Charge
 from dpci_core.ledger.entries import Entry
+from dpci_core.ledger.proposals import Proposal
 
 Row = dict[str, str | int | None]
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -34,6 +35,7 @@ def account_row(account: Account) -> Row:
         "people": account.people,
         "same_people_as": account.same_people_as,
         "shares_the_cap_of_account": account.pool_id,
+        "needs_approval": "yes" if account.needs_approval else "no",
         "person": account.person,
         "created_at": account.created_at,
     }
@@ -59,6 +61,26 @@ def charge_row(charge: Charge) -> Row:
         "reason": charge.reason,
         "request_id": charge.request_id,
         "head": charge.head,
+    }
+
+
+def proposal_row(proposal: Proposal) -> Row:
+    """A proposal with what became of it, exact amounts as text."""
+    return {
+        "proposal": proposal.proposal_id,
+        "dataset": proposal.dataset,
+        "schema_hash": proposal.schema_hash,
+        "state": proposal.state,
+        "currency": proposal.cost.symbol,
+        "cost": as_text(proposal.cost.amount),
+        "spent_of_cap": as_text(proposal.spent),
+        "purpose": proposal.purpose,
+        "person": proposal.person,
+        "proposed_at": proposal.proposed_at,
+        "approved_by": proposal.approved_by,
+        "withdrawn_by": proposal.withdrawn_by,
+        "plan_hash": proposal.plan_hash,
+        "request_id": proposal.request_id,
     }
 
 

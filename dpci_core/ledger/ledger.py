@@ -5,11 +5,10 @@ line.
 from __future__ import annotations
 
 import os
-import secrets
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -17,28 +16,27 @@ from pathlib import Path
 import platformdirs
 
 from dpci_core.base.errors import (
-    BudgetExceededError,
     Finding,
     LedgerError,
     LedgerRuleError,
     without_frames,
 )
-from dpci_core.ledger.amounts import Cap, Cost, as_text, price
+from dpci_core.ledger.amounts import Cap, Cost, as_text
 from dpci_core.ledger.anchor import END, Anchor
-from dpci_core.ledger.books import Account, Books, Charge, People, lines_text
+from dpci_core.ledger.books import Account, Books, Charge, People
 from dpci_core.ledger.database import (
     Database,
-    add_entry,
     changed_guards,
     charge_entries,
     last_sequence,
+    proposal_entries,
     read_entries,
     read_last,
     read_named,
     read_some,
     spent_texts,
 )
-from dpci_core.ledger.entries import NO_HEAD, Entry, Kind, digest_of
+from dpci_core.ledger.entries import NO_HEAD, Entry, Kind
 from dpci_core.ledger.key import (
     Key,
     PublicKey,
@@ -48,10 +46,12 @@ from dpci_core.ledger.key import (
     write_key,
 )
 from dpci_core.ledger.keyring import Keyring, keys_folder
-from dpci_core.ledger.names import MOST_CHARACTERS, dataset_name, name_key, one_line
+from dpci_core.ledger.names import MOST_CHARACTERS, dataset_name, one_line
+from dpci_core.ledger.page import Page, Wanted
 from dpci_core.ledger.people import check_declared, shared_account, shared_cap
 from dpci_core.ledger.problems import DrawBegunError, LedgerDamagedError
-from dpci_core.ledger.running import CHECKED_WHOLE, go_on, keep, sealed
+from dpci_core.ledger.proposals import ANOTHER_PERSON, Proposal
+from dpci_core.ledger.running import CHECKED_WHOLE, go_on, keep
 from dpci_core.ledger.verify import (
     RecordedHead,
     Verification,
@@ -155,6 +155,7 @@ class Ledger:
         person: str,
         same_people_as: str | None = None,
         other_people: bool = False,
+        needs_approval: bool = False,
     ) -> Account:
         """Return a new account; the same people share the cap they already have.
 
@@ -166,6 +167,8 @@ class Ledger:
             person: who declares this.
             same_people_as: the data set that has some or all of these people already.
             other_people: says that no data set of this ledger has any of them.
+            needs_approval: whether another person has to approve each charge, once and for all; of
+                the same people it is what was declared first.
 
         Raises:
             SamePeopleQuestionError: where the ledger has data sets and neither of the two was
@@ -179,7 +182,8 @@ class Ledger:
         with self._writing() as page:
             other = shared_account(page.books, name, schema_hash, same_people_as, other_people)
             if other is not None:
-                cap = shared_cap(other, cap, unit)
+                cap = shared_cap(other, cap, unit, needs_approval)
+                needs_approval = other.needs_approval
             if cap is None:
                 raise LedgerRuleError("no_cap", dataset=name)
             people: People = "same" if other else "other" if page.books.accounts else "first"
@@ -195,8 +199,85 @@ class Ledger:
                 cap_amount=as_text(cap.amount),
                 cap_epsilon=None if cap.epsilon is None else as_text(cap.epsilon),
                 cap_delta=None if cap.delta is None else as_text(cap.delta),
+                approval=ANOTHER_PERSON if needs_approval else None,
             )
             return page.books.account(name, schema_hash)
+
+    def propose(
+        self,
+        dataset: str,
+        *,
+        schema_hash: str,
+        cost: Cost,
+        purpose: str,
+        plan_hash: str,
+        person: str,
+        request_id: str,
+    ) -> Proposal:
+        """Return a charge that waits for the approval of another person, on disk; the same request
+        again gives the same one. Nothing is spent or reserved.
+
+        Args:
+            dataset, schema_hash, cost, purpose, plan_hash, person, request_id: as of `book`, which
+                takes exactly these once they are approved.
+
+        Raises:
+            BudgetExceededError: where the cap leaves less.
+            LedgerError: for an account that needs no approval, a known request id with anything
+                else changed, and as `book` does.
+        """
+        wanted = Wanted(dataset, schema_hash, cost, purpose, plan_hash, person, request_id)
+        with self._writing() as page:
+            known = page.proposal_of(wanted.request_id)
+            charge = page.charge_of(wanted.request_id)
+            if charge is not None:
+                wanted.check_same(charge, charge.charge_id)
+            if known is not None and known.state != "withdrawn":
+                wanted.check_same(known, known.proposal_id)
+                return known
+            account, spent = page.within_cap(wanted)
+            if not account.needs_approval:
+                raise LedgerRuleError("no_approval_needed", dataset=account.dataset)
+            entry = page.write("proposed", **wanted.fields(account, spent))
+            return page.books.proposals.by_id[entry.sequence]
+
+    def approve(self, proposal_id: int, *, person: str) -> Proposal:
+        """Return the proposal, approved: its own person may book it now. Once more changes nothing.
+
+        Args:
+            proposal_id: what was read and agreed to; what a number names is never changed.
+            person: another than proposed it. Names that differ in case, blanks or punctuation alone
+                are one.
+
+        Raises:
+            LedgerError: for the own proposal of a person, and for one that was withdrawn.
+        """
+        person = one_line(person, name="person")
+        with self._writing() as page:
+            proposal = page.proposal(proposal_id)
+            if proposal.is_by(person):
+                raise LedgerRuleError("approves_the_own", proposal=proposal_id, person=person)
+            if proposal.state == "withdrawn":
+                raise LedgerRuleError("proposal_withdrawn", proposal=proposal_id)
+            if proposal.state == "proposed":
+                page.write("approved", person=person, proposal=proposal_id)
+            return page.books.proposals.by_id[proposal_id]
+
+    def withdraw(self, proposal_id: int, *, person: str) -> Proposal:
+        """Return the proposal, which is never booked from here on, approved or not; whoever
+        proposed it, who approved it and anybody else may do this. Once more changes nothing.
+
+        Raises:
+            LedgerError: where it is booked, which stays spent.
+        """
+        person = one_line(person, name="person")
+        with self._writing() as page:
+            proposal = page.proposal(proposal_id)
+            if proposal.state == "booked":
+                raise LedgerRuleError("proposal_booked", proposal=proposal_id)
+            if proposal.state != "withdrawn":
+                page.write("withdrawn", person=person, proposal=proposal_id)
+            return page.books.proposals.by_id[proposal_id]
 
     def book(
         self,
@@ -230,47 +311,21 @@ class Ledger:
             BudgetExceededError: where the cap leaves less.
             UnknownDatasetError: for a name without an account.
             SchemaChangedError: for other columns.
+            NotApprovedError: where another person has to approve exactly this, and has not.
             LedgerError: for a rho under a pure cap, or for a known request id with anything else
                 changed.
         """
-        request_id, plan_hash = (
-            one_line(request_id, name="request_id"),
-            one_line(plan_hash, name="plan_hash"),
-        )
-        purpose, person = one_line(purpose, name="purpose"), one_line(person, name="person")
-        schema_hash = one_line(schema_hash, name="schema_hash")
+        wanted = Wanted(dataset, schema_hash, cost, purpose, plan_hash, person, request_id)
         with self._writing() as page:
-            charge = page.charge_of(request_id)
+            charge = page.charge_of(wanted.request_id)
             if charge is not None:
-                now = name_key(dataset), schema_hash, cost, purpose, plan_hash, person
-                then = (
-                    name_key(charge.dataset),
-                    charge.schema_hash,
-                    charge.cost,
-                    charge.purpose,
-                    charge.plan_hash,
-                )
-                if now != (*then, charge.person):
-                    known = charge.charge_id
-                    raise LedgerRuleError("another_content", request=request_id, entry=known)
+                wanted.check_same(charge, charge.charge_id)
                 return charge
-            account = page.books.account(dataset, schema_hash)
-            spent = price(account.cap, cost)
-            if spent > account.remaining:
-                raise BudgetExceededError(spent, account.remaining, symbol=account.cap.symbol)
-            entry = page.write(
-                "booked",
-                person=person,
-                account=account.account_id,
-                cost_definition=cost.definition,
-                cost_amount=as_text(cost.amount),
-                cost_lines=lines_text(cost),
-                spent=as_text(spent),
-                purpose=purpose,
-                plan_hash=plan_hash,
-                request_id=request_id,
-                draw="announced" if draws_later else None,
-            )
+            account, spent = page.within_cap(wanted)
+            if account.needs_approval:
+                wanted.check_approved(page.proposal_of(wanted.request_id))
+            announced = "announced" if draws_later else None
+            entry = page.write("booked", **wanted.fields(account, spent), draw=announced)
             return replace(page.books.charges[entry.sequence], is_new=True)
 
     def begin_draw(self, charge_id: int) -> Charge:
@@ -350,6 +405,24 @@ class Ledger:
                 books = Books.of(read_entries(connection))
         known = books.by_request.get(request_id)
         return None if known is None else books.charges[known]
+
+    def proposals(self) -> tuple[Proposal, ...]:
+        """Every proposal with what became of it, in order."""
+        return tuple(self._books().proposals.by_id.values())
+
+    def proposal_of(self, request_id: str) -> Proposal | None:
+        """The newest proposal of a request, None if there is none."""
+        request_id = request_id.strip()
+        with self._database.reading() as connection:
+            if connection is None:
+                return None
+            if last_sequence(connection) > CHECKED_WHOLE:
+                books = _sums_of(connection)
+                books.recall(proposal_entries(connection, "request_id = ?", request_id))
+                books.recall(charge_entries(connection, "request_id = ?", request_id))
+            else:
+                books = Books.of(read_entries(connection))
+        return books.proposals.of(request_id)
 
     def rotate_key(self, *, person: str, new_key_path: Path | None = None) -> PublicKey:
         """Return the public key of a new key that signs from here on; the one that did until now
@@ -523,7 +596,7 @@ class Ledger:
             return page.books.charges[charge_id]
 
     @contextmanager
-    def _writing(self, *, from_the_first: bool = False) -> Iterator[_Page]:
+    def _writing(self, *, from_the_first: bool = False) -> Iterator[Page]:
         if self.read_only:
             raise LedgerRuleError("reading_only", path=self.path)
         with self._database.writing() as connection:
@@ -538,7 +611,7 @@ class Ledger:
         if page.last is not None:
             self._anchor.settle(page.last.head)
 
-    def _going_on(self, connection: sqlite3.Connection) -> _Page | None:
+    def _going_on(self, connection: sqlite3.Connection) -> Page | None:
         """The end of a long ledger whose sums are sealed; None where all has to be checked."""
         if last_sequence(connection) <= CHECKED_WHOLE:
             return None
@@ -548,9 +621,9 @@ class Ledger:
         held = read_some(connection, "sequence = ?", told.sequence)
         if found is None or (told.head != NO_HEAD and [e.head for e in held] != [told.head]):
             return None
-        return _Page(connection, key, found.books, found.last, self._clock, found.n_checked, True)
+        return Page(connection, key, found.books, found.last, self._clock, found.n_checked, True)
 
-    def _from_the_first(self, connection: sqlite3.Connection) -> _Page:
+    def _from_the_first(self, connection: sqlite3.Connection) -> Page:
         """The end of a ledger after a check of every entry."""
         entries = read_entries(connection)
         if lost := missing_head(entries, self._anchor.told()):
@@ -562,7 +635,7 @@ class Ledger:
             self._anchor.begin(NO_HEAD)  # before the key: a crash between is no lost ledger
         last = entries[-1] if entries else None
         key = self._keys.first() if last is None else read_key(self._keys.file_after(last))
-        return _Page(connection, key, check_entries(entries, key), last, self._clock)
+        return Page(connection, key, check_entries(entries, key), last, self._clock)
 
 
 def _sums_of(connection: sqlite3.Connection) -> Books:
@@ -574,88 +647,6 @@ def _sums_of(connection: sqlite3.Connection) -> Books:
         return Books.with_spent(accounts, spent_texts(connection))
     except (LookupError, ValueError, TypeError, ArithmeticError):
         raise LedgerDamagedError("sums_impossible") from None
-
-
-@dataclass(slots=True)
-class _Page:
-    """The open end of the ledger while this process alone may write.
-
-    is_long: whether the books hold accounts and sums only, and charges are looked up.
-    """
-
-    connection: sqlite3.Connection
-    key: Key
-    books: Books
-    last: Entry | None
-    clock: Callable[[], datetime]
-    n_checked: int = 0
-    is_long: bool = False
-
-    def charge_of(self, request_id: str) -> Charge | None:
-        """The charge of a request, None if there is none."""
-        self._look_up("request_id = ?", request_id)
-        known = self.books.by_request.get(request_id)
-        return None if known is None else self.books.charges[known]
-
-    def charge(self, charge_id: int) -> Charge | None:
-        """The charge of a number, None if there is none."""
-        self._look_up("sequence = ?", charge_id)
-        return self.books.charges.get(charge_id)
-
-    def _look_up(self, which: str, value: int | str) -> None:
-        """Make the books of a long ledger know a charge, if its own entries are whole."""
-        if not self.is_long:
-            return
-        for entry in charge_entries(self.connection, which, value):
-            if sealed(self.connection, self.key, "sequence = ?", entry.sequence) != (entry,):
-                problem = Finding("seal_broken", entry=entry.sequence)
-                raise LedgerDamagedError("not_trusted", problem=problem)
-            self.books.recall([entry])
-
-    def write(self, kind: Kind, *, at: str | None = None, **what: str | int | None) -> Entry:
-        """Seal one entry, check that it makes sense after all others, and put it into the open
-        transaction.
-
-        at: the time it carries. The end of a charge carries that of its booking: when a release
-        ended tells how long its records took to read.
-        """
-        public = self.key.public if self.last is None else None
-        entry = Entry(
-            sequence=self.last.sequence + 1 if self.last else 1,
-            kind=kind,
-            written_at=at or _utc_hour(self.clock()),
-            key_id=self.key.key_id,
-            nonce=new_nonce(),
-            public_key=public.text if public else None,
-            **what,  # type: ignore[arg-type]
-        )
-        return self._put(self.key.sealed(entry, self.last.mac if self.last else ""))
-
-    def give_place(self, key: SigningKey, person: str) -> Entry:
-        """Put in an entry by which the present key agrees to another, which seals it and what
-        follows.
-        """
-        assert self.last is not None
-        previous, is_signed = self.last.mac, self.last.signature is not None
-        entry = Entry(
-            sequence=self.last.sequence + 1,
-            kind="key",
-            written_at=_utc_hour(self.clock()),
-            key_id=key.key_id,
-            person=person,
-            nonce=new_nonce(),
-            public_key=key.public.text,
-            history=None if is_signed else digest_of(read_entries(self.connection)),
-        )
-        entry = key.sealed(self.key.agreed(entry, previous), previous)
-        self.key = key
-        return self._put(entry)
-
-    def _put(self, entry: Entry) -> Entry:
-        self.books.add(entry)
-        add_entry(self.connection, entry)
-        self.last = entry
-        return entry
 
 
 def _place(given: Path | None, variable: str) -> Path | None:
@@ -691,15 +682,3 @@ def _checked_with(
     if own is None:
         return Finding("checked_with_secret")
     return Finding("checked_with_named" if pinned is None else "checked_with_pinned", key=own.text)
-
-
-def new_nonce() -> str | None:
-    """128 random bits in hexadecimal."""
-    return secrets.token_hex(16)
-
-
-def _utc_hour(time: datetime) -> str:
-    """The hour: bookings one after the other would tell how long the release between them took."""
-    if time.tzinfo is None:
-        raise LedgerRuleError("no_time_zone")
-    return time.astimezone(UTC).replace(minute=0, second=0, microsecond=0).isoformat()

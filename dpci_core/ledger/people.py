@@ -54,8 +54,12 @@ def shared_account(
     return other
 
 
-def shared_cap(other: Account, cap: Cap | None, unit: str) -> Cap:
-    """The cap of the same people; another one, or another unit, is refused."""
+def shared_cap(other: Account, cap: Cap | None, unit: str, needs_approval: bool) -> Cap:
+    """The cap of the same people; another one, another unit, or approval where it has none, is
+    refused.
+    """
+    if needs_approval and not other.needs_approval:
+        raise LedgerRuleError("cap_without_approval", dataset=other.dataset)
     if cap is not None and cap != other.cap:
         raise LedgerRuleError("another_cap", dataset=other.dataset, cap=other.cap)
     if unit != other.unit:

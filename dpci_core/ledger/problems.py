@@ -37,6 +37,10 @@ class DrawBegunError(LedgerRuleError):
     """Somebody draws for this charge, or has drawn."""
 
 
+class NotApprovedError(LedgerRuleError):
+    """Another person has to approve the charge first; nothing was booked, so nothing is drawn."""
+
+
 class LedgerBusyError(LedgerRuleError):
     """Another process held the ledger for too long; trying again is safe."""
 

@@ -193,6 +193,38 @@ _VERSION_8 = (
 )
 """A key takes the place of another."""
 
+_PROPOSALS = (
+    _KEYS.replace("'booked', 'key',", "'proposed', 'approved', 'withdrawn', 'booked', 'key',")
+    .replace(
+        "(kind IN ('account', 'booked', 'key')) =",
+        "(kind IN ('account', 'proposed', 'approved', 'withdrawn', 'booked', 'key')) =",
+    )
+    .replace("(kind = 'booked') =", "(kind IN ('proposed', 'booked')) =")
+    .replace("(kind = 'booked' OR people", "(kind IN ('proposed', 'booked') OR people")
+)
+
+_VERSION_9 = (
+    "DROP VIEW charges",
+    "DROP VIEW datasets",
+    _PROPOSALS,
+    *_VERSION_8[3:9],
+    "ALTER TABLE newer ADD COLUMN approval TEXT "
+    "CHECK (approval IS NULL OR (approval = 'another person' AND kind = 'account'))",
+    "ALTER TABLE newer ADD COLUMN proposal INTEGER REFERENCES newer (sequence) "
+    "CHECK ((kind IN ('approved', 'withdrawn')) = (proposal IS NOT NULL))",
+    "INSERT INTO newer SELECT *, NULL, NULL FROM entries ORDER BY sequence",
+    *_VERSION_6[6:],
+    "CREATE INDEX proposals_of_a_request ON entries (request_id) WHERE kind = 'proposed'",
+    "CREATE UNIQUE INDEX one_answer_a_proposal ON entries (proposal, kind) "
+    "WHERE kind IN ('approved', 'withdrawn')",
+    """
+CREATE TRIGGER entries_answer_a_proposal BEFORE INSERT ON entries
+WHEN NEW.proposal IS NOT NULL AND (SELECT kind FROM entries WHERE sequence = NEW.proposal) IS NOT 'proposed'
+BEGIN SELECT RAISE(ABORT, 'a proposal is meant'); END
+""",  # noqa: E501 - SQL
+)
+"""A charge may need the approval of another person before it is booked."""
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_1,
     _VERSION_2,
@@ -202,6 +234,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _VERSION_6,
     _VERSION_7,
     _VERSION_8,
+    _VERSION_9,
 )
 """Step k takes a database from version k to k + 1; an empty file is version 0. Steps are added,
 never changed: a further definition needs one that makes the table anew with its name.

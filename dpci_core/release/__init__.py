@@ -35,6 +35,7 @@ from dpci_core.release.once import (
     check_account,
     check_header,
     is_drawing,
+    propose,
     release_once,
     wait_for_draws,
 )
@@ -110,6 +111,7 @@ __all__ = [
     "model_card",
     "notebook",
     "price_of",
+    "propose",
     "read_cells",
     "read_header",
     "read_records",

@@ -25,7 +25,16 @@ from dpci_core.base.errors import (
     InfeasibleDesignError,
     without_frames,
 )
-from dpci_core.ledger import Charge, Cost, DrawBegunError, Ledger, LedgerError, SigningKey
+from dpci_core.ledger import (
+    Charge,
+    Cost,
+    DrawBegunError,
+    Ledger,
+    LedgerError,
+    NotApprovedError,
+    Proposal,
+    SigningKey,
+)
 from dpci_core.plan import Plan
 from dpci_core.release.content import schema_hash
 from dpci_core.release.folder import try_place, write_folder
@@ -165,7 +174,8 @@ def release_once(
     Privacy: the price of the question in its own definition; replace-one neighbours, the number of
              rows is public.
     Raises:  before booking ReleaseRefusedError, DataRejectedError (the header, the number of rows),
-             InfeasibleDesignError, LedgerError; after it ReleaseFailedError,
+             InfeasibleDesignError, LedgerError (NotApprovedError where another person has to
+             approve: then it is proposed, and no file was opened); after it ReleaseFailedError,
              ReleaseUnfinishedError; for a known request without a result ReleaseLostError. No
              message holds anything from below the header.
     """
@@ -177,6 +187,8 @@ def release_once(
         raise ReleaseLostError("release_lost", request=request_id)
     cost = question.price()
     check_account(ledger, dataset, question.plan)
+    if known is None and ledger.account(dataset).needs_approval:
+        _check_approved(propose(question, ledger, dataset, person=person, request_id=request_id))
     header = check_header(question, file, encoding=encoding)
     _check_place(place)
     header = counted(header, question.plan.persons)
@@ -206,6 +218,36 @@ def release_once(
         _finish(question, ledger, charge, place)
     reached("finished")
     return outcome
+
+
+def propose(
+    question: Question[Made_co], ledger: Ledger, dataset: str, *, person: str, request_id: str
+) -> Proposal:
+    """Return the proposal of a release that another person has to approve, made unless it is there.
+    It spends nothing, and no file is needed for it.
+
+    Args:
+        question, ledger, dataset, person, request_id: of the release, which takes exactly these.
+
+    Raises:  as `release_once` before booking.
+    """
+    cost = question.price()
+    check_account(ledger, dataset, question.plan)
+    return ledger.propose(
+        dataset,
+        schema_hash=schema_hash(question.plan.schema),
+        cost=cost,
+        purpose=question.title,
+        plan_hash=question.digest,
+        person=person,
+        request_id=request_id,
+    )
+
+
+def _check_approved(proposal: Proposal) -> None:
+    if proposal.state != "approved":
+        number, by = proposal.proposal_id, proposal.person
+        raise NotApprovedError("not_approved", proposal=number, person=by)
 
 
 class _Draw:

@@ -198,6 +198,37 @@ SENTENCES: dict[Code, str] = {
     "entry_of_a_known_request": "Entry {entry} books a request for the second time.",
     "entry_ends_again": "Entry {entry} ends a charge that had ended.",
     "entry_without_cost": "Entry {entry} has no cost.",
+    "entry_not_approved": "Entry {entry} books what nobody else approved.",
+    "entry_answers_again": (
+        "Entry {entry} approves or withdraws what could not be: an own proposal, or one that was "
+        "answered or booked."
+    ),
+    "entry_proposes_in_vain": "Entry {entry} proposes what cannot be proposed.",
+    "entry_with_another_approval": (
+        "Entry {entry} says something else about approval than the account whose cap it shares."
+    ),
+    "not_proposed": (
+        "Another person has to approve each charge of this data set, and {request!r} was not "
+        "proposed. Nothing was booked, so nothing is drawn."
+    ),
+    "not_approved": (
+        "Another person than {person} has to approve entry {proposal} first: on the page Ledger, "
+        "or with `python -m dpci_core ledger approve {proposal}`. Nothing was booked, and nothing "
+        "is drawn. Then ask the same again."
+    ),
+    "approves_the_own": (
+        "Entry {proposal} was proposed by {person}: another person has to approve it."
+    ),
+    "unknown_proposal": "The ledger has no proposal {proposal!r}.",
+    "proposal_withdrawn": "The proposal {proposal} was withdrawn. Propose it again.",
+    "proposal_booked": "The proposal {proposal} is booked, and what is booked stays spent.",
+    "no_approval_needed": (
+        "No charge of the data set {dataset!r} needs approval: book without proposing."
+    ),
+    "cap_without_approval": (
+        "The people in {dataset!r} have their cap already, and it needs nobody's approval; that is "
+        "declared with the cap, once."
+    ),
     "entry_changed": "Entry {entry} was changed: its {name} is not what this program writes.",
     "unknown_dataset": "The ledger has no data set {dataset!r}; it has {known}. Create it first.",
     "schema_changed": (

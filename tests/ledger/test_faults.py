@@ -321,7 +321,7 @@ def older(path: Path, monkeypatch: pytest.MonkeyPatch) -> Ledger:
     begun_by_an_earlier_version(path)
     with monkeypatch.context() as patch:
         patch.setattr(database, "MIGRATIONS", tables.MIGRATIONS[:1])
-        patch.setattr("dpci_core.ledger.ledger.new_nonce", lambda: None)
+        patch.setattr("dpci_core.ledger.page.new_nonce", lambda: None)
         patch.setattr("dpci_core.ledger.ledger.keep", lambda *what: None)
         ledger = opened(path)
     assert (version(ledger), has_views(ledger)) == (1, False)

@@ -1,0 +1,126 @@
+"""Charges that another person has to approve before they are booked: what is asked for, and what
+became of it.
+
+docs/ledger.md, "Approval by another person", has the argument.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Literal, Protocol
+
+from dpci_core.ledger.amounts import Cost
+from dpci_core.ledger.entries import Entry
+from dpci_core.ledger.names import name_key
+from dpci_core.ledger.problems import LedgerDamagedError
+
+ANOTHER_PERSON = "another person"
+"""What the entry of an account says whose charges need approval."""
+ProposalState = Literal["proposed", "approved", "withdrawn", "booked"]
+
+
+class Asked(Protocol):
+    """What a charge and its proposal have in common: all that is decided before it is booked."""
+
+    @property
+    def account_id(self) -> int: ...
+    @property
+    def cost(self) -> Cost: ...
+    @property
+    def purpose(self) -> str: ...
+    @property
+    def plan_hash(self) -> str: ...
+    @property
+    def person(self) -> str: ...
+    @property
+    def request_id(self) -> str: ...
+
+
+def content_of(asked: Asked) -> tuple[object, ...]:
+    """What has to be the same, field for field."""
+    named = asked.account_id, asked.person, asked.request_id
+    return *named, asked.cost, asked.purpose, asked.plan_hash
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Proposal:
+    """A charge that one person means to book. It spends and reserves nothing.
+
+    proposal_id: its sequence in the ledger.  spent: what it would take, in the currency of the cap.
+    state: "proposed", "approved" (may be booked), "withdrawn", "booked".
+    approved_by, withdrawn_by: the person, None until then.
+    """
+
+    proposal_id: int
+    account_id: int
+    dataset: str
+    schema_hash: str
+    cost: Cost
+    spent: Decimal
+    purpose: str
+    plan_hash: str
+    person: str
+    request_id: str
+    proposed_at: str
+    approved_by: str | None = None
+    withdrawn_by: str | None = None
+    is_booked: bool = False
+
+    @property
+    def state(self) -> ProposalState:
+        """What became of it; a withdrawn one is never booked."""
+        if self.withdrawn_by is not None:
+            return "withdrawn"
+        if self.is_booked:
+            return "booked"
+        return "proposed" if self.approved_by is None else "approved"
+
+    def is_by(self, person: str) -> bool:
+        """Whether a name is that of the person who proposed it, small differences aside."""
+        return name_key(person) == name_key(self.person)
+
+
+@dataclass(slots=True)
+class Proposals:
+    """The state after some entries; each request has one proposal at a time that stands."""
+
+    by_id: dict[int, Proposal] = field(default_factory=dict)
+    _newest: dict[str, int] = field(default_factory=dict)
+
+    def of(self, request_id: str) -> Proposal | None:
+        """The newest proposal of a request."""
+        known = self._newest.get(request_id)
+        return None if known is None else self.by_id[known]
+
+    def add(self, proposal: Proposal) -> None:
+        """One more, or one that is read again."""
+        before, number = self.of(proposal.request_id), proposal.proposal_id
+        if number not in self.by_id:
+            if before is not None and before.state != "withdrawn":
+                raise LedgerDamagedError("entry_of_a_known_request", entry=number)
+            self._newest[proposal.request_id] = number
+        self.by_id[number] = proposal
+
+    def answer(self, entry: Entry) -> None:
+        """Somebody approves or withdraws; nobody approves an own proposal."""
+        if entry.proposal is None or not entry.person:
+            raise ValueError
+        proposal = self.by_id[entry.proposal]
+        if entry.kind == "withdrawn":
+            if proposal.state not in ("proposed", "approved"):
+                raise LedgerDamagedError("entry_answers_again", entry=entry.sequence)
+            changed = replace(proposal, withdrawn_by=entry.person)
+        else:
+            if proposal.state != "proposed" or proposal.is_by(entry.person):
+                raise LedgerDamagedError("entry_answers_again", entry=entry.sequence)
+            changed = replace(proposal, approved_by=entry.person)
+        self.by_id[proposal.proposal_id] = changed
+
+    def book(self, charge: Asked) -> bool:
+        """Note that a request is booked; whether exactly this had been approved."""
+        proposal = self.of(charge.request_id)
+        if proposal is None:
+            return False
+        self.by_id[proposal.proposal_id] = replace(proposal, is_booked=True)
+        return proposal.state == "approved" and content_of(proposal) == content_of(charge)
