@@ -29,6 +29,7 @@ from dpci_core.ledger import (
     key,
     keyring,
     ledger,
+    page,
 )
 
 UNIT = "one row is one person"
@@ -220,8 +221,8 @@ STAGES: list[tuple[Any, str, bool]] = [
     (key, "sync_folder", True),  # the key is written, its name perhaps not on disk
     (keyring, "write_key", False),
     (ledger, "check_entries", True),
-    (ledger, "add_entry", True),
-    (ledger, "add_entry", False),  # written, not committed
+    (page, "add_entry", True),
+    (page, "add_entry", False),  # written, not committed
     (Ledger, "book", False),  # committed, never heard of by the caller
 ]
 

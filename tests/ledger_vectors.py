@@ -55,6 +55,13 @@ def written(folder: Path) -> Ledger:
             ledger.rotate_key(person="Zoë")
         book = {"cost": cost, "schema_hash": "5" * 64, "request_id": "second"}
         ledger.book("Census", **book, **about)
+        ledger.create_dataset(
+            "Clinic", cap=Cap.zcdp(1), other_people=True, needs_approval=True, **given
+        )
+        asked = {"cost": cost, "schema_hash": "5" * 64, "request_id": "third", **about}
+        ledger.withdraw(ledger.propose("Clinic", **asked).proposal_id, person="Zoë")
+        ledger.approve(ledger.propose("Clinic", **asked).proposal_id, person="Ada")
+        ledger.book("Clinic", **asked)
     return ledger
 
 

@@ -24,7 +24,7 @@ from dpci_core import (
     write_plan,
 )
 from dpci_core.__main__ import main
-from dpci_core.ledger import Cost, Ledger, as_csv, safe_cell
+from dpci_core.ledger import Cost, Ledger, NotApprovedError, as_csv, safe_cell
 from dpci_core.release import schema_hash
 
 UNIT = "one row is one person"
@@ -64,6 +64,31 @@ def write_released(record: Path, dataset: str, schema: str) -> None:
     charge = Ledger().book(dataset, schema_hash=schema, cost=cost, **what)
     record.write_text(json.dumps({"ledger": {"head": charge.head}}))
     Ledger().finish(charge.charge_id, result_hash=hashlib.sha256(record.read_bytes()).hexdigest())
+
+
+def test_a_cap_can_ask_for_two_persons(capsys: pytest.CaptureFixture[str]) -> None:
+    code, said, _ = run(capsys, *CREATE, "--rho", "1", "--needs-approval", "--json")
+    assert (code, json.loads(said)["needs_approval"]) == (0, "yes")
+    with pytest.raises(NotApprovedError):
+        book("r")
+    made = Ledger().propose(
+        "Census",
+        schema_hash="s",
+        cost=Cost(definition="zcdp", amount="0.1"),
+        purpose="model",
+        plan_hash="plan",
+        person="Ada",
+        request_id="r2",
+    )
+    assert run(capsys, "withdraw", f"{made.proposal_id}")[:2] == (
+        0,
+        "Proposal 2 is withdrawn: it will never be booked.\n",
+    )
+    assert "withdrawn" not in run(capsys, "show")[1]
+    assert run(capsys, "approve", "2", "--person", "Grace")[0] == 1
+    other = "create", "Other", "--schema-hash", "s", "--unit", UNIT, "--other-people", "--rho", "1"
+    assert run(capsys, *other)[0] == 0
+    assert [account.needs_approval for account in Ledger().accounts()] == [True, False]
 
 
 def test_an_absent_ledger_shows_verifies_and_exports_nothing(

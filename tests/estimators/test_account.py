@@ -27,7 +27,13 @@ from dpci_core.base.errors import LedgerRuleError
 from dpci_core.estimators import account as account_room
 from dpci_core.estimators import select_for_release, tune_for_release
 from dpci_core.estimators.account import content_hash, numbers_hash
-from dpci_core.ledger import BudgetExceededError, Cost, DrawBegunError, LedgerError
+from dpci_core.ledger import (
+    BudgetExceededError,
+    Cost,
+    DrawBegunError,
+    LedgerError,
+    NotApprovedError,
+)
 from dpci_core.losses import Logistic
 from dpci_core.plan.source import SEVERAL_ROWS
 from dpci_core.privacy.randomness import SystemSource
@@ -110,6 +116,38 @@ def test_every_fit_is_a_charge_and_none_is_drawn_beyond_the_cap(ledger, kind, mo
         model.fit(X, Y)
     assert len(ledger.history()) == 2
     assert not hasattr(model, "privacy_")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_fit_waits_for_the_approval_of_another_person(ledger, kind, monkeypatch) -> None:
+    ledger.create_dataset(
+        "Others",
+        schema_hash="h",
+        cap=Cap.pure(2),
+        unit="one row is one person",
+        person="Ada",
+        other_people=True,
+        needs_approval=True,
+    )
+    plain = KINDS[kind][0]
+    unnamed = clone(plain).set_params(ledger=payer(ledger, dataset="Others"))
+    model = clone(plain).set_params(ledger=payer(ledger, dataset="Others", request_id="r"))
+    with monkeypatch.context() as patch:
+        forbid_draws(patch)
+        with pytest.raises(ValueError, match="Expected request_id of LedgerAccount"):
+            unnamed.fit(X, Y)
+        assert ledger.proposals() == ()
+        for _ in range(2):
+            with pytest.raises(NotApprovedError):
+                model.fit(X, Y)
+        (made,) = ledger.proposals()
+        ledger.approve(made.proposal_id, person="Ada")
+        with pytest.raises(LedgerRuleError):  # other rows than were approved
+            model.fit(X[:500], Y[:500])
+    assert model.fit(X, Y).privacy_.charge.request_id == "r"
+    with pytest.raises(DrawBegunError):
+        clone(model).fit(X, Y)
+    assert [one.spent for one in ledger.history()] == [Decimal(1)]
 
 
 def test_a_fit_says_whether_it_was_paid_for(ledger) -> None:

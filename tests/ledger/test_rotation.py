@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpci_core.base.errors import LedgerRuleError
-from dpci_core.ledger import Ledger, LedgerDamagedError, running, verify
+from dpci_core.ledger import Ledger, LedgerDamagedError, page, running, verify
 from dpci_core.ledger import ledger as ledger_module
 from dpci_core.ledger.database import add_entry
 from dpci_core.ledger.entries import COLUMNS, Entry
@@ -261,7 +261,7 @@ def test_one_that_dies_on_the_way_leaves_the_old_key_in_its_place(
 ) -> None:
     ledger = of_version_6(tmp_path / "ledger.sqlite")
     with monkeypatch.context() as patch:
-        patch.setattr(ledger_module, "add_entry", died)
+        patch.setattr(page, "add_entry", died)
         with pytest.raises(KeyboardInterrupt):
             ledger.rotate_key(person="Ada")
     assert charge(ledger, "more").is_new

@@ -498,4 +498,5 @@ def test_every_version_of_the_tables_is_kept() -> None:
         "b64518d901d87e1f",
         "572c2fc9bb9b6f84",
         "8783c8f18b320575",
+        "96d09f023e70aba2",
     ]

@@ -1,0 +1,358 @@
+"""Charges that another person approves before they are booked."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpci_core.base.errors import LedgerRuleError
+from dpci_core.ledger import (
+    Account,
+    BudgetExceededError,
+    Cap,
+    Charge,
+    Cost,
+    Entry,
+    Ledger,
+    LedgerDamagedError,
+    LedgerError,
+    NotApprovedError,
+    Proposal,
+    database,
+    running,
+    tables,
+)
+from dpci_core.ledger import ledger as ledger_module
+from dpci_core.ledger.books import Books
+from tests.ledger.test_seals import tampered
+from tests.refusals import refuses
+
+ASKED: dict[str, Any] = {
+    "dataset": "Clinic",
+    "schema_hash": "s",
+    "cost": Cost(definition="zcdp", amount="0.25", lines=[("model", "0.15"), ("hessian", "0.1")]),
+    "purpose": "model",
+    "plan_hash": "p",
+    "person": "Ada",
+    "request_id": "r",
+}
+
+
+def create(ledger: Ledger, name: str = "Clinic", **other: Any) -> Account:
+    given = {"schema_hash": "s", "cap": Cap.zcdp("0.5"), "unit": "one row", "person": "Ada"}
+    return ledger.create_dataset(name, **{**given, "needs_approval": True, **other})
+
+
+def propose(ledger: Ledger, **other: Any) -> Proposal:
+    return ledger.propose(**{**ASKED, **other})
+
+
+def book(ledger: Ledger, **other: Any) -> Charge:
+    return ledger.book(**{**ASKED, **other})
+
+
+@pytest.fixture(params=["short", "long"])
+def ledger(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Ledger:
+    """One that is checked from its first entry at each write, or one that goes on from its sums."""
+    if request.param == "long":
+        for module in (running, ledger_module):
+            monkeypatch.setattr(module, "CHECKED_WHOLE", 0)
+        monkeypatch.setattr(running, "WINDOW", 1)
+    made = Ledger(tmp_path / "ledger.sqlite")
+    create(made)
+    if request.param == "long":
+        monkeypatch.setattr(ledger_module, "check_entries", None)
+    return made
+
+
+def test_nothing_is_booked_that_nobody_else_approved(ledger: Ledger) -> None:
+    assert ledger.account("Clinic").needs_approval
+    with refuses(NotApprovedError, match="was not proposed. Nothing was booked"):
+        book(ledger)
+    made = propose(ledger)
+    assert (made.state, made.spent, ledger.proposals()) == ("proposed", Decimal("0.25"), (made,))
+    with refuses(NotApprovedError, match="Another person than Ada has to approve entry 2 first"):
+        book(ledger)
+    assert (ledger.history(), ledger.find("r")) == ((), None)
+    approved = ledger.approve(made.proposal_id, person="Grace")
+    assert (approved.state, approved.approved_by) == ("approved", "Grace")
+    assert ledger.proposal_of("r") == approved
+    assert ledger.remaining("Clinic") == Decimal("0.5")
+    charge = book(ledger)
+    assert (charge.is_new, book(ledger).is_new) == (True, False)
+    assert ledger.remaining("Clinic") == Decimal("0.25")
+    assert ledger.proposal_of("r") == replace(approved, is_booked=True)
+    assert ledger.verify().is_good
+
+
+@pytest.mark.parametrize("name", ["Ada", " ada", "A.D.A.", "\uff21da"])
+def test_nobody_approves_an_own_proposal(ledger: Ledger, name: str) -> None:
+    made = propose(ledger)
+    with refuses(LedgerRuleError, match="was proposed by .*: another person has to approve"):
+        ledger.approve(made.proposal_id, person=name)
+    ledger.approve(made.proposal_id, person="Grace")
+    with refuses(LedgerRuleError, match="another person has to approve"):
+        ledger.approve(made.proposal_id, person=name)
+    assert ledger.proposal_of("r").approved_by == "Grace"
+
+
+def test_a_name_without_letters_approves_nothing(ledger: Ledger) -> None:
+    """All such names are one."""
+    made = propose(ledger, person="?")
+    with refuses(LedgerRuleError, match="another person"):
+        ledger.approve(made.proposal_id, person="!")
+    with refuses(LedgerError, match="person"):
+        ledger.approve(made.proposal_id, person=" ")
+
+
+CHANGES: dict[str, Any] = {
+    "cost": Cost(definition="zcdp", amount="0.25", lines=[("model", "0.1"), ("hessian", "0.15")]),
+    "purpose": "histogram",
+    "plan_hash": "q",
+    "person": "Grace",
+    "schema_hash": "t",
+    "dataset": "Other",
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("act", [book, propose])
+def test_what_was_approved_is_what_is_booked(
+    ledger: Ledger, act: Callable[..., object], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()  # a second account is a new sum
+    create(ledger, schema_hash="t", cap=None, same_people_as="Clinic")
+    create(ledger, "Other", other_people=True)
+    ledger.approve(propose(ledger).proposal_id, person="Grace")
+    with refuses(LedgerRuleError, match="another content"):
+        act(ledger, **{name: CHANGES[name]})
+    assert ledger.history() == ()
+    assert book(ledger).is_new
+
+
+def test_a_proposal_reserves_nothing(ledger: Ledger) -> None:
+    numbers = [propose(ledger, request_id=name).proposal_id for name in ("r", "r2", "r3")]
+    for number in numbers:
+        ledger.approve(number, person="Grace")
+    book(ledger)
+    book(ledger, request_id="r2")
+    with pytest.raises(BudgetExceededError):
+        book(ledger, request_id="r3")
+    with pytest.raises(BudgetExceededError):
+        propose(ledger, request_id="r4")
+    states = [one.state for one in ledger.proposals()]
+    assert states == ["booked", "booked", "approved"]
+
+
+@pytest.mark.parametrize("is_approved", [False, True])
+def test_a_withdrawn_proposal_is_never_booked(ledger: Ledger, is_approved: bool) -> None:
+    first = propose(ledger).proposal_id
+    if is_approved:
+        ledger.approve(first, person="Grace")
+    gone = ledger.withdraw(first, person="Joan")
+    assert (gone.state, gone.withdrawn_by) == ("withdrawn", "Joan")
+    assert ledger.withdraw(first, person="Grace") == gone
+    with refuses(NotApprovedError, match="was not proposed"):
+        book(ledger)
+    with refuses(LedgerRuleError, match="was withdrawn"):
+        ledger.approve(first, person="Grace")
+    again = propose(ledger)
+    assert (again.proposal_id > first, again.state) == (True, "proposed")
+    with refuses(NotApprovedError, match=f"has to approve entry {again.proposal_id} first"):
+        book(ledger)
+    ledger.approve(again.proposal_id, person="Grace")
+    assert book(ledger).is_new
+    with refuses(LedgerRuleError, match="what is booked stays spent"):
+        ledger.withdraw(again.proposal_id, person="Grace")
+    assert [one.state for one in ledger.proposals()] == ["withdrawn", "booked"]
+    assert ledger.verify().is_good
+
+
+def test_the_same_again_changes_nothing(ledger: Ledger) -> None:
+    made = propose(ledger)
+    assert propose(ledger) == made
+    approved = ledger.approve(made.proposal_id, person="Grace")
+    assert ledger.approve(made.proposal_id, person="Joan") == approved == propose(ledger)
+    assert len(ledger.entries()) == 3
+    book(ledger)
+    assert ledger.approve(made.proposal_id, person="Joan") == propose(ledger)
+    assert len(ledger.entries()) == 4
+
+
+@pytest.mark.parametrize("number", [1, 3, 99, -1, 10**30, "2", None])
+def test_only_a_proposal_is_answered(ledger: Ledger, number: Any) -> None:
+    propose(ledger)
+    ledger.approve(2, person="Grace")
+    for answer in (ledger.approve, ledger.withdraw):
+        with refuses(LedgerRuleError, match="no proposal"):
+            answer(number, person="Grace")
+
+
+def test_approval_is_declared_with_the_cap_once(ledger: Ledger, monkeypatch: Any) -> None:
+    monkeypatch.undo()
+    shared = create(ledger, "Later", cap=None, same_people_as="Clinic", needs_approval=False)
+    assert shared.needs_approval
+    with pytest.raises(NotApprovedError):
+        book(ledger, dataset="Later")
+    assert not create(ledger, "Free", other_people=True, needs_approval=False).needs_approval
+    with refuses(LedgerRuleError, match="declared with the cap, once"):
+        create(ledger, "Free too", cap=None, same_people_as="Free")
+    with refuses(LedgerRuleError, match="No charge of the data set 'Free' needs approval"):
+        propose(ledger, dataset="Free")
+    assert book(ledger, dataset="Free").is_new
+    with refuses(LedgerRuleError, match="another content"):
+        propose(ledger)  # the request is known, of another account
+
+
+# --- what somebody with the file, or a wrong program, could have written --------------------------
+
+
+@pytest.fixture
+def booked(tmp_path: Path) -> Ledger:
+    """account, proposed, approved, booked, proposed, withdrawn, proposed."""
+    made = Ledger(tmp_path / "ledger.sqlite")
+    create(made)
+    made.approve(propose(made).proposal_id, person="Grace")
+    book(made)
+    made.withdraw(propose(made, request_id="r2").proposal_id, person="Grace")
+    propose(made, request_id="r2")
+    return made
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE entries SET approval = NULL WHERE sequence = 1",
+        "UPDATE entries SET person = 'Joan' WHERE sequence = 3",
+        "UPDATE entries SET proposal = 5 WHERE sequence = 3",
+        "UPDATE entries SET proposal = 2 WHERE sequence = 6",
+        "UPDATE entries SET kind = 'approved' WHERE sequence = 6",
+        "DELETE FROM entries WHERE sequence = 6",
+    ],
+)
+def test_an_edit_is_found(booked: Ledger, statement: str) -> None:
+    assert booked.verify().is_good
+    assert not tampered(booked, statement).is_good
+    with pytest.raises(LedgerDamagedError):
+        propose(booked, request_id="r3")
+
+
+def edited(ledger: Ledger, *kept: int, **changes: Any) -> list[Entry]:
+    """Entries that a program with the key could write, numbered anew; the last one is changed."""
+    entries = [ledger.entries()[number - 1] for number in kept]
+    entries[-1] = replace(entries[-1], **changes)
+    return [replace(entry, sequence=k) for k, entry in enumerate(entries, start=1)]
+
+
+@pytest.mark.parametrize(
+    ("kept", "changes", "code"),
+    [
+        ((1, 4), {}, "entry_not_approved"),
+        ((1, 2, 4), {}, "entry_not_approved"),
+        ((1, 2, 3, 4), {"plan_hash": "q"}, "entry_not_approved"),
+        ((1, 2, 3, 4), {"person": "Joan"}, "entry_not_approved"),
+        ((1, 2, 3, 4), {"purpose": "q"}, "entry_not_approved"),
+        ((1, 2, 3, 4), {"cost_lines": '[["model", "0.25"]]'}, "entry_not_approved"),
+        ((1, 2, 3, 6, 4), {}, None),
+        ((1, 2, 3), {"person": "ada"}, "entry_answers_again"),
+        ((1, 2, 3, 3), {"person": "Joan"}, "entry_answers_again"),
+        ((1, 2, 3, 4, 6), {"proposal": 2}, "entry_answers_again"),
+        ((1, 2, 2), {}, "entry_of_a_known_request"),
+        ((1, 2, 3, 4, 2), {}, "entry_proposes_in_vain"),
+        ((1, 3), {}, "entry_impossible"),
+        ((1, 2, 3), {"proposal": 1}, "entry_impossible"),
+        ((1, 1), {"people": "same", "account": 1, "dataset": "B", "approval": None}, "other"),
+        ((1,), {"approval": "nobody"}, "entry_impossible"),
+    ],
+)
+def test_what_no_right_program_writes_is_damage(
+    booked: Ledger, kept: tuple[int, ...], changes: dict[str, Any], code: str | None
+) -> None:
+    if code is None:  # withdrawn before it is booked
+        entries = edited(booked, *kept)
+        entries[3] = replace(entries[3], proposal=2)
+        code = "entry_not_approved"
+    else:
+        entries = edited(booked, *kept, **changes)
+    code = "entry_with_another_approval" if code == "other" else code
+    with pytest.raises(LedgerDamagedError) as found:
+        Books.of(entries)
+    assert found.value.code == code
+    Books.of(booked.entries())
+
+
+def test_a_withdrawal_taken_out_of_a_long_ledger_is_found(
+    booked: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (running, ledger_module):
+        monkeypatch.setattr(module, "CHECKED_WHOLE", 0)
+    booked.approve(7, person="Grace")
+    tampered(booked, "UPDATE entries SET person = 'Joan' WHERE sequence = 8")
+    with pytest.raises(LedgerDamagedError):
+        book(booked, request_id="r2")
+
+
+def test_the_tables_of_the_version_before_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "MIGRATIONS", tables.MIGRATIONS[:8])
+        create(ledger, needs_approval=False)
+        before = book(ledger)
+    assert [one.charge_id for one in ledger.history()] == [before.charge_id]
+    assert ledger.proposals() == ()
+    create(ledger, "New", other_people=True)
+    ledger.approve(propose(ledger, dataset="New", request_id="n").proposal_id, person="Grace")
+    assert book(ledger, dataset="New", request_id="n").is_new
+    assert ledger.verify().is_good
+
+
+# --- at once --------------------------------------------------------------------------------------
+
+
+def at_once(*works: Callable[[], object]) -> list[object]:
+    """What each returns or raises, all started together."""
+    found: list[object] = [None] * len(works)
+    start = threading.Barrier(len(works))
+
+    def run(place: int) -> None:
+        start.wait()
+        try:
+            found[place] = works[place]()
+        except LedgerError as error:
+            found[place] = error
+
+    threads = [threading.Thread(target=run, args=(place,)) for place in range(len(works))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+@pytest.mark.parametrize("k", range(5))
+def test_of_withdrawing_and_booking_at_once_one_wins(tmp_path: Path, k: int) -> None:
+    path = tmp_path / "ledger.sqlite"
+    create(Ledger(path))
+    number = propose(Ledger(path)).proposal_id
+    Ledger(path).approve(number, person="Grace")
+    charges = at_once(
+        lambda: book(Ledger(path)),
+        lambda: Ledger(path).withdraw(number, person="Grace"),
+        lambda: book(Ledger(path)),
+        lambda: propose(Ledger(path)),
+    )
+    ledger = Ledger(path)
+    n_new = sum(isinstance(one, Charge) and one.is_new for one in charges)
+    assert n_new == len(ledger.history())
+    assert isinstance(charges[1], Proposal) is (n_new == 0)
+    assert ledger.verify().is_good
