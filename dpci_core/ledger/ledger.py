@@ -323,7 +323,7 @@ class Ledger:
                 return charge
             account, spent = page.within_cap(wanted)
             if account.needs_approval:
-                wanted.check_approved(page.proposal_of(wanted.request_id))
+                page.check_approved(wanted)
             announced = "announced" if draws_later else None
             entry = page.write("booked", **wanted.fields(account, spent), draw=announced)
             return replace(page.books.charges[entry.sequence], is_new=True)

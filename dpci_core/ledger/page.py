@@ -25,7 +25,7 @@ from dpci_core.ledger.key import Key, SigningKey
 from dpci_core.ledger.names import name_key, one_line
 from dpci_core.ledger.problems import LedgerDamagedError, NotApprovedError
 from dpci_core.ledger.proposals import Proposal
-from dpci_core.ledger.running import sealed
+from dpci_core.ledger.running import is_whole_since, sealed
 
 EntriesOf = Callable[[sqlite3.Connection, str, int | str], tuple[Entry, ...]]
 
@@ -57,14 +57,15 @@ class Wanted:
         if not self._is_same(known):
             raise LedgerRuleError("another_content", request=self.request_id, entry=entry)
 
-    def check_approved(self, proposal: Proposal | None) -> None:
-        """Refuse what nobody approved, and anything else than what was approved."""
+    def check_approved(self, proposal: Proposal | None) -> Proposal:
+        """Return the proposal of exactly this that another person approved, or refuse."""
         if proposal is None or proposal.state == "withdrawn":
             raise NotApprovedError("not_proposed", request=self.request_id)
         self.check_same(proposal, proposal.proposal_id)
         if proposal.state != "approved":
             number, person = proposal.proposal_id, proposal.person
             raise NotApprovedError("not_approved", proposal=number, person=person)
+        return proposal
 
     def fields(self, account: Account, spent: Decimal) -> dict[str, Any]:
         """Of its entry, booked or proposed."""
@@ -120,6 +121,17 @@ class Page:
         self._look_up("request_id = ?", request_id, proposal_entries)
         self._look_up("request_id = ?", request_id)  # whether it is booked
         return self.books.proposals.of(request_id)
+
+    def check_approved(self, wanted: Wanted) -> None:
+        """Refuse what nobody approved, and in a long ledger what may have been withdrawn."""
+        proposal = wanted.check_approved(self.proposal_of(wanted.request_id))
+        if not self.is_long:
+            return
+        assert self.last is not None
+        first, last = proposal.proposal_id, self.last.sequence
+        if not is_whole_since(self.connection, self.key, first, last):
+            problem = Finding("seal_broken", entry=first)
+            raise LedgerDamagedError("not_trusted", problem=problem)
 
     def proposal(self, proposal_id: int) -> Proposal:
         """The proposal of a number."""

@@ -82,6 +82,14 @@ def go_on(connection: sqlite3.Connection, key: Key) -> Running | None:
     return Running(books, last, high if high < n_entries else 0)
 
 
+def is_whole_since(connection: sqlite3.Connection, key: Key, sequence: int, last: int) -> bool:
+    """Whether nothing was taken out after an entry, up to the last one, whose own seal was checked;
+    of what an earlier version sealed the hash of it all tells where one of its entries is read.
+    """
+    low = max(sequence, _n_unsigned(_declared(connection)))
+    return _is_whole(connection, key, low, last)
+
+
 def _declared(connection: sqlite3.Connection) -> tuple[Entry, ...]:
     """The caps, and the keys that check what others sealed."""
     return read_some(connection, "kind IN ('account', 'key')")

@@ -30,6 +30,7 @@ from dpci_core.ledger import (
 )
 from dpci_core.ledger import ledger as ledger_module
 from dpci_core.ledger.books import Books
+from tests.ledger.test_faults import begun_by_an_earlier_version
 from tests.ledger.test_seals import tampered
 from tests.refusals import refuses
 
@@ -289,15 +290,49 @@ def test_what_no_right_program_writes_is_damage(
     Books.of(booked.entries())
 
 
+@pytest.mark.parametrize("is_moved", [False, True])
 def test_a_withdrawal_taken_out_of_a_long_ledger_is_found(
-    booked: Ledger, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, is_moved: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the very booking, whatever entries are checked in turn."""
+    for module in (running, ledger_module):
+        monkeypatch.setattr(module, "CHECKED_WHOLE", 0)
+    monkeypatch.setattr(running, "WINDOW", 0)
+    if is_moved:
+        begun_by_an_earlier_version(tmp_path / "ledger.sqlite")
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    create(ledger)
+    for request in ("r", "r2"):
+        number = ledger.approve(propose(ledger, request_id=request).proposal_id, person="Grace")
+    ledger.withdraw(number.proposal_id, person="Joan")
+    if is_moved:
+        ledger.rotate_key(person="Ada")
+    propose(ledger, request_id="r3")
+    monkeypatch.setattr(ledger_module, "check_entries", None)
+    with pytest.raises(NotApprovedError):
+        book(ledger, request_id="r2")
+    tampered(ledger, "DELETE FROM entries WHERE kind = 'withdrawn'")
+    with pytest.raises(LedgerDamagedError):
+        book(ledger, request_id="r2")
+    assert ledger.history() == ()
+
+
+def test_a_long_ledger_of_two_keys_books_what_was_approved_under_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (running, ledger_module):
         monkeypatch.setattr(module, "CHECKED_WHOLE", 0)
-    booked.approve(7, person="Grace")
-    tampered(booked, "UPDATE entries SET person = 'Joan' WHERE sequence = 8")
-    with pytest.raises(LedgerDamagedError):
-        book(booked, request_id="r2")
+    begun_by_an_earlier_version(tmp_path / "ledger.sqlite")
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    create(ledger)
+    ledger.approve(propose(ledger).proposal_id, person="Grace")
+    ledger.rotate_key(person="Ada")
+    ledger.approve(propose(ledger, request_id="r2").proposal_id, person="Grace")
+    ledger.rotate_key(person="Ada")
+    monkeypatch.setattr(ledger_module, "check_entries", None)
+    assert book(ledger).is_new
+    assert book(ledger, request_id="r2").is_new
+    assert ledger.verify().is_good
 
 
 def test_the_tables_of_the_version_before_go_on(
