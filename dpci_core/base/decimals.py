@@ -29,7 +29,6 @@ STRICT = Context(
 DOWN = Context(prec=28, rounding=ROUND_FLOOR)
 UP = Context(prec=28, rounding=ROUND_CEILING)
 DOWN_3 = Context(prec=3, rounding=ROUND_FLOOR)
-UP_2 = Context(prec=2, rounding=ROUND_CEILING)
 UP_3 = Context(prec=3, rounding=ROUND_CEILING)
 UP_4 = Context(prec=4, rounding=ROUND_CEILING)
 DECADE = 900

@@ -100,8 +100,8 @@ def add_accuracy(rooms: Any) -> None:
         parser.add_argument(
             "--encoding",
             choices=("schema", "paper", *(["cms"] if is_published else [])),
-            default=None if is_published else "paper",
-            help="(default: cms, but paper for figures 4 and 5)" if is_published else None,
+            default="cms" if is_published else "paper",
+            help="(default: %(default)s)",
         )
         if name in ("epsilon", "published"):  # figures 4 and 5 have none
             default = FOLDS if name == "epsilon" else None
@@ -171,8 +171,6 @@ def _published(options: argparse.Namespace, rng: np.random.Generator) -> TidyRow
     (docs/estimators.md).
     """
     is_tuned = options.part in published_tuning.EXHIBITS
-    if options.encoding is None:
-        options.encoding = "paper" if is_tuned else "cms"
     for name in ("folds",) if is_tuned else ("permutations", "sizes", "held_out"):
         if getattr(options, name) is not None:
             raise ValueError(f"Expected no --{name.replace('_', '-')} with {options.part}.")

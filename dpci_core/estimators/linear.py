@@ -62,6 +62,7 @@ from dpci_core.losses import Logistic, Loss, make_loss
 from dpci_core.mechanisms.shares import share_out
 from dpci_core.privacy.budget import ApproxDP, Budget
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
+from dpci_core.report.words import number_at_most
 from dpci_core.schema.declare import DEFAULT_LIMIT
 from dpci_core.tuning.released import for_coefficients_alone
 
@@ -401,7 +402,7 @@ class PrivateLinearClassifier(Payable, ClassifierMixin, BaseEstimator):
             ("Features", str(self.n_features_in_)),
             ("Classes", str(len(self.classes_))),
             ("Budget", privacy.guarantee.split(" (")[0]),
-            ("Epsilon(1e-06)", f"{privacy.epsilon(1e-6):.4g}"),
+            ("Epsilon(1e-06)", number_at_most(privacy.epsilon(1e-6))),
             ("Penalty c", f"{self.regularization_:.4g}"),
             ("Confidence", f"{found.confidence_level:g}"),
             ("Kind", privacy.kind),

@@ -87,7 +87,7 @@ _INTRODUCTION = (
 _SHOWN = """\
 print(title)
 print(f"mean length {numbers['ci_length_mean']:.4g}, without privacy {numbers['nonprivate_length_mean']:.4g}")
-print(f"epsilon = {epsilon:.4g} at delta = {numbers['delta']:g}; coverage {numbers['coverage_mean']:.1%}")
+print(f"epsilon = {epsilon!r} at delta = {numbers['delta']:g}; coverage {numbers['coverage_mean']:.1%}")
 for row in numbers["coefficients"]:
     scaled, per_unit = row["scaled"]["ci_length"], row["original"]["ci_length"]
     print(f"{row['name']:<30} length {scaled:.4g}, in original units {per_unit:.4g}")

@@ -23,6 +23,7 @@ from dpci_core.report.words import (
     PERSONS_PLANNED,
     called,
     number,
+    number_at_most,
     odds,
     percent,
     person_rules,
@@ -84,7 +85,7 @@ def _guarantee(plan: Plan, numbers: PlanNumbers) -> str:
         return f"{title} with {budget.letter} = {total} in total (δ = 0)."
     return (
         f"{title} with {budget.letter} = {total} in total. "
-        f"That means ε = {number(numbers.epsilon)} at δ = {decimal_text(plan.delta)}."
+        f"That means ε = {number_at_most(numbers.epsilon)} at δ = {decimal_text(plan.delta)}."
     )
 
 

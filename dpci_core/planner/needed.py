@@ -126,7 +126,8 @@ class NeededBudget(_Needed):
     def reason(self) -> str:
         """The answer in a sentence."""
         epsilon, delta = self.epsilon_delta
-        means = f" (epsilon = {epsilon:.3g} at delta = {delta:g})" if delta else ""
+        at_most = words.number_at_most(epsilon)
+        means = f" (epsilon = {at_most} at delta = {delta:g})" if delta else ""
         name = self.design.budget.symbol
         return _in_words(self, f"A total {name} of {self.total}{means} is")
 

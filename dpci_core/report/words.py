@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import ROUND_CEILING, Context
 from typing import Literal, Protocol
 
-from dpci_core.base.decimals import UP_2, UP_3
 from dpci_core.privacy.budget import approx_risk, pure_risk
 
 LARGE_EPSILON = 3.0
@@ -110,13 +110,16 @@ def at_most(share: float) -> str:
     return f"{100 * math.ceil(steps * share) / steps:g} %"
 
 
-def number_at_most(x: float) -> str:
-    """A number above 0 with three digits that is never below it, for promises.
+def number_at_most(x: float, digits: int = 3) -> str:
+    """A number with three digits that is never below it, for promises.
 
     >>> number_at_most(5.2215), number_at_most(1.0), number_at_most(12_341.0)
     ('5.23', '1', '12,400')
     """
-    return number(float(UP_3.create_decimal_from_float(x))) if math.isfinite(x) else number(x)
+    if not math.isfinite(x):
+        return number(x)
+    up = Context(prec=digits, rounding=ROUND_CEILING)
+    return number(float(up.create_decimal_from_float(x)), digits)
 
 
 def people_at_most(share: float) -> str:
@@ -125,7 +128,7 @@ def people_at_most(share: float) -> str:
     >>> people_at_most(0.034350), people_at_most(0.02719), people_at_most(1.0)
     ('3.5', '2.8', '100')
     """
-    return number(float(UP_2.create_decimal_from_float(100.0 * share)), 2)
+    return number_at_most(100.0 * share, 2)
 
 
 def precision_target(
@@ -134,10 +137,11 @@ def precision_target(
     """What an interval should do: be short, or exclude zero; `unit` of the unit shown are a scaled
     one.
     """
-    shown = f"{asked:g}" if unit == 1.0 else f"{asked * unit:.3g}"
     surely = f" with probability {probability:g} or more"
     if is_power:
+        shown = f"{asked:g}" if unit == 1.0 else f"{asked * unit:.3g}"
         return f"{what} excludes zero{surely} if the true value is {shown}"
+    shown = f"{asked:g}" if unit == 1.0 else number_at_most(asked * unit)
     return f"{what} is at most {shown} long{'' if probability == usual else surely}"
 
 

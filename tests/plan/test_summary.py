@@ -25,7 +25,7 @@ from dpci_core import (
 from dpci_core.mechanisms.objective import NOT_REVIEWED
 from dpci_core.plan import to_html
 from dpci_core.plan.summary import MOST_ROWS, goal_words
-from dpci_core.report.words import number, percent, risk, risk_approx, risk_pure
+from dpci_core.report.words import number, number_at_most, percent, risk, risk_approx, risk_pure
 from dpci_core.schema import NumericColumn, Schema, StandardEncoding
 from tests.plan.test_script import HOSTILE, PLANS
 from ui.session import text
@@ -90,7 +90,7 @@ def test_the_page_says_what_a_decision_needs() -> None:
     for words in (
         plan.source.unit,
         "n = 50,000, is public",
-        f"ρ = 0.11 in total. That means ε = {number(found.epsilon)} at δ = 0.0000001.",
+        f"ρ = 0.11 in total. That means ε = {number_at_most(found.epsilon)} at δ = 0.0000001.",
         risk_approx(found.epsilon, found.delta),
         "Coefficients the coefficients themselves 0.06 54.5 %".replace(" ", ""),
         "6 coefficients of a logistic regression",

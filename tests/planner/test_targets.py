@@ -361,7 +361,7 @@ def test_a_neighbourhood_is_what_a_forecast_says_there() -> None:
     )
     for item, factor in zip(answer.around, (0.8, 1.25), strict=True):
         assert item.amount == math.ceil(answer.n_records * Decimal(repr(factor)))
-        assert item.length == length_at(design, int(item.amount))
+        assert item.length == pytest.approx(length_at(design, int(item.amount)), rel=1e-12)
     for item, factor in zip(budget.around, (0.8, 1.25), strict=True):
         assert item.amount == budget.total * Decimal(repr(factor))
         assert item.length == pytest.approx(
@@ -654,11 +654,8 @@ def test_the_command_gives_the_answers_of_the_library(capsys: pytest.CaptureFixt
     design = make_design("pure", "objective")
     records = needed_records(FIT, design=design, target=Target(0.4))
     found = said(capsys, "records", *SPEND, "--length", "0.4")
-    assert (found["n_records"], found["length"], found["reason"]) == (
-        records.n_records,
-        records.forecast.ci_length_mean,
-        records.reason,
-    )
+    assert (found["n_records"], found["reason"]) == (records.n_records, records.reason)
+    assert found["length"] == pytest.approx(records.forecast.ci_length_mean, rel=1e-12)
     name = TABLE.feature_names[2]
     target = Target(coefficient=2, excludes_zero_at=0.5, probability=0.8)
     budget = needed_budget(FIT, design=design, target=target, n_records=50_000)
@@ -676,18 +673,21 @@ def test_the_command_gives_the_answers_of_the_library(capsys: pytest.CaptureFixt
     assert Decimal(found["design"]["total"]) == budget.total
     again = PureDP(**found["design"]["parts"])
     assert again == budget.design.budget
-    assert found["as_if_records"] == as_if_records(FIT, design=budget.design, n_records=50_000)
+    equal = as_if_records(FIT, design=budget.design, n_records=50_000)
+    assert found["as_if_records"] == pytest.approx(equal, rel=1e-12)
     split = best_split(FIT, design=design, locked={"hessian": "0.1"})
     found = said(capsys, "split", *SPEND, "--locked", "hessian=0.1")
     assert PureDP(**found["design"]["parts"]) == split.design.budget
-    assert found["gain"] == split.gain
+    assert found["gain"] == pytest.approx(split.gain, rel=1e-12)
     rows = rank_mechanisms(
         FIT, epsilon="1", delta="1e-6", regularization=C, calibrations=["published"]
     )
     found = said(capsys, "rank", "--epsilon", "1", "--delta", "1e-6", "--calibrations", "published")
-    assert [(r["definition"], r["mechanism"], r["length"]) for r in found["designs"]] == [
-        (r.definition, r.mechanism, r.length) for r in rows
+    assert [(r["definition"], r["mechanism"]) for r in found["designs"]] == [
+        (r.definition, r.mechanism) for r in rows
     ]
+    lengths = [row.length for row in rows]
+    assert [r["length"] for r in found["designs"]] == pytest.approx(lengths, rel=1e-12)
 
 
 def test_the_command_speaks(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,10 @@ import pytest
 
 from dpci_core import HuberSVM, Logistic
 from dpci_core.__main__ import main
+from dpci_core.base.array import Array
+from dpci_core.base.rows import plain as without_weights
+from dpci_core.cli import accuracy as accuracy_command
+from dpci_core.datasets import load
 from dpci_core.solvers.newton import solve
 from dpci_core.studies.accuracy import published, published_tuning, tuned_curve
 from dpci_core.studies.accuracy.published_tuning import TunedRate, append_tuned, read_tuned
@@ -396,7 +400,7 @@ SMALL = [
 
 @pytest.mark.parametrize("part", published_tuning.EXHIBITS)
 def test_command_measures_a_figure_and_keeps_it(part, capsys, monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr(published_tuning, "DATASET", "census")  # so that no public file is needed
+    monkeypatch.setattr(accuracy_command, "load_cms", census_as_cms)  # no public file is needed
     file = tmp_path / "run.csv"
     asked = [
         "accuracy",
@@ -425,8 +429,15 @@ def test_command_measures_a_figure_and_keeps_it(part, capsys, monkeypatch, tmp_p
     assert json.loads(capsys.readouterr().out) == rows
 
 
+def census_as_cms(key: str, *, n_rows: int | None, features: int | None) -> tuple[Array, Array]:
+    """What is asked of the encoding of the paper, of other rows."""
+    assert key == "kdd99"
+    records = load("census", encoding="paper", features=features, n_rows=n_rows)
+    return without_weights(records.X), records.y
+
+
 def test_command_refuses_what_does_not_apply(capsys, monkeypatch) -> None:
-    monkeypatch.setattr(published_tuning, "DATASET", "census")
+    monkeypatch.setattr(accuracy_command, "load_cms", census_as_cms)
     assert main(["accuracy", "published", "figure4", *SMALL, "--folds", "3"]) == 1
     assert main(["accuracy", "published", "table1", "--permutations", "3"]) == 1
     assert main(["accuracy", "published", "table1", "--held-out", "3"]) == 1

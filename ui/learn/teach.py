@@ -21,7 +21,7 @@ from ui.session import state
 from ui.session.budget import from_shares
 from ui.session.compute import PUBLIC, TableSource, compute
 from ui.session.settings import Settings
-from ui.session.text import number, percent
+from ui.session.text import at_most, number, number_at_most, percent
 
 BASE = Settings(d=6, mechanisms=("objective",))
 """What most links start from: six features of the simulated census, one mechanism."""
@@ -182,9 +182,9 @@ EXERCISES = (
         where="Learn: odds",
         address=screen_link("odds", 0.5),
         solve=lambda: (
-            f"Odds 0.2 : 0.8 = 0.25 become at most 0.25 · e^0.5 = {number(0.25 * math.exp(0.5))}, "
-            f"that is {percent(pure_risk(0.5, 0.2))}. From an even guess it would be "
-            f"{percent(pure_risk(0.5))}."
+            f"Odds 0.2 : 0.8 = 0.25 become at most 0.25 · e^0.5 = "
+            f"{number_at_most(0.25 * math.exp(0.5))}, that is {at_most(pure_risk(0.5, 0.2))}. From "
+            f"an even guess it would be {at_most(pure_risk(0.5))}."
         ),
     ),
     Exercise(

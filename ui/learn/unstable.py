@@ -13,7 +13,7 @@ from ui.learn import figures
 from ui.learn.controls import records
 from ui.learn.model import Choice, Question, Screen
 from ui.learn.numbers import Numbers
-from ui.session.text import percent
+from ui.session.text import number_at_most, percent
 
 ALPHA = 1.0
 """Privacy of both algorithms."""
@@ -51,7 +51,8 @@ def _sentence(found: Numbers) -> str:
     return (
         f"At n = {found.value:,.0f} one replaced record makes the index jump in "
         f"{percent(found.facts['near'])} of all runs where the two candidates are close, whatever "
-        f"n is; the largest noisy score moves by {found.facts['moved']:.2g} at most."
+        f"n is; the largest noisy score moves by "
+        f"{number_at_most(found.facts['moved'])} at most."
     )
 
 

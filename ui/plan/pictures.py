@@ -152,9 +152,9 @@ def _split_words(best: SplitAnswer, *, locked: bool) -> None:
 def _mechanisms(case: Case, rows: tuple[RankedDesign, ...]) -> None:
     epsilon, delta = numbers.guarantee(case.settings)
     st.markdown(
-        f"All mechanisms with the same guarantee ε = {text.number(epsilon)} (δ = {delta:g} for "
-        "zCDP; pure ones keep it with δ = 0, which is more), each with its own best split, the "
-        "shortest intervals first."
+        f"All mechanisms with the same guarantee ε = {text.number_at_most(epsilon)} (δ = "
+        f"{delta:g} for zCDP; pure ones keep it with δ = 0, which is more), each with its own "
+        "best split, the shortest intervals first."
     )
     table = _ranked_table(rows)
     picked = st.dataframe(
@@ -199,7 +199,7 @@ def _ranked_table(rows: tuple[RankedDesign, ...]) -> pd.DataFrame:
                 "mean length": row.length if row.design else None,
                 "against the best": row.length / best if row.design else None,
                 "as if records": row.as_if_records if row.design else None,
-                "guarantee": f"ε = {text.number(row.epsilon)}, δ = {row.delta:g}"
+                "guarantee": f"ε = {text.number_at_most(row.epsilon)}, δ = {row.delta:g}"
                 if row.design
                 else "cannot run",
                 "split": words.share_words(row.design.budget.parts, row.design.budget.total)

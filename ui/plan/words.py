@@ -18,6 +18,7 @@ from ui.session.settings import COUNTED_AS, Settings
 from ui.session.text import (
     called,
     number,
+    number_at_most,
     percent,
     plain,
     risk_approx_short,
@@ -60,7 +61,8 @@ def risk_of(settings: Settings, total: float) -> str:
         delta = float(settings.delta)
         epsilon = settings.kind.epsilon_of(total, delta)
         sentence = (
-            f"ε = {number(epsilon)} at δ = {settings.delta}. {risk_approx_short(epsilon, delta)}"
+            f"ε = {number_at_most(epsilon)} at δ = {settings.delta}. "
+            f"{risk_approx_short(epsilon, delta)}"
         )
     return sentence + (
         " **Large budget:** weak protection for one person." if epsilon > LARGE_EPSILON else ""

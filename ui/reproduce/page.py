@@ -27,6 +27,7 @@ from ui.reproduce.chart import DATASET_WORDS, combination_of, coverage_chart, to
 from ui.reproduce.job import CellsJob
 from ui.session import jobs, state
 from ui.session.results import SweepCurve
+from ui.session.text import number_at_most
 from ui.views import sweep
 from ui.views.show import show
 
@@ -178,8 +179,9 @@ def _sentence(cells: tuple[Cell, ...], found: dict[str, Reproduced | None]) -> s
     many = int((np.abs(errors) > 3).sum())
     return (
         f"{len(pairs)} of {len(cells)} published values recomputed: ours are on average "
-        f"{100 * gaps.mean():+.2f} points away, at most {100 * np.abs(gaps).max():.1f}; {many} "
-        "differ by more than three standard errors (the note below says why)."
+        f"{100 * gaps.mean():+.2f} points away, at most "
+        f"{number_at_most(100 * np.abs(gaps).max())}; {many} differ by more than three "
+        "standard errors (the note below says why)."
     )
 
 

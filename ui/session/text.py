@@ -100,8 +100,9 @@ def budget_sentence(settings: Settings) -> str:
         sentence = risk_pure(epsilon)
     else:
         sentence = (
-            f"ρ = {number(to_float_down(settings.split.total))} means (ε = {number(epsilon)}, δ = "
-            f"{settings.delta}). {risk_approx(epsilon, float(settings.delta))}"
+            f"ρ = {number(to_float_down(settings.split.total))} means (ε = "
+            f"{number_at_most(epsilon)}, δ = {settings.delta}). "
+            f"{risk_approx(epsilon, float(settings.delta))}"
         )
     if exact := exact_sentence(settings):
         sentence += f" {exact}"
@@ -137,15 +138,16 @@ def conversion_details(settings: Settings) -> str:
         total = to_float_down(settings.split.total)
         return (
             f"A pure ε of {number(total)} holds with δ = 0, and is at most ρ = ε²/2 = "
-            f"{number(total**2 / 2)} in zCDP."
+            f"{number_at_most(total**2 / 2)} in zCDP."
         )
     rho = to_float_down(settings.split.total)
     return (
-        f"Headline: Canonne, Kamath, Steinke 2020, ε = {number(zcdp_to_epsilon(rho, delta), 4)}. "
+        f"Headline: Canonne, Kamath, Steinke 2020, ε = "
+        f"{number_at_most(zcdp_to_epsilon(rho, delta), 4)}. "
         "The older published conversion ρ + 2√(ρ log(1/δ)) gives "
-        f"{number(zcdp_to_epsilon_published(rho, delta), 4)}; for output perturbation alone, whose "
-        "releases are exactly Gaussian, the analytic formula gives "
-        f"{number(gdp_to_epsilon(2.0 * rho, delta), 4)}. δ is the chance that the ε bound "
+        f"{number_at_most(zcdp_to_epsilon_published(rho, delta), 4)}; for output perturbation "
+        "alone, whose releases are exactly Gaussian, the analytic formula gives "
+        f"{number_at_most(gdp_to_epsilon(2.0 * rho, delta), 4)}. δ is the chance that the ε bound "
         "fails to hold."
     )
 

@@ -21,6 +21,7 @@ from ui.kit import linked
 from ui.kit.exports import csv_bytes
 from ui.kit.palette import Combination
 from ui.session.compute import LRU, PUBLIC
+from ui.session.text import number_at_most
 from ui.session.words import in_words
 from ui.sharp import chart, rivals, targets, words
 from ui.sharp import rows as sharp_rows
@@ -364,7 +365,7 @@ def smoothing_sentence(curves: Smoothing) -> str:
     first = (
         "nothing at any h from 1 to 5"
         if abs(usual) < 5e-5
-        else f"at most {-100 * usual:.1f} % of the mean length for h from 1 to 5"
+        else f"at most {number_at_most(-100 * usual)} % of the mean length for h from 1 to 5"
     )
     return (
         f"At the penalty of this page, c = {compare.REGULARIZATION:g}, the corner saves {first}. "

@@ -15,7 +15,7 @@ import pandas as pd
 from dpci_core.datasets import list_datasets
 from dpci_core.studies.compare import SETS, Compared, Comparison, DataTable
 from ui.kit.palette import ALL_COMBINATIONS, Combination, LossName
-from ui.session.text import number
+from ui.session.text import number, number_at_most
 
 Groups = dict[Combination, dict[str, Compared]]
 """By combination, then by the label of the calibration."""
@@ -145,8 +145,8 @@ def sentence(groups: Groups) -> str:
         f"the published split they are on average {_mean_ratio(sharp)} times as long as the "
         f"variability interval, the published ones {_mean_ratio(published)} times. Their mean "
         f"coverage lies between {100 * min(coverage):.1f} and {100 * max(coverage):.1f} % (Monte "
-        f"Carlo error at most {100 * max(r.coverage_se for r in sharp):.1f} points); promised are "
-        "95 %."
+        f"Carlo error at most {number_at_most(100 * max(r.coverage_se for r in sharp), 2)} "
+        "points); promised are 95 %."
     )
 
 

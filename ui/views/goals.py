@@ -11,7 +11,7 @@ from dpci_core.schema import CONSTANT, CategoricalColumn, NumericColumn
 from ui.session.case import Case, place_of
 from ui.session.compute import DECLARED, per
 from ui.session.settings import PRECISION, Settings
-from ui.session.text import number
+from ui.session.text import number, number_at_most
 
 _LARGEST_LOG_ODDS = 10.0
 
@@ -67,8 +67,8 @@ def goal_words(case: Case) -> str:
     settings, place = case.settings, place_of(case.settings, case.records)
     if place is None:
         return (
-            f"mean interval at most {number(settings.goal_length)} long (scaled coefficients)"
-            + ("" if settings.goal_chance == 0.5 else chance_words(settings))
+            f"mean interval at most {number_at_most(settings.goal_length)} long (scaled "
+            "coefficients)" + ("" if settings.goal_chance == 0.5 else chance_words(settings))
         )
     effect = effect_words(case, case.records.feature_names[place])
     if settings.goal == "zero":
@@ -80,10 +80,10 @@ def goal_words(case: Case) -> str:
         )
         return f"detect {told} of {effect}{chance_words(settings)}"
     if has_odds(case) and settings.goal_length <= 2 * _LARGEST_LOG_ODDS:
-        factor = number(math.exp(settings.goal_length / 2.0))
+        factor = number_at_most(math.exp(settings.goal_length / 2.0))
         told = f"know the odds ratio of {effect} to within a factor of {factor}"
     else:
-        told = f"interval of {effect} at most {number(settings.goal_length)} long"
+        told = f"interval of {effect} at most {number_at_most(settings.goal_length)} long"
     return told + ("" if settings.goal_chance == 0.5 else chance_words(settings))
 
 

@@ -259,6 +259,8 @@ def test_a_typed_promise_is_counted_exactly_where_all_noise_is_gaussian():
     alone = replace(now, mechanisms=("objective",))
     assert "exactly" not in budget_sentence(alone)
     typed = replace(convert_currency(Settings(), "zcdp"), definitions=("zcdp",))
+    said = budget_sentence(replace(at_total(typed, 0.5), delta="1e-6"))
+    assert "ρ = 0.5 means (ε = 5.23, δ = 1e-6)" in said  # it is 5.2215
     assert {design.definition for design in typed.designs()} == {"zcdp"}
 
 
