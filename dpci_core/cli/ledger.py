@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import getpass
 import json
+import shlex
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -233,18 +234,25 @@ def _charge_in_words(charge: Charge) -> str:
 
 
 def _proposal_in_words(one: Proposal) -> str:
-    told = f"approved by {one.approved_by}" if one.approved_by else "waits for approval"
+    """Free texts in quotation marks, so that none of them can go on with the words around it."""
+    told = f"approved by {one.approved_by!r}" if one.approved_by else "waits for approval"
     return (
         f"  {one.proposal_id:>5}  {one.proposed_at[:13]}h  {one.state:<9}{one.cost.symbol} "
-        f"{one.cost.amount:f}  {one.dataset}: {one.purpose} ({one.person}), {told}; plan "
-        f"{one.plan_hash}; request {one.request_id}"
+        f"{one.cost.amount:f}  {one.dataset}: {one.purpose!r} ({one.person!r}), {told}; plan "
+        f"{one.plan_hash!r}; request {one.request_id!r}"
     )
 
 
 def _approve(options: argparse.Namespace, ledger: Ledger) -> int:
     one = ledger.approve(options.proposal, person=options.person or getpass.getuser())
     print(_proposal_in_words(one))
-    print(f"{one.person} may release it now, with --request {one.request_id}")
+    if one.state == "booked":
+        print("It was approved and booked before.")
+    elif one.spent > (left := ledger.remaining(one.dataset)):
+        print(f"Only {left:f} is left of the cap, so it cannot be booked.")
+    else:
+        named = shlex.quote(one.request_id)
+        print(f"{one.person} may release it now, with --request {named} (a fit: as request_id)")
     return 0
 
 

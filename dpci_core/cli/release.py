@@ -7,6 +7,7 @@ import csv
 import getpass
 import io
 import json
+import os
 import signal
 import sys
 import uuid
@@ -155,7 +156,12 @@ def run_release(options: argparse.Namespace) -> int:
         )
         known = ledger.find(request)
         who = options.person or getpass.getuser()
-        if known is None and not _is_approved(options, asked, ledger, who, request):
+        may_be_written = not os.path.lexists(options.folder)  # else it is refused below
+        if (
+            known is None
+            and may_be_written
+            and not _is_approved(options, asked, ledger, who, request)
+        ):
             return NOT_APPROVED
         if known is None and not _is_confirmed(options, asked, ledger):
             raise ValueError("Not confirmed; nothing was spent.")
@@ -292,11 +298,13 @@ def _remaining(ledger: Ledger, dataset: str) -> str:
 def _is_approved(
     options: argparse.Namespace, asked: Asked, ledger: Ledger, person: str, request: str
 ) -> bool:
-    """Whether another person approved the release, or nobody has to; else it is proposed."""
+    """Whether it need not wait: another person approved the release, or nobody has to. Else it is
+    proposed.
+    """
     if not ledger.account(options.dataset).needs_approval:
         return True
     proposal = propose(asked, ledger, options.dataset, person=person, request_id=request)
-    if proposal.state == "approved":
+    if proposal.state != "proposed":
         return True
     number = proposal.proposal_id
     _say("\n".join([*_price_lines(asked), _remaining(ledger, options.dataset)]))

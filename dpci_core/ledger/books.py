@@ -231,6 +231,9 @@ class Books:
         )
         if other is not None and cap != other.cap:
             raise LedgerDamagedError("entry_with_another_cap", entry=entry.sequence)
+        namesakes = (one for one in self._accounts.values() if one.dataset == entry.dataset)
+        if any(one.pool_id != pool_id for one in namesakes):
+            raise LedgerDamagedError("entry_with_another_cap", entry=entry.sequence)
         if entry.approval not in (None, ANOTHER_PERSON):
             raise ValueError
         needs_approval = entry.approval is not None

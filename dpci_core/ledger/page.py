@@ -105,6 +105,9 @@ class Page:
 
     def charge(self, charge_id: int) -> Charge | None:
         """The charge of a number, None if there is none."""
+        # 2.0 would find the same, and be sealed as text that the table does not keep
+        if type(charge_id) is not int:
+            return None
         self._look_up("sequence = ?", charge_id)
         return self.books.charges.get(charge_id)
 
@@ -135,11 +138,12 @@ class Page:
 
     def proposal(self, proposal_id: int) -> Proposal:
         """The proposal of a number."""
-        n_entries = self.last.sequence if self.last else 0
-        if self.is_long and isinstance(proposal_id, int) and 0 < proposal_id <= n_entries:
-            for entry in read_some(self.connection, "sequence = ?", proposal_id):
-                self.proposal_of(entry.request_id or "")
-        known = self.books.proposals.by_id.get(proposal_id)
+        known, n_entries = None, self.last.sequence if self.last else 0
+        if type(proposal_id) is int and 0 < proposal_id <= n_entries:
+            if self.is_long:
+                for entry in read_some(self.connection, "sequence = ?", proposal_id):
+                    self.proposal_of(entry.request_id or "")
+            known = self.books.proposals.by_id.get(proposal_id)
         if known is None:
             raise LedgerRuleError("unknown_proposal", proposal=proposal_id)
         return known

@@ -77,8 +77,15 @@ class Proposal:
         return "proposed" if self.approved_by is None else "approved"
 
     def is_by(self, person: str) -> bool:
-        """Whether a name is that of the person who proposed it, small differences aside."""
-        return name_key(person) == name_key(self.person)
+        """Whether a name is that of the person who proposed it, small differences aside; one
+        without letters is nobody else's.
+        """
+        return _person_key(person) in ("", _person_key(self.person))
+
+
+def _person_key(name: str) -> str:
+    """What names of one person share: Unicode's case folding leaves two letters i of Turkish."""
+    return name_key(name).replace("\u0131", "i").replace("i\u0307", "i")
 
 
 @dataclass(slots=True)
@@ -118,9 +125,12 @@ class Proposals:
         self.by_id[proposal.proposal_id] = changed
 
     def book(self, charge: Asked) -> bool:
-        """Note that a request is booked; whether exactly this had been approved."""
+        """Note that what was proposed is booked; whether exactly this had been approved.
+
+        Another account that needs no approval may have booked a request of the same name.
+        """
         proposal = self.of(charge.request_id)
-        if proposal is None:
+        if proposal is None or content_of(proposal) != content_of(charge):
             return False
         self.by_id[proposal.proposal_id] = replace(proposal, is_booked=True)
-        return proposal.state == "approved" and content_of(proposal) == content_of(charge)
+        return proposal.state == "approved"

@@ -219,15 +219,15 @@ def unknown_result(entries: Sequence[Entry], record: RecordedHead) -> Finding | 
 
 
 def clock_remarks(entries: Sequence[Entry]) -> list[Finding]:
-    """Each account or booking dated an hour or more before an earlier one.
+    """Each entry dated an hour or more before an earlier one.
 
-    The order is that of the numbers, so nothing is lost. The end of a charge has the time of its
-    booking.
+    The order is that of the numbers, so nothing is lost. What becomes of a charge has the time of
+    its booking.
     """
     remarks, latest = [], ""
     for entry in entries:
         hour = entry.written_at[:_TO_THE_HOUR]
-        if entry.kind in ("account", "booked") and hour < latest:
+        if entry.kind not in ("drawing", "done", "failed") and hour < latest:
             dated = {"dated": entry.written_at, "latest": latest}
             remarks.append(Finding("clock_set_back", entry=entry.sequence, **dated))
         latest = max(latest, hour)

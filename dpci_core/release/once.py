@@ -187,7 +187,7 @@ def release_once(
         raise ReleaseLostError("release_lost", request=request_id)
     cost = question.price()
     check_account(ledger, dataset, question.plan)
-    if known is None and ledger.account(dataset).needs_approval:
+    if ledger.account(dataset).needs_approval:
         _check_approved(propose(question, ledger, dataset, person=person, request_id=request_id))
     header = check_header(question, file, encoding=encoding)
     _check_place(place)
@@ -245,7 +245,7 @@ def propose(
 
 
 def _check_approved(proposal: Proposal) -> None:
-    if proposal.state != "approved":
+    if proposal.state == "proposed":  # it may be booked: by another process, or before a stop
         number, by = proposal.proposal_id, proposal.person
         raise NotApprovedError("not_approved", proposal=number, person=by)
 

@@ -276,7 +276,7 @@ def test_the_document_s_commands_run(capsys: pytest.CaptureFixture[str], place: 
     commands = DOCUMENT.partition("```sh\n")[2].partition("```")[0].splitlines()
     words = [shlex.split(command, comments=True)[4:] for command in commands]
     assert [w[0] for w in words] == [
-        "create", "show", "verify", "public-key", "rotate-key", "export",
+        "create", "show", "verify", "public-key", "rotate-key", "approve", "export",
     ]  # fmt: skip
     for w in words[:2]:
         assert run(capsys, *w)[0] == 0
@@ -299,7 +299,8 @@ def test_the_document_s_commands_run(capsys: pytest.CaptureFixture[str], place: 
     assert listed == [f"from entry 1: {out.split()[1]}", f"from entry 4: {new.split()[1]}"]
     code, said, _ = run(capsys, "verify", "--public-key", out.split()[1])
     assert (code, "If the keeper confirms the new key" in said) == (1, True)
-    assert run(capsys, *words[5][:-1], str(place / "charges.csv"))[0] == 0
+    assert run(capsys, *words[5])[2] == "The ledger has no proposal 12.\n"
+    assert run(capsys, *words[6][:-1], str(place / "charges.csv"))[0] == 0
 
 
 def test_a_plan_file_declares_schema_and_unit(

@@ -355,16 +355,18 @@ def test_a_clock_that_goes_back_is_remarked_and_changes_nothing_else(tmp_path: P
             datetime(2026, 3, 2, tzinfo=UTC),
             datetime(2026, 3, 1, tzinfo=UTC),
             datetime(2026, 3, 3, tzinfo=UTC),
+            datetime(2026, 3, 2, tzinfo=UTC),
         ]
     )
     ledger = Ledger(tmp_path / "ledger.sqlite", clock=lambda: next(times))
     create(ledger, cap=Cap.zcdp("1"))
     book(ledger, "0.1", "a")
     book(ledger, "0.1", "b")
+    ledger.rotate_key(person="Ada")
     assert [charge.booked_at[:10] for charge in ledger.history()] == ["2026-03-01", "2026-03-03"]
     found = ledger.verify()
     assert found.is_good
-    assert len(found.remarks) == 1
+    assert [remark.facts["entry"] for remark in found.remarks] == [2, 4]
     assert "Entry 2 is dated 2026-03-01" in said(found.remarks[0])
 
 

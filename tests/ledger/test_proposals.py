@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dpci_core.base.errors import LedgerRuleError
@@ -94,9 +95,13 @@ def test_nothing_is_booked_that_nobody_else_approved(ledger: Ledger) -> None:
     assert ledger.verify().is_good
 
 
-@pytest.mark.parametrize("name", ["Ada", " ada", "A.D.A.", "\uff21da"])
-def test_nobody_approves_an_own_proposal(ledger: Ledger, name: str) -> None:
-    made = propose(ledger)
+@pytest.mark.parametrize(
+    ("person", "name"),
+    [("Ada", name) for name in ("Ada", " ada", "A.D.A.", "\uff21da")]
+    + [("Ayd\u0131n", "AYDIN"), ("ilker", "\u0130LKER")],
+)
+def test_nobody_approves_an_own_proposal(ledger: Ledger, person: str, name: str) -> None:
+    made = propose(ledger, person=person)
     with refuses(LedgerRuleError, match="was proposed by .*: another person has to approve"):
         ledger.approve(made.proposal_id, person=name)
     ledger.approve(made.proposal_id, person="Grace")
@@ -106,10 +111,10 @@ def test_nobody_approves_an_own_proposal(ledger: Ledger, name: str) -> None:
 
 
 def test_a_name_without_letters_approves_nothing(ledger: Ledger) -> None:
-    """All such names are one."""
-    made = propose(ledger, person="?")
-    with refuses(LedgerRuleError, match="another person"):
-        ledger.approve(made.proposal_id, person="!")
+    for person in ("Ada", "?"):
+        made = propose(ledger, person=person, request_id=person)
+        with refuses(LedgerRuleError, match="another person"):
+            ledger.approve(made.proposal_id, person="!")
     with refuses(LedgerError, match="person"):
         ledger.approve(made.proposal_id, person=" ")
 
@@ -188,13 +193,40 @@ def test_the_same_again_changes_nothing(ledger: Ledger) -> None:
     assert len(ledger.entries()) == 4
 
 
-@pytest.mark.parametrize("number", [1, 3, 99, -1, 10**30, "2", None])
+@pytest.mark.parametrize("number", [1, 3, 99, -1, 10**30, "2", None, 4.0, np.int64(4), [4]])
 def test_only_a_proposal_is_answered(ledger: Ledger, number: Any) -> None:
+    """A number that is no whole one of Python would be sealed otherwise than it is kept."""
     propose(ledger)
     ledger.approve(2, person="Grace")
+    propose(ledger, request_id="r2")
     for answer in (ledger.approve, ledger.withdraw):
         with refuses(LedgerRuleError, match="no proposal"):
             answer(number, person="Grace")
+    assert ledger.verify().is_good
+
+
+@pytest.mark.parametrize("number", [4.0, np.int64(4), [4]])
+def test_only_a_charge_is_drawn_for_and_ended(ledger: Ledger, number: Any) -> None:
+    ledger.approve(propose(ledger).proposal_id, person="Grace")
+    assert book(ledger, draws_later=True).charge_id == 4
+    for act in (ledger.begin_draw, lambda one: ledger.finish(one, result_hash="h")):
+        with refuses(LedgerRuleError, match="no charge"):
+            act(number)
+    assert ledger.verify().is_good
+
+
+def test_a_request_that_another_account_booked_books_no_proposal(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    create(ledger, "Free", other_people=True, needs_approval=False)
+    ledger.approve(propose(ledger).proposal_id, person="Grace")
+    assert book(ledger, dataset="Free").is_new
+    assert [one.state for one in ledger.proposals()] == ["approved"]
+    with refuses(LedgerRuleError, match="another content"):
+        book(ledger)
+    number = ledger.proposals()[0].proposal_id
+    assert ledger.withdraw(number, person="Grace").state == "withdrawn"
 
 
 def test_approval_is_declared_with_the_cap_once(ledger: Ledger, monkeypatch: Any) -> None:
@@ -271,6 +303,11 @@ def edited(ledger: Ledger, *kept: int, **changes: Any) -> list[Entry]:
         ((1, 3), {}, "entry_impossible"),
         ((1, 2, 3), {"proposal": 1}, "entry_impossible"),
         ((1, 1), {"people": "same", "account": 1, "dataset": "B", "approval": None}, "other"),
+        (
+            (1, 1),
+            {"people": "other", "schema_hash": "t", "approval": None},
+            "entry_with_another_cap",
+        ),
         ((1,), {"approval": "nobody"}, "entry_impossible"),
     ],
 )

@@ -62,6 +62,28 @@ def test_another_plan_is_not_what_was_approved(desk: Desk) -> None:
     assert desk.spent == "0"
 
 
+def test_what_is_booked_goes_on_as_it_was_approved(desk: Desk) -> None:
+    """After a stop before the draw, or where another process booked it meanwhile."""
+    desk.ledger.approve(propose_here(desk, "r1"), person="Grace")
+    asked = PlanRelease(plan=desk.plan)
+    desk.ledger.book(
+        "Clinic",
+        schema_hash=schema_hash(desk.plan.schema),
+        cost=asked.price(),
+        purpose=asked.title,
+        plan_hash=asked.digest,
+        person="Ada",
+        request_id="r1",
+        draws_later=True,
+    )
+    with refuses(ValueError, match="another content"):  # and no file is looked for
+        desk.release(plan=make_plan(title="Others"), file=desk.folder / "none.csv")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Ledger, "find", lambda *_: None)
+        assert desk.release().charge_id == 4
+    assert desk.spent == "1"
+
+
 def test_a_proposal_taken_back_is_not_released(desk: Desk) -> None:
     number = propose_here(desk, "r1")
     desk.ledger.approve(number, person="Grace")
@@ -93,8 +115,8 @@ def test_two_persons_on_the_command_line(desk: Desk, capsys: pytest.CaptureFixtu
     assert on_ledger("show") == 0
     shown = capsys.readouterr().out
     assert "each charge needs the approval of another person" in shown
-    assert "proposed epsilon 1  Clinic: Sickness (Ada), waits for approval; plan " in shown
-    assert shown.rstrip().endswith("request first")
+    assert "proposed epsilon 1  Clinic: 'Sickness' ('Ada'), waits for approval; plan " in shown
+    assert shown.rstrip().endswith("request 'first'")
     assert on_ledger("approve", "2", "--person", "ADA") == 1
     assert "another person has to approve it" in capsys.readouterr().err
     assert on_ledger("approve", "2", "--person", "Grace") == 0
@@ -108,6 +130,34 @@ def test_two_persons_on_the_command_line(desk: Desk, capsys: pytest.CaptureFixtu
     assert on_ledger("withdraw", "2") == 1
     assert "stays spent" in capsys.readouterr().err
     assert on_ledger("approve", "99") == 1
+
+
+def test_what_is_said_after_an_approval_is_true(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    numbers = [propose_here(desk, request) for request in ("r1", "r2; ls")]
+
+    def approve(number: int) -> str:
+        to = ["--ledger", str(desk.ledger.path), "--person", "Grace"]
+        assert main(["ledger", "approve", str(number), *to]) == 0
+        return capsys.readouterr().out.splitlines()[-1]
+
+    assert "with --request 'r2; ls' (" in approve(numbers[1])
+    approve(numbers[0])
+    desk.release()
+    assert approve(numbers[0]) == "It was approved and booked before."
+    assert approve(numbers[1]).startswith("Only 0.5 is left of the cap")
+
+
+def test_a_folder_that_is_there_proposes_nothing(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (desk.folder / "out").mkdir()
+    to = ["--folder", str(desk.folder / "out"), "--request", "first", "--person", "Ada"]
+    to += ["--confirm", "Clinic", "--accept-warnings"]
+    assert main(command(desk, *to)) == 1
+    assert "no release" in capsys.readouterr().err
+    assert desk.ledger.proposals() == ()
 
 
 def test_a_name_still_has_to_be_typed_after_approval(
