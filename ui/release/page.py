@@ -133,7 +133,6 @@ def _steps(ledger: Ledger) -> None:
     if paused is None and account.needs_approval:
         approved = approval.step(ledger, chosen, account, request.request_id)
         if approved is None:
-            st.session_state.pop(_WANTED, None)  # a click from before it was withdrawn
             _still_to_come("3", "4")
             return
     file, header = _file_step(chosen)
@@ -143,7 +142,7 @@ def _steps(ledger: Ledger) -> None:
 def _still_to_come(*steps: str) -> None:
     """The parts of a release that wait for one above."""
     for place in steps:
-        st.markdown(f"##### {place} · {words.PARTS[place]}")
+        st.markdown(f"**{place} · {words.PARTS[place]}**")
     st.caption("These follow when what is above is decided.")
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpci_core.ledger import Cap, Cost, Ledger, Proposal, as_csv, proposal_row
+from dpci_core.ledger import Cap, Cost, Ledger, Proposal
 from tests.ui.release.test_page import desk, words
 from tests.ui.session.test_access import ADA, AUTH
 from tests.ui.test_pages import ROOT, check, start
@@ -145,12 +145,6 @@ def test_what_was_withdrawn_or_booked_waits_for_nobody(ledger, end):
     assert "Proposals (CSV)" in downloads(app)
 
 
-def test_the_download_has_what_became_of_each(ledger):
-    ledger.approve(propose(ledger), person="Bob")
-    (row,) = as_csv([proposal_row(one) for one in ledger.proposals()]).splitlines()[1:]
-    assert ",approved,epsilon,1,1,First plan,Ada," in row
-
-
 # --- without a login ------------------------------------------------------------------------------
 
 
@@ -216,6 +210,7 @@ def test_what_is_more_than_is_left_cannot_be_approved(ledger):
     ledger.book("Clinic", **asked())
     app = as_person(start("ledger"), "Bob")
     assert ledger_text.NEVER in words(app)
+    assert "**ε = 2.5**; what would remain: nothing" in words(app)
     assert buttons(app) == {f"withdraw_{large}": True}
 
 
