@@ -209,7 +209,7 @@ def proposal_words(one: Proposal) -> str:
         )
     if one.state == "approved":
         whom = plain(one.approved_by or "")
-        return f"To spend {what}, proposed by {by}, is **approved by {whom}** as entry {number}."
+        return f"The proposal by {by} to spend {what} is **approved by {whom}** as entry {number}."
     if one.state == "withdrawn":
         return (
             f"Entry {number}, proposed by {by}, was withdrawn by {plain(one.withdrawn_by or '')}. "

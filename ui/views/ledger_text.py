@@ -36,9 +36,11 @@ ADDITIVE_ONLY = (
 NEEDS_APPROVAL = "Each release needs the approval of another person."
 WAITING = (
     "These releases are proposed, and nothing is spent for them yet. Another person has to approve "
-    "each; then whoever proposed it releases exactly that. Until then it can be withdrawn."
+    "each; then whoever proposed it releases exactly that. Each can be withdrawn until then."
 )
-NO_LOGIN = "Without a login the ledger writes down whichever name is typed here."
+NO_LOGIN = (
+    "To answer, type your name. Without a login the ledger writes down whichever name is typed."
+)
 NEVER = "More than is left: it can never be booked."
 THE_OWN = "Another person has to approve it."
 READ_AT = 1e-6

@@ -186,7 +186,7 @@ def test_what_another_person_approved_is_released_by_who_proposed_it(asked_first
     proposed()
     approve()
     app = ready_to_release()
-    assert "To spend ε = 1, proposed by Ada, is **approved by Bob** as entry 2." in words(app)
+    assert "The proposal by Ada to spend ε = 1 is **approved by Bob** as entry 2." in words(app)
     assert "release_person" not in [field.key for field in app.text_input]
     assert "Ada" in [field.value for field in app.text_input if field.disabled]
     app.button(key="release_now").click().run()
