@@ -59,7 +59,7 @@ KNOWN = (
         'data-testid="stFileUploaderDropzone"',
         (
             *("release", "ledger", "validate"),
-            *("explore upload", "release file"),
+            *("explore upload", "release file", "approval waiting", "approval approved"),
         ),
         "minor: the drop zone is presentation and has a label; the button in it has a name and "
         "works by keyboard",

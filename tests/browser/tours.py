@@ -5,6 +5,7 @@ something new is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from urllib.parse import urlencode
 
 from playwright.sync_api import Page
@@ -12,7 +13,7 @@ from playwright.sync_api import Page
 from tests.browser.driver import press, wait_chart, wait_idle, wait_meta
 from tests.browser.test_explore import bring_file
 from tests.browser.test_steward import fill
-from tests.ui.release.test_page import LINK, csv_bytes
+from tests.ui.release.test_page import LINK, SCHEMA, TABLE, csv_bytes
 from ui.controls.declare import example
 from ui.learn.path import SCREENS
 from ui.session.compute import DECLARED, packed_table
@@ -82,4 +83,37 @@ def release(page: Page, address: str) -> Iterator[str]:
     yield "released"
 
 
-TOURS: dict[str, Tour] = {"learn": learn, "explore": explore, "plan": plan, "release": release}
+def approval(page: Page, address: str) -> Iterator[str]:
+    """A data set whose releases need another person, up to the form that one opens."""
+    table = replace(TABLE, schema=replace(SCHEMA, features=SCHEMA.features[:1]))
+    page.goto(f"{address}/release?{urlencode(LINK | {'declared': packed_table(table), 'd': '1'})}")
+    fill(page, "budget_name", "Ward")
+    fill(page, "release_person", "Ada")
+    fill(page, "budget_amount", "3")
+    page.locator(".st-key-budget_people").get_by_text("No, these are different people").click()
+    page.locator(".st-key-budget_approval").get_by_text("Another person").click()
+    wait_idle(page)
+    yield "budget"
+    page.get_by_role("button", name="Set this budget").click()
+    page.locator(".st-key-release_propose").wait_for()
+    yield "propose"
+    page.locator(".st-key-release_propose button").click()
+    page.locator(".st-key-release_withdraw").wait_for()
+    yield "proposed"
+    page.get_by_text("To the page Ledger").click()
+    fill(page, "ledger_person", "Bob")
+    yield "waiting"
+    page.get_by_role("button", name="Approve", exact=True).click()
+    page.get_by_text("is approved by Bob").first.wait_for()
+    page.go_back()
+    page.locator(".st-key-release_file").wait_for()
+    yield "approved"
+
+
+TOURS: dict[str, Tour] = {
+    "learn": learn,
+    "explore": explore,
+    "plan": plan,
+    "release": release,
+    "approval": approval,
+}

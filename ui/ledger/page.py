@@ -10,6 +10,7 @@ from dpci_core.ledger import (
     Charge,
     Ledger,
     LedgerError,
+    Proposal,
     PublicKey,
     RecordedHead,
     Verification,
@@ -17,9 +18,11 @@ from dpci_core.ledger import (
     as_csv,
     charge_row,
     entry_row,
+    proposal_row,
 )
 from dpci_core.report.refusals import said
 from ui.controls.hints import link_problem
+from ui.ledger import waiting
 from ui.session import access
 from ui.session.text import plain
 from ui.session.words import in_words
@@ -42,13 +45,16 @@ def page() -> None:
     try:
         ledger = Ledger()
         accounts, charges = ledger.accounts(), ledger.history()
+        is_asked = any(account.needs_approval for account in accounts)
+        proposals = ledger.proposals() if is_asked else ()
         if not accounts:
             st.info(ledger_text.EMPTY)
         else:
             _budgets(accounts)
+            waiting.section(accounts, proposals)
             _history(charges)
         _verification(ledger)
-        _downloads(ledger, accounts, charges)
+        _downloads(ledger, accounts, charges, proposals)
         st.caption(ledger_text.BACKUP)
     except LedgerError as problem:
         st.error(plain(in_words(problem)))
@@ -84,6 +90,7 @@ def _budget(account: Account, accounts: tuple[Account, ...]) -> None:
     st.caption(
         f"Who is protected: {plain(account.unit)}. Declared by {plain(account.person)} on "
         f"{ledger_text.day(account.created_at)}."
+        f"{f' {ledger_text.NEEDS_APPROVAL}' if account.needs_approval else ''}"
     )
 
 
@@ -181,7 +188,12 @@ def _show_verdict(found: Verification) -> None:
         st.warning(plain(said(remark)))
 
 
-def _downloads(ledger: Ledger, accounts: tuple[Account, ...], charges: tuple[Charge, ...]) -> None:
+def _downloads(
+    ledger: Ledger,
+    accounts: tuple[Account, ...],
+    charges: tuple[Charge, ...],
+    proposals: tuple[Proposal, ...],
+) -> None:
     if not accounts:
         return
     st.header("Take it with you")
@@ -200,6 +212,11 @@ def _downloads(ledger: Ledger, accounts: tuple[Account, ...], charges: tuple[Cha
             lambda: as_csv([entry_row(e) for e in ledger.entries()]),
         ),
     }
+    if proposals:
+        kinds["Proposals (CSV)"] = (
+            "proposals",
+            lambda: as_csv([proposal_row(one) for one in proposals]),
+        )
     with st.container(horizontal=True):
         for label, (name, make) in kinds.items():
             st.download_button(

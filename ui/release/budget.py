@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any
 
 import streamlit as st
 
@@ -12,9 +12,9 @@ from dpci_core.ledger import Account, Cap, Cost, Ledger
 from dpci_core.ledger.amounts import exact_amount
 from dpci_core.privacy.budget import DEFINITIONS
 from dpci_core.release import Question, schema_hash
+from ui.controls import person
 from ui.controls.currency import CURRENCIES
 from ui.release import words
-from ui.session import access
 from ui.session.settings import LETTERS, LIMITS, Currency, Settings
 from ui.session.text import plain
 from ui.session.words import in_words
@@ -57,7 +57,8 @@ def step(ledger: Ledger, asked: Question[Any]) -> Account | None:
 
 
 def _left(account: Account) -> str:
-    return f"{ledger_text.symbol(account.cap)} = {ledger_text.shown(account.remaining)} left"
+    left = f"{ledger_text.symbol(account.cap)} = {ledger_text.shown(account.remaining)} left"
+    return f"{left}. {ledger_text.NEEDS_APPROVAL}" if account.needs_approval else left
 
 
 def _form(every: tuple[Account, ...], plan: Plan, cost: Cost) -> None:
@@ -71,7 +72,7 @@ def _form(every: tuple[Account, ...], plan: Plan, cost: Cost) -> None:
         left.text_input(
             "Name of the data set", key="budget_name", max_chars=100, placeholder="Clinic 2026"
         )
-        person_field(right)
+        person.field(right, "release")
         kind = left.segmented_control(
             "Privacy definition",
             list(CURRENCIES),
@@ -102,6 +103,7 @@ def _form(every: tuple[Account, ...], plan: Plan, cost: Cost) -> None:
                 index=None,
                 key="budget_people",
             )
+        _approval(every)
         st.button(
             "Set this budget",
             key="budget_make",
@@ -109,6 +111,26 @@ def _form(every: tuple[Account, ...], plan: Plan, cost: Cost) -> None:
             on_click=_make,
             args=(plan, cost),
         )
+
+
+def _approval(every: tuple[Account, ...]) -> None:
+    """Whether another person has to approve; of a shared budget that is declared already."""
+    shared = _shared()
+    if shared is None:
+        st.checkbox(
+            "Another person has to approve every release from this budget",
+            key="budget_approval",
+            help="Declared once and for all, like the budget. Approving takes a second person, on "
+            "the page Ledger or the command line, before the private table is asked for.",
+        )
+    elif any(a.needs_approval for a in every if a.dataset == shared):
+        st.caption(ledger_text.NEEDS_APPROVAL)
+
+
+def _shared() -> str | None:
+    """The data set whose budget these people share, as chosen."""
+    people = st.session_state.get("budget_people")
+    return None if people in (None, OTHERS) else str(people)
 
 
 def _usual(cost: Cost) -> Currency:
@@ -146,18 +168,6 @@ def _meant(cap: Cap) -> str:
     return f"budget_meant_{_amount_words(cap)}"
 
 
-def person_field(place: Any) -> str:
-    """Who acts, for the ledger: whoever is logged in, or a typed name where there is no login."""
-    if known := access.person():
-        place.text_input(
-            "You, as the ledger writes it", known, disabled=True, key="release_known_person"
-        )
-        return known
-    return str(
-        place.text_input("Your name, for the ledger", key="release_person", persist_state="session")
-    ).strip()
-
-
 def _make(plan: Plan, cost: Cost) -> None:
     """Write the account, or say what is wrong."""
     typed = st.session_state
@@ -166,15 +176,16 @@ def _make(plan: Plan, cost: Cost) -> None:
     try:
         if people is None and ledger.accounts():
             raise ValueError("Say whether these people are in another data set of the ledger too.")
-        shared = people if people not in (None, OTHERS) else None
+        shared = _shared()
         account = ledger.create_dataset(
             typed["budget_name"],
             schema_hash=schema_hash(plan.schema),
             cap=None if shared else _meant_cap(cost),
             unit=plan.account_unit,
-            person=access.person() or typed.get("release_person") or "",
-            same_people_as=cast("str | None", shared),
+            person=person.now("release"),
+            same_people_as=shared,
             other_people=people == OTHERS,
+            needs_approval=shared is None and bool(typed.get("budget_approval")),
         )
     except ValueError as problem:
         typed[_SAID] = in_words(problem)

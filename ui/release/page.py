@@ -11,7 +11,15 @@ import platformdirs
 import streamlit as st
 
 from dpci_core import Plan
-from dpci_core.ledger import Account, BudgetExceededError, Charge, Ledger, LedgerError, price
+from dpci_core.ledger import (
+    Account,
+    BudgetExceededError,
+    Charge,
+    Ledger,
+    LedgerError,
+    Proposal,
+    price,
+)
 from dpci_core.release import (
     CardRecord,
     ChoiceRecord,
@@ -27,9 +35,9 @@ from dpci_core.release import (
     release_once,
 )
 from dpci_core.report.cautions import stopping
-from ui.controls import declare, plan_file
+from ui.controls import declare, person, plan_file
 from ui.controls.hints import link_problem
-from ui.release import asked, budget, result, words
+from ui.release import approval, asked, budget, result, words
 from ui.session import access, state, steps, text
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource
@@ -40,7 +48,7 @@ from ui.views.cautions import box
 
 FOLDER_VARIABLE = "DPCI_RELEASES"
 """Names the folder of finished releases in the environment."""
-_WANTED, _SAID, _AGAIN, _FRESH = "release_wanted", "release_said", "release_again", "release_fresh"
+_WANTED, _AGAIN, _FRESH = "release_wanted", "release_again", "release_fresh"
 
 
 @dataclass(frozen=True)
@@ -113,7 +121,7 @@ def _steps(ledger: Ledger) -> None:
     charges = _charges(ledger, account, chosen.digest)
     again = st.session_state.get(_AGAIN) == (account.account_id, chosen.digest, len(charges))
     _say()
-    paused = None
+    paused = approved = None
     if charges and not again:
         paused, request = charges[-1], Request(chosen, account, len(charges) - 1)
         if not paused.may_go_on or paused.request_id != request.request_id:
@@ -122,14 +130,19 @@ def _steps(ledger: Ledger) -> None:
         st.info(words.before_words(paused, words.subject(chosen)))
     else:
         request = Request(chosen, account, len(charges))
+    if paused is None and account.needs_approval:
+        approved = approval.step(ledger, chosen, account, request.request_id)
+        if approved is None:
+            _still_to_come("3", "4")
+            return
     file, header = _file_step(chosen)
-    _release_step(ledger, request, file, header, paused)
+    _release_step(ledger, request, file, header, paused, approved)
 
 
 def _still_to_come(*steps: str) -> None:
     """The parts of a release that wait for one above."""
     for place in steps:
-        st.markdown(f"##### {place} · {words.PARTS[place]}")
+        st.markdown(f"**{place} · {words.PARTS[place]}**")
     st.caption("These follow when what is above is decided.")
 
 
@@ -277,8 +290,11 @@ def _release_step(
     file: MemoryFile | None,
     header: Header | None,
     paused: Charge | None,
+    approved: Proposal | None,
 ) -> None:
-    """The button, and what it does; a charge that was paused is paid and keeps its person."""
+    """The button, and what it does; a charge that was paused is paid, and what was proposed or
+    booked keeps its person.
+    """
     st.header(f"4 · {words.PARTS['4']}")
     account, cost = request.account, request.asked.price()
     spent = price(account.cap, cost)
@@ -295,7 +311,8 @@ def _release_step(
             )
             return
         left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
-        person = budget.person_field(left) if paused is None else paused.person
+        decided = paused or approved
+        who = person.fixed(left, decided) if decided else person.field(left, "release")
         typed = right.text_input(
             f"Type the name of the data set, “{text.plain(account.dataset)}”, to confirm",
             key="release_typed",
@@ -304,7 +321,7 @@ def _release_step(
             "I have read the warnings and go on", key="release_read"
         )
         missing = words.missing(
-            person, typed.strip() == account.dataset, header is not None, is_read=is_read
+            who, typed.strip() == account.dataset, header is not None, is_read=is_read
         )
         st.button(
             f"Spend {ledger_text.cost_words(cost)} and release"
@@ -323,7 +340,7 @@ def _release_step(
         and not missing
         and file is not None
     ):
-        _carry_out(ledger, request, file, header, person)
+        _carry_out(ledger, request, file, header, who)
 
 
 def _want(request_id: str) -> None:
@@ -331,7 +348,7 @@ def _want(request_id: str) -> None:
 
 
 def _carry_out(
-    ledger: Ledger, request: Request, file: MemoryFile, header: Header | None, person: str
+    ledger: Ledger, request: Request, file: MemoryFile, header: Header | None, who: str
 ) -> None:
     """Release, and say what became of it on a page drawn anew."""
     assert header is not None
@@ -343,7 +360,7 @@ def _carry_out(
                 file,
                 ledger=ledger,
                 dataset=request.account.dataset,
-                person=person,
+                person=who,
                 request_id=request.request_id,
                 folder=request.folder,
                 encoding=header.encoding,
@@ -351,7 +368,7 @@ def _carry_out(
         except (ValueError, RuntimeError, OSError) as problem:
             is_file = isinstance(problem, OSError)
             said = "The folder of releases cannot be written." if is_file else in_words(problem)
-            st.session_state[_SAID] = said
+            st.session_state[approval.SAID] = said
         else:
             note = made.note if isinstance(made, Release) else None
             st.session_state[_FRESH] = (request.request_id, note)
@@ -361,5 +378,5 @@ def _carry_out(
 
 def _say() -> None:
     """What the last click led to, told once."""
-    if said := st.session_state.pop(_SAID, None):
+    if said := st.session_state.pop(approval.SAID, None):
         st.error(text.plain(said))

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dpci_core import Plan
-from dpci_core.ledger import Account, Charge
-from dpci_core.ledger.amounts import exact_difference
+from dpci_core.ledger import Account, Charge, Proposal
 from dpci_core.privacy.budget import DEFINITIONS
 from dpci_core.release import (
     CardChoice,
@@ -23,7 +22,7 @@ from dpci_core.report.cautions import Caution
 from dpci_core.report.covered import covered
 from dpci_core.report.words import card_parts, neighbours, number_at_most, person_rules, protected
 from ui.session.text import PRIVACY_UNIT, noise_sentence, number, plain, risk_approx, risk_pure
-from ui.views.ledger_text import GREEK, cost_words, moment, shown, symbol
+from ui.views.ledger_text import GREEK, cost_words, left_after, moment, shown, symbol
 
 INTRODUCTION = (
     "Here the private table is read, **once**: the model is fitted, noise is drawn from the "
@@ -61,6 +60,7 @@ PARTS = {
     "3": "The private table",
     "4": "Release, once",
 }
+PROPOSE, PROPOSED = "Propose it", "Proposed"
 ALLOW = "I accept a privacy proof that no journal has reviewed, for real records"
 OTHERWISE = (
     "Or switch on **Only peer-reviewed privacy results** on the page Plan: objective perturbation "
@@ -164,19 +164,13 @@ def _protection(plan: Plan, account: Account) -> str:
     return f"{one[0].upper()}{one[1:]} {neighbours(plan.persons.rows)}"
 
 
-def before_click(asked: Question[Any], account: Account, spent: Decimal) -> str:
-    """Price, what remains, unit, planned lengths, and that it cannot be undone."""
-    plan, price = asked.plan, asked.price()
-    left = exact_difference(account.remaining, spent)
+def _what_it_is(asked: Question[Any], account: Account, spent: Decimal) -> str:
+    """Price, what remains, unit, planned lengths."""
+    price = asked.price()
     in_cap = (
         ""
         if price.symbol == account.cap.symbol
         else f" (it counts as {symbol(account.cap)} = {shown(spent)})"
-    )
-    remains = (
-        f"{symbol(account.cap)} = {shown(left)} of {shown(account.cap.amount)}"
-        if left >= 0
-        else "nothing"
     )
     if isinstance(asked, PlanRelease):
         length = number(asked.priced.numbers.ci_length_mean)
@@ -186,13 +180,61 @@ def before_click(asked: Question[Any], account: Account, spent: Decimal) -> str:
         expected = f"**Planned:** {reach}."
     else:
         expected = "**Scores and results of the candidates not chosen are never released.**"
+    return (
+        f"- **Price:** {guarantee_words(asked)}{in_cap}\n"
+        f"- **What remains afterwards** of the budget of “{plain(account.dataset)}”: "
+        f"{left_after(account, spent)}.\n"
+        f"- {_protection(asked.plan, account)}\n"
+        f"- {expected}\n"
+    )
+
+
+def before_proposal(asked: Question[Any], account: Account, spent: Decimal) -> str:
+    """What is proposed, and that nothing is spent by it."""
+    return (
+        f"{_what_it_is(asked, account, spent)}"
+        "- **Proposing spends nothing** and needs no file. Another person has to approve exactly "
+        "this; then whoever proposed it releases it here."
+    )
+
+
+def proposal_words(one: Proposal) -> str:
+    """What became of a proposal, and what it waits for."""
+    number, by, what = one.proposal_id, plain(one.person), cost_words(one.cost)
+    if one.state == "proposed":
+        return (
+            f"Entry {number}, proposed by {by}, waits for **another person** to approve it: on the "
+            f"page Ledger, or with `python -m dpci_core ledger approve {number}`. Nothing is spent "
+            "yet."
+        )
+    if one.state == "approved":
+        whom = plain(one.approved_by or "")
+        return f"The proposal by {by} to spend {what} is **approved by {whom}** as entry {number}."
+    if one.state == "withdrawn":
+        return (
+            f"Entry {number}, proposed by {by}, was withdrawn by {plain(one.withdrawn_by or '')}. "
+            "Nothing was spent, and it can be proposed again."
+        )
+    return f"Entry {number}, proposed by {by}, was just booked. Load this page anew to see it."
+
+
+def another_login(one: Proposal) -> str:
+    """Who has to release what somebody else is shown."""
+    return f"{plain(one.person)} has to release it: whoever proposed it does."
+
+
+def withdraw_words(one: Proposal, known: str | None) -> str:
+    """On the button; without a login it names the person whom the ledger will name."""
+    return "Withdraw it" if known else f"Withdraw it, as {plain(one.person)}"
+
+
+def before_click(asked: Question[Any], account: Account, spent: Decimal) -> str:
+    """What is released, and that it cannot be undone."""
+    plan = asked.plan
     low, high = plan.n_range
     counted = "rows" if plan.persons is None else "persons"
     return (
-        f"- **Price:** {guarantee_words(asked)}{in_cap}\n"
-        f"- **What remains afterwards** of the budget of “{plain(account.dataset)}”: {remains}.\n"
-        f"- {_protection(plan, account)}\n"
-        f"- {expected}\n"
+        f"{_what_it_is(asked, account, spent)}"
         f"- The {counted} are counted first, because their number is public: fewer than {low:,} or "
         f"more than {high:,} (planned: {plan.n_records:,}) are refused, and nothing is spent.\n"
         "- **This cannot be undone.** Whatever happens once they are counted, the price is spent."

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from dpci_core.ledger import Cap, Charge, Cost, as_text
+from dpci_core.ledger import Account, Cap, Charge, Cost, Proposal, as_text
+from dpci_core.ledger.amounts import exact_difference
 from dpci_core.privacy.budget import DEFINITIONS, to_float_down
 from dpci_core.report.words import LARGE_EPSILON, number_at_most
-from ui.session.text import LARGE_BUDGET, risk_approx, risk_pure
+from ui.session.text import LARGE_BUDGET, plain, risk_approx, risk_pure
 
 GREEK = {kind.symbol: kind.letter for kind in DEFINITIONS.values()}
 STATES = {
@@ -32,6 +33,16 @@ ADDITIVE_ONLY = (
     "differential privacy only."
 )
 """Stands with a cap of Gaussian differential privacy."""
+NEEDS_APPROVAL = "Each release needs the approval of another person."
+WAITING = (
+    "These releases are proposed, and nothing is spent for them yet. Another person has to approve "
+    "each; then whoever proposed it releases exactly that. Each can be withdrawn until then."
+)
+NO_LOGIN = (
+    "To answer, type your name. Without a login the ledger writes down whichever name is typed."
+)
+NEVER = "More than is left: it can never be booked."
+THE_OWN = "Another person has to approve it."
 READ_AT = 1e-6
 """The delta at which a rho or mu^2 cap is read as (epsilon, delta) where none was declared."""
 
@@ -77,6 +88,37 @@ def cap_sentence(cap: Cap) -> str:
 
 def _lowered(sentence: str) -> str:
     return sentence[0].lower() + sentence[1:]
+
+
+def left_after(account: Account, spent: Decimal) -> str:
+    """What a charge would leave of a budget."""
+    left = exact_difference(account.remaining, spent)
+    if left < 0:
+        return "nothing"
+    return f"{symbol(account.cap)} = {shown(left)} of {shown(account.cap.amount)}"
+
+
+def proposed(one: Proposal, account: Account) -> str:
+    """What is asked for: all that an approval agrees to."""
+    return (
+        f"**{plain(one.dataset)}**: {plain(one.purpose)}\n"
+        f"- **{cost_words(one.cost)}**; what would remain: {left_after(account, one.spent)}\n"
+        f"- Proposed by {plain(one.person)} on {moment(one.proposed_at)}, as entry "
+        f"{one.proposal_id}; plan `{one.plan_hash[:12]}`"
+    )
+
+
+def answered(one: Proposal) -> str:
+    """What became of a proposal."""
+    who = plain(one.person)
+    return {
+        "proposed": f"Entry {one.proposal_id} waits for another person than {who}.",
+        "approved": f"Entry {one.proposal_id} is approved by {plain(one.approved_by or '')}: {who} "
+        "may release it now.",
+        "withdrawn": f"Entry {one.proposal_id} was withdrawn by {plain(one.withdrawn_by or '')}: "
+        "it will never be booked.",
+        "booked": f"Entry {one.proposal_id} is booked, by {who}.",
+    }[one.state]
 
 
 def day(written: str) -> str:

@@ -1,0 +1,42 @@
+"""Who acts, as the ledger writes it: whoever is logged in, or a typed name without a login."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from dpci_core.ledger import Charge, Proposal
+from ui.session import access
+
+
+def field(place: Any, page: str) -> str:
+    """The person, with the field of a page that asks for a name where nobody is logged in."""
+    if known := access.person():
+        place.text_input(
+            "You, as the ledger writes it", known, disabled=True, key=f"{page}_known_person"
+        )
+        return known
+    return str(
+        place.text_input("Your name, for the ledger", key=_key(page), persist_state="session")
+    ).strip()
+
+
+def fixed(place: Any, decided: Charge | Proposal) -> str:
+    """The person of what was proposed or booked, who cannot be changed any more."""
+    place.text_input(
+        "Who releases, for the ledger",
+        decided.person,
+        disabled=True,
+        key=f"release_by_{decided.request_id}",
+    )
+    return decided.person
+
+
+def now(page: str) -> str:
+    """The person as a click finds it, empty where no name is typed."""
+    return access.person() or str(st.session_state.get(_key(page)) or "").strip()
+
+
+def _key(page: str) -> str:
+    return f"{page}_person"

@@ -1,0 +1,98 @@
+"""What stands between a budget and the file where another person has to approve each release."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from dpci_core.ledger import Account, BudgetExceededError, Ledger, Proposal, price
+from dpci_core.release import Question, propose
+from ui.controls import person
+from ui.release import words
+from ui.session import access
+from ui.session.words import in_words
+from ui.views import ledger_text
+from ui.views.cautions import box
+
+SAID = "release_said"
+"""What the last click on the page led to, if it was refused."""
+
+
+def step(
+    ledger: Ledger, asked: Question[Any], account: Account, request_id: str
+) -> Proposal | None:
+    """The approved proposal that whoever is here may release; None where something is missing, and
+    then it is said what.
+    """
+    known = ledger.proposal_of(request_id)
+    if known is None or known.state == "withdrawn":
+        st.header(words.PROPOSE)
+        if known is not None:
+            st.info(words.proposal_words(known))
+        _form(asked, account, request_id)
+        return None
+    if known.state == "approved":
+        who = access.person()
+        if who is None or known.is_by(who):
+            st.success(words.proposal_words(known))
+            return known
+        st.info(f"{words.proposal_words(known)} {words.another_login(known)}")
+        return None
+    st.header(words.PROPOSED)
+    st.info(words.proposal_words(known))
+    if known.state == "proposed":
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.button(
+                words.withdraw_words(known, access.person()),
+                key="release_withdraw",
+                on_click=_withdraw,
+                args=(known,),
+            )
+            st.page_link("../pages/ledger.py", label="To the page Ledger →")
+    return None
+
+
+def _form(asked: Question[Any], account: Account, request_id: str) -> None:
+    """Price and warnings as before a release, and the button that spends nothing."""
+    cost = asked.price()
+    spent = price(account.cap, cost)
+    with st.container(border=True):
+        box(words.warnings(asked))
+        st.markdown(words.before_proposal(asked, account, spent))
+        if spent > account.remaining:
+            st.error(
+                in_words(BudgetExceededError(spent, account.remaining, symbol=account.cap.symbol))
+            )
+            return
+        missing = words.missing(person.field(st, "release"), True, True)
+        st.button(
+            f"Propose to spend {ledger_text.cost_words(cost)}",
+            key="release_propose",
+            type="primary",
+            disabled=bool(missing),
+            on_click=_propose,
+            args=(asked, account.dataset, request_id),
+        )
+        if missing:
+            st.caption(missing)
+
+
+def _propose(asked: Question[Any], dataset: str, request_id: str) -> None:
+    """Propose, unless somebody did in another tab: then the page shows theirs."""
+    ledger = Ledger()
+    try:
+        known = ledger.proposal_of(request_id)
+        if known is None or known.state == "withdrawn":
+            who = person.now("release")
+            propose(asked, ledger, dataset, person=who, request_id=request_id)
+    except ValueError as problem:
+        st.session_state[SAID] = in_words(problem)
+
+
+def _withdraw(proposal: Proposal) -> None:
+    """Take it back, in the name of whoever is logged in, or else of who proposed it."""
+    try:
+        Ledger().withdraw(proposal.proposal_id, person=access.person() or proposal.person)
+    except ValueError as problem:
+        st.session_state[SAID] = in_words(problem)
