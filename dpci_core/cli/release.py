@@ -226,6 +226,8 @@ def _check(options: argparse.Namespace, asked: Asked, ledger: Ledger) -> int:
     print("\n".join(_price_lines(asked)))
     if options.dataset is not None:
         print(_remaining(ledger, options.dataset))
+        if ledger.account(options.dataset).needs_approval:
+            print("Another person has to approve it before it is booked.")
     return 0
 
 

@@ -467,6 +467,15 @@ class Ledger:
         entries = self.entries()
         return entries[-1].head if entries else NO_HEAD
 
+    def booking_head(self, charge_id: int) -> str | None:
+        """The head right after a charge was booked, as its record carries it; None if there is no
+        such charge.
+        """
+        with self._database.reading() as connection:
+            which = "kind = 'booked' AND sequence = ?"
+            found = () if connection is None else read_some(connection, which, charge_id)
+        return found[0].head if found else None
+
     def signing_key(self) -> SigningKey | None:
         """The key that signs what follows, None of a ledger of an earlier version; it is to be
         shown to nobody.

@@ -338,8 +338,8 @@ SENTENCES: dict[Code, str] = {
         "The data set {dataset!r} needs a cap: the most that may ever be spent on its people."
     ),
     "another_content": (
-        "The request {request!r} was booked before with another content, as entry {entry}; nothing "
-        "was booked. Make a new request for a new release."
+        "The request {request!r} was booked or proposed before with another content, as entry "
+        "{entry}; nothing was booked. Make a new request for a new release."
     ),
     "unknown_charge": (
         "The ledger has no charge {charge!r}. Use the charge_id that booking returned."

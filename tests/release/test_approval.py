@@ -106,6 +106,8 @@ def test_two_persons_on_the_command_line(desk: Desk, capsys: pytest.CaptureFixtu
     def on_ledger(action: str, *more: str) -> int:
         return main([word.format(action) for word in book] + list(more))
 
+    assert main(command(desk, "--check")) == 0
+    assert "Another person has to approve it" in capsys.readouterr().out
     for _ in range(2):
         assert main(command(desk, *to)) == 3
     said = capsys.readouterr()

@@ -12,6 +12,7 @@ import json
 import math
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -43,6 +44,7 @@ from dpci_core.ledger import (
 )
 from dpci_core.plan import read_plan, write_plan
 from dpci_core.release import (
+    PlanRelease,
     RecordError,
     ReleaseFailedError,
     ReleaseLostError,
@@ -917,6 +919,35 @@ def test_what_is_no_record_is_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "release.json").write_bytes(content)
     with pytest.raises(RecordError):
         load_release(tmp_path)
+
+
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_a_release_of_another_ledger_ends_no_charge_of_this_one(
+    desk: Desk, tmp_path: Path, is_begun: bool
+) -> None:
+    """Both have the same request, as the same charge."""
+    other = tmp_path / "other"
+    other.mkdir()
+    theirs = Desk.at(other, plan=desk.plan)
+    theirs.release(to="out")
+    question = PlanRelease(plan=desk.plan)
+    charge = desk.ledger.book(
+        "Clinic",
+        schema_hash=schema_hash(SCHEMA),
+        cost=question.price(),
+        purpose=question.title,
+        plan_hash=question.digest,
+        person="Ada",
+        request_id="r1",
+        draws_later=True,
+    )
+    assert charge.charge_id == theirs.ledger.history()[0].charge_id
+    if is_begun:
+        desk.ledger.begin_draw(charge.charge_id)
+    shutil.copytree(other / "out", desk.folder / "out")
+    with refuses(ReleaseRefusedError, match="this ledger does not know"):
+        desk.release()
+    assert desk.ledger.history()[0].state == "booked"
 
 
 # --- the commands ---------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ from dpci_core.release import (
 )
 from dpci_core.release.table import TableError, read_header
 from dpci_core.report.refusals import SENTENCES
-from dpci_core.report.words import called
+from dpci_core.report.words import called, number_at_most
 from dpci_core.solvers.moments import fit_moments
 from dpci_core.solvers.newton import solve
 from tests.planner.test_changes import FITS
@@ -438,7 +438,8 @@ def test_a_target_out_of_reach_keeps_its_name_its_units_and_what_can_be_had(
         else f"“{called(case.records.feature_names[2])}”"
     )
     assert name in said
-    assert f" {0.5 * (target.length or target.excludes_zero_at):.3g}" in said
+    asked = 0.5 * (target.length or target.excludes_zero_at)
+    assert f" {number_at_most(asked) if target.length else f'{asked:.3g}'}" in said
     most = 10**12 if search is needed_records else case.moments.n_records
     assert f"t n = {most:,} " in said
     value = float(re.search(r"(?:a length of|value must be) (\S+) or", said)[1])

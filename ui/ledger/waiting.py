@@ -46,14 +46,15 @@ def section(accounts: tuple[Account, ...], proposals: tuple[Proposal, ...]) -> N
 def _row(one: Proposal, account: Account, who: str) -> None:
     st.markdown(ledger_text.proposed(one, account))
     is_left = one.spent <= account.remaining
+    is_own = bool(who) and one.is_by(who)
     if one.state == "approved":
         st.caption(ledger_text.answered(one))
     elif not is_left:
         st.caption(ledger_text.NEVER)
-    elif one.is_by(who):
+    elif is_own:
         st.caption(ledger_text.THE_OWN)
     with st.container(horizontal=True):
-        if one.state == "proposed" and is_left and not one.is_by(who):
+        if one.state == "proposed" and is_left and not is_own:
             _button("Approve", "approve", one, who)
         _button("Withdraw", "withdraw", one, who)
 
