@@ -490,7 +490,7 @@ def _recorded(question: Question[Made_co], place: Path, ledger: Ledger, request_
         raise ReleaseRefusedError("release_unknown", folder=place)
     if charge.state == "booked":
         # two ledgers may have the same request under one number; a head is of one alone
-        if charge.may_go_on or ledger.booking_head(charge.charge_id) != made.ledger_head:
+        if ledger.booking_head(charge.charge_id) != made.ledger_head:
             raise ReleaseRefusedError("release_unknown", folder=place)
         _finish(question, ledger, charge, place)
     elif charge.state == "failed" or charge.result_hash != _result_hash(question, place):
