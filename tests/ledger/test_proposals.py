@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -344,7 +345,8 @@ def test_a_withdrawal_taken_out_of_a_long_ledger_is_found(
     ledger.withdraw(number.proposal_id, person="Joan")
     if is_moved:
         ledger.rotate_key(person="Ada")
-    propose(ledger, request_id="r3")
+    for request in ("r3", "r4"):  # the last entry, whose place is checked, comes later
+        propose(ledger, request_id=request)
     monkeypatch.setattr(ledger_module, "check_entries", None)
     with pytest.raises(NotApprovedError):
         book(ledger, request_id="r2")
@@ -386,6 +388,17 @@ def test_the_tables_of_the_version_before_go_on(
     ledger.approve(propose(ledger, dataset="New", request_id="n").proposal_id, person="Grace")
     assert book(ledger, dataset="New", request_id="n").is_new
     assert ledger.verify().is_good
+
+
+def test_a_clock_set_back_is_remarked_at_proposals_and_their_answers(tmp_path: Path) -> None:
+    days = iter((5, 4, 3, 6))
+    ledger = Ledger(
+        tmp_path / "ledger.sqlite", clock=lambda: datetime(2026, 3, next(days), tzinfo=UTC)
+    )
+    create(ledger)
+    ledger.approve(propose(ledger).proposal_id, person="Grace")
+    book(ledger)
+    assert [remark.facts["entry"] for remark in ledger.verify().remarks] == [2, 3]
 
 
 # --- at once --------------------------------------------------------------------------------------
