@@ -60,6 +60,11 @@ def race(folder: Path) -> Found:
     return {"tries": 600, "faults": int(not is_good)}
 
 
+def approvals(folder: Path) -> Found:
+    """Six processes at once propose, approve, withdraw and book, one of them killed, 200 times."""
+    return {"tries": 200, **ledger_lab.approvals(folder, 200)}
+
+
 def kill(folder: Path) -> Found:
     """Processes that book are killed at any moment."""
     found = ledger_lab.kill(folder, 400)
@@ -242,6 +247,7 @@ def sessions(_: Path) -> Found:
 
 STEPS: dict[str, Callable[[Path], Found]] = {
     "race": race,
+    "approvals": approvals,
     "kill": kill,
     "stages": stages,
     "edits": edits,
@@ -280,6 +286,12 @@ _TOLD = (
         "race",
         "bookings of six processes at once for 0.3 of a cap of 1",
         "three each time, 0.1 left",
+    ),
+    (
+        "approvals",
+        "six processes at once that propose, approve, withdraw and book, one of them killed",
+        "{booked:,} booked, each as another person had approved it; {approved:,} approved, "
+        "{withdrawn:,} withdrawn",
     ),
     (
         "kill",

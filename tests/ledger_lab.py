@@ -1,8 +1,8 @@
 """Real processes around one ledger, forked from a warm parent: races for the last of a budget, and
 kill -9.
 
-Run by `tests/ledger/test_faults.py` as `python -m tests.ledger_lab race|kill|stages FOLDER ROUNDS`;
-prints JSON.
+Run by `tests/ledger/test_faults.py` as `python -m tests.ledger_lab
+race|approvals|kill|stages FOLDER ROUNDS`; prints JSON.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from dpci_core.ledger import (
     BudgetExceededError,
     Cap,
     Cost,
+    Entry,
     Ledger,
     RecordedHead,
     key,
@@ -38,20 +40,18 @@ COST = Cost(
 )
 
 
-def create(book: Ledger, cap: str) -> None:
-    book.create_dataset("Census", schema_hash="s", cap=Cap.zcdp(cap), unit=UNIT, person="Ada")
+def create(book: Ledger, cap: str, **more: bool) -> None:
+    given: dict[str, Any] = {"schema_hash": "s", "unit": UNIT, "person": "Ada"}
+    book.create_dataset("Census", cap=Cap.zcdp(cap), **given, **more)
+
+
+def asked(request: str, person: str = "Ada", cost: Cost = COST) -> dict[str, Any]:
+    about = {"purpose": "model", "plan_hash": "p", "schema_hash": "s"}
+    return about | {"cost": cost, "person": person, "request_id": request}
 
 
 def charge(book: Ledger, request: str, cost: Cost = COST) -> Any:
-    return book.book(
-        "Census",
-        schema_hash="s",
-        cost=cost,
-        purpose="model",
-        plan_hash="p",
-        person="Ada",
-        request_id=request,
-    )
+    return book.book("Census", **asked(request, cost=cost))
 
 
 def fork(work: Callable[[], None]) -> int:
@@ -101,6 +101,64 @@ def race(folder: Path, rounds: int) -> dict[str, Any]:
         left.append(str(book.remaining("Census")))
         codes.append(0 if book.verify().is_good else 2)
     return {"won": sorted(set(won)), "left": sorted(set(left)), "codes": sorted(set(codes))}
+
+
+def approvals(folder: Path, rounds: int) -> dict[str, Any]:
+    """Six processes at once propose, approve, withdraw and book whatever chance says, one of them
+    killed; what was booked is held against the entries alone.
+    """
+    answers, faults = dict.fromkeys(("booked", "approved", "withdrawn"), 0), 0
+    for k in range(rounds):
+        book = Ledger(folder / f"{k}" / "ledger.sqlite", busy_seconds=60)
+        create(book, "100", needs_approval=True)
+        children = [fork(partial(_act, book, f"{k} {place}")) for place in range(6)]  # type: ignore[misc]
+        time.sleep(random.Random(k).uniform(0, 0.2))
+        os.kill(children[0], signal.SIGKILL)
+        codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+        entries = book.entries()
+        for kind in answers:
+            answers[kind] += sum(entry.kind == kind for entry in entries)
+        is_good = book.verify().is_good and set(codes[1:]) == {0} and codes[0] in (0, -9)
+        faults += not (is_good and all(map(_is_approved, _until_booked(entries))))
+    return {"faults": faults, **answers}
+
+
+def _act(book: Ledger, seed: str) -> None:
+    chance = random.Random(seed)
+    for _ in range(12):
+        request, person = chance.choice("abc"), chance.choice(("Ada", "Grace"))
+        known = book.proposal_of(request)
+        number = 0 if known is None else known.proposal_id
+        try:
+            match chance.choice(("propose", "approve", "withdraw", "book", "book")):
+                case "propose":
+                    book.propose("Census", **asked(request, person))
+                case "book":
+                    book.book("Census", **asked(request, person))
+                case "approve":
+                    book.approve(number, person=person)
+                case _ if chance.random() < 0.3:
+                    book.withdraw(number, person=person)
+        except LedgerRuleError:
+            pass
+
+
+def _until_booked(entries: tuple[Entry, ...]) -> Iterator[tuple[Entry, ...]]:
+    """For each booking what the ledger had of its request before, and the booking."""
+    for booking in (entry for entry in entries if entry.kind == "booked"):
+        mine = {e.sequence for e in entries if e.request_id == booking.request_id}
+        before = entries[: booking.sequence]
+        yield tuple(e for e in before if {e.sequence, e.proposal} & mine)
+
+
+def _is_approved(story: tuple[Entry, ...]) -> bool:
+    """Whether it ends: proposed by one, approved by another, booked by the first."""
+    kinds = [entry.kind for entry in story[-3:]]
+    if kinds != ["proposed", "approved", "booked"]:
+        return False
+    proposed, approved, booked = story[-3:]
+    is_once = sum(entry.kind == "booked" for entry in story) == 1
+    return is_once and proposed.person == booked.person != approved.person
 
 
 def kill(folder: Path, rounds: int) -> dict[str, Any]:
@@ -230,7 +288,7 @@ if __name__ == "__main__":
     os.environ.setdefault("DPCI_LEDGER_KEYS", str(Path(sys.argv[2]) / "keys"))
     print(
         json.dumps(
-            {"race": race, "kill": kill, "stages": stages}[sys.argv[1]](
+            {"race": race, "approvals": approvals, "kill": kill, "stages": stages}[sys.argv[1]](
                 Path(sys.argv[2]), int(sys.argv[3])
             )
         )

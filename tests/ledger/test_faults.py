@@ -89,6 +89,15 @@ def test_processes_that_race_for_the_last_of_a_budget_never_overspend(tmp_path: 
 
 
 @posix
+def test_processes_that_approve_withdraw_and_book_at_once_book_what_is_approved(
+    tmp_path: Path,
+) -> None:
+    found = lab("approvals", tmp_path, 5)
+    assert found.pop("faults") == 0
+    assert all(found.values())
+
+
+@posix
 def test_a_process_killed_at_any_moment_loses_nothing_it_was_told(tmp_path: Path) -> None:
     found = lab("kill", tmp_path, 25)
     assert found["faults"] == []
