@@ -51,7 +51,7 @@ from dpci_core.ledger.keyring import Keyring, keys_folder
 from dpci_core.ledger.names import MOST_CHARACTERS, dataset_name, name_key, one_line
 from dpci_core.ledger.people import check_declared, shared_account, shared_cap
 from dpci_core.ledger.problems import DrawBegunError, LedgerDamagedError
-from dpci_core.ledger.running import CHECKED_WHOLE, go_on, keep, sealed
+from dpci_core.ledger.running import CHECKED_WHOLE, go_on, is_whole, keep, sealed
 from dpci_core.ledger.verify import (
     RecordedHead,
     Verification,
@@ -286,6 +286,7 @@ class Ledger:
                 raise LedgerRuleError("unknown_charge", charge=charge_id)
             if not charge.may_go_on:
                 raise DrawBegunError("draw_begun", charge=charge_id)
+            page.check_not_begun(charge_id)
             page.write("drawing", at=charge.booked_at, charge=charge_id)
             return page.books.charges[charge_id]
 
@@ -611,6 +612,20 @@ class _Page:
                 problem = Finding("seal_broken", entry=entry.sequence)
                 raise LedgerDamagedError("not_trusted", problem=problem)
             self.books.recall([entry])
+
+    def check_not_begun(self, charge_id: int) -> None:
+        """Raise LedgerDamagedError unless every entry since a booking is in its place and none is
+        about it: a look-up by charge does not see one that was removed, or left out of an index.
+        """
+        if not self.is_long or self.last is None:
+            return
+        hidden = read_some(self.connection, "sequence > ? AND +charge = ?", charge_id, charge_id)
+        since = self.connection, self.key, charge_id - 1, self.last.sequence
+        if hidden or not is_whole(*since):
+            books = check_entries(read_entries(self.connection), self.key)
+            if not books.charges[charge_id].may_go_on:
+                problem = Finding("seal_broken", entry=charge_id)
+                raise LedgerDamagedError("not_trusted", problem=problem)
 
     def write(self, kind: Kind, *, at: str | None = None, **what: str | int | None) -> Entry:
         """Seal one entry, check that it makes sense after all others, and put it into the open

@@ -75,7 +75,7 @@ def go_on(connection: sqlite3.Connection, key: Key) -> Running | None:
         return None
     low = max(state["n_checked"], _n_unsigned(declared))
     high = min(low + WINDOW, n_entries)
-    if not _is_whole(connection, key, low, high):
+    if not is_whole(connection, key, low, high):
         return None
     accounts = (entry for entry in declared if entry.kind == "account")
     books = Books.with_sums(accounts, state["sums"])
@@ -92,7 +92,7 @@ def _n_unsigned(declared: tuple[Entry, ...]) -> int:
     return next((entry.sequence - 1 for entry in declared if entry.history is not None), 0)
 
 
-def _is_whole(connection: sqlite3.Connection, key: Key, low: int, high: int) -> bool:
+def is_whole(connection: sqlite3.Connection, key: Key, low: int, high: int) -> bool:
     """Whether the entries after `low` up to `high` follow one another: in turn all do, up to the
     last one of the ledger, whose seal is checked at each booking.
     """
