@@ -184,6 +184,8 @@ class Quotas:
         self._open: Counter[str] = Counter()
         self._paces: dict[str, Pace] = {}
         self._arriving: Counter[str] = Counter()
+        self._came: dict[str, str] = {}
+        """Address of each session that has uploaded."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -205,6 +207,7 @@ class Quotas:
             # in pieces a body is as long as it likes, whatever length is said
             is_said = "transfer-encoding" not in headers
             length = headers.get("content-length", "") if is_said else ""
+            self._came[session] = _address(scope, headers)
             await self._upload(session, length, scope, receive, send)
         else:
             await self.app(scope, receive, send)
@@ -266,12 +269,20 @@ class Quotas:
             await self._refuse(411, "Say how long the file is.", scope, receive, send)
             return
         size, held, quota = int(length), self.held(), self.quota
+        self._came = {s: a for s, a in self._came.items() if s in {*held, *self._arriving, session}}
+        address = self._came.get(session, "")
+        of_address = size - _FRAMING
+        for other, came in self._came.items():
+            if came == address:
+                of_address += held.get(other, 0) + self._arriving[other]
         of_session = held.get(session, 0) + self._arriving[session] + size - _FRAMING
         of_all = sum(held.values()) + self._arriving.total() + size - _FRAMING
         if size > quota.upload + _FRAMING:
             why = f"A file may have at most {quota.upload // 2**20} MB here."
         elif of_session > quota.upload_session:
             why = "You have uploaded as much as one page may hold. Remove a file first."
+        elif address and of_address > max(quota.upload, quota.upload_all // 2):
+            why = "Your address has uploaded as much as one may. Remove a file first."
         elif of_all > quota.upload_all:
             why = "This dashboard holds as many uploaded bytes as it may. Try again later."
         else:

@@ -279,6 +279,26 @@ def test_files_on_their_way_count():
     asyncio.run(run())
 
 
+def test_one_address_leaves_room_for_the_files_of_others():
+    """Also where it says how long its files are and never sends them."""
+
+    async def run():
+        inner = Inner()
+        gate = gate_of(inner, upload=20 * MB, upload_session=40 * MB, upload_all=80 * MB)
+        gate.uploaders.allow("eve", lambda _: True)
+        many = {"method": "PUT", "content_length": str(20 * MB)}
+        files = [f"/_stcore/upload_file/{who}/1" for who in ("ada", "ada", "bob", "eve")]
+        claims = [asyncio.create_task(ask(gate, f, client="10.0.0.1", **many)) for f in files[:2]]
+        await asyncio.sleep(0)
+        assert await ask(gate, files[2], client="10.0.0.1", **many) == 413
+        claims.append(asyncio.create_task(ask(gate, files[3], client="10.0.0.2", **many)))
+        await asyncio.sleep(0)
+        inner.end.set()
+        assert await asyncio.gather(*claims) == [200, 200, 200]
+
+    asyncio.run(run())
+
+
 def test_sessions_that_ended_are_forgotten():
     uploaders = Uploaders()
     uploaders.allow("ada", lambda _: True)
