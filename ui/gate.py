@@ -10,14 +10,18 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from streamlit import runtime
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from ui.session.quota import UPLOADERS, Quota, Uploaders, host_name, is_loopback
 
@@ -47,6 +51,16 @@ _FRAMING = 2**20
 """Bytes of a body around its file."""
 _RECORD = 2**13
 """Bytes around an uploaded file that is held, its name too: empty files are not for nothing."""
+_MESSAGES = 20.0
+"""Of the pages of one address in a second; a long one counts as several."""
+_MESSAGE = 10_000
+"""Bytes for which it counts once more."""
+_AHEAD = 1.0
+"""Seconds whose messages may come at once."""
+_NAMES = 50
+"""Files that a page announces at once: the answer has 600 bytes for each."""
+_NEVER_SENT = ("load_git_info", "clear_cache", "set_run_on_save")
+"""By no page of ours: the first starts programs, the second is for all sessions."""
 _FULL = "This dashboard is full: {n} pages are open. Try again in a few minutes."
 
 
@@ -129,9 +143,26 @@ def _with_packed_headers(start: Scope, length: int) -> Scope:
     return start
 
 
+class Pace:
+    """How fast messages are taken: Streamlit answers each at once, in the one thread that serves
+    everybody.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self._free = clock() - _AHEAD
+        """When all that was taken is paid for."""
+
+    def wait(self, size: int) -> float:
+        """Seconds until a message of so many bytes may be taken."""
+        now = self.clock()
+        self._free = max(self._free, now - _AHEAD) + (1.0 + size / _MESSAGE) / _MESSAGES
+        return max(0.0, self._free - now)
+
+
 class Quotas:
     """Refuse foreign hosts and origins, visitors above the quota, and uploads above it or from a
-    session that is not past the login.
+    session that is not past the login; take messages no faster than one address may send them.
 
     Args:
         quota: what the process takes.
@@ -151,7 +182,10 @@ class Quotas:
         self.uploaders = uploaders
         self.held = held or bytes_held
         self._open: Counter[str] = Counter()
+        self._paces: dict[str, Pace] = {}
         self._arriving: Counter[str] = Counter()
+        self._came: dict[str, str] = {}
+        """Address of each session that has uploaded."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -173,6 +207,7 @@ class Quotas:
             # in pieces a body is as long as it likes, whatever length is said
             is_said = "transfer-encoding" not in headers
             length = headers.get("content-length", "") if is_said else ""
+            self._came[session] = _address(scope, headers)
             await self._upload(session, length, scope, receive, send)
         else:
             await self.app(scope, receive, send)
@@ -194,11 +229,35 @@ class Quotas:
             await self._refuse(503, _FULL.format(n=self._open.total()), scope, receive, send)
             return
         self._open[address] += 1
+        pace = self._paces.setdefault(address, Pace()) if address else Pace()
         try:
-            await self.app(scope, receive, send)
+            await self.app(scope, partial(self._message, pace, receive, send), send)
         finally:
             self._open[address] -= 1
             self._open += Counter()  # forgets addresses without a page
+            if not self._open[address]:
+                self._paces.pop(address, None)
+
+    async def _message(self, pace: Pace, receive: Receive, send: Send) -> Scope:
+        """The next message of a page, when its turn comes; without those that no page of ours
+        sends.
+        """
+        while True:
+            message = await receive()
+            content = message.get("bytes")
+            if message["type"] != "websocket.receive" or content is None:
+                return message
+            await asyncio.sleep(pace.wait(len(content)))
+            try:
+                asked = BackMsg.FromString(content)
+            except DecodeError:
+                return message  # which Streamlit refuses
+            kind = asked.WhichOneof("type")
+            if kind == "file_urls_request" and len(asked.file_urls_request.file_names) > _NAMES:
+                await send({"type": "websocket.close", "code": 1008})
+                return {"type": "websocket.disconnect", "code": 1008}
+            if kind not in _NEVER_SENT:
+                return message
 
     async def _upload(
         self, session: str, length: str, scope: Scope, receive: Receive, send: Send
@@ -210,12 +269,20 @@ class Quotas:
             await self._refuse(411, "Say how long the file is.", scope, receive, send)
             return
         size, held, quota = int(length), self.held(), self.quota
+        self._came = {s: a for s, a in self._came.items() if s in {*held, *self._arriving, session}}
+        address = self._came.get(session, "")
+        of_address = size - _FRAMING
+        for other, came in self._came.items():
+            if came == address:
+                of_address += held.get(other, 0) + self._arriving[other]
         of_session = held.get(session, 0) + self._arriving[session] + size - _FRAMING
         of_all = sum(held.values()) + self._arriving.total() + size - _FRAMING
         if size > quota.upload + _FRAMING:
             why = f"A file may have at most {quota.upload // 2**20} MB here."
         elif of_session > quota.upload_session:
             why = "You have uploaded as much as one page may hold. Remove a file first."
+        elif address and of_address > max(quota.upload, quota.upload_all // 2):
+            why = "Your address has uploaded as much as one may. Remove a file first."
         elif of_all > quota.upload_all:
             why = "This dashboard holds as many uploaded bytes as it may. Try again later."
         else:

@@ -23,6 +23,7 @@ from dpci_core.base.array import Array
 from dpci_core.base.batches import RecordBatches, Table
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.rows import PersonRows, WeightedRows
+from dpci_core.base.text import UNSEEN
 from dpci_core.base.validation import UnfitRecordsError
 
 Numbers = npt.NDArray[np.int64]
@@ -65,14 +66,19 @@ def _name(cell: object) -> str:
         number = float(cell)
         cell = int(number) if number.is_integer() else number
     text = "" if cell is None else str(cell)
-    if not text.isascii():
-        seen = (c for c in text if unicodedata.category(c) != "Cf")
-        text = unicodedata.normalize("NFKC", "".join(seen))
+    if not (text.isascii() and text.isprintable()):
+        text = unicodedata.normalize("NFKC", "".join(filter(_is_seen, text)))
     text = text.casefold().strip()
     if whole := _WHOLE.fullmatch(text):
         digits = whole[2].lstrip("0")
         return whole[1].removeprefix("+") + digits if digits else "0"
     return "" if text in _NONE else text
+
+
+def _is_seen(character: str) -> bool:
+    """Blanks are: those within a name tell it from another."""
+    is_control = unicodedata.category(character) in ("Cc", "Cf") and not character.isspace()
+    return not (is_control or ord(character) in UNSEEN)
 
 
 _WHOLE = re.compile(r"([-+]?)([0-9]++)(?:\.0*+)?")

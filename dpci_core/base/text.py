@@ -25,7 +25,7 @@ _REFUSED = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Unicode categories of what is no character of a line."""
 _NON_JOINER, _JOINER = "\u200c", "\u200d"
 _SKIN_TONES = range(0x1F3FB, 0x1F400)
-_UNSEEN = (
+UNSEEN = (
     {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180F, 0x3164, 0xFFA0}
     | set(range(0x180B, 0x180E))
     | set(range(0xFE00, 0xFE10))
@@ -88,7 +88,7 @@ def visible(text: str) -> str:
 
 def _is_seen(character: str) -> bool:
     category = unicodedata.category(character)
-    return category[0] not in "CZ" and ord(character) not in _UNSEEN
+    return category[0] not in "CZ" and ord(character) not in UNSEEN
 
 
 def _may_stand(text: str, at: int) -> bool:

@@ -341,6 +341,7 @@ class Ledger:
                 raise LedgerRuleError("unknown_charge", charge=charge_id)
             if not charge.may_go_on:
                 raise DrawBegunError("draw_begun", charge=charge_id)
+            page.check_not_begun(charge_id)
             page.write("drawing", at=charge.booked_at, charge=charge_id)
             return page.books.charges[charge_id]
 

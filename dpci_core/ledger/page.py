@@ -25,7 +25,7 @@ from dpci_core.ledger.key import Key, SigningKey
 from dpci_core.ledger.names import name_key, one_line
 from dpci_core.ledger.problems import LedgerDamagedError, NotApprovedError
 from dpci_core.ledger.proposals import Proposal
-from dpci_core.ledger.running import is_whole_since, sealed
+from dpci_core.ledger.running import entries_since, sealed
 
 EntriesOf = Callable[[sqlite3.Connection, str, int | str], tuple[Entry, ...]]
 
@@ -126,14 +126,32 @@ class Page:
         return self.books.proposals.of(request_id)
 
     def check_approved(self, wanted: Wanted) -> None:
-        """Refuse what nobody approved, and in a long ledger what may have been withdrawn."""
-        proposal = wanted.check_approved(self.proposal_of(wanted.request_id))
+        """Refuse what nobody approved, and in a long ledger what was withdrawn or booked out of
+        sight.
+        """
+        number = wanted.check_approved(self.proposal_of(wanted.request_id)).proposal_id
+        self._check_nothing_hidden(
+            number,
+            lambda entry: (
+                (entry.kind == "withdrawn" and entry.proposal == number)
+                or entry.request_id == wanted.request_id
+            ),
+        )
+
+    def check_not_begun(self, charge_id: int) -> None:
+        """Refuse, in a long ledger, a charge that is drawn for or ended out of sight."""
+        self._check_nothing_hidden(charge_id, lambda entry: entry.charge == charge_id)
+
+    def _check_nothing_hidden(self, sequence: int, is_about: Callable[[Entry], bool]) -> None:
+        """A look-up in a long ledger does not see an entry that was removed, or left out of an
+        index; who follows the seals from an entry to the last one does.
+        """
         if not self.is_long:
             return
         assert self.last is not None
-        first, last = proposal.proposal_id, self.last.sequence
-        if not is_whole_since(self.connection, self.key, first, last):
-            problem = Finding("seal_broken", entry=first)
+        found = entries_since(self.connection, self.key, sequence, self.last.sequence)
+        if found is None or any(map(is_about, found)):
+            problem = Finding("seal_broken", entry=sequence)
             raise LedgerDamagedError("not_trusted", problem=problem)
 
     def proposal(self, proposal_id: int) -> Proposal:

@@ -82,12 +82,18 @@ def go_on(connection: sqlite3.Connection, key: Key) -> Running | None:
     return Running(books, last, high if high < n_entries else 0)
 
 
-def is_whole_since(connection: sqlite3.Connection, key: Key, sequence: int, last: int) -> bool:
-    """Whether nothing was taken out after an entry, up to the last one, whose own seal was checked;
-    of what an earlier version sealed the hash of it all tells where one of its entries is read.
+def entries_since(
+    connection: sqlite3.Connection, key: Key, sequence: int, last: int
+) -> tuple[Entry, ...] | None:
+    """The entries after one that was checked, up to the last one, whose own seal was checked: read
+    by their numbers, without an index. None where one is missing or changed.
+
+    Of what an earlier version sealed the hash of it all tells where one of its entries is checked.
     """
     low = max(sequence, _n_unsigned(_declared(connection)))
-    return _is_whole(connection, key, low, last)
+    if not _is_whole(connection, key, low, last):
+        return None
+    return read_some(connection, "sequence > ? AND sequence <= ?", sequence, last)
 
 
 def _declared(connection: sqlite3.Connection) -> tuple[Entry, ...]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dpci_core.base.errors import Finding, LedgerRuleError
+from dpci_core.base.text import line_problem
 from dpci_core.ledger import PublicKey, SigningKey
 
 SIGNATURE_NAME = "signature.json"
@@ -88,6 +89,8 @@ def check_signature(folder: Path, *, public_key: PublicKey | None = None) -> Sig
     place = folder / SIGNATURE_NAME
     if not place.exists() and folder.is_dir():
         return SignatureCheck(problems=(Finding("no_signature"),))
+    if place.exists() and not place.is_file():  # a pipe would be waited for
+        return SignatureCheck(problems=(Finding("signature_unreadable"),))
     with place.open("rb") as file:
         found = _read(file.read(_MOST_BYTES))
     if found is None:
@@ -102,10 +105,11 @@ def check_signature(folder: Path, *, public_key: PublicKey | None = None) -> Sig
     here = {path.name: path for path in folder.iterdir() if path.name != SIGNATURE_NAME}
     for name, digest in digests.items():
         if name not in here:
-            problems.append(Finding("signed_file_missing", name=name))
-        elif not here[name].is_file() or _digest(here[name].read_bytes()) != digest:
-            problems.append(Finding("signed_file_changed", name=name))
-    problems += [Finding("file_not_signed", name=name) for name in sorted(set(here) - set(digests))]
+            problems.append(Finding("signed_file_missing", name=_plain(name)))
+        elif not here[name].is_file() or _digest_of_file(here[name]) != digest:
+            problems.append(Finding("signed_file_changed", name=_plain(name)))
+    extra = sorted(set(here) - set(digests))
+    problems += [Finding("file_not_signed", name=_plain(name)) for name in extra]
     return SignatureCheck(
         problems=tuple(problems),
         n_files=len(digests),
@@ -130,5 +134,16 @@ def _read(content: bytes) -> tuple[dict[str, str], PublicKey, str] | None:
         return None
 
 
+def _plain(name: str) -> str:
+    """A name without what would move the cursor of a terminal or turn its text."""
+    return name if line_problem(name) is None else ascii(name)
+
+
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
+
+
+def _digest_of_file(path: Path) -> str:
+    """The same of a file of any size."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

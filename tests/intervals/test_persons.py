@@ -171,6 +171,9 @@ def test_a_name_is_one_however_it_is_written() -> None:
     pairs = (
         ("Zoe\u0308", "Zo\u00eb"),
         ("an\u200bn", "ann"),
+        ("ann\ufe0f", "ann"),  # a variation selector, a filler and two controls
+        ("\u3164ann", "ann"),
+        ("\x00a\x08nn", "ann"),
         ("STRASSE", "stra\u00dfe"),
         ("7", "\uff17"),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -354,6 +355,44 @@ def test_a_withdrawal_taken_out_of_a_long_ledger_is_found(
     with pytest.raises(LedgerDamagedError):
         book(ledger, request_id="r2")
     assert ledger.history() == ()
+
+
+ANSWERS = (
+    "CREATE UNIQUE INDEX one_answer_a_proposal ON entries (proposal, kind) "
+    "WHERE kind IN ('approved', 'withdrawn')"
+)
+CHARGES = "CREATE UNIQUE INDEX one_charge_a_request ON entries (request_id) WHERE kind = 'booked'"
+
+
+@pytest.mark.parametrize(
+    ("index", "hidden", "kind"),
+    [
+        ("one_answer_a_proposal", f"{ANSWERS} AND kind != 'withdrawn'", "withdrawn"),
+        ("one_charge_a_request", f"{CHARGES} AND request_id = ''", "booked"),
+    ],
+)
+def test_what_a_long_ledger_leaves_out_of_an_index_is_found(
+    tmp_path: Path, index: str, hidden: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (running, ledger_module):
+        monkeypatch.setattr(module, "CHECKED_WHOLE", 0)
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    create(ledger)
+    number = ledger.approve(propose(ledger).proposal_id, person="Grace").proposal_id
+    if kind == "withdrawn":
+        ledger.withdraw(number, person="Grace")
+    else:
+        book(ledger)
+    propose(ledger, request_id="r2")
+    sql = {"one_answer_a_proposal": ANSWERS, "one_charge_a_request": CHARGES}[index]
+    with sqlite3.connect(ledger.path) as connection:
+        connection.execute(f"DROP INDEX {index}")
+        connection.execute(hidden)
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_master SET sql = ? WHERE name = ?", (sql, index))
+    connection.close()
+    with pytest.raises(LedgerDamagedError):
+        book(ledger)
 
 
 def test_a_long_ledger_of_two_keys_books_what_was_approved_under_the_first(

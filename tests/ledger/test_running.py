@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from dpci_core.base.errors import BudgetExceededError, LedgerRuleError
-from dpci_core.ledger import Cost, Ledger, LedgerDamagedError, running
+from dpci_core.ledger import Charge, Cost, DrawBegunError, Ledger, LedgerDamagedError, running
 from dpci_core.ledger import ledger as ledger_module
 from tests.ledger.test_faults import book, opened
 from tests.ledger_lab import charge as charge_for
 
+_INDEX = "CREATE UNIQUE INDEX one_draw_a_charge ON entries (charge) WHERE kind = 'drawing'"
 _TRIGGERS = ("entries_are_never_changed", "entries_are_never_deleted", "entries_are_added_in_order")
 
 
@@ -43,6 +44,19 @@ def edit(ledger: Ledger, *statements: str) -> None:
     for statement in (*statements, *kept):
         connection.execute(statement)
     connection.close()
+
+
+def announced(ledger: Ledger) -> Charge:
+    return ledger.book(
+        "Census",
+        schema_hash="s",
+        cost=Cost(definition="zcdp", amount="0.1"),
+        purpose="model",
+        plan_hash="p",
+        person="Ada",
+        request_id="announced",
+        draws_later=True,
+    )
 
 
 def no_whole_check(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,6 +143,42 @@ def test_what_decides_a_booking_is_checked_at_each_booking(ledger, statement) ->
     edit(ledger, statement)
     with pytest.raises(LedgerDamagedError):
         book(ledger, "next")
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["DELETE FROM entries WHERE kind = 'drawing'"],
+        ["UPDATE entries SET charge = 2 WHERE kind = 'drawing'"],
+        [
+            "DROP INDEX one_draw_a_charge",
+            f"{_INDEX} AND charge < 0",
+            "PRAGMA writable_schema = ON",
+            f'UPDATE sqlite_master SET sql = "{_INDEX}" WHERE name = "one_draw_a_charge"',
+        ],
+    ],
+    ids=["removed", "moved", "left out of its index"],
+)
+def test_nothing_is_drawn_again_for_a_charge_whose_draw_is_hidden(
+    ledger, monkeypatch, statements
+) -> None:
+    monkeypatch.setattr(running, "WINDOW", 0)  # the turn of these entries is not now
+    drawn = announced(ledger)
+    ledger.begin_draw(drawn.charge_id)
+    book(ledger, "later")
+    book(ledger, "and later")
+    edit(ledger, *statements)
+    with pytest.raises(LedgerDamagedError):
+        ledger.begin_draw(drawn.charge_id)
+
+
+def test_a_charge_of_a_long_ledger_goes_on_until_it_is_drawn_for(ledger, monkeypatch) -> None:
+    drawn = announced(ledger)
+    book(ledger, "later")
+    no_whole_check(monkeypatch)
+    assert ledger.begin_draw(drawn.charge_id).draw == "begun"
+    with pytest.raises(DrawBegunError):
+        ledger.begin_draw(drawn.charge_id)
 
 
 def test_older_sums_with_an_older_end_are_an_older_ledger(ledger, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -117,6 +118,22 @@ def test_what_else_was_done_to_the_folder_is_said(folder, change, wanted) -> Non
     change(folder)
     found = check_signature(folder)
     assert (codes(found), found.is_good) == (wanted, False)
+
+
+def test_names_of_strange_files_do_not_write_on_the_terminal(folder, capsys) -> None:
+    (folder / "\x1b[2JAll 8 files\nare as they were \u202ereleased").touch()
+    _edit(folder, lambda made: made["files"].update({"\ud800": "0"}))
+    assert main(["verify", str(folder)]) == 1
+    said = capsys.readouterr().out
+    assert r"'\x1b[2JAll 8 files\nare as they were \u202ereleased'" in said
+    assert r"'\ud800'" in said
+    assert not {"\x1b", "\u202e"} & set(said)
+
+
+def test_a_pipe_in_the_place_of_the_signature_is_not_waited_for(folder) -> None:
+    (folder / SIGNATURE_NAME).unlink()
+    os.mkfifo(folder / SIGNATURE_NAME)
+    assert codes(check_signature(folder)) == ["signature_unreadable"]
 
 
 def test_one_signed_anew_is_told_by_the_pinned_key(folder, released) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from types import SimpleNamespace
 
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from ui import gate
 from ui.gate import Quotas
@@ -117,6 +118,79 @@ def test_a_full_dashboard_says_so_and_empties_again():
     asyncio.run(run())
 
 
+async def sent(gate, messages, client="10.0.0.1"):
+    """What an application gets of these messages, and what the page is told."""
+    told, got = [], []
+    left = [{"type": "websocket.connect"}]
+    left += [{"type": "websocket.receive", "bytes": m.SerializeToString()} for m in messages]
+    left.append({"type": "websocket.disconnect", "code": 1001})
+
+    async def receive():
+        return left.pop(0)
+
+    async def send(message):
+        told.append(message)
+
+    async def inner(scope, receive, send):
+        while not got or got[-1]["type"] != "websocket.disconnect":
+            got.append(await receive())
+
+    gate.app = inner
+    headers = [(b"host", b"localhost")]
+    scope = {"type": "websocket", "path": "/", "client": (client, 1), "headers": headers}
+    await gate(scope, receive, send)
+    kinds = [
+        BackMsg.FromString(m["bytes"]).WhichOneof("type")
+        for m in got
+        if m["type"] == "websocket.receive"
+    ]
+    return kinds, [m["code"] for m in told]
+
+
+def message(**what):
+    made = BackMsg(**{k: v for k, v in what.items() if not isinstance(v, dict)})
+    for name, fields in what.items():
+        if isinstance(fields, dict):
+            getattr(made, name).MergeFrom(type(getattr(made, name))(**fields))
+    return made
+
+
+def test_a_page_asks_for_what_our_pages_ask_for_only():
+    rerun = message(rerun_script={"query_string": "n=1"})
+    few = message(file_urls_request={"file_names": ["a.csv"]})
+    many = message(file_urls_request={"file_names": [""] * 1000})
+
+    async def run():
+        strange = [message(load_git_info=True), message(clear_cache=True)]
+        kinds, codes = await sent(gate_of(Inner()), [rerun, *strange, few])
+        assert (kinds, codes) == (["rerun_script", "file_urls_request"], [])
+        kinds, codes = await sent(gate_of(Inner()), [rerun, many, rerun])
+        assert (kinds, codes) == (["rerun_script"], [1008])
+
+    asyncio.run(run())
+
+
+def test_messages_of_one_address_are_taken_no_faster_than_they_may_come(monkeypatch):
+    now, slept = 0.0, []
+
+    async def sleep(seconds):
+        slept.append(seconds)
+
+    monkeypatch.setattr(gate.asyncio, "sleep", sleep)
+    monkeypatch.setattr(gate.Pace.__init__, "__defaults__", (lambda: now,))
+
+    async def run():
+        many = [message(rerun_script={"query_string": "n=1"})] * 1000
+        await sent(gate_of(Inner()), many)
+        assert slept[:19] == [0.0] * 19
+        assert slept[-1] == pytest.approx(1000 / 20 - 1, rel=0.01)
+        slept.clear()
+        await sent(gate_of(Inner()), [message(rerun_script={"query_string": "n" * 500_000})] * 10)
+        assert slept[-1] == pytest.approx(510 / 20 - 1, rel=0.01)
+
+    asyncio.run(run())
+
+
 def test_a_proxy_of_this_machine_is_not_one_visitor():
     async def run():
         inner = Inner()
@@ -201,6 +275,26 @@ def test_files_on_their_way_count():
         inner.end.set()
         await asyncio.gather(*tasks)
         assert await ask(gate, FILE, **size) == 200
+
+    asyncio.run(run())
+
+
+def test_one_address_leaves_room_for_the_files_of_others():
+    """Also where it says how long its files are and never sends them."""
+
+    async def run():
+        inner = Inner()
+        gate = gate_of(inner, upload=20 * MB, upload_session=40 * MB, upload_all=80 * MB)
+        gate.uploaders.allow("eve", lambda _: True)
+        many = {"method": "PUT", "content_length": str(20 * MB)}
+        files = [f"/_stcore/upload_file/{who}/1" for who in ("ada", "ada", "bob", "eve")]
+        claims = [asyncio.create_task(ask(gate, f, client="10.0.0.1", **many)) for f in files[:2]]
+        await asyncio.sleep(0)
+        assert await ask(gate, files[2], client="10.0.0.1", **many) == 413
+        claims.append(asyncio.create_task(ask(gate, files[3], client="10.0.0.2", **many)))
+        await asyncio.sleep(0)
+        inner.end.set()
+        assert await asyncio.gather(*claims) == [200, 200, 200]
 
     asyncio.run(run())
 

@@ -24,7 +24,7 @@ _USUAL = {
     "if missing": re.compile(rf"missing\s+({_NUMBER})", re.I),
 }
 _LOG = re.compile(r"(?:^|[,;\s])log(?:$|[,;\s])", re.I)
-_SHARE = re.compile(r"(.*?)\s+(\d+(?:\.\d+)?)\s*%$")
+_PERCENT = re.compile(r"\d+(?:\.\d+)?")
 _MOST = 500
 
 
@@ -73,12 +73,19 @@ def _cells(said: str, where: str) -> Cells:
             f"{where}: bounds such as “18 to 100”, or at least two levels such as “no, yes”, are "
             "needed."
         )
-    shared = [_SHARE.fullmatch(part) for part in parts]
-    levels = [share[1] if share else part for share, part in zip(shared, parts, strict=True)]
-    cells = {"kind": "levels", "levels": "; ".join(levels)}
-    if all(shared):
-        cells["shares"] = "; ".join(f"{float(share[2]) / 100.0:.6g}" for share in shared if share)
+    shared = [_shared(part) for part in parts]
+    cells = {"kind": "levels", "levels": "; ".join(level for level, _ in shared)}
+    if all(percent for _, percent in shared):
+        cells["shares"] = "; ".join(f"{float(percent) / 100.0:.6g}" for _, percent in shared)
     return cells
+
+
+def _shared(part: str) -> tuple[str, str]:
+    """A level and its percentage, empty where there is none; a part may be long and all blanks."""
+    level, *percent = part.removesuffix("%").rsplit(maxsplit=1)
+    if part.endswith("%") and percent and _PERCENT.fullmatch(percent[0]):
+        return level, percent[0]
+    return part, ""
 
 
 def _value(text: str) -> float:

@@ -44,6 +44,13 @@ def test_levels_with_and_without_shares():
     assert found == {"kind": "levels", "levels": "no; yes", "shares": "0.8; 0.2"}
 
 
+def test_blanks_are_gone_through_once():
+    """A million of them in a level held the whole server for hours."""
+    gap = " " * 1_000_000
+    assert read_lines(f"city: a{gap}b, c")["city"]["levels"] == f"a{gap}b; c"
+    assert read_lines(f"city: a{gap}80{gap}%, b 20 %")["city"]["shares"] == "0.8; 0.2"
+
+
 def test_a_header_line_gives_names_alone():
     assert read_lines("age,sex\n\nsmoker: no, yes") == {
         "age": {},
