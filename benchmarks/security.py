@@ -391,6 +391,7 @@ def quotas() -> str:
             f"{most_minutes(demo)}",
         ),
         ("simulations that wait", f"{MOST_WAITING}", f"{MOST_WAITING}"),
+        ("of these of one address", f"{MOST_WAITING // 2}", f"{MOST_WAITING // 2}"),
         ("MB of the tables of these", f"{MOST_HELD // MB}", f"{MOST_HELD // MB}"),
     )
     head = ["| at most | default | public demo |", "|---|---:|---:|"]

@@ -23,7 +23,13 @@ from starlette.responses import PlainTextResponse
 from streamlit import runtime
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from ui.session.quota import UPLOADERS, Quota, Uploaders, host_name, is_loopback
+from ui.session.quota import (
+    UPLOADERS,
+    Quota,
+    Uploaders,
+    host_name,
+    visitor_address,
+)
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Scope]]
@@ -331,10 +337,5 @@ def _spellings(host: str) -> set[str]:
 
 
 def _address(scope: Scope, headers: Headers) -> str:
-    """Where a visitor comes from: of a proxy on this machine what it says, empty for this machine
-    itself.
-    """
     client = (scope.get("client") or ("", 0))[0]
-    if client and not is_loopback(client):
-        return str(client)
-    return headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
+    return visitor_address(str(client), headers.get("x-forwarded-for", ""))

@@ -182,7 +182,7 @@ def test_a_long_ledger_tells_them_too(ledger: Ledger, monkeypatch: pytest.Monkey
         book(ledger, f"r{k}")
     edited(ledger, 3, all_later=False)
     with monkeypatch.context() as patch, refuses(LedgerDamagedError, match="Entry 3 was changed"):
-        patch.setattr(running, "is_whole", lambda *_: True)  # its turn is another day
+        patch.setattr(running, "_is_whole", lambda *_: True)  # its turn is another day
         ledger.finish(3, result_hash="x")
     with refuses(LedgerDamagedError, match="was changed"):
         for k in range(4):  # in turn

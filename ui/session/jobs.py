@@ -66,6 +66,7 @@ class Task:
     state: State = "queued"
     progress: Progress | None = None
     problem: str = ""
+    address: str = ""
     looked_at: float = field(default_factory=time.monotonic)
     stop: threading.Event = field(default_factory=threading.Event)
     gives_way: Callable[[], bool] = lambda: False
@@ -174,9 +175,22 @@ class JobQueue:
         self._jobs: OrderedDict[str, Task] = OrderedDict()
         self._worker: threading.Thread | None = None
 
-    def submit(self, job: Task) -> None:
-        """Put a job at the end of the queue; raises QueueFullError with a sentence."""
+    def submit(self, job: Task, address: str = "") -> None:
+        """Put a job at the end of the queue; raises QueueFullError with a sentence.
+
+        Args:
+            job: to be run.
+            address: that it is for, of which half of the queue may wait; empty where nobody else
+                can come from.
+        """
         with self._lock:
+            job.address = address
+            own = sum(other.address == address for other in self._waiting)
+            if address and own >= max(1, self._most_waiting // 2):
+                raise QueueFullError(
+                    f"{own} simulations of your address are waiting already. Try again in a few "
+                    "minutes."
+                )
             held = sum(other.n_bytes for other in self._waiting)
             if len(self._waiting) >= self._most_waiting or (
                 self._waiting and held + job.n_bytes > MOST_HELD

@@ -127,6 +127,18 @@ def is_loopback(host: str) -> bool:
     return (getattr(found, "ipv4_mapped", None) or found).is_loopback
 
 
+def visitor_address(client: str, forwarded: str) -> str:
+    """Where a visitor comes from: of a proxy on this machine what it says, empty for this machine
+    itself.
+
+    >>> visitor_address("192.0.2.7", "spoofed"), visitor_address("127.0.0.1", "a, 192.0.2.8")
+    ('192.0.2.7', '192.0.2.8')
+    """
+    if client and not is_loopback(client):
+        return client
+    return forwarded.rpartition(",")[2].strip()
+
+
 def most_visitors() -> int:
     """Pages that the descriptors of this process are enough for, at most `_MOST_VISITORS`."""
     try:

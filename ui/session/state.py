@@ -16,7 +16,7 @@ from dpci_core import Plan, datasets
 from dpci_core.plan import LINK_KEY
 from ui.kit import bound as widgets
 from ui.kit import linked
-from ui.session import compute, jobs, steps
+from ui.session import compute, jobs, quota, steps
 from ui.session.budget import from_shares
 from ui.session.plan_settings import settings_of
 from ui.session.settings import Settings, from_query
@@ -113,12 +113,19 @@ def submit(name: str, task: jobs.Task, queue: jobs.JobQueue = jobs.QUEUE) -> boo
     page to tell.
     """
     try:
-        queue.submit(task)
+        queue.submit(task, _address())
     except jobs.QueueFullError as problem:
         st.session_state[_QUEUE_PROBLEM] = in_words(problem)
         return False
     st.session_state[name] = task.key
     return True
+
+
+def _address() -> str:
+    """Where the visitor of this page comes from."""
+    forwarded = st.context.headers.get("X-Forwarded-For") or ""
+    client = st.context.ip_address
+    return quota.visitor_address(client if isinstance(client, str) else "", forwarded)
 
 
 def queue_problem() -> str | None:

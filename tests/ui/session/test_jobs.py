@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from dpci_core import Design, Logistic, PureDP
 from ui.kit.palette import ALL_COMBINATIONS
-from ui.session import jobs
+from ui.session import jobs, state
 from ui.session.settings import Settings
 from ui.validate.job import Job
 
@@ -136,6 +137,31 @@ def test_a_full_queue_refuses_in_words():
         queue.submit(job())
     for one in (running, waiting):
         queue.cancel(one)
+
+
+def test_one_address_fills_half_of_a_queue():
+    queue = jobs.JobQueue(most_waiting=4)
+    running, *waiting = job(m=LONG), job(), job(), job()
+    queue.submit(running, "192.0.2.7")
+    wait_for(lambda: running.state == "running")
+    for one in waiting[:2]:
+        queue.submit(one, "192.0.2.7")
+    with pytest.raises(jobs.QueueFullError, match="2 simulations of your address are waiting"):
+        queue.submit(job(), "192.0.2.7")
+    queue.submit(waiting[2], "192.0.2.8")
+    for one in (running, *waiting):
+        queue.cancel(one)
+
+
+def test_a_visitor_is_told_from_others_as_the_gate_does(monkeypatch):
+    given = SimpleNamespace(headers={"X-Forwarded-For": "a, 192.0.2.8"}, ip_address=None)
+    taken: list[str] = []
+    queue = SimpleNamespace(submit=lambda task, address: taken.append(address))
+    monkeypatch.setattr(state.st, "context", given)
+    state.submit("any", job(), queue)
+    given.ip_address = "192.0.2.7"
+    state.submit("any", job(), queue)
+    assert taken == ["192.0.2.8", "192.0.2.7"]
 
 
 def test_waiting_tables_are_bounded(monkeypatch):
