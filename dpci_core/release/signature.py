@@ -122,7 +122,7 @@ def check_signature(folder: Path, *, public_key: PublicKey | None = None) -> Sig
 def _read(content: bytes) -> tuple[dict[str, str], PublicKey, str] | None:
     """Files with their digests, key and signature; None for what is no signature."""
     try:
-        made: Any = json.loads(content)
+        made: Any = json.loads(content.decode(), object_pairs_hook=_once)
         digests, signature = made["files"], made["signature"]
         texts = [*digests, *digests.values(), signature]
         if set(made) != _FIELDS or made["format"] != FORMAT:
@@ -132,6 +132,14 @@ def _read(content: bytes) -> tuple[dict[str, str], PublicKey, str] | None:
         return digests, PublicKey.of(made["public_key"]), signature
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError, LedgerRuleError):
         return None
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """An object whose names differ: of two that do not, others may read the first."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
 
 
 def _plain(name: str) -> str:

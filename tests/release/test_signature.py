@@ -78,6 +78,11 @@ def _edit(folder: Path, change: Callable[[dict], object]) -> None:
     (folder / SIGNATURE_NAME).write_text(json.dumps(made))
 
 
+def _rewrite(folder: Path, old: bytes, new: bytes) -> None:
+    content = (folder / SIGNATURE_NAME).read_bytes()
+    (folder / SIGNATURE_NAME).write_bytes(content.replace(old, new, 1))
+
+
 @pytest.mark.parametrize(
     "name", ["release.json", "report.html", "intervals.csv", "model_card.md", "plan.yaml"]
 )
@@ -101,6 +106,8 @@ def test_any_file_that_was_edited_is_named(folder, name, capsys) -> None:
         (lambda f: (f / SIGNATURE_NAME).unlink(), ["no_signature"]),
         (lambda f: (f / SIGNATURE_NAME).write_text("{"), ["signature_unreadable"]),
         (lambda f: _edit(f, lambda m: m.update(more=1)), ["signature_unreadable"]),
+        (lambda f: _rewrite(f, b"{", b'{"format": "x",'), ["signature_unreadable"]),
+        (lambda f: _rewrite(f, b"{", b"\xff{"), ["signature_unreadable"]),
         (lambda f: _edit(f, lambda m: m.update(files={})), ["signature_unreadable"]),
         (lambda f: _edit(f, lambda m: m.update(public_key="x")), ["signature_unreadable"]),
         (lambda f: _edit(f, lambda m: m.update(signature="0" * 128)), ["signature_invalid"]),

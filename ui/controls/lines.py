@@ -52,7 +52,10 @@ def read_lines(text: str) -> dict[str, Cells]:
 def names_of(header: str) -> list[str]:
     """The names in a header line, whatever separates them."""
     separator = max(",;\t", key=header.count)
-    cells = next(csv.reader([header.lstrip("\ufeff").strip()], delimiter=separator), [])
+    try:
+        cells = next(csv.reader([header.lstrip("\ufeff").strip()], delimiter=separator), [])
+    except csv.Error:
+        raise ValueError("A line without a colon is read as names, and one is too long.") from None
     return list(dict.fromkeys(cell.strip() for cell in cells if cell.strip()))
 
 

@@ -68,6 +68,7 @@ def test_a_header_line_gives_names_alone():
         ("age: 18 to 100\nx: 5", "Line 2 .“x”.: bounds such as"),
         (": 1 to 2", "Line 1: the name"),
         ("\n".join(f"c{i}" for i in range(501)), "at most 500"),
+        ("a" * 200_000, "one is too long"),
     ],
 )
 def test_what_cannot_be_read_is_said_with_its_line(text, said):
