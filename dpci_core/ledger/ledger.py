@@ -228,10 +228,10 @@ class Ledger:
         """
         wanted = Wanted(dataset, schema_hash, cost, purpose, plan_hash, person, request_id)
         with self._writing() as page:
-            known = page.proposal_of(wanted.request_id)
             charge = page.charge_of(wanted.request_id)
             if charge is not None:
                 wanted.check_same(charge, charge.charge_id)
+            known = page.proposal_of(wanted.request_id)
             if known is not None and known.state != "withdrawn":
                 wanted.check_same(known, known.proposal_id)
                 return known

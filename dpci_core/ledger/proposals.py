@@ -101,12 +101,11 @@ class Proposals:
         return None if known is None else self.by_id[known]
 
     def add(self, proposal: Proposal) -> None:
-        """One more, or one that is read again."""
+        """One more."""
         before, number = self.of(proposal.request_id), proposal.proposal_id
-        if number not in self.by_id:
-            if before is not None and before.state != "withdrawn":
-                raise LedgerDamagedError("entry_of_a_known_request", entry=number)
-            self._newest[proposal.request_id] = number
+        if before is not None and before.state != "withdrawn":
+            raise LedgerDamagedError("entry_of_a_known_request", entry=number)
+        self._newest[proposal.request_id] = number
         self.by_id[number] = proposal
 
     def answer(self, entry: Entry) -> None:

@@ -311,6 +311,7 @@ def edited(ledger: Ledger, *kept: int, **changes: Any) -> list[Entry]:
             "entry_with_another_cap",
         ),
         ((1,), {"approval": "nobody"}, "entry_impossible"),
+        ((1, 2), {"account": 1}, "none needed"),
     ],
 )
 def test_what_no_right_program_writes_is_damage(
@@ -322,6 +323,8 @@ def test_what_no_right_program_writes_is_damage(
         code = "entry_not_approved"
     else:
         entries = edited(booked, *kept, **changes)
+    if code == "none needed":
+        entries[0], code = replace(entries[0], approval=None), "entry_proposes_in_vain"
     code = "entry_with_another_approval" if code == "other" else code
     with pytest.raises(LedgerDamagedError) as found:
         Books.of(entries)
