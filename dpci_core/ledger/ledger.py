@@ -267,6 +267,28 @@ class Ledger:
                 page.write("approved", person=person, proposal=proposal_id)
             return page.books.proposals.by_id[proposal_id]
 
+    def check_approved(
+        self,
+        dataset: str,
+        *,
+        schema_hash: str,
+        cost: Cost,
+        purpose: str,
+        plan_hash: str,
+        person: str,
+        request_id: str,
+    ) -> None:
+        """Refuse, as `book` does, what it would not book now for want of approval or of budget, on
+        a ledger whose seals hold; nothing is written.
+
+        Args:
+            dataset, schema_hash, cost, purpose, plan_hash, person, request_id: as of `book`.
+        """
+        wanted = Wanted(dataset, schema_hash, cost, purpose, plan_hash, person, request_id)
+        with self._writing() as page:
+            page.within_cap(wanted)
+            page.check_approved(wanted)
+
     def withdraw(self, proposal_id: int, *, person: str) -> Proposal:
         """Return the proposal, which is never booked from here on, approved or not; whoever
         proposed it, who approved it and anybody else may do this. Once more changes nothing.

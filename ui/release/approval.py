@@ -7,10 +7,11 @@ from typing import Any
 import streamlit as st
 
 from dpci_core.ledger import Account, BudgetExceededError, Ledger, Proposal, price
-from dpci_core.release import Question, propose
+from dpci_core.release import Question, check_approved, propose
 from ui.controls import person
 from ui.release import words
 from ui.session import access
+from ui.session.text import plain
 from ui.session.words import in_words
 from ui.views import ledger_text
 from ui.views.cautions import box
@@ -38,7 +39,7 @@ def step(
         _withdrawing(known)
         return None
     if known.state == "approved":
-        return _approved(known, account)
+        return _approved(ledger, asked, known)
     st.header(words.PROPOSED)
     st.info(words.proposal_words(known))
     if known.state == "proposed":
@@ -54,17 +55,21 @@ def _is_of(known: Proposal, asked: Question[Any], account: Account) -> bool:
     return (known.account_id, known.cost, known.purpose, known.plan_hash) == decided
 
 
-def _approved(known: Proposal, account: Account) -> Proposal | None:
-    """What is approved, for who proposed it and while it can be booked."""
+def _approved(ledger: Ledger, asked: Question[Any], known: Proposal) -> Proposal | None:
+    """What is approved, for who proposed it and while it can be booked. Reading checks no seal, and
+    somebody else's entries must not open the form.
+    """
     who = access.person()
     if who is not None and _as_login(who) != _as_login(known.person):
         st.info(f"{words.proposal_words(known)} {words.another_login(known)}")
         return None
-    st.success(words.proposal_words(known))
-    if known.spent > account.remaining:
-        refused = BudgetExceededError(known.spent, account.remaining, symbol=account.cap.symbol)
-        st.error(in_words(refused))
+    by, request_id = known.person, known.request_id
+    try:
+        check_approved(asked, ledger, known.dataset, person=by, request_id=request_id)
+    except ValueError as problem:
+        st.error(plain(in_words(problem)))
         return None
+    st.success(words.proposal_words(known))
     return known
 
 

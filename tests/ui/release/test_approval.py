@@ -4,6 +4,9 @@ meanwhile is a sentence.
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -460,6 +463,21 @@ def test_a_proposal_of_something_else_by_the_request_of_a_release_opens_no_form(
         assert "approved by" not in words(app)
     app.button(key="release_withdraw").click().run()
     assert button(app, "release_propose") is not None
+
+
+def test_an_approval_that_nobody_signed_asks_for_no_file(asked_first):
+    """Written into the file of the ledger by who has no key."""
+    proposed()
+    approve()
+    with closing(sqlite3.connect(asked_first.path)) as connection:
+        connection.execute("DROP TRIGGER entries_are_never_changed")
+        connection.execute("UPDATE entries SET person = 'Eve' WHERE sequence = 3")
+        connection.commit()
+    app = start_allowing_errors("release")
+    assert not app.exception
+    assert asks_for_nothing(app)
+    assert "**approved by" not in words(app)
+    assert any("Entry 3 was changed" in one.value for one in app.error)
 
 
 def test_what_is_approved_and_more_than_is_left_asks_for_no_file(asked_first):
