@@ -19,8 +19,10 @@ from dpci_core.base.errors import (
     Finding,
     LedgerError,
     LedgerRuleError,
+    LedgerTextError,
     without_frames,
 )
+from dpci_core.base.text import TextProblem
 from dpci_core.ledger.amounts import Cap, Cost, as_text
 from dpci_core.ledger.anchor import END, Anchor
 from dpci_core.ledger.books import Account, Books, Charge, People
@@ -46,7 +48,7 @@ from dpci_core.ledger.key import (
     write_key,
 )
 from dpci_core.ledger.keyring import Keyring, keys_folder
-from dpci_core.ledger.names import MOST_CHARACTERS, dataset_name, one_line
+from dpci_core.ledger.names import MOST_CHARACTERS, dataset_name, name_key, one_line
 from dpci_core.ledger.page import Page, Wanted
 from dpci_core.ledger.people import check_declared, shared_account, shared_cap
 from dpci_core.ledger.problems import DrawBegunError, LedgerDamagedError
@@ -227,6 +229,8 @@ class Ledger:
                 else changed, and as `book` does.
         """
         wanted = Wanted(dataset, schema_hash, cost, purpose, plan_hash, person, request_id)
+        if not name_key(wanted.person):  # anybody would be another person
+            raise LedgerTextError("person", TextProblem("without_letters", wanted.person))
         with self._writing() as page:
             charge = page.charge_of(wanted.request_id)
             if charge is not None:
@@ -262,6 +266,28 @@ class Ledger:
             if proposal.state == "proposed":
                 page.write("approved", person=person, proposal=proposal_id)
             return page.books.proposals.by_id[proposal_id]
+
+    def check_approved(
+        self,
+        dataset: str,
+        *,
+        schema_hash: str,
+        cost: Cost,
+        purpose: str,
+        plan_hash: str,
+        person: str,
+        request_id: str,
+    ) -> None:
+        """Refuse, as `book` does, what it would not book now for want of approval or of budget, on
+        a ledger whose seals hold; nothing is written.
+
+        Args:
+            dataset, schema_hash, cost, purpose, plan_hash, person, request_id: as of `book`.
+        """
+        wanted = Wanted(dataset, schema_hash, cost, purpose, plan_hash, person, request_id)
+        with self._writing() as page:
+            page.within_cap(wanted)
+            page.check_approved(wanted)
 
     def withdraw(self, proposal_id: int, *, person: str) -> Proposal:
         """Return the proposal, which is never booked from here on, approved or not; whoever

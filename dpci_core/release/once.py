@@ -244,6 +244,23 @@ def propose(
     )
 
 
+def check_approved(
+    question: Question[Made_co], ledger: Ledger, dataset: str, *, person: str, request_id: str
+) -> None:
+    """Refuse a release that another person did not approve field for field, or that the budget does
+    not cover any more; before a file is asked for. Arguments as of `propose`.
+    """
+    ledger.check_approved(
+        dataset,
+        schema_hash=schema_hash(question.plan.schema),
+        cost=question.price(),
+        purpose=question.title,
+        plan_hash=question.digest,
+        person=person,
+        request_id=request_id,
+    )
+
+
 def _check_approved(proposal: Proposal) -> None:
     if proposal.state == "proposed":  # it may be booked: by another process, or before a stop
         number, by = proposal.proposal_id, proposal.person

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import pytest
 
 from benchmarks import steward
-from dpci_core.ledger import Ledger
+from dpci_core.ledger import Cap, Cost, Ledger
 from tests.browser.driver import running_server, wait_chart, wait_idle
 from tests.ui.release.test_page import LINK, csv_bytes
 from ui.controls.declare import example
@@ -193,3 +193,37 @@ def check_report(place, browser):
     assert page.locator("svg").count() >= 1
     assert requests == [report.as_uri()]
     page.close()
+
+
+@pytest.mark.parametrize("pause", [250, 600])
+def test_a_slow_double_click_answers_one_row(open_page, desk, pause):
+    """The row that comes next must not move under the pointer."""
+    address, place = desk
+    ledger = Ledger(place / "ledger.sqlite")
+    what = {"schema_hash": "0" * 64, "person": "Ada"}
+    ledger.create_dataset(
+        "Clinic", cap=Cap.pure(3), unit="one patient", needs_approval=True, **what
+    )
+    for number in range(4):
+        ledger.propose(
+            "Clinic",
+            cost=Cost(definition="pure", amount="0.5"),
+            purpose="A plan",
+            plan_hash="0" * 64,
+            request_id=f"r{number}",
+            **what,
+        )
+    page = open_page("/ledger", at=address)
+    fill(page, "ledger_person", "Bob")
+    for number in (2, 3):
+        button = page.locator(f".st-key-ledger_withdraw_{number} button")
+        button.scroll_into_view_if_needed()
+        box = button.bounding_box()
+        place_of = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        page.mouse.click(*place_of)
+        page.wait_for_timeout(pause)
+        page.mouse.click(*place_of)
+        page.get_by_text(f"Entry {number} was withdrawn by Bob").wait_for()
+        wait_idle(page)
+    states = [one.state for one in ledger.proposals()]
+    assert states == ["withdrawn", "withdrawn", "proposed", "proposed"]

@@ -9,7 +9,14 @@ import pytest
 
 from dpci_core.__main__ import main
 from dpci_core.ledger import BudgetExceededError, Cap, Ledger, NotApprovedError
-from dpci_core.release import PlanRelease, ReleaseLostError, load_release, propose, schema_hash
+from dpci_core.release import (
+    PlanRelease,
+    ReleaseLostError,
+    check_approved,
+    load_release,
+    propose,
+    schema_hash,
+)
 from tests.refusals import refuses
 from tests.release.test_release import command
 from tests.release_desk import Desk, make_plan, write_table
@@ -171,3 +178,25 @@ def test_a_name_still_has_to_be_typed_after_approval(
     assert main(command(desk, *to)) == 1
     assert "Nothing was spent" in capsys.readouterr().err
     assert desk.ledger.withdraw(2, person="Grace").state == "withdrawn"
+
+
+def test_a_look_at_the_approval_writes_nothing_and_refuses_what_booking_would(desk: Desk) -> None:
+    asked = PlanRelease(plan=desk.plan)
+
+    def look(question: PlanRelease = asked) -> None:
+        check_approved(question, desk.ledger, "Clinic", person="Ada", request_id="r1")
+
+    with refuses(NotApprovedError, match="was not proposed"):
+        look()
+    number = propose_here(desk, "r1")
+    with refuses(NotApprovedError, match="Another person than Ada"):
+        look()
+    desk.ledger.approve(number, person="Grace")
+    look()
+    with refuses(ValueError, match="another content"):
+        look(PlanRelease(plan=make_plan(title="Others")))
+    assert [entry.kind for entry in desk.ledger.entries()] == ["account", "proposed", "approved"]
+    desk.ledger.approve(propose_here(desk, "r2"), person="Grace")
+    desk.release("r2")
+    with pytest.raises(BudgetExceededError):
+        look()

@@ -34,8 +34,18 @@ def fixed(place: Any, decided: Charge | Proposal) -> str:
 
 
 def now(page: str) -> str:
-    """The person as a click finds it, empty where no name is typed."""
-    return access.person() or str(st.session_state.get(_key(page)) or "").strip()
+    """The person as a click finds it, empty where no name is typed.
+
+    Raises:  ValueError for who may not be here any more.
+    """
+    return known_now() or str(st.session_state.get(_key(page)) or "").strip()
+
+
+def known_now() -> str | None:
+    """Who is logged in as a click finds it; raises as `now`."""
+    if access.is_shut():
+        raise ValueError("You may not use this dashboard any more: log in again.")
+    return access.person()
 
 
 def _key(page: str) -> str:

@@ -6,57 +6,75 @@ from collections.abc import Callable, Mapping
 
 import streamlit as st
 
-from dpci_core.ledger import Account, Ledger, LedgerError, Proposal
+from dpci_core.ledger import Account, Ledger, Proposal
 from ui.controls import person
 from ui.session import access
 from ui.session.text import plain
 from ui.session.words import in_words
 from ui.views import ledger_text
 
-_TOLD, _REFUSED = "ledger_told", "ledger_refused"
+_SEEN, _REFUSED = "ledger_seen", "ledger_refused"
 Answer = Callable[[Ledger, int, str], Proposal]
 
 
 def section(accounts: tuple[Account, ...], proposals: tuple[Proposal, ...]) -> None:
-    """Every proposal that stands, with the buttons that this person may press."""
+    """Every proposal that stands, with the buttons that this person may press.
+
+    What was shown once stays in its place while the page is open: otherwise the second half of a
+    double click answers the row that moved under the pointer.
+    """
     paying = {account.account_id: account for account in accounts}  # read before the proposals
-    standing = [
+    seen = st.session_state.setdefault(_SEEN, set())
+    shown = [
         one
         for one in proposals
-        if one.state in ("proposed", "approved") and one.account_id in paying
+        if one.account_id in paying and (ledger_text.is_standing(one) or one.proposal_id in seen)
     ]
-    if standing:
-        is_open = any(one.state == "proposed" for one in standing)
-        st.header("Waiting for approval" if is_open else "Approved, not released yet")
-        st.markdown(ledger_text.WAITING)
-    if refused := st.session_state.pop(_REFUSED, None):
+    seen.update(one.proposal_id for one in shown)
+    number, refused = st.session_state.pop(_REFUSED, (None, ""))
+    if refused and number not in [one.proposal_id for one in shown]:
         st.error(plain(refused))
-    if told := st.session_state.pop(_TOLD, None):
-        st.info(told)
-    if not standing:
+    if not shown:
         return
+    who = _head(shown)
+    for one in shown:
+        with st.container(border=True):
+            _row(one, paying[one.account_id], who)
+            if one.proposal_id == number:
+                st.error(plain(refused))
+
+
+def _head(shown: list[Proposal]) -> str:
+    """What stands above the rows; who answers, empty where nobody can."""
+    states = {one.state for one in shown}
+    if not states & {"proposed", "approved"}:
+        st.header("Answered")
+        return ""
+    st.header("Waiting for approval" if "proposed" in states else "Approved, not released yet")
+    st.markdown(ledger_text.WAITING)
     who = person.field(st, "ledger")
     if access.person() is None:
         st.caption(ledger_text.NO_LOGIN)
-    for one in standing:
-        with st.container(border=True):
-            _row(one, paying[one.account_id], who)
+    return who
 
 
 def _row(one: Proposal, account: Account, who: str) -> None:
     st.markdown(ledger_text.proposed(one, account))
     is_left = one.spent <= account.remaining
     is_own = bool(who) and one.is_by(who)
-    if one.state == "approved":
-        st.caption(ledger_text.answered(one))
+    if one.state != "proposed":
+        st.caption(ledger_text.answered(one, is_left=is_left))
     elif not is_left:
         st.caption(ledger_text.NEVER)
     elif is_own:
         st.caption(ledger_text.THE_OWN)
+    if not ledger_text.is_standing(one):
+        return
     with st.container(horizontal=True):
+        # withdrawing comes first: it never takes the place of what was just pressed
+        _button("Withdraw", "withdraw", one, who)
         if one.state == "proposed" and is_left and not is_own:
             _button("Approve", "approve", one, who)
-        _button("Withdraw", "withdraw", one, who)
 
 
 def _button(label: str, name: str, one: Proposal, who: str) -> None:
@@ -77,10 +95,8 @@ _ANSWERS: Mapping[str, Answer] = {
 
 
 def _answer(name: str, number: int) -> None:
-    """Write it down, and say what became of exactly the proposal that was shown."""
+    """Write it down; the row of exactly the proposal that was shown says what became of it."""
     try:
-        told = _ANSWERS[name](Ledger(), number, person.now("ledger"))
-    except LedgerError as problem:
-        st.session_state[_REFUSED] = in_words(problem)
-    else:
-        st.session_state[_TOLD] = ledger_text.answered(told)
+        _ANSWERS[name](Ledger(), number, person.now("ledger"))
+    except ValueError as problem:
+        st.session_state[_REFUSED] = number, in_words(problem)

@@ -7,10 +7,11 @@ from typing import Any
 import streamlit as st
 
 from dpci_core.ledger import Account, BudgetExceededError, Ledger, Proposal, price
-from dpci_core.release import Question, propose
+from dpci_core.release import Question, check_approved, propose
 from ui.controls import person
 from ui.release import words
 from ui.session import access
+from ui.session.text import plain
 from ui.session.words import in_words
 from ui.views import ledger_text
 from ui.views.cautions import box
@@ -32,25 +33,61 @@ def step(
             st.info(words.proposal_words(known))
         _form(asked, account, request_id)
         return None
-    if known.state == "approved":
-        who = access.person()
-        if who is None or known.is_by(who):
-            st.success(words.proposal_words(known))
-            return known
-        st.info(f"{words.proposal_words(known)} {words.another_login(known)}")
+    if known.state != "booked" and not _is_of(known, asked, account):
+        st.header(words.PROPOSED)
+        st.error(words.another_content(known))
+        _withdrawing(known)
         return None
+    if known.state == "approved":
+        return _approved(ledger, asked, known)
     st.header(words.PROPOSED)
     st.info(words.proposal_words(known))
     if known.state == "proposed":
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.button(
-                words.withdraw_words(known, access.person()),
-                key="release_withdraw",
-                on_click=_withdraw,
-                args=(known,),
-            )
-            st.page_link("../pages/ledger.py", label="To the page Ledger →")
+        _withdrawing(known)
     return None
+
+
+def _is_of(known: Proposal, asked: Question[Any], account: Account) -> bool:
+    """Whether exactly this was proposed: whoever can write proposals may have named another by the
+    request of this one.
+    """
+    decided = account.account_id, asked.price(), asked.title.strip(), asked.digest
+    return (known.account_id, known.cost, known.purpose, known.plan_hash) == decided
+
+
+def _approved(ledger: Ledger, asked: Question[Any], known: Proposal) -> Proposal | None:
+    """What is approved, for who proposed it and while it can be booked. Reading checks no seal, and
+    somebody else's entries must not open the form.
+    """
+    who = access.person()
+    if who is not None and _as_login(who) != _as_login(known.person):
+        st.info(f"{words.proposal_words(known)} {words.another_login(known)}")
+        return None
+    by, request_id = known.person, known.request_id
+    try:
+        check_approved(asked, ledger, known.dataset, person=by, request_id=request_id)
+    except ValueError as problem:
+        st.error(plain(in_words(problem)))
+        return None
+    st.success(words.proposal_words(known))
+    return known
+
+
+def _as_login(person: str) -> str:
+    """What is the same for one login; addresses that differ in a dot are two."""
+    return person.strip().casefold()
+
+
+def _withdrawing(known: Proposal) -> None:
+    """On the right: a double click on what proposes at the left must not take it back."""
+    with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
+        st.page_link("../pages/ledger.py", label="To the page Ledger →")
+        st.button(
+            words.withdraw_words(known, access.person()),
+            key="release_withdraw",
+            on_click=_withdraw,
+            args=(known,),
+        )
 
 
 def _form(asked: Question[Any], account: Account, request_id: str) -> None:
@@ -93,6 +130,7 @@ def _propose(asked: Question[Any], dataset: str, request_id: str) -> None:
 def _withdraw(proposal: Proposal) -> None:
     """Take it back, in the name of whoever is logged in, or else of who proposed it."""
     try:
-        Ledger().withdraw(proposal.proposal_id, person=access.person() or proposal.person)
+        who = person.known_now() or proposal.person
+        Ledger().withdraw(proposal.proposal_id, person=who)
     except ValueError as problem:
         st.session_state[SAID] = in_words(problem)

@@ -218,6 +218,15 @@ def proposal_words(one: Proposal) -> str:
     return f"Entry {number}, proposed by {by}, was just booked. Load this page anew to see it."
 
 
+def another_content(one: Proposal) -> str:
+    """That a proposal bears the request of what is on the page and asks for something else."""
+    return (
+        f"Entry {one.proposal_id}, proposed by {plain(one.person)}, has the request of this "
+        f"release and asks for something else: {plain(one.purpose)}, {cost_words(one.cost)}. "
+        "Nothing of this release is approved. Once that entry is withdrawn, this can be proposed."
+    )
+
+
 def another_login(one: Proposal) -> str:
     """Who has to release what somebody else is shown."""
     return f"{plain(one.person)} has to release it: whoever proposed it does."

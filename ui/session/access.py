@@ -87,6 +87,18 @@ def require_login() -> None:
     _may_upload()
 
 
+def is_shut() -> bool:
+    """Whether `require_login` would stop whoever is here. What a click does is done before the page
+    runs and asks: on a page that is still open somebody may have logged out, or left the list.
+    """
+    if _is_broken() or _is_door_missing():
+        return True
+    if not _section("auth"):
+        return False
+    who, people = person(), _section("access").get("people")
+    return not _is_access_clear() or who is None or (people is not None and who not in people)
+
+
 def leave() -> None:
     """Who is logged in, with a way out; nothing where nobody has to be."""
     if (who := person()) is not None:

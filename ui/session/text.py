@@ -47,12 +47,19 @@ def privacy_unit(settings: Settings) -> str:
     return f"What is protected: {one}. {words.neighbours(rows)}"
 
 
-_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>()#+-!|~$:"})
+_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>()#+-!|~$:&"})
 
 
 def plain(text: str) -> str:
     """A text somebody typed, so that Markdown shows it letter by letter."""
     return text.translate(_MARKDOWN)
+
+
+def code(text: str) -> str:
+    """A text as code, which no backtick in it ends."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence, blank = "`" * (longest + 1), " " * bool(longest)
+    return f"{fence}{blank}{text}{blank}{fence}"
 
 
 def risk_pure(epsilon: float) -> str:

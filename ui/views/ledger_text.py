@@ -10,7 +10,7 @@ from dpci_core.ledger import Account, Cap, Charge, Cost, Proposal, as_text
 from dpci_core.ledger.amounts import exact_difference
 from dpci_core.privacy.budget import DEFINITIONS, to_float_down
 from dpci_core.report.words import LARGE_EPSILON, number_at_most
-from ui.session.text import LARGE_BUDGET, plain, risk_approx, risk_pure
+from ui.session.text import LARGE_BUDGET, code, plain, risk_approx, risk_pure
 
 GREEK = {kind.symbol: kind.letter for kind in DEFINITIONS.values()}
 STATES = {
@@ -99,18 +99,28 @@ def left_after(account: Account, spent: Decimal) -> str:
 
 
 def proposed(one: Proposal, account: Account) -> str:
-    """What is asked for: all that an approval agrees to."""
+    """What is asked for: all that an approval agrees to. The hash is whole, since two plans with
+    the same beginning are found in seconds.
+    """
+    left = f"; what would remain: {left_after(account, one.spent)}"
     return (
         f"**{plain(one.dataset)}**: {plain(one.purpose)}\n"
-        f"- **{cost_words(one.cost)}**; what would remain: {left_after(account, one.spent)}\n"
+        f"- **{cost_words(one.cost)}**{left * is_standing(one)}\n"
         f"- Proposed by {plain(one.person)} on {moment(one.proposed_at)}, as entry "
-        f"{one.proposal_id}; plan `{one.plan_hash[:12]}`"
+        f"{one.proposal_id}; plan {code(one.plan_hash)}"
     )
 
 
-def answered(one: Proposal) -> str:
+def is_standing(one: Proposal) -> bool:
+    """Whether a proposal may still be booked."""
+    return one.state in ("proposed", "approved")
+
+
+def answered(one: Proposal, *, is_left: bool = True) -> str:
     """What became of a proposal."""
     who = plain(one.person)
+    if one.state == "approved" and not is_left:
+        return f"Entry {one.proposal_id} is approved by {plain(one.approved_by or '')}. {NEVER}"
     return {
         "proposed": f"Entry {one.proposal_id} waits for another person than {who}.",
         "approved": f"Entry {one.proposal_id} is approved by {plain(one.approved_by or '')}: {who} "

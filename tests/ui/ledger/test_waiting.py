@@ -4,6 +4,7 @@ leads to.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -116,10 +117,10 @@ def test_a_proposal_shows_all_that_is_agreed_to(ledger):
         f"**Clinic**: {plain('A *plan*')}",
         "**ε = 1**; what would remain: ε = 2 of 3",
         "Proposed by Ada on 20",
-        "as entry 2; plan `0123456789ab`",
+        "as entry 2; plan `0123",
     ):
         assert needed in shown
-    assert HASH[:13] not in shown
+    assert f"plan `{HASH}`" in shown
 
 
 def test_a_cost_in_another_currency_leaves_what_it_takes_of_the_cap(desk):
@@ -282,3 +283,54 @@ def test_an_account_made_between_two_looks_waits_for_the_next_one(ledger, monkey
     newer = replace(one, proposal_id=9, account_id=8)
     monkeypatch.setattr(Ledger, "proposals", lambda self: (one, newer))
     assert set(buttons(start("ledger"))) == {"approve_2", "withdraw_2"}
+
+
+def test_what_was_answered_stays_in_its_row(ledger):
+    """Else the second half of a double click answers the next row."""
+    first, second = propose(ledger), propose(ledger, "r2")
+    app = as_person(start("ledger"), "Bob")
+    assert list(buttons(app))[:2] == [f"withdraw_{first}", f"approve_{first}"]
+    app.button(key=f"ledger_withdraw_{first}").click().run()
+    check(app)
+    shown = words(app)
+    assert shown.index("as entry 2") < shown.index("as entry 3")
+    assert set(buttons(app)) == {f"withdraw_{second}", f"approve_{second}"}
+    ledger.withdraw(second, person="Ada")
+    app.run()
+    check(app)
+    assert headers(app)[1] == "Answered"
+    assert "Entry 3 was withdrawn by Ada" in words(app)
+    assert ledger_text.WAITING not in words(app)
+    assert headers(start("ledger"))[1] == "History"
+
+
+def test_what_is_approved_and_more_than_is_left_may_not_be_released(ledger):
+    number, large = propose(ledger), propose(ledger, "r2", "2.5")
+    for one in (number, large):
+        ledger.approve(one, person="Bob")
+    ledger.book("Clinic", **asked())
+    shown = words(start("ledger"))
+    assert "Ada may release it now" not in shown
+    assert f"Entry {large} is approved by Bob. {ledger_text.NEVER}" in shown
+
+
+@pytest.mark.parametrize(
+    "text", ["`**x**`", "``", "`![](//e.example)", ":smile:", "&lt;b&gt;"], ids=str
+)
+def test_a_hash_that_is_none_stays_a_text(ledger, text):
+    propose(ledger, plan_hash=text)
+    shown = words(start("ledger"))
+    longest = "`" * (1 + max(len(run) for run in re.findall("`*", text)))
+    blank = " " * ("`" in text)
+    assert f"plan {longest}{blank}{text}{blank}{longest}\n" in shown + "\n"
+
+
+def test_who_left_the_list_answers_nothing_on_a_page_that_is_still_open(ledger):
+    number = propose(ledger)
+    for user, secrets in (({}, {}), (BOB, {"people": ["carl@example.org"]})):
+        app = page_of(BOB)
+        app.user = user
+        app.secrets["access"] = secrets
+        app.button(key=f"ledger_approve_{number}").click().run()
+        assert not app.exception
+        assert states(ledger) == ["proposed"]

@@ -4,10 +4,13 @@ meanwhile is a sentence.
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpci_core.ledger import Cap, Ledger, Proposal
+from dpci_core.ledger import Cap, Cost, Ledger, Proposal
 from dpci_core.release import load_release, schema_hash
 from tests.ui.release.test_page import (
     LINK,
@@ -413,6 +416,82 @@ def test_with_a_login_a_withdrawal_is_by_who_is_there(asked_first):
     app.button(key="release_withdraw").click().run()
     check(app)
     assert the_one().withdrawn_by == "bob@example.org"
+
+
+def test_an_address_that_differs_in_a_dot_releases_nothing_of_the_other(asked_first):
+    """For the ledger it is no other person, so it does not approve either."""
+    proposed("a.da@example.org")
+    approve()
+    app = logged_in(ADA)
+    assert asks_for_nothing(app)
+    assert "has to release it" in words(app)
+
+
+def test_after_the_login_is_gone_a_click_withdraws_nothing(asked_first):
+    app = logged_in(ADA)
+    app.button(key="release_propose").click().run()
+    app.user = {}
+    app.button(key="release_withdraw").click().run()
+    assert not app.exception
+    assert the_one().state == "proposed"
+
+
+# --- what is approved is something else -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"purpose": "Cheap"},
+        {"plan_hash": "0" * 64},
+        {"cost": Cost(definition="pure", amount="0.01")},
+    ],
+    ids=lambda other: next(iter(other)),
+)
+def test_a_proposal_of_something_else_by_the_request_of_a_release_opens_no_form(asked_first, other):
+    """Made on the command line: what another person approved is not what the page shows."""
+    proposed()
+    one = the_one()
+    asked_first.withdraw(one.proposal_id, person="Ada")
+    asked_first.propose("Clinic", **same(one, one.request_id) | other)
+    for answer in (lambda: None, approve):
+        answer()
+        app = start_allowing_errors("release")
+        assert not app.exception
+        assert asks_for_nothing(app)
+        assert "asks for something else" in words(app)
+        assert "approved by" not in words(app)
+    app.button(key="release_withdraw").click().run()
+    assert button(app, "release_propose") is not None
+
+
+def test_an_approval_that_nobody_signed_asks_for_no_file(asked_first):
+    """Written into the file of the ledger by who has no key."""
+    proposed()
+    approve()
+    with closing(sqlite3.connect(asked_first.path)) as connection:
+        connection.execute("DROP TRIGGER entries_are_never_changed")
+        connection.execute("UPDATE entries SET person = 'Eve' WHERE sequence = 3")
+        connection.commit()
+    app = start_allowing_errors("release")
+    assert not app.exception
+    assert asks_for_nothing(app)
+    assert "**approved by" not in words(app)
+    assert any("Entry 3 was changed" in one.value for one in app.error)
+
+
+def test_what_is_approved_and_more_than_is_left_asks_for_no_file(asked_first):
+    proposed()
+    approve()
+    one = the_one()
+    for request in "abc":
+        other = same(one, request) | {"plan_hash": "0" * 64}
+        asked_first.approve(asked_first.propose("Clinic", **other).proposal_id, person="Bob")
+        asked_first.book("Clinic", **other)
+    app = start_allowing_errors("release")
+    assert not app.exception
+    assert asks_for_nothing(app)
+    assert any("can be released under this cap" in one.value for one in app.error)
 
 
 # --------------------------------------------------------------------------------------------------
