@@ -236,9 +236,11 @@ def _charge_in_words(charge: Charge) -> str:
 def _proposal_in_words(one: Proposal) -> str:
     """Free texts in quotation marks, so that none of them can go on with the words around it."""
     told = f"approved by {one.approved_by!r}" if one.approved_by else "waits for approval"
+    lines = ", ".join(f"{name!r} {amount:f}" for name, amount in one.cost.lines)
     return (
         f"  {one.proposal_id:>5}  {one.proposed_at[:13]}h  {one.state:<9}{one.cost.symbol} "
-        f"{one.cost.amount:f}  {one.dataset}: {one.purpose!r} ({one.person!r}), {told}; plan "
+        f"{one.cost.amount:f}  {one.dataset}: {one.purpose!r} ({one.person!r}), {told}; of it "
+        f"{lines or 'no parts'}; plan "
         f"{one.plan_hash!r}; request {one.request_id!r}"
     )
 

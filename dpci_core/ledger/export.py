@@ -50,7 +50,7 @@ def charge_row(charge: Charge) -> Row:
         "state": charge.state,
         "currency": charge.cost.symbol,
         "cost": as_text(charge.cost.amount),
-        "lines": "; ".join(f"{name} {as_text(amount)}" for name, amount in charge.cost.lines),
+        "lines": _lines(charge),
         "spent_of_cap": as_text(charge.spent),
         "purpose": charge.purpose,
         "person": charge.person,
@@ -64,6 +64,10 @@ def charge_row(charge: Charge) -> Row:
     }
 
 
+def _lines(one: Charge | Proposal) -> str:
+    return "; ".join(f"{name} {as_text(amount)}" for name, amount in one.cost.lines)
+
+
 def proposal_row(proposal: Proposal) -> Row:
     """A proposal with what became of it, exact amounts as text."""
     return {
@@ -73,6 +77,7 @@ def proposal_row(proposal: Proposal) -> Row:
         "state": proposal.state,
         "currency": proposal.cost.symbol,
         "cost": as_text(proposal.cost.amount),
+        "lines": _lines(proposal),
         "spent_of_cap": as_text(proposal.spent),
         "purpose": proposal.purpose,
         "person": proposal.person,

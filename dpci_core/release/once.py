@@ -188,7 +188,13 @@ def release_once(
     cost = question.price()
     check_account(ledger, dataset, question.plan)
     if ledger.account(dataset).needs_approval:
-        _check_approved(propose(question, ledger, dataset, person=person, request_id=request_id))
+        asked = {"person": person, "request_id": request_id}
+        proposal = propose(question, ledger, dataset, **asked)
+        if proposal.state == "proposed":  # it may be booked: by another process, or before a stop
+            number, by = proposal.proposal_id, proposal.person
+            raise NotApprovedError("not_approved", proposal=number, person=by)
+        if proposal.state == "approved":
+            check_approved(question, ledger, dataset, **asked)
     header = check_header(question, file, encoding=encoding)
     _check_place(place)
     header = counted(header, question.plan.persons)
@@ -261,10 +267,16 @@ def check_approved(
     )
 
 
-def _check_approved(proposal: Proposal) -> None:
-    if proposal.state == "proposed":  # it may be booked: by another process, or before a stop
-        number, by = proposal.proposal_id, proposal.person
-        raise NotApprovedError("not_approved", proposal=number, person=by)
+def complete(
+    question: Question[Made_co], ledger: Ledger, *, request_id: str, folder: Path
+) -> Made_co:
+    """Return the release that a folder holds, and note it where a stop kept the ledger from knowing
+    its result. Nothing is drawn or spent.
+
+    Raises:  ReleaseRefusedError for what is not the release of this request,
+             ReleaseUnfinishedError where the ledger still cannot note it.
+    """
+    return _recorded(question, folder.absolute(), ledger, request_id)
 
 
 class _Draw:

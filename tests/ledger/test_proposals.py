@@ -373,6 +373,16 @@ ANSWERS = (
 CHARGES = "CREATE UNIQUE INDEX one_charge_a_request ON entries (request_id) WHERE kind = 'booked'"
 
 
+def hide(ledger: Ledger, index: str, hidden: str, shown: str) -> None:
+    """Make an index that holds less than it says."""
+    with sqlite3.connect(ledger.path) as connection:
+        connection.execute(f"DROP INDEX {index}")
+        connection.execute(hidden)
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_master SET sql = ? WHERE name = ?", (shown, index))
+    connection.close()
+
+
 @pytest.mark.parametrize(
     ("index", "hidden", "kind"),
     [
@@ -394,12 +404,7 @@ def test_what_a_long_ledger_leaves_out_of_an_index_is_found(
         book(ledger)
     propose(ledger, request_id="r2")
     sql = {"one_answer_a_proposal": ANSWERS, "one_charge_a_request": CHARGES}[index]
-    with sqlite3.connect(ledger.path) as connection:
-        connection.execute(f"DROP INDEX {index}")
-        connection.execute(hidden)
-        connection.execute("PRAGMA writable_schema = ON")
-        connection.execute("UPDATE sqlite_master SET sql = ? WHERE name = ?", (sql, index))
-    connection.close()
+    hide(ledger, index, hidden, sql)
     with pytest.raises(LedgerDamagedError):
         book(ledger)
 

@@ -8,15 +8,25 @@ from pathlib import Path
 import pytest
 
 from dpci_core.__main__ import main
-from dpci_core.ledger import BudgetExceededError, Cap, Ledger, NotApprovedError
+from dpci_core.ledger import (
+    BudgetExceededError,
+    Cap,
+    Ledger,
+    LedgerDamagedError,
+    NotApprovedError,
+    running,
+)
+from dpci_core.ledger import ledger as ledger_module
 from dpci_core.release import (
     PlanRelease,
     ReleaseLostError,
     check_approved,
     load_release,
+    once,
     propose,
     schema_hash,
 )
+from tests.ledger.test_proposals import ANSWERS, hide
 from tests.refusals import refuses
 from tests.release.test_release import command
 from tests.release_desk import Desk, make_plan, write_table
@@ -100,6 +110,21 @@ def test_a_proposal_taken_back_is_not_released(desk: Desk) -> None:
     assert desk.spent == "0"
 
 
+def test_no_file_is_opened_for_a_withdrawal_that_is_hidden(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (running, ledger_module):
+        monkeypatch.setattr(module, "CHECKED_WHOLE", 0)
+    number = propose_here(desk, "r1")
+    desk.ledger.approve(number, person="Grace")
+    desk.ledger.withdraw(number, person="Grace")
+    propose_here(desk, "r2")
+    hide(desk.ledger, "one_answer_a_proposal", f"{ANSWERS} AND kind != 'withdrawn'", ANSWERS)
+    monkeypatch.setattr(once, "check_header", lambda *_, **__: pytest.fail("the file was opened"))
+    with pytest.raises(LedgerDamagedError):
+        desk.release()
+
+
 def propose_here(desk: Desk, request: str) -> int:
     asked = {"person": "Ada", "request_id": request}
     return propose(PlanRelease(plan=desk.plan), desk.ledger, "Clinic", **asked).proposal_id
@@ -124,7 +149,9 @@ def test_two_persons_on_the_command_line(desk: Desk, capsys: pytest.CaptureFixtu
     assert on_ledger("show") == 0
     shown = capsys.readouterr().out
     assert "each charge needs the approval of another person" in shown
-    assert "proposed epsilon 1  Clinic: 'Sickness' ('Ada'), waits for approval; plan " in shown
+    waiting = "proposed epsilon 1  Clinic: 'Sickness' ('Ada'), waits for approval; of it "
+    assert waiting in shown
+    assert "'model' 0.5, 'hessian' 0.25, 'covariance' 0.25; plan " in shown
     assert shown.rstrip().endswith("request 'first'")
     assert on_ledger("approve", "2", "--person", "ADA") == 1
     assert "another person has to approve it" in capsys.readouterr().err

@@ -32,6 +32,7 @@ from dpci_core.release import (
     ReleaseRefusedError,
     check_account,
     check_header,
+    complete,
     release_once,
 )
 from dpci_core.report.cautions import stopping
@@ -206,6 +207,14 @@ def _released_before(account: Account, chosen: Question[Any], last: Charge) -> N
             made = chosen.load(folder_of(last.request_id))
         except (OSError, ValueError):
             st.warning(words.no_folder(folder_of(last.request_id)))
+    if made is not None and last.state == "booked":
+        st.markdown(words.NOT_NOTED)
+        st.button(
+            "Note this result in the ledger",
+            key="release_note",
+            on_click=_note,
+            args=(chosen, last.request_id),
+        )
     if isinstance(made, ChoiceRecord):
         result.choice_panel(made, folder_of(last.request_id))
     elif isinstance(made, CardRecord):
@@ -226,6 +235,13 @@ def _released_before(account: Account, chosen: Question[Any], last: Charge) -> N
             on_click=_once_more,
             args=(account.account_id, chosen.digest, last.charge_id),
         )
+
+
+def _note(chosen: Question[Any], request_id: str) -> None:
+    try:
+        complete(chosen, Ledger(), request_id=request_id, folder=folder_of(request_id))
+    except (ValueError, RuntimeError, OSError) as problem:
+        st.session_state[approval.SAID] = in_words(problem)
 
 
 def _once_more(account_id: int, digest: str, charge_id: int) -> None:

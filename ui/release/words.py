@@ -307,6 +307,10 @@ def before_words(charge: Charge, subject: str = "plan") -> str:
     )
 
 
+NOT_NOTED = (
+    "The result below was written, and the server stopped before the ledger knew of it. Noting it "
+    "draws and costs nothing."
+)
 GO_ON = "The price is paid. Going on reads the file again and draws, once."
 
 

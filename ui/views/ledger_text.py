@@ -103,9 +103,10 @@ def proposed(one: Proposal, account: Account) -> str:
     the same beginning are found in seconds.
     """
     left = f"; what would remain: {left_after(account, one.spent)}"
+    lines = ", ".join(f"{plain(name)} {shown(amount)}" for name, amount in one.cost.lines)
     return (
         f"**{plain(one.dataset)}**: {plain(one.purpose)}\n"
-        f"- **{cost_words(one.cost)}**{left * is_standing(one)}\n"
+        f"- **{cost_words(one.cost)}**{f' ({lines})' if lines else ''}{left * is_standing(one)}\n"
         f"- Proposed by {plain(one.person)} on {moment(one.proposed_at)}, as entry "
         f"{one.proposal_id}; plan {code(one.plan_hash)}"
     )

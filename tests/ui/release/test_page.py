@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 
 from dpci_core import DeclaredTable, Guesses, ReleaseInference
+from dpci_core.base.errors import LedgerRuleError
 from dpci_core.cli.choice import choice_lines
 from dpci_core.ledger import Cap, Ledger, account_row, as_csv, charge_row, entry_row
 from dpci_core.plan import read_plan as load_plan
@@ -401,6 +402,32 @@ def test_a_release_stopped_before_its_draw_goes_on_with_its_charge(monkeypatch):
     (done,) = Ledger().history()
     assert (done.charge_id, done.state, done.person) == (charge.charge_id, "done", "Ada")
     assert Ledger().remaining("Clinic") == 2
+
+
+def test_a_result_that_the_ledger_does_not_know_is_noted_from_the_page(monkeypatch):
+    app = ready()
+
+    def cannot(*_: object, **__: object) -> None:
+        raise LedgerRuleError("disk_full", path="ledger")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "finish", cannot)
+        app.button(key="release_now").click().run()
+    assert not app.exception
+    assert Ledger().history()[0].state == "booked"
+    again = begin()
+    assert "the server stopped before the ledger knew" in words(again)
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "finish", cannot)
+        again.button(key="release_note").click().run()
+    assert not again.exception
+    assert any("disk" in error.value for error in again.error)
+    again.button(key="release_note").click().run()
+    check(again)
+    assert "This plan was released" in words(again)
+    assert button(again, "release_note") is None
+    (done,) = Ledger().history()
+    assert (done.state, Ledger().verify().is_good) == ("done", True)
 
 
 def digest_of(app) -> str:
