@@ -12,7 +12,7 @@ import asyncio
 import gzip
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -57,8 +57,10 @@ _FRAMING = 2**20
 """Bytes of a body around its file."""
 _RECORD = 2**13
 """Bytes around an uploaded file that is held, its name too: empty files are not for nothing."""
-_MESSAGES = 20.0
-"""Of the pages of one address in a second; a long one counts as several."""
+_OF_A_PAGE, _OF_AN_ADDRESS = 20.0, 50.0
+"""Messages of one page, and of all pages of one address, in a second; a long one counts as several.
+A class behind one address drags sliders at five a second each.
+"""
 _MESSAGE = 10_000
 """Bytes for which it counts once more."""
 _AHEAD = 1.0
@@ -154,15 +156,20 @@ class Pace:
     everybody.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self.clock = clock
+    def __init__(self, each_second: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.each_second, self.clock = each_second, clock
         self._free = clock() - _AHEAD
         """When all that was taken is paid for."""
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether more was taken than is paid for."""
+        return self._free > self.clock()
 
     def wait(self, size: int) -> float:
         """Seconds until a message of so many bytes may be taken."""
         now = self.clock()
-        self._free = max(self._free, now - _AHEAD) + (1.0 + size / _MESSAGE) / _MESSAGES
+        self._free = max(self._free, now - _AHEAD) + (1.0 + size / _MESSAGE) / self.each_second
         return max(0.0, self._free - now)
 
 
@@ -235,16 +242,18 @@ class Quotas:
             await self._refuse(503, _FULL.format(n=self._open.total()), scope, receive, send)
             return
         self._open[address] += 1
-        pace = self._paces.setdefault(address, Pace()) if address else Pace()
+        paces = [Pace(_OF_A_PAGE)]
+        if address:
+            paces.append(self._paces.setdefault(address, Pace(_OF_AN_ADDRESS)))
         try:
-            await self.app(scope, partial(self._message, pace, receive, send), send)
+            await self.app(scope, partial(self._message, paces, receive, send), send)
         finally:
             self._open[address] -= 1
             self._open += Counter()  # forgets addresses without a page
-            if not self._open[address]:
-                self._paces.pop(address, None)
+            # who leaves and comes again is no other
+            self._paces = {a: p for a, p in self._paces.items() if self._open[a] or p.is_ahead}
 
-    async def _message(self, pace: Pace, receive: Receive, send: Send) -> Scope:
+    async def _message(self, paces: Sequence[Pace], receive: Receive, send: Send) -> Scope:
         """The next message of a page, when its turn comes; without those that no page of ours
         sends.
         """
@@ -253,7 +262,7 @@ class Quotas:
             content = message.get("bytes")
             if message["type"] != "websocket.receive" or content is None:
                 return message
-            await asyncio.sleep(pace.wait(len(content)))
+            await asyncio.sleep(max(pace.wait(len(content)) for pace in paces))
             try:
                 asked = BackMsg.FromString(content)
             except DecodeError:

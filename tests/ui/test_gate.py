@@ -170,7 +170,7 @@ def test_a_page_asks_for_what_our_pages_ask_for_only():
     asyncio.run(run())
 
 
-def test_messages_of_one_address_are_taken_no_faster_than_they_may_come(monkeypatch):
+def test_messages_are_taken_no_faster_than_they_may_come(monkeypatch):
     now, slept = 0.0, []
 
     async def sleep(seconds):
@@ -187,6 +187,13 @@ def test_messages_of_one_address_are_taken_no_faster_than_they_may_come(monkeypa
         slept.clear()
         await sent(gate_of(Inner()), [message(rerun_script={"query_string": "n" * 500_000})] * 10)
         assert slept[-1] == pytest.approx(510 / 20 - 1, rel=0.01)
+        slept.clear()
+        gate_ = gate_of(Inner())
+        for _ in range(7):  # pages of one address, of which each alone would wait for 4 seconds
+            await sent(gate_, many[:100])
+        assert max(slept) == pytest.approx(700 / 50 - 1, rel=0.02)
+        await sent(gate_, many[:100], client="10.0.0.2")
+        assert slept[-1] == pytest.approx(100 / 20 - 1, rel=0.02)
 
     asyncio.run(run())
 
