@@ -220,8 +220,7 @@ class Quotas:
             # in pieces a body is as long as it likes, whatever length is said
             is_said = "transfer-encoding" not in headers
             length = headers.get("content-length", "") if is_said else ""
-            self._came[session] = _address(scope, headers)
-            await self._upload(session, length, scope, receive, send)
+            await self._upload(session, length, _address(scope, headers), scope, receive, send)
         else:
             await self.app(scope, receive, send)
 
@@ -275,7 +274,7 @@ class Quotas:
                 return message
 
     async def _upload(
-        self, session: str, length: str, scope: Scope, receive: Receive, send: Send
+        self, session: str, length: str, address: str, scope: Scope, receive: Receive, send: Send
     ) -> None:
         if session not in self.uploaders:
             await self._refuse(404, "Not Found", scope, receive, send)
@@ -284,8 +283,8 @@ class Quotas:
             await self._refuse(411, "Say how long the file is.", scope, receive, send)
             return
         size, held, quota = int(length), self.held(), self.quota
-        self._came = {s: a for s, a in self._came.items() if s in {*held, *self._arriving, session}}
-        address = self._came.get(session, "")
+        self._came = {s: a for s, a in self._came.items() if s in {*held, *self._arriving}}
+        self._came[session] = address
         of_address = size - _FRAMING
         for other, came in self._came.items():
             if came == address:

@@ -68,6 +68,8 @@ def _name(cell: object) -> str:
     text = "" if cell is None else str(cell)
     if not (text.isascii() and text.isprintable()):
         text = unicodedata.normalize("NFKC", "".join(filter(_is_seen, text)))
+        text = unicodedata.normalize("NFKC", text.casefold())  # which takes some letters apart
+        text = text.replace("\u0131", "i").replace("i\u0307", "i")  # and leaves those of Turkish
     text = text.casefold().strip()
     if whole := _WHOLE.fullmatch(text):
         digits = whole[2].lstrip("0")

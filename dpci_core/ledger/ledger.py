@@ -286,6 +286,10 @@ class Ledger:
         """
         wanted = Wanted(dataset, schema_hash, cost, purpose, plan_hash, person, request_id)
         with self._writing() as page:
+            charge = page.charge_of(wanted.request_id)
+            if charge is not None:  # which `book` returns, whatever is left
+                wanted.check_same(charge, charge.charge_id)
+                return
             page.within_cap(wanted)
             page.check_approved(wanted)
 

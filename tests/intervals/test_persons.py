@@ -176,6 +176,8 @@ def test_a_name_is_one_however_it_is_written() -> None:
         ("\x00a\x08nn", "ann"),
         ("STRASSE", "stra\u00dfe"),
         ("7", "\uff17"),
+        ("\u0390", "\u0390".upper()),
+        ("i\u015f\u0131k", "I\u015eIK"),  # Turkish
     )
     for one, other in pairs:
         assert PersonNumbers().of([one, other, "else"]).tolist() == [0, 0, 1]

@@ -494,3 +494,17 @@ def test_of_withdrawing_and_booking_at_once_one_wins(tmp_path: Path, k: int) -> 
     assert n_new == len(ledger.history())
     assert isinstance(charges[1], Proposal) is (n_new == 0)
     assert ledger.verify().is_good
+
+
+def test_a_look_at_what_is_booked_meanwhile_says_what_booking_would(ledger: Ledger) -> None:
+    """A request that another account booked is no damage, and what is booked waits for nobody."""
+    ledger.approve(propose(ledger).proposal_id, person="Grace")
+    create(ledger, "Free", needs_approval=False, other_people=True)
+    ledger.approve(propose(ledger, request_id="q").proposal_id, person="Grace")
+    book(ledger, dataset="Free", request_id="q")
+    for ask in (ledger.check_approved, ledger.book):
+        with refuses(LedgerRuleError, match="another content"):
+            ask(**ASKED | {"request_id": "q"})
+    book(ledger)
+    ledger.check_approved(**ASKED)
+    assert not book(ledger).is_new

@@ -306,6 +306,18 @@ def test_one_address_leaves_room_for_the_files_of_others():
     asyncio.run(run())
 
 
+def test_of_uploads_that_are_refused_at_the_door_nothing_is_kept():
+    async def run():
+        gate = gate_of(Inner())
+        for k in range(3):
+            path = f"/_stcore/upload_file/nobody{k}/1"
+            assert await ask(gate, path, method="PUT", client="10.0.0.1", content_length="1") == 404
+        assert await ask(gate, FILE, method="PUT", client="10.0.0.1") == 411
+        assert not gate._came
+
+    asyncio.run(run())
+
+
 def test_sessions_that_ended_are_forgotten():
     uploaders = Uploaders()
     uploaders.allow("ada", lambda _: True)

@@ -85,7 +85,7 @@ def _cells(said: str, where: str) -> Cells:
 
 def _shared(part: str) -> tuple[str, str]:
     """A level and its percentage, empty where there is none; a part may be long and all blanks."""
-    level, *percent = part.removesuffix("%").rsplit(maxsplit=1)
+    level, *percent = part.removesuffix("%").rsplit(maxsplit=1) or [""]
     if part.endswith("%") and percent and _PERCENT.fullmatch(percent[0]):
         return level, percent[0]
     return part, ""

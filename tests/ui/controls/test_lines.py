@@ -74,3 +74,7 @@ def test_a_header_line_gives_names_alone():
 def test_what_cannot_be_read_is_said_with_its_line(text, said):
     with pytest.raises(ValueError, match=said):
         read_lines(text)
+
+
+def test_a_percent_sign_alone_is_a_level():
+    assert read_lines("a: yes, %")["a"]["levels"] == "yes; %"
