@@ -23,7 +23,7 @@ from dpci_core.base.array import Array
 from dpci_core.base.batches import RecordBatches, Table
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.rows import PersonRows, WeightedRows
-from dpci_core.base.text import UNSEEN
+from dpci_core.base.text import UNSEEN, folded, one_i
 from dpci_core.base.validation import UnfitRecordsError
 
 Numbers = npt.NDArray[np.int64]
@@ -67,9 +67,7 @@ def _name(cell: object) -> str:
         cell = int(number) if number.is_integer() else number
     text = "" if cell is None else str(cell)
     if not (text.isascii() and text.isprintable()):
-        text = unicodedata.normalize("NFKC", "".join(filter(_is_seen, text)))
-        text = unicodedata.normalize("NFKC", text.casefold())  # which takes some letters apart
-        text = text.replace("\u0131", "i").replace("i\u0307", "i")  # and leaves those of Turkish
+        text = one_i(folded("".join(filter(_is_seen, text))))
     text = text.casefold().strip()
     if whole := _WHOLE.fullmatch(text):
         digits = whole[2].lstrip("0")

@@ -77,6 +77,18 @@ def text_problem(text: object, *, most: float = math.inf) -> TextProblem | None:
     return None
 
 
+def folded(text: str) -> str:
+    """What texts share that differ only in case or Unicode form: folding takes some letters
+    apart.
+    """
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def one_i(text: str) -> str:
+    """A folded text with one letter i: folding leaves the two of Turkish."""
+    return text.replace("\u0131", "i").replace("i\u0307", "i")
+
+
 def visible(text: str) -> str:
     """A text without the characters that nobody sees.
 

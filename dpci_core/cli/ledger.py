@@ -211,7 +211,7 @@ def _show(options: argparse.Namespace, ledger: Ledger) -> int:
     elif not accounts:
         print(f"The ledger {ledger.path} is empty.")
     else:
-        waiting = (one for one in proposals if one.state in ("proposed", "approved"))
+        waiting = (one for one in proposals if one.stands)
         lines = map(_charge_in_words, charges), map(_proposal_in_words, waiting)
         print("\n".join([*map(_in_words, accounts), *chain(*lines)]))
     return 0

@@ -156,13 +156,8 @@ def run_release(options: argparse.Namespace) -> int:
         )
         known = ledger.find(request)
         who = options.person or getpass.getuser()
-        may_be_written = not os.path.lexists(options.folder)  # else it is refused below
-        if (
-            known is None
-            and may_be_written
-            and not _is_approved(options, asked, ledger, who, request)
-        ):
-            return NOT_APPROVED
+        if known is None and not os.path.lexists(options.folder):  # else it is refused below
+            _check_approved(options, asked, ledger, who, request)
         if known is None and not _is_confirmed(options, asked, ledger):
             raise ValueError("Not confirmed; nothing was spent.")
         options.folder.absolute().parent.mkdir(parents=True, exist_ok=True)
@@ -297,21 +292,16 @@ def _remaining(ledger: Ledger, dataset: str) -> str:
     )
 
 
-def _is_approved(
+def _check_approved(
     options: argparse.Namespace, asked: Asked, ledger: Ledger, person: str, request: str
-) -> bool:
-    """Whether it need not wait: another person approved the release, or nobody has to. Else it is
-    proposed.
-    """
+) -> None:
+    """Propose what another person has to approve, and raise NotApprovedError until one did."""
     if not ledger.account(options.dataset).needs_approval:
-        return True
+        return
     proposal = propose(asked, ledger, options.dataset, person=person, request_id=request)
-    if proposal.state != "proposed":
-        return True
-    number = proposal.proposal_id
-    _say("\n".join([*_price_lines(asked), _remaining(ledger, options.dataset)]))
-    _say(said(NotApprovedError("not_approved", proposal=number, person=proposal.person)))
-    return False
+    if proposal.state == "proposed":
+        _say("\n".join([*_price_lines(asked), _remaining(ledger, options.dataset)]))
+        raise proposal.waiting()
 
 
 def _is_confirmed(options: argparse.Namespace, asked: Asked, ledger: Ledger) -> bool:

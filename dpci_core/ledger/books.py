@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Literal
+from typing import Any, Literal
 
 from dpci_core.ledger.amounts import Cap, Cost, as_text, exact_difference, exact_sum, price
 from dpci_core.ledger.entries import Entry
@@ -259,7 +259,8 @@ class Books:
     def _book(self, entry: Entry) -> None:
         if entry.request_id in self.by_request:
             raise LedgerDamagedError("entry_of_a_known_request", entry=entry.sequence)
-        account, spent, is_approved = self._know(entry)
+        charge, is_approved = self._know(entry)
+        account, spent = self._accounts[charge.account_id], charge.spent
         if account.needs_approval and not is_approved:
             raise LedgerDamagedError("entry_not_approved", entry=entry.sequence)
         if spent > self._with_totals(account).remaining:
@@ -267,14 +268,24 @@ class Books:
         self._spent[account.pool_id] = exact_sum((self._spent[account.pool_id], spent))
         self._n_charges[account.pool_id] += 1
 
-    def _priced(self, entry: Entry) -> tuple[Account, Cost, Decimal]:
-        """The account that an entry names, its cost, and what that takes of the cap."""
+    def _asked(self, entry: Entry) -> dict[str, Any]:
+        """What a charge and its proposal state alike."""
         account = self._accounts[_number(entry.account)]
         cost = cost_of(entry)
         spent = price(account.cap, cost)
         if as_text(spent) != entry.spent:
             raise LedgerDamagedError("entry_with_another_amount", entry=entry.sequence)
-        return account, cost, spent
+        return {
+            "account_id": account.account_id,
+            "dataset": account.dataset,
+            "schema_hash": account.schema_hash,
+            "cost": cost,
+            "spent": spent,
+            "purpose": _text(entry.purpose),
+            "plan_hash": _text(entry.plan_hash),
+            "person": _text(entry.person),
+            "request_id": _text(entry.request_id),
+        }
 
     def _propose(self, entry: Entry) -> None:
         account = self._accounts[_number(entry.account)]
@@ -284,46 +295,24 @@ class Books:
 
     def _know_proposal(self, entry: Entry) -> None:
         """Keep a charge that is asked for."""
-        account, cost, spent = self._priced(entry)
+        asked = self._asked(entry)
         self.proposals.add(
-            Proposal(
-                proposal_id=entry.sequence,
-                account_id=account.account_id,
-                dataset=account.dataset,
-                schema_hash=account.schema_hash,
-                cost=cost,
-                spent=spent,
-                purpose=_text(entry.purpose),
-                plan_hash=_text(entry.plan_hash),
-                person=_text(entry.person),
-                request_id=_text(entry.request_id),
-                proposed_at=entry.written_at,
-            )
+            Proposal(proposal_id=entry.sequence, proposed_at=entry.written_at, **asked)
         )
 
-    def _know(self, entry: Entry) -> tuple[Account, Decimal, bool]:
-        """Keep a charge, without counting it; its account, what it takes of the cap, and whether
-        its proposal was approved.
-        """
-        account, cost, spent = self._priced(entry)
-        self.by_request[_text(entry.request_id)] = entry.sequence
-        charge = self.charges[entry.sequence] = Charge(
+    def _know(self, entry: Entry) -> tuple[Charge, bool]:
+        """Keep a charge, without counting it; whether its proposal was approved."""
+        charge = Charge(
             charge_id=entry.sequence,
-            account_id=account.account_id,
-            dataset=account.dataset,
-            schema_hash=account.schema_hash,
             state="booked",
-            cost=cost,
-            spent=spent,
-            purpose=_text(entry.purpose),
-            plan_hash=_text(entry.plan_hash),
-            person=_text(entry.person),
-            request_id=_text(entry.request_id),
             booked_at=entry.written_at,
             head=entry.head,
             draw=_announced(entry),
+            **self._asked(entry),
         )
-        return account, spent, self.proposals.book(charge)
+        self.by_request[charge.request_id] = entry.sequence
+        self.charges[entry.sequence] = charge
+        return charge, self.proposals.book(charge, charge.account_id)
 
     def _draw(self, entry: Entry) -> None:
         charge = self.charges[_number(entry.charge)]

@@ -232,9 +232,7 @@ class Ledger:
         if not name_key(wanted.person):  # anybody would be another person
             raise LedgerTextError("person", TextProblem("without_letters", wanted.person))
         with self._writing() as page:
-            charge = page.charge_of(wanted.request_id)
-            if charge is not None:
-                wanted.check_same(charge, charge.charge_id)
+            page.booked(wanted)
             known = page.proposal_of(wanted.request_id)
             if known is not None and known.state != "withdrawn":
                 wanted.check_same(known, known.proposal_id)
@@ -286,12 +284,9 @@ class Ledger:
         """
         wanted = Wanted(dataset, schema_hash, cost, purpose, plan_hash, person, request_id)
         with self._writing() as page:
-            charge = page.charge_of(wanted.request_id)
-            if charge is not None:  # which `book` returns, whatever is left
-                wanted.check_same(charge, charge.charge_id)
-                return
-            page.within_cap(wanted)
-            page.check_approved(wanted)
+            if page.booked(wanted) is None:  # else `book` returns it, whatever is left
+                page.within_cap(wanted)
+                page.check_approved(wanted)
 
     def withdraw(self, proposal_id: int, *, person: str) -> Proposal:
         """Return the proposal, which is never booked from here on, approved or not; whoever
@@ -347,9 +342,8 @@ class Ledger:
         """
         wanted = Wanted(dataset, schema_hash, cost, purpose, plan_hash, person, request_id)
         with self._writing() as page:
-            charge = page.charge_of(wanted.request_id)
+            charge = page.booked(wanted)
             if charge is not None:
-                wanted.check_same(charge, charge.charge_id)
                 return charge
             account, spent = page.within_cap(wanted)
             if account.needs_approval:
@@ -426,14 +420,7 @@ class Ledger:
     def find(self, request_id: str) -> Charge | None:
         """The charge of a request, None if it was never booked."""
         request_id = request_id.strip()
-        with self._database.reading() as connection:
-            if connection is None:
-                return None
-            if last_sequence(connection) > CHECKED_WHOLE:
-                books = _sums_of(connection)
-                books.recall(charge_entries(connection, "request_id = ?", request_id))
-            else:
-                books = Books.of(read_entries(connection))
+        books = self._about(request_id)
         known = books.by_request.get(request_id)
         return None if known is None else books.charges[known]
 
@@ -444,16 +431,7 @@ class Ledger:
     def proposal_of(self, request_id: str) -> Proposal | None:
         """The newest proposal of a request, None if there is none."""
         request_id = request_id.strip()
-        with self._database.reading() as connection:
-            if connection is None:
-                return None
-            if last_sequence(connection) > CHECKED_WHOLE:
-                books = _sums_of(connection)
-                books.recall(proposal_entries(connection, "request_id = ?", request_id))
-                books.recall(charge_entries(connection, "request_id = ?", request_id))
-            else:
-                books = Books.of(read_entries(connection))
-        return books.proposals.of(request_id)
+        return self._about(request_id).proposals.of(request_id)
 
     def rotate_key(self, *, person: str, new_key_path: Path | None = None) -> PublicKey:
         """Return the public key of a new key that signs from here on; the one that did until now
@@ -613,6 +591,18 @@ class Ledger:
 
     def _books(self) -> Books:
         return Books.of(self.entries())
+
+    def _about(self, request_id: str) -> Books:
+        """What is known of a request; of a long ledger nothing else but the accounts."""
+        with self._database.reading() as connection:
+            if connection is None:
+                return Books()
+            if last_sequence(connection) <= CHECKED_WHOLE:
+                return Books.of(read_entries(connection))
+            books = _sums_of(connection)
+            for entries_of in (proposal_entries, charge_entries):
+                books.recall(entries_of(connection, "request_id = ?", request_id))
+            return books
 
     def _sums(self) -> Books:
         """The accounts with their sums; of a long ledger without its charges."""

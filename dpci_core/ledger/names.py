@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 from dpci_core.base.errors import LedgerTextError
-from dpci_core.base.text import TextProblem, line_problem, visible
+from dpci_core.base.text import TextProblem, folded, line_problem, visible
 
 MOST_CHARACTERS = 500
 
@@ -38,7 +38,8 @@ def name_key(name: str) -> str:
     >>> name_key("Census-2020") == name_key(" ｃensus 2020\\ufe0f")
     True
     """
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     return "".join(
-        character for character in visible(folded) if unicodedata.category(character)[0] in "LMN"
+        character
+        for character in visible(folded(name))
+        if unicodedata.category(character)[0] in "LMN"
     )

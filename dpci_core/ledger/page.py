@@ -22,9 +22,9 @@ from dpci_core.ledger.database import (
 )
 from dpci_core.ledger.entries import Entry, Kind, digest_of
 from dpci_core.ledger.key import Key, SigningKey
-from dpci_core.ledger.names import name_key, one_line
+from dpci_core.ledger.names import one_line
 from dpci_core.ledger.problems import LedgerDamagedError, NotApprovedError
-from dpci_core.ledger.proposals import Proposal
+from dpci_core.ledger.proposals import Proposal, content_of
 from dpci_core.ledger.running import entries_since, sealed
 
 EntriesOf = Callable[[sqlite3.Connection, str, int | str], tuple[Entry, ...]]
@@ -46,15 +46,9 @@ class Wanted:
         for name in ("schema_hash", "purpose", "plan_hash", "person", "request_id"):
             setattr(self, name, one_line(getattr(self, name), name=name))
 
-    def _is_same(self, known: Charge | Proposal) -> bool:
-        names = ("schema_hash", "cost", "purpose", "plan_hash", "person", "request_id")
-        return name_key(self.dataset) == name_key(known.dataset) and all(
-            getattr(self, name) == getattr(known, name) for name in names
-        )
-
     def check_same(self, known: Charge | Proposal, entry: int) -> None:
         """Refuse anything else than what is known of this request."""
-        if not self._is_same(known):
+        if content_of(self) != content_of(known):
             raise LedgerRuleError("another_content", request=self.request_id, entry=entry)
 
     def check_approved(self, proposal: Proposal | None) -> Proposal:
@@ -63,8 +57,7 @@ class Wanted:
             raise NotApprovedError("not_proposed", request=self.request_id)
         self.check_same(proposal, proposal.proposal_id)
         if proposal.state != "approved":
-            number, person = proposal.proposal_id, proposal.person
-            raise NotApprovedError("not_approved", proposal=number, person=person)
+            raise proposal.waiting()
         return proposal
 
     def fields(self, account: Account, spent: Decimal) -> dict[str, Any]:
@@ -102,6 +95,13 @@ class Page:
         self._look_up("request_id = ?", request_id)
         known = self.books.by_request.get(request_id)
         return None if known is None else self.books.charges[known]
+
+    def booked(self, wanted: Wanted) -> Charge | None:
+        """The charge of exactly this, None if the request is not booked."""
+        charge = self.charge_of(wanted.request_id)
+        if charge is not None:
+            wanted.check_same(charge, charge.charge_id)
+        return charge
 
     def charge(self, charge_id: int) -> Charge | None:
         """The charge of a number, None if there is none."""

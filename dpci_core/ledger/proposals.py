@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Literal, Protocol
 
+from dpci_core.base.text import one_i
 from dpci_core.ledger.amounts import Cost
 from dpci_core.ledger.entries import Entry
 from dpci_core.ledger.names import name_key
-from dpci_core.ledger.problems import LedgerDamagedError
+from dpci_core.ledger.problems import LedgerDamagedError, NotApprovedError
 
 ANOTHER_PERSON = "another person"
 """What the entry of an account says whose charges need approval."""
@@ -21,10 +22,12 @@ ProposalState = Literal["proposed", "approved", "withdrawn", "booked"]
 
 
 class Asked(Protocol):
-    """What a charge and its proposal have in common: all that is decided before it is booked."""
+    """What is asked for, what is proposed and what is booked have in common."""
 
     @property
-    def account_id(self) -> int: ...
+    def dataset(self) -> str: ...
+    @property
+    def schema_hash(self) -> str: ...
     @property
     def cost(self) -> Cost: ...
     @property
@@ -39,8 +42,9 @@ class Asked(Protocol):
 
 def content_of(asked: Asked) -> tuple[object, ...]:
     """What has to be the same, field for field."""
-    named = asked.account_id, asked.person, asked.request_id
-    return *named, asked.cost, asked.purpose, asked.plan_hash
+    account = name_key(asked.dataset), asked.schema_hash
+    named = asked.person, asked.request_id
+    return *account, *named, asked.cost, asked.purpose, asked.plan_hash
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,6 +80,15 @@ class Proposal:
             return "booked"
         return "proposed" if self.approved_by is None else "approved"
 
+    @property
+    def stands(self) -> bool:
+        """Whether it may still be booked."""
+        return self.state in ("proposed", "approved")
+
+    def waiting(self) -> NotApprovedError:
+        """What to raise, or to say, while nobody else has approved it."""
+        return NotApprovedError("not_approved", proposal=self.proposal_id, person=self.person)
+
     def is_by(self, person: str) -> bool:
         """Whether a name is that of the person who proposed it, small differences aside; one
         without letters is nobody else's.
@@ -84,8 +97,8 @@ class Proposal:
 
 
 def _person_key(name: str) -> str:
-    """What names of one person share: Unicode's case folding leaves two letters i of Turkish."""
-    return name_key(name).replace("\u0131", "i").replace("i\u0307", "i")
+    """What names of one person share."""
+    return one_i(name_key(name))
 
 
 @dataclass(slots=True)
@@ -114,7 +127,7 @@ class Proposals:
             raise ValueError
         proposal = self.by_id[entry.proposal]
         if entry.kind == "withdrawn":
-            if proposal.state not in ("proposed", "approved"):
+            if not proposal.stands:
                 raise LedgerDamagedError("entry_answers_again", entry=entry.sequence)
             changed = replace(proposal, withdrawn_by=entry.person)
         else:
@@ -123,13 +136,15 @@ class Proposals:
             changed = replace(proposal, approved_by=entry.person)
         self.by_id[proposal.proposal_id] = changed
 
-    def book(self, charge: Asked) -> bool:
+    def book(self, charge: Asked, account_id: int) -> bool:
         """Note that what was proposed is booked; whether exactly this had been approved.
 
         Another account that needs no approval may have booked a request of the same name.
         """
         proposal = self.of(charge.request_id)
-        if proposal is None or content_of(proposal) != content_of(charge):
+        if proposal is None or proposal.account_id != account_id:
+            return False
+        if content_of(proposal) != content_of(charge):
             return False
         self.by_id[proposal.proposal_id] = replace(proposal, is_booked=True)
         return proposal.state == "approved"

@@ -91,9 +91,10 @@ def entries_since(
     Of what an earlier version sealed the hash of it all tells where one of its entries is checked.
     """
     low = max(sequence, _n_unsigned(_declared(connection)))
-    if not _is_whole(connection, key, low, last):
+    found = _following(connection, key, low, last)
+    if found is None:
         return None
-    return read_some(connection, "sequence > ? AND sequence <= ?", sequence, last)
+    return (*read_some(connection, "sequence > ? AND sequence <= ?", sequence, low), *found)
 
 
 def _declared(connection: sqlite3.Connection) -> tuple[Entry, ...]:
@@ -110,15 +111,22 @@ def _is_whole(connection: sqlite3.Connection, key: Key, low: int, high: int) -> 
     """Whether the entries after `low` up to `high` follow one another: in turn all do, up to the
     last one of the ledger, whose seal is checked at each booking.
     """
+    return _following(connection, key, low, high) is not None
+
+
+def _following(
+    connection: sqlite3.Connection, key: Key, low: int, high: int
+) -> tuple[Entry, ...] | None:
+    """The entries after `low` up to `high`, None unless each follows the one before."""
     previous = "".join(entry.mac for entry in read_some(connection, "sequence = ?", low))
     found = read_some(connection, "sequence > ? AND sequence <= ?", low, high)
     if [entry.sequence for entry in found] != list(range(low + 1, high + 1)):
-        return False
+        return None
     for entry in found:
         if not key.follows(entry, previous):
-            return False
+            return None
         previous = entry.mac
-    return True
+    return found
 
 
 def sealed(

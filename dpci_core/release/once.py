@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from dpci_core.base.batch import BatchError
 from dpci_core.base.codes import ReleaseCode, SpentCode
@@ -31,7 +31,6 @@ from dpci_core.ledger import (
     DrawBegunError,
     Ledger,
     LedgerError,
-    NotApprovedError,
     Proposal,
     SigningKey,
 )
@@ -185,31 +184,19 @@ def release_once(
     known = ledger.find(request_id)
     if known is not None and not known.may_go_on:
         raise ReleaseLostError("release_lost", request=request_id)
-    cost = question.price()
+    asked = _asked(question, person, request_id)
     check_account(ledger, dataset, question.plan)
     if ledger.account(dataset).needs_approval:
-        asked = {"person": person, "request_id": request_id}
-        proposal = propose(question, ledger, dataset, **asked)
+        proposal = ledger.propose(dataset, **asked)
         if proposal.state == "proposed":  # it may be booked: by another process, or before a stop
-            number, by = proposal.proposal_id, proposal.person
-            raise NotApprovedError("not_approved", proposal=number, person=by)
-        if proposal.state == "approved":
-            check_approved(question, ledger, dataset, **asked)
+            raise proposal.waiting()
+        ledger.check_approved(dataset, **asked)
     header = check_header(question, file, encoding=encoding)
     _check_place(place)
     header = counted(header, question.plan.persons)
     _check_rows(question, header)
     reached("before booking")
-    charge = ledger.book(
-        dataset,
-        schema_hash=schema_hash(question.plan.schema),
-        cost=cost,
-        purpose=question.title,
-        plan_hash=question.digest,
-        person=person,
-        request_id=request_id,
-        draws_later=True,
-    )
+    charge = ledger.book(dataset, **asked, draws_later=True)
     reached("booked")
     if not charge.may_go_on:
         raise ReleaseLostError("release_lost", request=request_id)
@@ -237,17 +224,9 @@ def propose(
 
     Raises:  as `release_once` before booking.
     """
-    cost = question.price()
+    asked = _asked(question, person, request_id)
     check_account(ledger, dataset, question.plan)
-    return ledger.propose(
-        dataset,
-        schema_hash=schema_hash(question.plan.schema),
-        cost=cost,
-        purpose=question.title,
-        plan_hash=question.digest,
-        person=person,
-        request_id=request_id,
-    )
+    return ledger.propose(dataset, **asked)
 
 
 def check_approved(
@@ -256,15 +235,19 @@ def check_approved(
     """Refuse a release that another person did not approve field for field, or that the budget does
     not cover any more; before a file is asked for. Arguments as of `propose`.
     """
-    ledger.check_approved(
-        dataset,
-        schema_hash=schema_hash(question.plan.schema),
-        cost=question.price(),
-        purpose=question.title,
-        plan_hash=question.digest,
-        person=person,
-        request_id=request_id,
-    )
+    ledger.check_approved(dataset, **_asked(question, person, request_id))
+
+
+def _asked(question: Question[Made_co], person: str, request_id: str) -> dict[str, Any]:
+    """What the ledger is asked to book, after every check that needs no file."""
+    return {
+        "cost": question.price(),
+        "schema_hash": schema_hash(question.plan.schema),
+        "purpose": question.title,
+        "plan_hash": question.digest,
+        "person": person,
+        "request_id": request_id,
+    }
 
 
 def complete(

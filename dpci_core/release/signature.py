@@ -16,6 +16,7 @@ from typing import Any
 from dpci_core.base.errors import Finding, LedgerRuleError
 from dpci_core.base.text import line_problem
 from dpci_core.ledger import PublicKey, SigningKey
+from dpci_core.plan.link import load_json
 
 SIGNATURE_NAME = "signature.json"
 FORMAT = "dpci-release-signature-1"
@@ -122,7 +123,7 @@ def check_signature(folder: Path, *, public_key: PublicKey | None = None) -> Sig
 def _read(content: bytes) -> tuple[dict[str, str], PublicKey, str] | None:
     """Files with their digests, key and signature; None for what is no signature."""
     try:
-        made: Any = json.loads(content.decode(), object_pairs_hook=_once)
+        made: Any = load_json(content.decode())
         digests, signature = made["files"], made["signature"]
         texts = [*digests, *digests.values(), signature]
         if set(made) != _FIELDS or made["format"] != FORMAT:
@@ -132,14 +133,6 @@ def _read(content: bytes) -> tuple[dict[str, str], PublicKey, str] | None:
         return digests, PublicKey.of(made["public_key"]), signature
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError, LedgerRuleError):
         return None
-
-
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """An object whose names differ: of two that do not, others may read the first."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError
-    return found
 
 
 def _plain(name: str) -> str:

@@ -111,7 +111,7 @@ def at_most(share: float) -> str:
 
 
 def number_at_most(x: float, digits: int = 3) -> str:
-    """A number with three digits that is never below it, for promises.
+    """A number that is never shown as less than it is, for promises.
 
     >>> number_at_most(5.2215), number_at_most(1.0), number_at_most(12_341.0)
     ('5.23', '1', '12,400')

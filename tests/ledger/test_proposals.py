@@ -338,6 +338,21 @@ def test_what_no_right_program_writes_is_damage(
     Books.of(booked.entries())
 
 
+def test_an_approval_is_of_one_account(tmp_path: Path) -> None:
+    """Two that a wrong program gave names which are one."""
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    create(ledger)
+    create(ledger, "Other", other_people=True)
+    ledger.approve(propose(ledger).proposal_id, person="Grace")
+    book(ledger)
+    first, other, proposed, approved, booked = ledger.entries()
+    other = replace(other, dataset="CLINIC")
+    Books.of([first, other, proposed, approved, booked])
+    with pytest.raises(LedgerDamagedError) as found:
+        Books.of([first, other, proposed, approved, replace(booked, account=2)])
+    assert found.value.code == "entry_not_approved"
+
+
 @pytest.mark.parametrize("is_moved", [False, True])
 def test_a_withdrawal_taken_out_of_a_long_ledger_is_found(
     tmp_path: Path, is_moved: bool, monkeypatch: pytest.MonkeyPatch
@@ -390,11 +405,19 @@ def hide(ledger: Ledger, index: str, hidden: str, shown: str) -> None:
         ("one_charge_a_request", f"{CHARGES} AND request_id = ''", "booked"),
     ],
 )
+@pytest.mark.parametrize("is_moved", [False, True])
 def test_what_a_long_ledger_leaves_out_of_an_index_is_found(
-    tmp_path: Path, index: str, hidden: str, kind: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    index: str,
+    hidden: str,
+    kind: str,
+    is_moved: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for module in (running, ledger_module):
         monkeypatch.setattr(module, "CHECKED_WHOLE", 0)
+    if is_moved:
+        begun_by_an_earlier_version(tmp_path / "ledger.sqlite")
     ledger = Ledger(tmp_path / "ledger.sqlite")
     create(ledger)
     number = ledger.approve(propose(ledger).proposal_id, person="Grace").proposal_id
@@ -402,6 +425,8 @@ def test_what_a_long_ledger_leaves_out_of_an_index_is_found(
         ledger.withdraw(number, person="Grace")
     else:
         book(ledger)
+    if is_moved:
+        ledger.rotate_key(person="Ada")
     propose(ledger, request_id="r2")
     sql = {"one_answer_a_proposal": ANSWERS, "one_charge_a_request": CHARGES}[index]
     hide(ledger, index, hidden, sql)

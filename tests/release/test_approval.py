@@ -70,6 +70,14 @@ def test_what_stops_a_release_stops_its_proposal(desk: Desk) -> None:
     assert len(desk.ledger.proposals()) == 1
 
 
+def test_what_waits_is_told_so_whatever_is_left(desk: Desk) -> None:
+    waits = propose_here(desk, "r1")
+    desk.ledger.approve(propose_here(desk, "r2"), person="Grace")
+    desk.release("r2")
+    with refuses(NotApprovedError, match=f"has to approve entry {waits} first"):
+        desk.release("r1", to="other")
+
+
 def test_another_plan_is_not_what_was_approved(desk: Desk) -> None:
     desk.ledger.approve(propose_here(desk, "r1"), person="Grace")
     with refuses(ValueError, match="another content"):

@@ -28,7 +28,7 @@ def section(accounts: tuple[Account, ...], proposals: tuple[Proposal, ...]) -> N
     shown = [
         one
         for one in proposals
-        if one.account_id in paying and (ledger_text.is_standing(one) or one.proposal_id in seen)
+        if one.account_id in paying and (one.stands or one.proposal_id in seen)
     ]
     seen.update(one.proposal_id for one in shown)
     number, refused = st.session_state.pop(_REFUSED, (None, ""))
@@ -46,11 +46,11 @@ def section(accounts: tuple[Account, ...], proposals: tuple[Proposal, ...]) -> N
 
 def _head(shown: list[Proposal]) -> str:
     """What stands above the rows; who answers, empty where nobody can."""
-    states = {one.state for one in shown}
-    if not states & {"proposed", "approved"}:
+    if not any(one.stands for one in shown):
         st.header("Answered")
         return ""
-    st.header("Waiting for approval" if "proposed" in states else "Approved, not released yet")
+    is_open = any(one.state == "proposed" for one in shown)
+    st.header("Waiting for approval" if is_open else "Approved, not released yet")
     st.markdown(ledger_text.WAITING)
     who = person.field(st, "ledger")
     if access.person() is None:
@@ -68,7 +68,7 @@ def _row(one: Proposal, account: Account, who: str) -> None:
         st.caption(ledger_text.NEVER)
     elif is_own:
         st.caption(ledger_text.THE_OWN)
-    if not ledger_text.is_standing(one):
+    if not one.stands:
         return
     with st.container(horizontal=True):
         # withdrawing comes first: it never takes the place of what was just pressed

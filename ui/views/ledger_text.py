@@ -106,15 +106,10 @@ def proposed(one: Proposal, account: Account) -> str:
     lines = ", ".join(f"{plain(name)} {shown(amount)}" for name, amount in one.cost.lines)
     return (
         f"**{plain(one.dataset)}**: {plain(one.purpose)}\n"
-        f"- **{cost_words(one.cost)}**{f' ({lines})' if lines else ''}{left * is_standing(one)}\n"
+        f"- **{cost_words(one.cost)}**{f' ({lines})' if lines else ''}{left * one.stands}\n"
         f"- Proposed by {plain(one.person)} on {moment(one.proposed_at)}, as entry "
         f"{one.proposal_id}; plan {code(one.plan_hash)}"
     )
-
-
-def is_standing(one: Proposal) -> bool:
-    """Whether a proposal may still be booked."""
-    return one.state in ("proposed", "approved")
 
 
 def answered(one: Proposal, *, is_left: bool = True) -> str:
