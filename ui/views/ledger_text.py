@@ -35,8 +35,8 @@ ADDITIVE_ONLY = (
 """Stands with a cap of Gaussian differential privacy."""
 NEEDS_APPROVAL = "Each release needs the approval of another person."
 WAITING = (
-    "These releases are proposed, and nothing is spent for them yet. Another person has to approve "
-    "each; then whoever proposed it releases exactly that. Each can be withdrawn until then."
+    "Nothing is spent for these releases yet. What one person proposed another has to approve; "
+    "then whoever proposed it releases exactly that. Each can be withdrawn until then."
 )
 NO_LOGIN = (
     "To answer, type your name. Without a login the ledger writes down whichever name is typed."
