@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from dpci_core import GDP, ZCDP, Design, HuberSVM, Logistic, PureDP
-from dpci_core.intervals.draw import noise_of_release
+from dpci_core.intervals.certified import noise_of_release
 from dpci_core.mechanisms.matrices import covariance_noise, hessian_noise
 from dpci_core.mechanisms.mechanism import GRID_EXPONENT
 from dpci_core.mechanisms.shares import share_out

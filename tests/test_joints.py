@@ -30,7 +30,8 @@ from dpci_core import (
 )
 from dpci_core.base.rows import Rows
 from dpci_core.design import MECHANISMS
-from dpci_core.intervals.draw import check_feasible, draw_release
+from dpci_core.intervals.certified import check_feasible
+from dpci_core.intervals.draw import draw_release
 from dpci_core.ledger.amounts import Cap, Cost, price
 from dpci_core.losses import LOSSES, RoundedHinge
 from dpci_core.mechanisms.mechanism import Mechanism, PerturbedModel, Solver

@@ -105,7 +105,7 @@ def certifiable(design: Design, *, n_records: int, n_coefficients: int) -> float
     Raises:  UncertainFitError where no penalty is large enough.
     """
     # Tables and files, which a simulation does without.
-    from dpci_core.intervals.draw import UncertainFitError, check_feasible
+    from dpci_core.intervals.certified import UncertainFitError, check_feasible
 
     try:
         check_feasible(design, n_records=n_records, dim=n_coefficients)

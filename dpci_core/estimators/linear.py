@@ -47,16 +47,12 @@ from dpci_core.estimators.defaults import (
     effects_regularization,
 )
 from dpci_core.estimators.input import check_features, check_labels, declared_classes, signs_of
-from dpci_core.estimators.released import (
-    ReleasedModel,
-    divide_budget,
-    draw_model,
-)
 from dpci_core.estimators.scaling import Scaling, Standardisation
 from dpci_core.estimators.statement import RECORD, PrivacyStatement, covered, noise_source
 from dpci_core.estimators.summary import FLAG, CoefficientIntervals, Summary
 from dpci_core.estimators.table import DaskTable, FeatureTable
-from dpci_core.intervals.draw import check_feasible
+from dpci_core.intervals.certified import check_feasible
+from dpci_core.intervals.private_fit import PrivateFit, private_fit
 from dpci_core.ledger import Cost
 from dpci_core.losses import Logistic, Loss, make_loss
 from dpci_core.mechanisms.shares import share_out
@@ -190,7 +186,7 @@ class PrivateLinearClassifier(Payable, ClassifierMixin, BaseEstimator):
         models, charge = drawn_by(
             account,
             lambda: tuple(
-                draw_model(rows, design=design, intervals=self.intervals, source=source)
+                private_fit(rows, design=design, intervals=self.intervals, source=source)
                 for design, rows in zip(designs, records, strict=True)
             ),
             cost=lambda: _cost(designs, budget, self.intervals),
@@ -291,7 +287,7 @@ class PrivateLinearClassifier(Payable, ClassifierMixin, BaseEstimator):
                 target=usual if self.target is None else self.target,
                 geometry=self.geometry,
             )
-            for share in divide_budget(budget, n_models)
+            for share in budget.divided(n_models)
         ]
         if self.regularization is not None:
             return designs
@@ -307,7 +303,7 @@ class PrivateLinearClassifier(Payable, ClassifierMixin, BaseEstimator):
     def _keep(
         self,
         scaling: Scaling | Standardisation,
-        models: tuple[ReleasedModel, ...],
+        models: tuple[PrivateFit, ...],
         classes: npt.NDArray[Any],
     ) -> None:
         """Set what scikit-learn calls fitted attributes: released numbers and declared ones, no

@@ -23,9 +23,9 @@ from dpci_core.estimators.account import (
 )
 from dpci_core.estimators.input import check_features, check_labels, signs_of
 from dpci_core.estimators.linear import PrivateLinearClassifier
-from dpci_core.estimators.released import ReleasedModel
 from dpci_core.estimators.scaling import Scaling
 from dpci_core.estimators.statement import ChoiceStatement, PrivacyStatement, noise_source
+from dpci_core.intervals.private_fit import PrivateFit
 from dpci_core.ledger import Charge, Cost
 from dpci_core.mechanisms.mechanism import mechanism_named, model_noise
 from dpci_core.privacy.budget import Amount, PureDP, to_decimal, to_float_down
@@ -272,9 +272,7 @@ def _kept(
         regularization=run.regularization,
     )
     setting.budget, setting.intervals = design.budget, False
-    model = ReleasedModel(
-        design, result.n_train, result.theta, model_noise(design, result.n_train), None, None
-    )
+    model = PrivateFit(design, result.n_train, result.theta, model_noise(design, result.n_train))
     setting.n_features_in_ = shape[1]
     setting._keep(scaling, (model,), classes)
     setting.privacy_ = PrivacyStatement(

@@ -15,12 +15,9 @@ from dpci_core.base.linalg import floor_eigenvalues
 from dpci_core.base.persons import check_persons, person_rows
 from dpci_core.base.rows import WeightedRows
 from dpci_core.design import Design, check_design
-from dpci_core.intervals.half_widths import private_half_widths
 from dpci_core.intervals.inflation import Usefulness, judge_usefulness
-from dpci_core.mechanisms.matrices import covariance_noise, release_moments
-from dpci_core.mechanisms.mechanism import model_noise, train_private
-from dpci_core.mechanisms.metric import release_metric
-from dpci_core.solvers.metric import weighted_table
+from dpci_core.intervals.private_fit import private_fit
+from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.solvers.moments import Moments
 
 RESULTS_VERSION = 2
@@ -53,8 +50,6 @@ class IntervalResult:
         n_lifted_hessian: how many eigenvalues of the noisy Hessian the published floor raises.
         n_lifted_covariance: the same for the gradient covariance.
         smallest_hessian_eigenvalue: of the noisy Hessian, before any repair.
-        gradient_norm: at the minimiser that was found; it bounds its error and is not private.
-        n_iterations: steps of the solver; not private.
         usefulness: whether the intervals can say anything.
         results_version: raised when a number changes for the same input and generator.
     """
@@ -76,8 +71,6 @@ class IntervalResult:
     n_lifted_hessian: int
     n_lifted_covariance: int
     smallest_hessian_eigenvalue: float
-    gradient_norm: float
-    n_iterations: int
     usefulness: Usefulness
     results_version: int = RESULTS_VERSION
 
@@ -174,32 +167,16 @@ def private_intervals(
         A = person_rows(A, persons, rows_per_person=design.rows_per_person)
     n, p = A.shape
     model_noise(design, n)  # refuses an infeasible design before any work
-    metric = release_metric(A, design=design, rng=rng)
-    rows = A if metric is None else weighted_table(A, metric)
-    model = train_private(rows, design=design, rng=rng, metric=metric)
-    released = release_moments(
-        rows,
-        model.theta_priv,
-        design=design,
-        rng=rng,
-        whiten=None if metric is None else metric.whiten,
-    )
-    widths = private_half_widths(
-        released.hessian.noisy,
-        released.covariance.noisy,
-        design=design,
-        noise=model.noise,
-        n_records=n,
-        theta_priv=model.theta_priv,
-        covariance_noise=covariance_noise(design, n, float(np.linalg.norm(model.theta_priv))),
-        metric=metric,
-    )
-    q, law, estimate = widths.half_width, widths.law, widths.estimate(model.theta_priv)
+    fit = private_fit(A, design=design, source=rng)
+    assert fit.moments is not None
+    hessian, covariance = fit.moments.hessian, fit.moments.covariance
+    widths = fit.half_widths()
+    q, law, estimate = widths.half_width, widths.law, widths.estimate(fit.theta_priv)
     return IntervalResult(
         estimate=estimate,
         low=estimate - q,
         high=estimate + q,
-        theta_priv=model.theta_priv,
+        theta_priv=fit.theta_priv,
         is_unidentified=widths.is_unidentified,
         sampling_se=np.sqrt(law.sampling),
         privacy_se=np.sqrt(law.privacy(p)),
@@ -210,10 +187,8 @@ def private_intervals(
         covariance=widths.covariance,
         noise_factor=widths.factor,
         is_noise_aware=widths.is_noise_aware,
-        n_lifted_hessian=released.hessian.n_lifted,
-        n_lifted_covariance=released.covariance.n_lifted,
-        smallest_hessian_eigenvalue=released.hessian.smallest_before,
-        gradient_norm=model.fit.gradient_norm,
-        n_iterations=model.fit.n_iterations,
+        n_lifted_hessian=hessian.n_lifted,
+        n_lifted_covariance=covariance.n_lifted,
+        smallest_hessian_eigenvalue=hessian.smallest_before,
         usefulness=judge_usefulness(q, estimate**2, law, dim=p),
     )

@@ -28,8 +28,6 @@ Solver = Callable[..., Fit]
 """`minimise` by one of its methods, or another function of its arguments that returns a
 minimiser.
 """
-NEWTON: Solver = partial(minimise, method="newton")
-"""What simulations train with, so that their numbers stay what they are to the last digit."""
 GRID_EXPONENT = -30
 """Released coefficients are multiples of 2 to this."""
 
@@ -77,7 +75,7 @@ class Mechanism(ABC):
         *,
         design: Design,
         rng: NoiseSource,
-        solver: Solver = NEWTON,
+        solver: Solver = minimise,
         solver_error: float = 0.0,
     ) -> PerturbedModel:
         """Train on the rows; arguments and privacy as for `train_private`."""
@@ -166,7 +164,7 @@ def train_private(
     *,
     design: Design,
     rng: NoiseSource,
-    solver: Solver = NEWTON,
+    solver: Solver = minimise,
     solver_error: float = 0.0,
     metric: Metric | None = None,
 ) -> PerturbedModel:

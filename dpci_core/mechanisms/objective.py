@@ -12,7 +12,7 @@ from dpci_core.base.batches import Table
 from dpci_core.base.decimals import UP, UP_3
 from dpci_core.base.errors import Change, InfeasibleDesignError, PersonsNotShownError
 from dpci_core.design import Design
-from dpci_core.mechanisms.mechanism import NEWTON, Mechanism, PerturbedModel, Solver
+from dpci_core.mechanisms.mechanism import Mechanism, PerturbedModel, Solver
 from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.laws import Law, NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource
@@ -22,6 +22,7 @@ from dpci_core.privacy.sensitivity import (
     smallest_gaussian_regularization,
     smallest_regularization,
 )
+from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.moments import HessianDrift
 
 NOT_REVIEWED = (
@@ -90,7 +91,7 @@ class Objective(Mechanism):
         *,
         design: Design,
         rng: NoiseSource,
-        solver: Solver = NEWTON,
+        solver: Solver = minimise,
         solver_error: float = 0.0,
     ) -> PerturbedModel:
         noise = self.noise(design, len(A))

@@ -7,11 +7,12 @@ import numpy as np
 from dpci_core.base.array import Array
 from dpci_core.base.batches import Table
 from dpci_core.design import Design
-from dpci_core.mechanisms.mechanism import GRID_EXPONENT, NEWTON, Mechanism, PerturbedModel, Solver
+from dpci_core.mechanisms.mechanism import GRID_EXPONENT, Mechanism, PerturbedModel, Solver
 from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.laws import Law, NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource
 from dpci_core.privacy.sensitivity import output_sensitivity
+from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.moments import HessianDrift
 
 _USUAL = 2.0
@@ -46,7 +47,7 @@ class Output(Mechanism):
         *,
         design: Design,
         rng: NoiseSource,
-        solver: Solver = NEWTON,
+        solver: Solver = minimise,
         solver_error: float = 0.0,
     ) -> PerturbedModel:
         n, c = len(A), design.regularization

@@ -2,7 +2,8 @@
 checked later.
 """
 
-from dpci_core.intervals.draw import GRID, Drawn, check_feasible, draw_release
+from dpci_core.intervals.certified import GRID, check_feasible
+from dpci_core.intervals.draw import Drawn, draw_release
 from dpci_core.mechanisms.shares import INEXACT_SHARE, TAU, Shares, share_out
 from dpci_core.release.after import (
     AfterError,

@@ -22,7 +22,7 @@ from dpci_core.base.array import Array, Flags
 from dpci_core.base.codes import AfterCode
 from dpci_core.base.errors import CodedError, check_choice, check_probability
 from dpci_core.base.rows import WeightedRows
-from dpci_core.intervals.draw import noise_of_release
+from dpci_core.intervals.certified import noise_of_release
 from dpci_core.intervals.joint import Errors, JointLaw
 from dpci_core.mechanisms.shares import share_out
 from dpci_core.plan.link import load_json

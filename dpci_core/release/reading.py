@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from dpci_core.intervals.draw import GRID
+from dpci_core.intervals.certified import GRID
 from dpci_core.plan.codec import FORMS, Form, PlanFieldError, at, plain_fields, read
 from dpci_core.plan.link import load_json
 from dpci_core.release.record import FORMAT, READABLE, RECORD_NAME, RecordError, Release

@@ -19,7 +19,7 @@ from scipy.special import expit
 from dpci_core.base.array import Array
 from dpci_core.base.errors import Finding
 from dpci_core.design import Design
-from dpci_core.intervals.draw import GRID
+from dpci_core.intervals.certified import GRID
 from dpci_core.ledger import caution_of
 from dpci_core.plan.codec import PlanFieldError, plain, plain_fields
 from dpci_core.plan.content import coefficient_names

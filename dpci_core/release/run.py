@@ -10,7 +10,8 @@ from pathlib import Path
 from dpci_core.base.batches import Engine
 from dpci_core.base.engines import try_engine
 from dpci_core.datasets.folder import folder_batches
-from dpci_core.intervals.draw import Drawn, check_feasible, draw_release
+from dpci_core.intervals.certified import check_feasible
+from dpci_core.intervals.draw import Drawn, draw_release
 from dpci_core.ledger import Charge, Cost, Ledger
 from dpci_core.mechanisms.shares import Shares, share_out
 from dpci_core.plan import Plan

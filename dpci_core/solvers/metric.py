@@ -12,7 +12,7 @@ from dpci_core.base.batch import CHUNK_ROWS, Block
 from dpci_core.base.batches import RecordBatches, Table
 from dpci_core.base.limits import NORM_MARGIN
 from dpci_core.base.metric import Metric
-from dpci_core.base.rows import WeightedRows, plain, unit_rows
+from dpci_core.base.rows import EncodedRows, WeightedRows, plain, unit_rows
 from dpci_core.design import Geometry
 from dpci_core.solvers.batch_sums import Outer
 from dpci_core.solvers.objective import chunks
@@ -61,13 +61,13 @@ def _public(geometry: Geometry) -> Metric:
     return Metric.of(matrix, ridge=geometry.ridge, leverage=geometry.leverage)
 
 
-def weighted(A: Array | WeightedRows, metric: Metric) -> WeightedRows:
+def weighted(A: Block | EncodedRows, metric: Metric) -> WeightedRows:
     """Return the rows (n, p) with weights that keep them within the largest leverage.
 
     A weight depends on the metric and on that row alone, and is no larger than one the row has.
     """
     before = A.weights if isinstance(A, WeightedRows) else np.ones(len(A))
-    rows = plain(A)
+    rows = plain(A[:] if isinstance(A, EncodedRows) else A)
     found = np.empty(len(A))
     for start in range(0, len(A), CHUNK_ROWS):
         chosen = slice(start, start + CHUNK_ROWS)
@@ -77,7 +77,7 @@ def weighted(A: Array | WeightedRows, metric: Metric) -> WeightedRows:
     return WeightedRows(rows, np.minimum(before, found))
 
 
-def weighted_table(A: Block | RecordBatches, metric: Metric) -> WeightedRows | RecordBatches:
+def weighted_table(A: Table, metric: Metric) -> WeightedRows | RecordBatches:
     """Return `weighted` rows; of a table in batches, batches that are weighted when read."""
     if isinstance(A, RecordBatches):
         return A.through(partial(weighted, metric=metric), has_weights=True)

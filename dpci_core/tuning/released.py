@@ -11,7 +11,7 @@ from typing import Any
 from dpci_core.base.array import Array
 from dpci_core.base.limits import BUDGET_PART
 from dpci_core.design import Design
-from dpci_core.intervals.draw import GRID, check_feasible, draw_coefficients
+from dpci_core.intervals.certified import GRID, check_feasible, draw_coefficients
 from dpci_core.mechanisms.shares import TAU, share_out
 from dpci_core.privacy.budget import ZCDP, Amount, Budget, PureDP, to_float_down
 from dpci_core.privacy.randomness import SystemSource

@@ -73,7 +73,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         "solvers.moments": ("minimise",),
         "solvers.minimise": ("solve", "approach"),
         "solvers.replicates": ("minimise",),
-        "intervals.inference": ("train_private", "release_moments"),
+        "intervals.private_fit": ("train_private", "release_moments"),
         "intervals.forecast": ("error_variance", "private_half_widths"),
     }
     for room, names in steps.items():

@@ -38,10 +38,9 @@ from dpci_core import (
 )
 from dpci_core.estimators.defaults import default_regularization
 from dpci_core.estimators.input import check_labels
-from dpci_core.estimators.released import divide_budget
 from dpci_core.estimators.scaling import Scaling
 from dpci_core.estimators.statement import LABELS_READ, noise_source
-from dpci_core.intervals.draw import GRID
+from dpci_core.intervals.certified import GRID
 from dpci_core.losses import HuberSVM
 from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.privacy import exact
@@ -219,7 +218,7 @@ def test_original_units_by_the_closed_form_of_output_perturbation() -> None:
         values, vectors = np.linalg.eigh(M)
         return vectors @ np.diag(np.maximum(values, 2 * c)) @ vectors.T
 
-    H, S = floored(released.hessian), floored(released.covariance)
+    H, S = floored(released.moments.hessian.noisy), floored(released.moments.covariance.noisy)
     U = np.eye(4) / (2 * 0.5 * (n * c) ** 2) + np.linalg.inv(H) @ S @ np.linalg.inv(H) / n
     low, high = np.array(BOUNDS, dtype=float)
     L = np.zeros(
@@ -286,7 +285,7 @@ def three_classes(n: int = 300) -> tuple[np.ndarray, np.ndarray]:
 def test_divided_budgets_add_up_exactly() -> None:
     for n_parts in (2, 3, 7, 11):
         budget = PureDP(model="0.1", hessian="1e-9", covariance="123456.789")
-        shares = divide_budget(budget, n_parts)
+        shares = budget.divided(n_parts)
         for name in ("model", "hessian", "covariance"):
             parts = [getattr(share, name) for share in shares]
             assert sum(map(Fraction, parts)) == Fraction(getattr(budget, name))

@@ -31,7 +31,6 @@ from dpci_core import (
 from dpci_core.base.metric import Metric
 from dpci_core.base.rows import WeightedRows
 from dpci_core.design import Geometry
-from dpci_core.estimators.released import ReleasedModel, divide_budget
 from dpci_core.estimators.scaling import Scaling, Standardisation
 
 PRIVATE = Geometry(ridge=0.05, leverage=9.0)
@@ -133,7 +132,7 @@ def test_the_metric_is_paid_for_and_only_drawn_with_a_geometry() -> None:
     X, _ = table(500)
     several = np.array(["a", "b", "c"])[np.arange(500) % 3]
     model = made(budget=replace(WITH_METRIC, metric="0.03")).fit(X, several)
-    parts = divide_budget(replace(WITH_METRIC, metric=Decimal("0.03")), 3)
+    parts = replace(WITH_METRIC, metric=Decimal("0.03")).divided(3)
     assert [m.design.budget for m in model._models] == list(parts)
     assert sum(Fraction(part.total) for part in parts) == Fraction("0.53")
     assert model.privacy_.amount == Decimal("0.53")
@@ -169,7 +168,7 @@ def test_what_does_not_go_together_is_refused_before_a_draw() -> None:
         chosen.fit(X, y)
 
 
-def test_it_is_a_setting_like_others_and_old_pickles_open() -> None:
+def test_it_is_a_setting_like_others() -> None:
     X, y = table(300)
     model = made()
     assert clone(model).get_params()["geometry"] == PRIVATE
@@ -177,9 +176,3 @@ def test_it_is_a_setting_like_others_and_old_pickles_open() -> None:
     assert isinstance(fitted._models[0].metric, Metric)
     ours, theirs = (one.confidence_intervals() for one in (fitted, model))
     np.testing.assert_array_equal(ours.low, theirs.low)
-    released = made(geometry=None, budget=RHO).fit(X, y)._models[0]
-    old = ReleasedModel.__new__(ReleasedModel)
-    old.__setstate__(list(released.__getstate__())[:6])
-    assert old.metric is None
-    before, now = (one.half_widths(np.eye(4), 0.95) for one in (old, released))
-    np.testing.assert_array_equal(before.half_width, now.half_width)

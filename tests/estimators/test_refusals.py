@@ -13,7 +13,7 @@ import pytest
 
 from dpci_core import DPLogisticRegression, InfeasibleDesignError, PureDP
 from dpci_core.estimators import RandomCosines, tune_for_release, tuning
-from dpci_core.intervals.draw import GRID
+from dpci_core.intervals.certified import GRID
 from dpci_core.losses import HuberSVM, Logistic
 from dpci_core.tuning import Candidate, CosineFeatures, Learner, released, tune_privately
 

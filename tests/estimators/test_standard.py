@@ -32,7 +32,7 @@ from dpci_core.estimators import tune_for_release
 from dpci_core.estimators.defaults import default_regularization, effects_regularization
 from dpci_core.estimators.scaling import Scaling, Standardisation
 from dpci_core.estimators.summary import FLAG
-from dpci_core.intervals.draw import GRID
+from dpci_core.intervals.certified import GRID
 from dpci_core.losses import HuberSVM
 from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.schema import StandardEncoding, encode

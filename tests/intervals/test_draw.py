@@ -26,13 +26,9 @@ from dpci_core import (
 from dpci_core import fit_moments as fit
 from dpci_core import private_intervals as simulate
 from dpci_core.base.validation import UnfitRecordsError
-from dpci_core.intervals import draw as drawing
-from dpci_core.intervals.draw import (
-    GRID,
-    check_feasible,
-    draw_coefficients,
-    draw_release,
-)
+from dpci_core.intervals import certified
+from dpci_core.intervals.certified import GRID, check_feasible, draw_coefficients
+from dpci_core.intervals.draw import Drawn, draw_release
 from dpci_core.intervals.inflation import error_variance
 from dpci_core.mechanisms.matrices import (
     covariance_noise,
@@ -322,7 +318,9 @@ def test_the_solver_is_hidden_by_noise_of_its_own(monkeypatch: pytest.MonkeyPatc
     for budget, law in ((RHO, stats.norm), (PURE, None)):
         shares = share_out(make(budget, calibration="published", c=1e-3 if budget is RHO else 1e-2))
         still = solve(A, loss=Logistic(), regularization=shares.planned.regularization)
-        monkeypatch.setattr(drawing, "train_private", lambda A, fit=still, **_: drawing_model(fit))
+        monkeypatch.setattr(
+            certified, "train_private", lambda A, fit=still, **_: drawing_model(fit)
+        )
         z = (
             np.array(
                 [draw_coefficients(A, shares=shares, source=SystemSource())[0] for _ in range(2000)]
@@ -420,7 +418,7 @@ def test_the_drawing_function_takes_no_other_source() -> None:
 
 
 def test_nothing_of_the_fit_is_in_the_result() -> None:
-    names = {field.name for field in dataclasses.fields(drawing.Drawn)}
+    names = {field.name for field in dataclasses.fields(Drawn)}
     assert not names & {"gradient_norm", "n_iterations", "fit", "notes", "X", "y"}
 
 
@@ -450,7 +448,7 @@ def test_the_solver_of_a_release_is_asked_for_half_of_tau(monkeypatch: pytest.Mo
         asked.append((tolerance, method))
         return minimise(A, tolerance=tolerance, method=method, **other)
 
-    monkeypatch.setattr(drawing, "minimise", spy)
+    monkeypatch.setattr(certified, "minimise", spy)
     X, y = table(100, 2)
     for mechanism in ("objective", "output"):
         draw_release(X, y, design=make(PURE, mechanism, c=0.1))
@@ -490,11 +488,11 @@ def test_what_is_added_for_the_solver_counts_in_the_variance() -> None:
 def test_the_length_that_no_noise_vector_exceeds_has_the_stated_probability() -> None:
     log_tail = -200 * math.log(2.0)
     x = (
-        drawing._longest_noise_vector(NoiseLaw(rate=0.5), 3) - 2.0
+        certified._longest_noise_vector(NoiseLaw(rate=0.5), 3) - 2.0
     ) * 0.5  # P(Gamma(3) > x) = e^-x (1 + x + x^2/2)
     assert -x + math.log(1 + x + x * x / 2) == pytest.approx(log_tail, rel=1e-6)
     z = (
-        drawing._longest_noise_vector(NoiseLaw(sd=2.0), 2) - 2.0
+        certified._longest_noise_vector(NoiseLaw(sd=2.0), 2) - 2.0
     ) / 2.0  # P(|N(0, I_2)| > z) = exp(-z^2/2)
     assert -z * z / 2 == pytest.approx(log_tail, rel=1e-6)
 
@@ -530,7 +528,7 @@ def test_the_rounding_of_a_gradient_by_hand() -> None:
 def test_the_certificate_is_asked_for_half_of_tau(
     error: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drawing, "gradient_rounding", lambda **_: error)
+    monkeypatch.setattr(certified, "gradient_rounding", lambda **_: error)
     if error < TAU / 2:
         check_feasible(make(c=0.1), n_records=1000, dim=2)
     else:

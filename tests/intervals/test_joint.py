@@ -13,7 +13,7 @@ from scipy.special import expit
 from dpci_core import ZCDP, Design, Logistic, PureDP, fit_moments, private_intervals
 from dpci_core.base.rows import signed
 from dpci_core.intervals import joint
-from dpci_core.intervals.draw import draw_coefficients, noise_of_release
+from dpci_core.intervals.certified import draw_coefficients, noise_of_release
 from dpci_core.intervals.joint import JointLaw
 from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.mechanisms.shares import share_out

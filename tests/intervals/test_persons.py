@@ -14,7 +14,8 @@ from dpci_core.base.errors import DataRejectedError, PersonsNotShownError
 from dpci_core.base.persons import PersonNumbers
 from dpci_core.base.validation import UnfitRecordsError
 from dpci_core.design import Calibration, Geometry
-from dpci_core.intervals.draw import UncertainFitError, check_feasible, draw_release
+from dpci_core.intervals.certified import UncertainFitError, check_feasible
+from dpci_core.intervals.draw import draw_release
 from dpci_core.mechanisms.matrices import rounding_allowance
 from dpci_core.solvers.minimise import minimise
 

@@ -32,8 +32,9 @@ from dpci_core.base.linalg import symmetrise
 from dpci_core.base.metric import Metric
 from dpci_core.base.rows import WeightedRows
 from dpci_core.design import Geometry
-from dpci_core.intervals import draw as drawing
-from dpci_core.intervals.draw import GRID, check_feasible, draw_release
+from dpci_core.intervals import certified, private_fit
+from dpci_core.intervals.certified import GRID, check_feasible
+from dpci_core.intervals.draw import draw_release
 from dpci_core.intervals.half_widths import HalfWidths, private_half_widths
 from dpci_core.mechanisms import metric as metric_release
 from dpci_core.mechanisms.matrices import (
@@ -529,14 +530,18 @@ def test_a_release_draws_the_metric_first(
     budget = RHO if definition == "public" else WITH_METRIC[definition]
     design = make(geometry, budget, target=target)
     order: list[tuple[str, bool]] = []
-    for name in ("release_metric", "train_private", "release_moments"):
-        run = getattr(drawing, name)
+    for name, place in (
+        ("release_metric", private_fit),
+        ("train_private", certified),
+        ("release_moments", private_fit),
+    ):
+        run = getattr(place, name)
 
         def watched(A: Any, *args: Any, name: str = name, run: Any = run, **named: Any) -> Any:
             order.append((name, isinstance(A, WeightedRows)))
             return run(A, *args, **named)
 
-        monkeypatch.setattr(drawing, name, watched)
+        monkeypatch.setattr(place, name, watched)
     drawn = draw_release(X, y, design=design)
     names = ["release_metric", "train_private", "release_moments"]
     assert order == list(zip(names, [False, True, True], strict=True))

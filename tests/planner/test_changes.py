@@ -28,7 +28,7 @@ from dpci_core import (
     needed_budget,
     needed_records,
 )
-from dpci_core.intervals.draw import check_feasible
+from dpci_core.intervals.certified import check_feasible
 from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.privacy.budget import pair_budget
 

@@ -21,7 +21,7 @@ import pytest
 from scipy.stats import beta
 
 from dpci_core import ZCDP, Design, HuberSVM, PureDP
-from dpci_core.intervals.draw import draw_coefficients
+from dpci_core.intervals.certified import draw_coefficients
 from dpci_core.privacy.exact import Law, RealNoise
 from dpci_core.privacy.randomness import SystemSource
 from dpci_core.release import (

@@ -36,7 +36,7 @@ from dpci_core.base.limits import records_in_range
 from dpci_core.base.validation import check_records
 from dpci_core.datasets.download import DownloadError
 from dpci_core.datasets.upload import read_upload
-from dpci_core.intervals.draw import check_feasible
+from dpci_core.intervals.certified import check_feasible
 from dpci_core.ledger import Cap, Cost, Ledger
 from dpci_core.ledger.amounts import price
 from dpci_core.ledger.names import dataset_name, one_line

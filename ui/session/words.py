@@ -19,7 +19,7 @@ from dpci_core.base.errors import (
     RangeError,
     TextError,
 )
-from dpci_core.intervals.draw import UncertainFitError
+from dpci_core.intervals.certified import UncertainFitError
 from dpci_core.plan import PlanFieldError
 from dpci_core.planner.ranking import NothingPromisedError
 from dpci_core.planner.split import NoSplitError

@@ -1,0 +1,225 @@
+"""The coefficients of a release: what real arithmetic asks for beyond the formulas of `mechanisms`.
+
+The argument is in docs/release.md, section 2.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+import numpy as np
+from scipy.special import gammainccinv
+
+from dpci_core.base.array import Array
+from dpci_core.base.batches import Table
+from dpci_core.base.decimals import smallest_amount
+from dpci_core.base.errors import Change, InfeasibleDesignError
+from dpci_core.base.limits import REGULARIZATION
+from dpci_core.base.metric import Metric
+from dpci_core.design import Design
+from dpci_core.losses import Loss
+from dpci_core.mechanisms.mechanism import GRID_EXPONENT, mechanism_of, model_noise, train_private
+from dpci_core.mechanisms.shares import TAU, Shares, share_out
+from dpci_core.privacy.budget import to_float_down
+from dpci_core.privacy.laws import NoiseLaw
+from dpci_core.privacy.randomness import SystemSource, check_system_source
+from dpci_core.solvers.certain import gradient_rounding
+from dpci_core.solvers.metric import check_size, longest_stretch, metric_of
+from dpci_core.solvers.minimise import minimise
+from dpci_core.solvers.objective import Fit
+
+GRID = 2.0**GRID_EXPONENT
+"""Released coefficients are multiples of this."""
+REFUSED_NOISE = 2.0**-200
+"""Probability with which the noise vector of an objective is longer than the one that feasibility
+was checked for.
+
+Such a release may be refused after it was booked, which is the one way in which the law of a
+release is cut: a delta of at most this.
+"""
+_NEIGHBOURS_APART = 2.0
+"""How far the noise vectors that give one minimiser on two neighbouring tables are apart at most:
+two slopes.
+"""
+
+
+class UncertainFitError(InfeasibleDesignError):
+    """A fit that floating-point numbers cannot certify to the tolerance of a release.
+
+    regularization: the c that was given, None where no c helps.
+    n_records, dim: of the encoded records.
+    tolerance: on the gradient norm of the fit.
+    """
+
+    def __init__(
+        self,
+        regularization: float | None,
+        n_records: int,
+        dim: int,
+        changes: tuple[Change, ...] = (),
+    ) -> None:
+        self.regularization, self.n_records, self.dim = regularization, n_records, dim
+        self.tolerance = TAU
+        if regularization is None:
+            super().__init__(
+                f"With n_records={n_records}, {dim} coefficients and this budget a fit with noise "
+                "from the operating system cannot be certified at any penalty.",
+                "Spend more on the coefficients, or use more records.",
+            )
+            return
+        super().__init__(
+            f"With regularization={regularization!r}, n_records={n_records} and {dim} coefficients "
+            f"the fit cannot be certified to {self.tolerance:.0e} in floating-point numbers.",
+            "Choose a larger c, a larger budget of the coefficients or, for a Huber SVM, a larger "
+            "h.",
+            changes,
+        )
+
+
+def check_feasible(design: Design, *, n_records: int, dim: int) -> None:
+    """Raise InfeasibleDesignError unless a release of this design on n records can run; only public
+    numbers matter.
+
+    Besides what the mechanism asks for, the tolerance of the fit must be within reach of
+    floating-point numbers.
+
+    Args:
+        design: as it is planned.
+        n_records: number of records, public (>= 1).
+        dim: p.
+
+    Raises:  ValueError also for a public second moment of another size.
+    """
+    if design.geometry is not None and not design.geometry.is_private:
+        check_size(metric_of(design.geometry), dim)
+    shares = share_out(design)
+    noise = model_noise(shares.running, n_records, solver_error=_solver_error(shares))
+    longest = 0.0
+    if mechanism_of(design).perturbs_objective:
+        longest = _longest_noise_vector(noise, dim) * _stretch(design, dim)
+    _check_certificate(design, n_records=n_records, dim=dim, noise_norm=longest)
+
+
+def _solver_error(shares: Shares) -> float:
+    return shares.solver_error if shares.minimiser is None else 0.0
+
+
+def noise_of_release(design: Design, *, n_records: int, dim: int) -> NoiseLaw:
+    """Return the law of the noise on the coefficients (dim,) of a release of this design."""
+    shares = share_out(design)
+    noise = model_noise(shares.running, n_records, solver_error=_solver_error(shares))
+    if shares.minimiser is None:
+        return noise
+    return replace(noise, added_var=shares.minimiser_noise().variance(dim))
+
+
+def _longest_noise_vector(noise: NoiseLaw, dim: int) -> float:
+    """A length that the noise vector exceeds with probability `REFUSED_NOISE`, and the step to a
+    neighbour's.
+    """
+    if noise.rate is not None:
+        return float(gammainccinv(dim, REFUSED_NOISE)) / noise.rate + _NEIGHBOURS_APART
+    assert noise.sd is not None
+    return (
+        noise.sd * math.sqrt(2.0 * float(gammainccinv(dim / 2.0, REFUSED_NOISE)))
+        + _NEIGHBOURS_APART
+    )
+
+
+def _stretch(design: Design, dim: int) -> float:
+    """What a metric multiplies the noise vector by at most, and its rounding, in units of that of
+    the noise vector itself.
+    """
+    if design.geometry is None:
+        return 1.0
+    return longest_stretch(design.geometry) * (1.0 + (dim + 2.0) / 4.0)
+
+
+def _check_certificate(design: Design, *, n_records: int, dim: int, noise_norm: float) -> None:
+    """Raise unless a computed gradient of norm tau/2 certifies a true one of norm tau."""
+
+    def is_certain(c: float | Decimal) -> bool:
+        two_c = 2.0 * float(c)
+        condition = (design.loss.max_curvature + two_c) / two_c
+        return (
+            gradient_rounding(
+                n_records=n_records,
+                dim=dim,
+                condition=condition,
+                noise_norm=noise_norm,
+                rows_per_person=design.rows_per_person,
+            )
+            <= TAU / 2.0
+        )
+
+    if not is_certain(design.regularization):
+        start, largest = (Decimal(repr(c)) for c in (design.regularization, REGULARIZATION[1]))
+        c = smallest_amount(is_certain, start=start, largest=largest)
+        # A larger c may also shorten the noise vector, so that a little less could do.
+        changes = () if c is None else (Change("regularization", float(c), is_smallest=False),)
+        raise UncertainFitError(design.regularization, n_records, dim, changes)
+
+
+@dataclass(frozen=True, slots=True)
+class _CertifiedSolver:
+    """The certain minimiser at the tolerance of a release, after checking that rounding keeps its
+    certificate.
+    """
+
+    design: Design
+
+    def __call__(
+        self, A: Table, *, loss: Loss, regularization: float, noise_vector: Array | None = None
+    ) -> Fit:
+        norm = 0.0 if noise_vector is None else float(np.linalg.norm(noise_vector))
+        if self.design.geometry is not None:  # its rounding, as in `_stretch`
+            norm *= 1.0 + (A.shape[1] + 2.0) / 4.0
+        _check_certificate(self.design, n_records=len(A), dim=A.shape[1], noise_norm=norm)
+        return minimise(
+            A,
+            loss=loss,
+            regularization=regularization,
+            noise_vector=noise_vector,
+            tolerance=TAU / 2.0,
+            method="certain",
+        )
+
+
+def draw_coefficients(
+    A: Table, *, shares: Shares, source: SystemSource, metric: Metric | None = None
+) -> tuple[Array, NoiseLaw]:
+    """Return the released coefficients (p,), multiples of `GRID`, and the law of their noise.
+
+    Args:
+        A: rows y_i x_i, (n, p).
+        shares: what the minimiser and its noise may cost.
+        source: the operating system's entropy.
+        metric: as for `train_private`.
+
+    Privacy: `planned.budget.model` in its definition, the error of the solver included
+             (docs/release.md, section 2).
+    """
+    check_system_source(source)
+    solver = _CertifiedSolver(shares.planned)
+    model = train_private(
+        A,
+        design=shares.running,
+        rng=source,
+        solver=solver,
+        solver_error=_solver_error(shares),
+        metric=metric,
+    )
+    if shares.minimiser is None:
+        return model.theta_priv, model.noise
+    hiding = shares.minimiser_noise()
+    theta = shares.planned.budget.add_noise(
+        model.theta_priv,
+        hiding,
+        source,
+        sensitivity=shares.solver_error,
+        amount=to_float_down(shares.minimiser),
+        exponent=GRID_EXPONENT,
+    )
+    return theta, replace(model.noise, added_var=hiding.variance(A.shape[1]))
