@@ -30,6 +30,8 @@ from dpci_core.base.batches import RecordBatches
 from dpci_core.datasets.census_files import write_census
 from dpci_core.datasets.folder import PartFile
 from dpci_core.solvers.batch_sums import Derivatives
+from dpci_core.solvers.newton import Newton
+from dpci_core.solvers.risk import PenalizedRisk
 
 FEATURES = 10
 C = 1e-4
@@ -54,7 +56,6 @@ def measure(folder: Path, engine: str) -> dict[str, float]:
     from dpci_core.solvers.minimise import minimise
 
     schema, files = schema_of("census"), read_folder(folder)
-    given = {"loss": Logistic(), "regularization": C}
     table = folder_batches(files, schema, features=FEATURES)
     if engine == "reading":
         watch = Watch()
@@ -62,7 +63,7 @@ def measure(folder: Path, engine: str) -> dict[str, float]:
     if engine == "memory":
         A = stacked([block for batch in table.batches for block in batch.chunks()])
         watch = Watch()
-        fit = minimise(A, method="newton", **given)  # type: ignore[arg-type]
+        fit = minimise(PenalizedRisk(A, Logistic(), C), Newton())
         return watch.found(len(A), fit.n_iterations + 1.0)
     if engine in ("sums", "mapping", "kept", "cached"):
         return one_pass(table, folder, engine)
@@ -72,7 +73,7 @@ def measure(folder: Path, engine: str) -> dict[str, float]:
         first.total(Derivatives(np.zeros(FEATURES + 1), Logistic()))  # imports, before the clock
         table = replace(table, n_read=[0])
         watch = Watch()
-        minimise(table, **given)  # type: ignore[arg-type]
+        minimise(PenalizedRisk(table, Logistic(), C))
         return watch.found(len(table), table.n_read[0] / len(table.batches))
 
 

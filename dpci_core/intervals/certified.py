@@ -19,16 +19,15 @@ from dpci_core.base.errors import Change, InfeasibleDesignError
 from dpci_core.base.limits import REGULARIZATION
 from dpci_core.base.metric import Metric
 from dpci_core.design import Design
-from dpci_core.losses import Loss
 from dpci_core.mechanisms.mechanism import GRID_EXPONENT, mechanism_of, model_noise, train_private
 from dpci_core.mechanisms.shares import TAU, Shares, share_out
 from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.randomness import SystemSource, check_system_source
-from dpci_core.solvers.certain import gradient_rounding
+from dpci_core.solvers.guaranteed import Guaranteed, gradient_rounding
 from dpci_core.solvers.metric import check_size, longest_stretch, metric_of
 from dpci_core.solvers.minimise import minimise
-from dpci_core.solvers.objective import Fit
+from dpci_core.solvers.risk import Fit, PenalizedRisk
 
 GRID = 2.0**GRID_EXPONENT
 """Released coefficients are multiples of this."""
@@ -164,27 +163,19 @@ def _check_certificate(design: Design, *, n_records: int, dim: int, noise_norm: 
 
 @dataclass(frozen=True, slots=True)
 class _CertifiedSolver:
-    """The certain minimiser at the tolerance of a release, after checking that rounding keeps its
+    """The guaranteed solver at the tolerance of a release, after checking that rounding keeps its
     certificate.
     """
 
     design: Design
 
-    def __call__(
-        self, A: Table, *, loss: Loss, regularization: float, noise_vector: Array | None = None
-    ) -> Fit:
-        norm = 0.0 if noise_vector is None else float(np.linalg.norm(noise_vector))
+    def __call__(self, risk: PenalizedRisk) -> Fit:
+        n, p = risk.rows.shape
+        norm = 0.0 if risk.noise_vector is None else float(np.linalg.norm(risk.noise_vector))
         if self.design.geometry is not None:  # its rounding, as in `_stretch`
-            norm *= 1.0 + (A.shape[1] + 2.0) / 4.0
-        _check_certificate(self.design, n_records=len(A), dim=A.shape[1], noise_norm=norm)
-        return minimise(
-            A,
-            loss=loss,
-            regularization=regularization,
-            noise_vector=noise_vector,
-            tolerance=TAU / 2.0,
-            method="certain",
-        )
+            norm *= 1.0 + (p + 2.0) / 4.0
+        _check_certificate(self.design, n_records=n, dim=p, noise_norm=norm)
+        return minimise(risk, Guaranteed(TAU / 2.0))
 
 
 def draw_coefficients(

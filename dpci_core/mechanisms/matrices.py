@@ -18,7 +18,7 @@ from dpci_core.privacy.laws import Law, unit_vector
 from dpci_core.privacy.randomness import NoiseSource, SystemSource, grid_under
 from dpci_core.privacy.sensitivity import covariance_sensitivity, hessian_sensitivity
 from dpci_core.solvers.halfway import halfway, is_halfway
-from dpci_core.solvers.objective import covariance_of, hessian_of, rounding_of_sums
+from dpci_core.solvers.risk import PenalizedRisk, rounding_of_sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +301,7 @@ def release_moments(
     """
     check_metric(A, design, has_metric=whiten is not None)
     n, p = len(A), len(theta_priv)
-    loss, c = design.loss, design.regularization
+    c = design.regularization
     on_h = hessian_noise(design, n)
     on_s = covariance_noise(design, n, float(np.linalg.norm(theta_priv)))
 
@@ -319,13 +319,14 @@ def release_moments(
             symmetric=law.symmetric,
         )
 
-    S = covariance_of(A, theta_priv, loss=loss, regularization=c, whiten=whiten)
+    risk = PenalizedRisk(A, design.loss, c)
+    S = risk.covariance(theta_priv, whiten)
     if not is_halfway(design):
-        H = hessian_of(A, theta_priv, loss=loss, regularization=c, whiten=whiten)
+        H = risk.hessian(theta_priv, whiten)
         hessian = released(H, on_h, theta_priv)
         return PrivateMoments(hessian, released(S, on_s, theta_priv), np.array(theta_priv))
     covariance = released(S, on_s, theta_priv)
     sd = on_s.diagonal_sd(p)
     at = halfway(theta_priv, covariance.noisy, regularization=c, matrix_sd=sd, whiten=whiten)
-    H = hessian_of(A, at, loss=loss, regularization=c, whiten=whiten)
+    H = risk.hessian(at, whiten)
     return PrivateMoments(released(H, on_h, at), covariance, at)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from dpci_core.base.array import Array
 from dpci_core.base.batches import Table, has_weights
@@ -22,12 +22,10 @@ from dpci_core.privacy.laws import Law, NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.moments import HessianDrift
-from dpci_core.solvers.objective import Fit
+from dpci_core.solvers.risk import Fit, PenalizedRisk
 
-Solver = Callable[..., Fit]
-"""`minimise` by one of its methods, or another function of its arguments that returns a
-minimiser.
-"""
+Solver = Callable[[PenalizedRisk], Fit]
+"""Finds the minimiser of a penalised risk, as `minimise` does."""
 GRID_EXPONENT = -30
 """Released coefficients are multiples of 2 to this."""
 
@@ -192,8 +190,7 @@ def train_private(
     return run(A, design=design, rng=rng, solver=solver, solver_error=solver_error)
 
 
-def _solve_in(
-    metric: Metric, solver: Solver, A: Table, *, noise_vector: Array, **given: Any
-) -> Fit:
+def _solve_in(metric: Metric, solver: Solver, risk: PenalizedRisk) -> Fit:
     """The minimiser with a noise vector that was drawn in the coordinates of a metric."""
-    return solver(A, noise_vector=metric.vector(noise_vector), **given)
+    assert risk.noise_vector is not None
+    return solver(replace(risk, noise_vector=metric.vector(risk.noise_vector)))

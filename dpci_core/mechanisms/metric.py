@@ -10,7 +10,7 @@ from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
 from dpci_core.privacy.sensitivity import second_moment_sensitivity
 from dpci_core.solvers.metric import check_size, metric_of, second_moment_of
-from dpci_core.solvers.objective import rounding_of_sums
+from dpci_core.solvers.risk import rounding_of_sums
 
 
 def metric_noise(design: Design, n_records: int) -> MatrixNoise:

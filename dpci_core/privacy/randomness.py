@@ -70,7 +70,7 @@ class SystemSource:
         """Return spherical Laplace noise (dim,) as doubles within 2^-51 of an exact draw.
 
         For the noise vector of an objective, which nobody sees: what the doubles miss of it counts
-        as an error of the solver (`certain.gradient_rounding`). To add noise to values,
+        as an error of the solver (`guaranteed.gradient_rounding`). To add noise to values,
         `add_spherical_laplace`.
         """
         check_count(dim=dim)

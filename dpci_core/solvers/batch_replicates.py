@@ -23,8 +23,7 @@ from dpci_core.base.rows import WeightedRows, plain, stacked
 from dpci_core.losses import Loss
 from dpci_core.solvers.kernels import Counts
 from dpci_core.solvers.metric import weighted
-from dpci_core.solvers.minimise import minimise
-from dpci_core.solvers.objective import hessian_of
+from dpci_core.solvers.minimise import Quick, minimise
 from dpci_core.solvers.replicates import (
     TOLERANCE,
     Moment,
@@ -35,6 +34,7 @@ from dpci_core.solvers.replicates import (
     slope_sums,
     updated,
 )
+from dpci_core.solvers.risk import PenalizedRisk
 
 _MAX_PASSES = 25
 _STALLED = 0.5
@@ -56,8 +56,9 @@ class BatchTable:
     @classmethod
     def of(cls, batches: RecordBatches, *, loss: Loss, regularization: float) -> BatchTable:
         """Fit the table itself, exactly."""
-        theta = minimise(batches, loss=loss, regularization=regularization, method="newton").theta
-        H = hessian_of(batches, theta, loss=loss, regularization=regularization)
+        risk = PenalizedRisk(batches, loss, regularization)
+        theta = minimise(risk).theta
+        H = risk.hessian(theta)
         inverse = symmetrise(np.asarray(np.linalg.inv(H)))
         return cls(batches, theta, inverse, loss, regularization)
 
@@ -302,11 +303,10 @@ def _solve_one(
         first += batch.n_rows
     try:
         fit = minimise(
-            RecordBatches.listed(parts),
-            loss=table.loss,
-            regularization=table.regularization,
-            noise_vector=noise_vector,
-            tolerance=tolerance,
+            PenalizedRisk(
+                RecordBatches.listed(parts), table.loss, table.regularization, noise_vector
+            ),
+            Quick(tolerance),
         )
     except ConvergenceError:
         return table.theta_hat, np.inf

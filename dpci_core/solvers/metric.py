@@ -15,7 +15,7 @@ from dpci_core.base.metric import Metric
 from dpci_core.base.rows import EncodedRows, WeightedRows, plain, unit_rows
 from dpci_core.design import Geometry
 from dpci_core.solvers.batch_sums import Outer
-from dpci_core.solvers.objective import chunks
+from dpci_core.solvers.risk import chunks
 
 _MARGIN = 1.0 + 1e-8
 """Factor on a leverage, which must not be underestimated: W, its inverse and Wx are computed, and

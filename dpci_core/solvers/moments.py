@@ -21,8 +21,9 @@ from dpci_core.losses import Loss, check_loss
 from dpci_core.solvers.batch_sums import Pull, rows_of
 from dpci_core.solvers.halfway import halfway
 from dpci_core.solvers.metric import metric_of, second_moment_of, weighted, weighted_table
-from dpci_core.solvers.minimise import minimise
-from dpci_core.solvers.objective import chunks, hessian_of, moments_at, sum_over
+from dpci_core.solvers.minimise import CHECKED, minimise
+from dpci_core.solvers.newton import Newton
+from dpci_core.solvers.risk import PenalizedRisk, chunks, sum_over
 
 Array = npt.NDArray[np.float64]
 
@@ -206,10 +207,9 @@ def fit_moments(
         else:
             n_weighted = _n_lighter(A, metric)
         A = weighted_table(A, metric)
-    theta = minimise(
-        A, loss=loss, regularization=regularization, start=first, method="checked"
-    ).theta
-    H, S = moments_at(A, theta, loss=loss, regularization=regularization)
+    risk = PenalizedRisk(A, loss, regularization)
+    theta = minimise(risk, CHECKED, start=first).theta
+    H, S = risk.moments(theta)
     found = None
     if target == "unpenalised":
         found = _without_penalty(A, theta, S, loss, regularization)
@@ -256,11 +256,11 @@ def _without_penalty(
         meant = meant_minimiser(A, loss=loss, start=truth) if has_weights(A) else truth
     except ConvergenceError:
         return None
-    K, covariance = moments_at(A, truth, loss=loss, regularization=0.0)
+    K, covariance = PenalizedRisk(A, loss=loss, regularization=0.0).moments(truth)
     se = np.zeros_like(truth)
     if has_weights(A):
         se = _gap_se(A, truth, meant, K, loss)
-    H = hessian_of(A, at, loss=loss, regularization=c)
+    H = PenalizedRisk(A, loss=loss, regularization=c).hessian(at)
     return WithoutPenalty(meant, se, truth, K, covariance, H)
 
 
@@ -268,7 +268,7 @@ def _gap_se(A: Block | RecordBatches, truth: Array, meant: Array, K: Array, loss
     """Standard errors of the difference of both fits, from the difference of their influences,
     K^-1 w f' a - K0^-1 f' a.
     """
-    K0 = hessian_of(_in_full(A), meant, loss=loss, regularization=0.0)
+    K0 = PenalizedRisk(_in_full(A), loss=loss, regularization=0.0).hessian(meant)
     K_inverse, K0_inverse = (np.asarray(np.linalg.pinv(of), dtype=np.float64) for of in (K, K0))
     gap = _Gap(truth, meant, K_inverse, K0_inverse, loss)
     squares = A.total(gap) if isinstance(A, RecordBatches) else gap.squares(A)
@@ -357,8 +357,9 @@ def unpenalised_minimiser(
 
     Raises:  ConvergenceError if there is none, as for a table whose classes can be separated.
     """
-    fit = minimise(A, loss=loss, regularization=_TINY_PENALTY, start=start, method="newton")
-    H = hessian_of(A, fit.theta, loss=loss, regularization=_TINY_PENALTY)
+    risk = PenalizedRisk(A, loss, _TINY_PENALTY)
+    fit = minimise(risk, Newton(), start=start)
+    H = risk.hessian(fit.theta)
     step = 2.0 * _TINY_PENALTY * np.linalg.solve(H, fit.theta)
     reach = _Reach(np.asarray(step, dtype=np.float64))
     if float(A.total(reach, max) if isinstance(A, RecordBatches) else reach.of(A)) > _HELD:

@@ -5,18 +5,18 @@ anywhere.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import brentq
 
 from dpci_core.base.array import Array
-from dpci_core.base.batches import RecordBatches, Table
+from dpci_core.base.batches import RecordBatches
 from dpci_core.base.errors import ConvergenceError, check_positive
 from dpci_core.base.rows import Rows, times_weights
-from dpci_core.losses import Loss
 from dpci_core.solvers.batch_sums import derivatives
-from dpci_core.solvers.objective import TOLERANCE, Fit, gradient_and_hessian
+from dpci_core.solvers.risk import TOLERANCE, Fit, PenalizedRisk
 
 _ARMIJO = 1e-4
 _ROUNDING_SLACK = 1e-12
@@ -25,48 +25,44 @@ error.
 """
 
 
-def solve(
-    A: Table,
-    *,
-    loss: Loss,
-    regularization: float,
-    noise_vector: Array | None = None,
-    start: Array | None = None,
-    tolerance: float = TOLERANCE,
-    max_iterations: int = 500,
-) -> Fit:
-    """Return the minimiser of J, exact to |grad J| <= tolerance, by Newton's method with a line
-    search.
+@dataclass(frozen=True, slots=True)
+class Newton:
+    """Newton's method with a line search.
 
     Args:
-        A: rows y_i x_i, (n, p).
-        loss: f.
-        regularization: c > 0, in c |theta|^2 of the mean objective.
-        noise_vector: b of objective perturbation, (p,).
-        start: first guess, (p,); the answer does not depend on it beyond the tolerance.
         tolerance: bound on the gradient norm of the mean objective, > 0.
-        max_iterations: Newton steps before it gives up.
-
-    Raises:  ConvergenceError if the tolerance is out of reach; never a looser answer.
+        max_iterations: steps before it gives up.
     """
-    check_positive(regularization=regularization, tolerance=tolerance)
-    theta = np.zeros(A.shape[1]) if start is None else np.array(start, dtype=np.float64)
-    for iteration in range(max_iterations + 1):
-        gradient, hessian = gradient_and_hessian(
-            A, theta, loss=loss, regularization=regularization, noise_vector=noise_vector
+
+    tolerance: float = TOLERANCE
+    max_iterations: int = 500
+
+    def minimise(self, risk: PenalizedRisk, start: Array | None = None) -> Fit:
+        """Return the minimiser of J, exact to |grad J| <= tolerance.
+
+        Args:
+            risk: J, with c > 0.
+            start: first guess, (p,); the answer does not depend on it beyond the tolerance.
+
+        Raises:  ConvergenceError if the tolerance is out of reach; never a looser answer.
+        """
+        check_positive(regularization=risk.regularization, tolerance=self.tolerance)
+        p = risk.rows.shape[1]
+        theta = np.zeros(p) if start is None else np.array(start, dtype=np.float64)
+        for iteration in range(self.max_iterations + 1):
+            gradient, hessian = risk.derivatives(theta)
+            norm = float(np.linalg.norm(gradient))
+            step = -_solved(hessian, gradient)
+            # Strong convexity turns a small gradient into a small error, so the norm alone
+            # certifies the answer; the decrement is reported because it is the distance in the
+            # curvature's own units.
+            if norm <= self.tolerance:
+                decrement = float(np.sqrt(max(0.0, -float(gradient @ step))))
+                return Fit(theta, norm, decrement, iteration)
+            theta = theta + _step_length(risk, theta, step, gradient) * step
+        raise ConvergenceError(
+            "too_many_steps", norm=norm, tolerance=self.tolerance, steps=self.max_iterations
         )
-        norm = float(np.linalg.norm(gradient))
-        step = -_solved(hessian, gradient)
-        # Strong convexity turns a small gradient into a small error, so the norm alone certifies
-        # the answer; the decrement is reported because it is the distance in the curvature's own
-        # units.
-        if norm <= tolerance:
-            return Fit(theta, norm, float(np.sqrt(max(0.0, -float(gradient @ step)))), iteration)
-        theta = (
-            theta
-            + _step_length(A, theta, step, gradient, loss, regularization, noise_vector) * step
-        )
-    raise ConvergenceError("too_many_steps", norm=norm, tolerance=tolerance, steps=max_iterations)
 
 
 def _solved(hessian: Array, gradient: Array) -> Array:
@@ -78,10 +74,10 @@ def _solved(hessian: Array, gradient: Array) -> Array:
 
 
 def _along(
-    A: Table, theta: Array, step: Array, loss: Loss
+    risk: PenalizedRisk, theta: Array, step: Array
 ) -> tuple[Callable[[float], float], Callable[[float], float]]:
     """Mean slope and value of the loss along a line, by its margins; of batches by a pass each."""
-    n = len(A)
+    A, loss, n = risk.rows, risk.loss, len(risk.rows)
     if isinstance(A, RecordBatches):
         table = A
         return (
@@ -96,26 +92,17 @@ def _along(
     )
 
 
-def _step_length(
-    A: Table,
-    theta: Array,
-    step: Array,
-    gradient: Array,
-    loss: Loss,
-    regularization: float,
-    noise_vector: Array | None,
-) -> float:
+def _step_length(risk: PenalizedRisk, theta: Array, step: Array, gradient: Array) -> float:
     """1 where the full Newton step descends enough, otherwise the minimiser of J along the step.
 
     Backtracking alone stalls on piecewise quadratic losses with a narrow middle branch; the exact
     minimiser along a line costs only one-dimensional work on the margins.
     """
-    n = len(A)
-    slope_of_loss, value_of_loss = _along(A, theta, step, loss)
-    linear = (
-        0.0 if noise_vector is None else float(noise_vector @ step) / n
-    ) + 2.0 * regularization * float(theta @ step)
-    quadratic = 2.0 * regularization * float(step @ step)
+    slope_of_loss, value_of_loss = _along(risk, theta, step)
+    noise, two_c = risk.noise_vector, 2.0 * risk.regularization
+    linear = 0.0 if noise is None else float(noise @ step) / len(risk.rows)
+    linear += two_c * float(theta @ step)
+    quadratic = two_c * float(step @ step)
     slope_at_0 = float(gradient @ step)
 
     def slope(s: float) -> float:

@@ -16,10 +16,11 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from dpci_core.base.array import Array
+from dpci_core.base.batches import RecordBatches
 from dpci_core.base.errors import check_positive
-from dpci_core.base.rows import Rows, plain, times_weights, unit_rows
+from dpci_core.base.rows import plain, times_weights, unit_rows
 from dpci_core.losses import Loss
-from dpci_core.solvers.objective import TOLERANCE, Fit
+from dpci_core.solvers.risk import TOLERANCE, Fit, PenalizedRisk
 
 _SAMPLE_ROWS = 4_096
 """Rows that a fit of many more starts with, and of the Hessians that a stretch of steps starts
@@ -47,46 +48,54 @@ _MAX_PASSES = 60
 _STALLED = 0.9
 """A step that leaves more than this share of the gradient norm is a stall."""
 _MAX_STALLS = 6
-"""After so many `newton.solve` takes over; SVMs stall often before the band of their smoothing is
+"""After so many `newton.Newton` takes over; SVMs stall often before the band of their smoothing is
 found.
 """
 
 
-@np.errstate(over="ignore", invalid="ignore")  # a step that leads nowhere is a stall like others
-def approach(
-    A: Rows,
-    *,
-    loss: Loss,
-    regularization: float,
-    noise_vector: Array | None = None,
-    start: Array | None = None,
-    tolerance: float = TOLERANCE,
-) -> Fit:
-    """Return the point that quick steps reach, or the best they have seen when they stall; no
-    records make it raise.
+@dataclass(frozen=True, slots=True)
+class QuasiNewton:
+    """Quick steps, for rows in memory; other solvers take over where they stall.
 
-    Arguments as for `minimise`; a start that is none, or cannot be near, is zero. `gradient_norm`
-    is what double precision finds from all rows, and infinite where the steps stalled.
+    Args:
+        tolerance: bound on the gradient norm of the mean objective that is aimed at, > 0.
     """
-    check_positive(regularization=regularization, tolerance=tolerance)
-    n, p = A.shape
-    linear = np.zeros(p) if noise_vector is None else noise_vector / n
-    # |theta| <= (1 + |b|/n)/(2c) at the minimiser, as slopes are at most 1: farther out, zero is
-    # the better guess.
-    reach = (1.0 + float(np.linalg.norm(linear))) / (2.0 * regularization)
-    first = start if start is not None and float(np.linalg.norm(start)) <= reach else np.zeros(p)
-    if n < 2 * _SAMPLE_ROWS:
-        rows = A[:]
-        return _descend(
-            _Objective(rows, rows, loss, regularization, linear), first, None, tolerance
-        )
-    single = A.astype(np.float32)
-    is_resolved = 2.0 * regularization >= _SINGLE_CURVATURE * loss.max_curvature
-    sample = (single if is_resolved else A)[:: n // _SAMPLE_ROWS]
-    part = _Objective(sample, sample, loss, regularization, linear)
-    near = _descend(part, first, None, _SAMPLE_TOLERANCE / math.sqrt(len(sample)))
-    objective = _Objective(A, sample, loss, regularization, linear, single)
-    return _descend(objective, near.theta, near.theta, tolerance)
+
+    tolerance: float = TOLERANCE
+
+    @np.errstate(over="ignore", invalid="ignore")  # a step that leads nowhere is a stall
+    def minimise(self, risk: PenalizedRisk, start: Array | None = None) -> Fit:
+        """Return the point that quick steps reach, or the best they have seen when they stall; no
+        records make it raise.
+
+        Args:
+            risk: J of rows in memory, with c > 0.
+            start: first guess, (p,); none, and one that cannot be near, is zero.
+
+        Returns:
+            `gradient_norm` is what double precision finds from all rows, and infinite where the
+            steps stalled.
+        """
+        A, loss, c = risk.rows, risk.loss, risk.regularization
+        assert not isinstance(A, RecordBatches)
+        check_positive(regularization=c, tolerance=self.tolerance)
+        n, p = A.shape
+        linear = np.zeros(p) if risk.noise_vector is None else risk.noise_vector / n
+        # |theta| <= (1 + |b|/n)/(2c) at the minimiser, as slopes are at most 1: farther out, zero
+        # is the better guess.
+        reach = (1.0 + float(np.linalg.norm(linear))) / (2.0 * c)
+        is_near = start is not None and float(np.linalg.norm(start)) <= reach
+        first = start if start is not None and is_near else np.zeros(p)
+        if n < 2 * _SAMPLE_ROWS:
+            rows = A[:]
+            return _descend(_Objective(rows, rows, loss, c, linear), first, None, self.tolerance)
+        single = A.astype(np.float32)
+        is_resolved = 2.0 * c >= _SINGLE_CURVATURE * loss.max_curvature
+        sample = (single if is_resolved else A)[:: n // _SAMPLE_ROWS]
+        part = _Objective(sample, sample, loss, c, linear)
+        near = _descend(part, first, None, _SAMPLE_TOLERANCE / math.sqrt(len(sample)))
+        objective = _Objective(A, sample, loss, c, linear, single)
+        return _descend(objective, near.theta, near.theta, self.tolerance)
 
 
 @dataclass(slots=True)

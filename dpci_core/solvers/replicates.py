@@ -19,8 +19,8 @@ from dpci_core.base.rows import WeightedRows, plain, times_weights
 from dpci_core.losses import HuberSVM, Logistic, Loss, SmoothedHinge
 from dpci_core.solvers import kernels
 from dpci_core.solvers.kernels import Counts
-from dpci_core.solvers.minimise import minimise
-from dpci_core.solvers.objective import hessian_of
+from dpci_core.solvers.minimise import Quick, minimise
+from dpci_core.solvers.risk import PenalizedRisk
 
 TOLERANCE = 1e-8
 """Bound on the gradient norm of a replicate's fit."""
@@ -59,8 +59,9 @@ class Table:
     @classmethod
     def of(cls, A: Array | WeightedRows, *, loss: Loss, regularization: float) -> Table:
         """Fit the table itself, exactly."""
-        theta = minimise(A, loss=loss, regularization=regularization, method="newton").theta
-        H = hessian_of(A, theta, loss=loss, regularization=regularization)
+        risk = PenalizedRisk(A, loss, regularization)
+        theta = minimise(risk).theta
+        H = risk.hessian(theta)
         columns = np.ascontiguousarray(plain(A).T)
         margins = A @ theta
         slopes = loss.slope(margins)
@@ -279,11 +280,8 @@ def _solve_one(
         rows = WeightedRows(repeated, np.repeat(weights, times))
     try:
         fit = minimise(
-            rows,
-            loss=table.loss,
-            regularization=table.regularization,
-            noise_vector=noise_vector,
-            tolerance=tolerance,
+            PenalizedRisk(rows, table.loss, table.regularization, noise_vector),
+            Quick(tolerance),
         )
     except ConvergenceError:
         return table.theta_hat, np.inf
@@ -316,7 +314,7 @@ def replicate_moments(
     of: tuple[Moment, ...] = ("hessian", "covariance"),
 ) -> tuple[Array, Array]:
     """Return H and S of each replicate at its own theta, two arrays (B, p, p); the formulas of
-    `moments_at`.
+    `PenalizedRisk.moments`.
 
     Args:
         table: rows, loss and penalty.

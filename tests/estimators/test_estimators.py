@@ -45,7 +45,8 @@ from dpci_core.losses import HuberSVM
 from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.privacy import exact
 from dpci_core.report.words import SEEDED, UNBOOKED
-from dpci_core.solvers.newton import solve
+from dpci_core.solvers.newton import Newton
+from dpci_core.solvers.risk import PenalizedRisk
 from tests.refusals import refuses
 
 NO_PRIVACY = PureDP(model="1e6", hessian="1e6", covariance="1e6")
@@ -243,7 +244,10 @@ def test_intervals_cover_the_penalised_coefficients() -> None:
     bounds = ([0, -5], [10, 5])
     A = np.where(y == "yes", 1.0, -1.0)[:, None] * Scaling.of(bounds, n_features=2).encode(X)[:]
     scaling = Scaling.of(bounds, n_features=2)
-    target = scaling.to_original @ solve(A, loss=Logistic(), regularization=0.01).theta
+    target = (
+        scaling.to_original
+        @ Newton().minimise(PenalizedRisk(A, loss=Logistic(), regularization=0.01)).theta
+    )
     inside = []
     for seed in range(300):
         X, y = table(2_000, d=2, seed=seed)
@@ -297,9 +301,13 @@ def test_each_class_has_noise_of_its_own_at_its_share() -> None:
     bounds, c, epsilon = ([0, -5], [10, 5]), 0.1, 3.0
     records = Scaling.of(bounds, n_features=2).encode(X)[:]
     exact = [
-        solve(
-            np.where(y == k, 1.0, -1.0)[:, None] * records, loss=Logistic(), regularization=c
-        ).theta
+        Newton()
+        .minimise(
+            PenalizedRisk(
+                np.where(y == k, 1.0, -1.0)[:, None] * records, loss=Logistic(), regularization=c
+            )
+        )
+        .theta
         for k in range(3)
     ]
     model = DPLogisticRegression(

@@ -40,10 +40,10 @@ from dpci_core.mechanisms.mechanism import PerturbedModel, model_noise
 from dpci_core.mechanisms.shares import INEXACT_SHARE, TAU, share_out
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.randomness import SystemSource, grid_under
-from dpci_core.solvers.certain import descent_passes, gradient_rounding, solve_surely
+from dpci_core.solvers.guaranteed import Guaranteed, descent_passes, gradient_rounding
 from dpci_core.solvers.minimise import minimise
-from dpci_core.solvers.newton import solve
-from dpci_core.solvers.objective import gradient_and_hessian, moments_at, rounding_of_sums
+from dpci_core.solvers.newton import Newton
+from dpci_core.solvers.risk import PenalizedRisk, rounding_of_sums
 
 PURE = PureDP(model="0.5", hessian="0.25", covariance="0.25")
 RHO = ZCDP(model="0.125", hessian="0.03", covariance="0.03")
@@ -162,27 +162,31 @@ def test_hostile_tables_do_not_stop_the_solver(loss, c) -> None:
             error = gradient_rounding(n_records=len(A), dim=3, condition=condition, noise_norm=norm)
             if error > TAU / 2:
                 continue
-            found = solve_surely(
-                A, loss=loss, regularization=c, noise_vector=noise_vector, tolerance=TAU / 2
+            found = Guaranteed(TAU / 2).continued(
+                PenalizedRisk(A, loss=loss, regularization=c, noise_vector=noise_vector), None
             )
-            gradient, _ = gradient_and_hessian(
-                A, found.theta, loss=loss, regularization=c, noise_vector=noise_vector
-            )
+            gradient, _ = PenalizedRisk(
+                A, loss=loss, regularization=c, noise_vector=noise_vector
+            ).derivatives(found.theta)
             assert np.linalg.norm(gradient) <= TAU / 2 + error
 
 
 def test_descent_takes_over_and_keeps_its_promise(monkeypatch: pytest.MonkeyPatch) -> None:
     A, noise_vector = hostile_tables()[-1], np.array([3.0, -2.0, 1.0])
-    exact = solve(A, loss=Logistic(), regularization=0.05, noise_vector=noise_vector).theta
+    exact = (
+        Newton()
+        .minimise(PenalizedRisk(A, loss=Logistic(), regularization=0.05, noise_vector=noise_vector))
+        .theta
+    )
     passes = []
 
     def stuck(*_, **__):
         raise ConvergenceError("stuck")
 
-    monkeypatch.setattr("dpci_core.solvers.certain.solve", stuck)
+    monkeypatch.setattr(Newton, "minimise", stuck)
     for loss in (Logistic(), HuberSVM(h=0.5)):
-        found = solve_surely(
-            A, loss=loss, regularization=0.05, noise_vector=noise_vector, tolerance=1e-10
+        found = Guaranteed(1e-10).continued(
+            PenalizedRisk(A, loss=loss, regularization=0.05, noise_vector=noise_vector), None
         )
         passes.append(found.n_iterations)
         condition = (loss.max_curvature + 0.1) / 0.1
@@ -202,17 +206,15 @@ def test_a_start_within_the_tolerance_is_checked_and_kept_and_another_is_left(
 ) -> None:
     A, noise_vector = hostile_tables()[-1], np.array([3.0, -2.0, 1.0])
     settings = {"loss": Logistic(), "regularization": 0.05, "noise_vector": noise_vector}
-    exact = solve(A, **settings, tolerance=1e-13).theta
-    near = solve_surely(A, **settings, start=exact + 1e-7, tolerance=1e-10)
+    exact = Newton(1e-13).minimise(PenalizedRisk(A, **settings)).theta
+    near = Guaranteed(1e-10).continued(PenalizedRisk(A, **settings), exact + 1e-7)
     np.testing.assert_allclose(near.theta, exact, atol=1e-9)
     for wild in (np.array([np.nan, 0.0, 0.0]), np.full(3, np.inf), np.full(3, 1e100)):
         np.testing.assert_allclose(
-            solve_surely(A, **settings, start=wild, tolerance=1e-10).theta, exact, atol=1e-9
+            Guaranteed(1e-10).continued(PenalizedRisk(A, **settings), wild).theta, exact, atol=1e-9
         )
-    monkeypatch.setattr(
-        "dpci_core.solvers.certain.solve", None
-    )  # would be called for another start
-    kept = solve_surely(A, **settings, start=exact, tolerance=1e-10)
+    monkeypatch.setattr(Newton, "minimise", None)  # would be called for another start
+    kept = Guaranteed(1e-10).continued(PenalizedRisk(A, **settings), exact)
     assert kept.theta is exact
     assert kept.gradient_norm <= 1e-13
     assert kept.decrement == pytest.approx(
@@ -230,7 +232,7 @@ def test_rounding_bounds_hold_against_exact_sums() -> None:
     X, y = table(20_001, 3)
     A, theta = y[:, None] * X, np.array([3.0, -1.0, 2.0])
     slopes = Logistic().slope(A @ theta)
-    ours, _ = gradient_and_hessian(A, theta, loss=Logistic(), regularization=0.001)
+    ours, _ = PenalizedRisk(A, loss=Logistic(), regularization=0.001).derivatives(theta)
     exact = np.array([math.fsum(slopes * A[:, j]) / len(A) + 0.002 * theta[j] for j in range(3)])
     error = np.linalg.norm(ours - exact)
     assert 0.0 < error <= rounding_of_sums(len(A))
@@ -284,13 +286,15 @@ def residuals(budget, mechanism, *, draws: int = 400) -> np.ndarray:
         [draw_coefficients(A, shares=shares, source=SystemSource())[0] for _ in range(draws)]
     )
     if mechanism == "output":
-        found = theta - solve(A, loss=design.loss, regularization=1.0).theta
+        found = (
+            theta - Newton().minimise(PenalizedRisk(A, loss=design.loss, regularization=1.0)).theta
+        )
         sensitivity = 1.0 / 500 + 1e-10
         sd = sensitivity / math.sqrt(0.25) if budget is RHO else sensitivity / 0.5 * math.sqrt(4.0)
     else:  # the noise vector that explains theta: -(n gradient)
         found = np.array(
             [
-                -500 * gradient_and_hessian(A, t, loss=design.loss, regularization=1.0)[0]
+                -500 * PenalizedRisk(A, loss=design.loss, regularization=1.0).derivatives(t)[0]
                 for t in theta
             ]
         )
@@ -317,7 +321,9 @@ def test_the_solver_is_hidden_by_noise_of_its_own(monkeypatch: pytest.MonkeyPatc
     A = y[:, None] * X
     for budget, law in ((RHO, stats.norm), (PURE, None)):
         shares = share_out(make(budget, calibration="published", c=1e-3 if budget is RHO else 1e-2))
-        still = solve(A, loss=Logistic(), regularization=shares.planned.regularization)
+        still = Newton().minimise(
+            PenalizedRisk(A, loss=Logistic(), regularization=shares.planned.regularization)
+        )
         monkeypatch.setattr(
             certified, "train_private", lambda A, fit=still, **_: drawing_model(fit)
         )
@@ -444,15 +450,15 @@ def test_the_law_of_the_noise_is_that_of_what_is_left(budget, mechanism) -> None
 def test_the_solver_of_a_release_is_asked_for_half_of_tau(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def spy(A, *, tolerance, method, **other):
-        asked.append((tolerance, method))
-        return minimise(A, tolerance=tolerance, method=method, **other)
+    def spy(risk, solver):
+        asked.append(solver)
+        return minimise(risk, solver)
 
     monkeypatch.setattr(certified, "minimise", spy)
     X, y = table(100, 2)
     for mechanism in ("objective", "output"):
         draw_release(X, y, design=make(PURE, mechanism, c=0.1))
-    assert asked == [(5e-11, "certain")] * 2
+    assert asked == [Guaranteed(5e-11)] * 2
 
 
 def test_matrices_are_protected_with_their_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -558,8 +564,8 @@ def test_without_noise_the_matrices_are_the_true_ones() -> None:
     for calibration in CALIBRATIONS:
         design = make(loose, "output", calibration, c=0.01)
         found = release_moments(y[:, None] * X, theta, design=design, rng=SystemSource())
-        H, S = moments_at(
-            y[:, None] * X, theta, loss=design.loss, regularization=design.regularization
-        )
+        H, S = PenalizedRisk(
+            y[:, None] * X, loss=design.loss, regularization=design.regularization
+        ).moments(theta)
         np.testing.assert_allclose(found.hessian.noisy, H, atol=1e-15)
         np.testing.assert_allclose(found.covariance.noisy, S, atol=1e-15)

@@ -20,7 +20,8 @@ import pytest
 
 from dpci_core import ZCDP, Design, HuberSVM, Logistic, PureDP, SmoothedHinge
 from dpci_core.mechanisms.mechanism import model_noise, train_private
-from dpci_core.solvers.newton import solve
+from dpci_core.solvers.newton import Newton
+from dpci_core.solvers.risk import PenalizedRisk
 from tests.oracle import paper
 
 H_WIDTH = 0.25
@@ -209,7 +210,10 @@ def largest_move(loss: str, p: int) -> float:
         cases.append((*crowd_pair(), 6.9e-6))
     moves = []
     for A, B, c in cases:
-        here, there = (solve(T, loss=LOSSES[loss], regularization=c).theta for T in (A, B))
+        here, there = (
+            Newton().minimise(PenalizedRisk(T, loss=LOSSES[loss], regularization=c)).theta
+            for T in (A, B)
+        )
         moves.append(len(A) * c * float(np.linalg.norm(here - there)))
     return max(moves)
 
@@ -292,7 +296,9 @@ def test_density_identity_catches_wrong_objective_samplers(loss: str, rate: floa
     noise_vectors = paper.spherical_laplace(2, rate, np.random.default_rng(8), N_SAMPLES)
     theta = np.array(
         [
-            solve(TABLE, loss=LOSSES[loss], regularization=c, noise_vector=b).theta
+            Newton()
+            .minimise(PenalizedRisk(TABLE, loss=LOSSES[loss], regularization=c, noise_vector=b))
+            .theta
             for b in noise_vectors
         ]
     )
@@ -309,5 +315,7 @@ def test_density_identity_catches_wrong_output_samplers(loss: str, definition: s
         noise = paper.spherical_laplace(2, twice, rng, N_SAMPLES)
     else:
         noise = rng.normal(scale=1.0 / twice, size=(N_SAMPLES, 2))
-    theta = solve(TABLE, loss=LOSSES[loss], regularization=c).theta + noise
+    theta = (
+        Newton().minimise(PenalizedRisk(TABLE, loss=LOSSES[loss], regularization=c)).theta + noise
+    )
     assert abs(identity_distance(theta, log_density, (TABLE, NEIGHBOUR))) > 5.0

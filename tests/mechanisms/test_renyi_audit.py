@@ -31,7 +31,8 @@ from dpci_core import ZCDP, Calibration, Design
 from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.mechanisms.mechanism import train_private
 from dpci_core.privacy.sensitivity import gaussian_objective_sd
-from dpci_core.solvers.newton import solve
+from dpci_core.solvers.newton import Newton
+from dpci_core.solvers.risk import PenalizedRisk
 from tests.mechanisms.test_audit import (
     H_WIDTH,
     LOSSES,
@@ -554,7 +555,9 @@ def test_density_identity_catches_wrong_samplers(loss: str, sd: float) -> None:
     noise_vectors = np.random.default_rng(5).normal(scale=sd, size=(N_SAMPLES // 3, 2))
     theta = np.array(
         [
-            solve(TABLE, loss=LOSSES[loss], regularization=c, noise_vector=b).theta
+            Newton()
+            .minimise(PenalizedRisk(TABLE, loss=LOSSES[loss], regularization=c, noise_vector=b))
+            .theta
             for b in noise_vectors
         ]
     )

@@ -22,8 +22,8 @@ from dpci_core.base.rows import WeightedRows
 from dpci_core.losses import Loss
 from dpci_core.mechanisms.mechanism import train_private
 from dpci_core.privacy.sensitivity import covariance_sensitivity, hessian_sensitivity
-from dpci_core.solvers.newton import solve
-from dpci_core.solvers.objective import moments_at
+from dpci_core.solvers.newton import Newton
+from dpci_core.solvers.risk import PenalizedRisk
 from tests.mechanisms import test_renyi_audit
 from tests.mechanisms.test_audit import (
     EPSILON,
@@ -248,11 +248,14 @@ def test_the_minimiser_moves_at_most_one_over_nc(loss: str, p: int) -> None:
     moves, unweighted = [], []
     for A, B in pairs:
         for c in (0.001, 0.1, 1.0, 100.0):
-            solved = partial(solve, loss=LOSSES[loss], regularization=c)
-            gap = solved(with_weights(A)).theta - solved(with_weights(B)).theta
+
+            def solved(rows: object, c: float = c) -> Array:
+                return Newton().minimise(PenalizedRisk(rows, LOSSES[loss], c)).theta  # type: ignore[arg-type]
+
+            gap = solved(with_weights(A)) - solved(with_weights(B))
             moves.append(len(A) * c * float(np.linalg.norm(gap)))
             if len(A) == 1 and c == 100.0:
-                unweighted.append(c * float(np.linalg.norm(solved(A).theta - solved(B).theta)))
+                unweighted.append(c * float(np.linalg.norm(solved(A) - solved(B))))
     assert max(moves) <= 1.0 + 1e-9
     # Logistic slopes of a record and its opposite add up to 1, not 2.
     assert max(moves) >= (0.95 if loss != "logistic" else 0.45)
@@ -338,7 +341,10 @@ def change(
         covariance_sensitivity(radius=radius, exact_slope=True, **known),  # type: ignore[arg-type]
     )
     if rule is by_square and power == 2:
-        found = [moments_at(with_weights(A), theta, loss=loss, regularization=0.1) for A in rows]
+        found = [
+            PenalizedRisk(with_weights(A), loss=loss, regularization=0.1).moments(theta)
+            for A in rows
+        ]
     else:
         found = [matrices(A, theta, loss, rule, power) for A in rows]
     gaps = [float(np.linalg.norm(one - two)) for one, two in zip(*found, strict=True)]
@@ -385,7 +391,7 @@ def test_searched_pairs_reach_the_matrix_sensitivities_and_stay_below(
 def test_the_hand_made_sums_are_those_of_the_package(loss: Loss) -> None:
     rng = np.random.default_rng(5)
     rows, theta = 2.0 * rng.normal(size=(6, 3)), rng.normal(size=3)
-    H, S = moments_at(with_weights(rows), theta, loss=loss, regularization=0.1)
+    H, S = PenalizedRisk(with_weights(rows), loss=loss, regularization=0.1).moments(theta)
     by_hand = matrices(rows, theta, loss, by_square, 2)
     np.testing.assert_allclose(H - 0.2 * np.eye(3), by_hand[0], atol=1e-14)
     np.testing.assert_allclose(S + 0.04 * np.outer(theta, theta), by_hand[1], atol=1e-14)

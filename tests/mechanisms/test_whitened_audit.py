@@ -31,8 +31,8 @@ from dpci_core.privacy.sensitivity import (
     second_moment_sensitivity,
 )
 from dpci_core.solvers.metric import metric_of, second_moment_of, weighted
-from dpci_core.solvers.newton import solve
-from dpci_core.solvers.objective import covariance_of, hessian_of
+from dpci_core.solvers.newton import Newton
+from dpci_core.solvers.risk import PenalizedRisk
 from tests.mechanisms import test_renyi_audit
 from tests.mechanisms.test_audit import (
     EPSILON,
@@ -416,11 +416,14 @@ def test_density_identity_in_a_metric(loss: str, definition: str) -> None:
 
     rows = weighted(base_weighted(TABLE), metric)
     noise = model_noise(design, 3)
-    solved = partial(solve, loss=LOSSES[loss], regularization=c)
+
+    def solved(b: Array) -> Array:
+        return Newton().minimise(PenalizedRisk(rows, LOSSES[loss], c, b)).theta
+
     drawn = partial(train_private, rows, design=design, rng=rng, metric=metric)
     assert distance(lambda: drawn().theta_priv) <= 4.0
     # b = xi, which no divergence flags.
-    assert distance(lambda: solved(rows, noise_vector=noise.sample(2, rng)).theta) > 5.0
+    assert distance(lambda: solved(noise.sample(2, rng))) > 5.0
 
 
 # --- the second moment and the matrices -----------------------------------------------------------
@@ -457,8 +460,8 @@ def change(
     if rule is by_leverage and power == 2:
         rows = [weighted(base_weighted(table), of_matrix(W)) for table in tables]
         found = [
-            [one(A, theta, loss=loss, regularization=0.1, whiten=W) for A in rows]
-            for one in (hessian_of, covariance_of)
+            [one(PenalizedRisk(A, loss, 0.1), theta, W) for A in rows]
+            for one in (PenalizedRisk.hessian, PenalizedRisk.covariance)
         ]
     else:
         by_hand = (sums(A, theta, loss, W, rule, power) for A in tables)
@@ -529,11 +532,11 @@ def test_the_hand_made_sums_are_those_of_the_package() -> None:
     A = weighted(base_weighted(rows), of_matrix(W))
     for loss in (Logistic(), HuberSVM(h=0.5)):
         H, S = sums(rows, theta, loss, W, by_leverage, 2)
-        known = {"loss": loss, "regularization": 0.1, "whiten": W}
+        risk = PenalizedRisk(A, loss, 0.1)
         B, pull = 0.2 * W @ W, 0.2 * W @ theta
-        np.testing.assert_allclose(hessian_of(A, theta, **known), H + B, rtol=1e-7)  # type: ignore[arg-type]
+        np.testing.assert_allclose(risk.hessian(theta, W), H + B, rtol=1e-7)
         np.testing.assert_allclose(
-            covariance_of(A, theta, **known),  # type: ignore[arg-type]
+            risk.covariance(theta, W),
             S - np.outer(pull, pull),
             rtol=1e-6,
         )

@@ -32,8 +32,9 @@ from dpci_core.design import Geometry
 from dpci_core.intervals.draw import draw_release
 from dpci_core.losses import Loss
 from dpci_core.solvers.batch_sums import Derivatives
+from dpci_core.solvers.guaranteed import Guaranteed
 from dpci_core.solvers.minimise import minimise
-from dpci_core.solvers.objective import rounding_of_sums
+from dpci_core.solvers.risk import PenalizedRisk, rounding_of_sums
 from tests.release_desk import SCHEMA
 from tests.solvers.batch_measures import AlwaysDeadly, Deadly, Faulty
 
@@ -163,21 +164,13 @@ def test_the_certified_minimiser_arrives_on_hostile_batches() -> None:
             for b in (None, np.array([300.0, -5.0])):
                 table = RecordBatches.of(rows, np.ones(40), batch_rows=7)
                 fit = minimise(
-                    table,
-                    loss=loss,
-                    regularization=1e-3,
-                    noise_vector=b,
-                    tolerance=5e-11,
-                    method="certain",
+                    PenalizedRisk(table, loss=loss, regularization=1e-3, noise_vector=b),
+                    Guaranteed(5e-11),
                 )
                 assert fit.gradient_norm <= 5e-11
                 whole = minimise(
-                    rows,
-                    loss=loss,
-                    regularization=1e-3,
-                    noise_vector=b,
-                    tolerance=5e-11,
-                    method="certain",
+                    PenalizedRisk(rows, loss=loss, regularization=1e-3, noise_vector=b),
+                    Guaranteed(5e-11),
                 )
                 assert fit.theta == pytest.approx(whole.theta, abs=1e-7)
 
@@ -288,7 +281,7 @@ def test_progress_counts_batches_and_a_lying_batch_is_found() -> None:
     table = RecordBatches.listed(
         in_batches().batches, progress=lambda done, of_pass: seen.append((done, of_pass))
     )
-    minimise(table, loss=Logistic(), regularization=C)
+    minimise(PenalizedRisk(table, loss=Logistic(), regularization=C))
     assert seen[:2] == [(1, 5), (2, 5)]
     assert seen[-1][0] % 5 == 0
 

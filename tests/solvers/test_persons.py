@@ -8,15 +8,13 @@ import pytest
 from dpci_core import HuberSVM, Logistic
 from dpci_core.base.rows import PersonRows, WeightedRows
 from dpci_core.losses import Loss
-from dpci_core.solvers import objective
-from dpci_core.solvers.minimise import METHODS, minimise
-from dpci_core.solvers.objective import (
-    covariance_of,
-    gradient_and_hessian,
-    hessian_of,
-    moments_at,
+from dpci_core.solvers import risk as sums
+from dpci_core.solvers.minimise import Solver, minimise
+from dpci_core.solvers.risk import (
+    PenalizedRisk,
 )
 from tests.oracle import paper
+from tests.solvers.test_minimise import SOLVERS
 from tests.solvers.test_weights import make_rows, name_and_width
 
 C = 0.01
@@ -61,20 +59,21 @@ def slow(
 def test_moments_are_those_of_a_loop_over_persons(
     loss: Loss, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(objective, "CHUNK_ROWS", chunk)
+    monkeypatch.setattr(sums, "CHUNK_ROWS", chunk)
     A, theta = persons_of(SMALL, WHOSE, 3), np.array([0.6, -0.4, 0.3, 0.2])
     g, H, S, kept = slow(SMALL, WHOSE, 3, theta, loss)
     assert len(A) == len(kept) < 31
     assert len(A.rows) < np.count_nonzero(WHOSE >= 0)
-    found = gradient_and_hessian(A, theta, loss=loss, regularization=C)
+    found = PenalizedRisk(A, loss=loss, regularization=C).derivatives(theta)
     np.testing.assert_allclose(found[0], g, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(found[1], H, rtol=1e-10)
-    found = moments_at(A, theta, loss=loss, regularization=C)
+    found = PenalizedRisk(A, loss=loss, regularization=C).moments(theta)
     np.testing.assert_allclose(found[0], H, rtol=1e-10)
     np.testing.assert_allclose(found[1], S, rtol=1e-10, atol=1e-12)
     W = np.diag([1.0, 0.5, 2.0, 0.1]) + 0.05
-    for of, plain in ((hessian_of, H), (covariance_of, S)):
-        turned = of(A, theta, loss=loss, regularization=C, whiten=W)
+    risk = PenalizedRisk(A, loss, C)
+    for of, plain in ((risk.hessian, H), (risk.covariance, S)):
+        turned = of(theta, W)
         np.testing.assert_allclose(turned, W @ plain @ W, rtol=1e-9, atol=1e-12)
 
 
@@ -99,8 +98,8 @@ def test_shares_never_add_up_to_more_than_one() -> None:
         assert 1.0 - 1e-9 < np.sum(rows.weights) <= 1.0
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_finds_the_minimiser_over_persons(method: str) -> None:
+@pytest.mark.parametrize("solver", SOLVERS, ids=repr)
+def test_every_solver_finds_the_minimiser_over_persons(solver: Solver) -> None:
     """Enough persons for a start in single precision; the same as when all have one row alike."""
     rows = make_rows(2 * 4096 + 500, seed=1)
     whose = np.arange(len(rows) + 1000) % len(rows)  # a thousand have a row twice
@@ -111,8 +110,7 @@ def test_every_method_finds_the_minimiser_over_persons(method: str) -> None:
     A = persons_of(twice, whose, 2)
     b = np.array([3.0, -2.0, 1.0, 0.5])
     found, wanted = (
-        minimise(table, loss=Logistic(), regularization=C, noise_vector=b, method=method).theta
-        for table in (A, rows)
+        minimise(PenalizedRisk(table, Logistic(), C, b), solver).theta for table in (A, rows)
     )
     assert len(A) == len(rows)
     assert len(A.rows) == len(twice)

@@ -16,9 +16,9 @@ from dpci_core.base.errors import ConvergenceError
 from dpci_core.losses import Loss
 from dpci_core.solvers import kernels
 from dpci_core.solvers import replicates as batched
-from dpci_core.solvers.newton import solve
-from dpci_core.solvers.objective import moments_at
+from dpci_core.solvers.newton import Newton
 from dpci_core.solvers.replicates import Table, draw_counts, fit_replicates, replicate_moments
+from dpci_core.solvers.risk import PenalizedRisk
 
 LOSSES = [Logistic(), HuberSVM(h=1.0), HuberSVM(h=0.1), SmoothedHinge(h=1.0), SmoothedHinge(h=0.1)]
 
@@ -103,11 +103,13 @@ def test_fits_and_moments_are_those_of_the_repeated_rows(loss, with_noise_vector
     for b in range(5):
         repeated = np.repeat(A, counts[b].astype(int), axis=0)
         one_vector = None if noise_vector is None else noise_vector[b]
-        exact = solve(
-            repeated, loss=loss, regularization=c, noise_vector=one_vector, tolerance=1e-12
-        ).theta
+        exact = (
+            Newton(1e-12)
+            .minimise(PenalizedRisk(repeated, loss=loss, regularization=c, noise_vector=one_vector))
+            .theta
+        )
         np.testing.assert_allclose(fits.theta[b], exact, atol=1e-9)
-        expected = moments_at(repeated, fits.theta[b], loss=loss, regularization=c)
+        expected = PenalizedRisk(repeated, loss=loss, regularization=c).moments(fits.theta[b])
         np.testing.assert_allclose(H[b], expected[0], rtol=1e-11, atol=1e-14)
         np.testing.assert_allclose(S[b], expected[1], rtol=1e-11, atol=1e-14)
 

@@ -14,18 +14,17 @@ from dpci_core.base.rows import WeightedRows
 from dpci_core.losses import Loss
 from dpci_core.solvers import quasi_newton
 from dpci_core.solvers import replicates as batched
-from dpci_core.solvers.certain import gradient_rounding, solve_surely
-from dpci_core.solvers.minimise import METHODS, minimise
+from dpci_core.solvers.guaranteed import Guaranteed, gradient_rounding
+from dpci_core.solvers.minimise import Quick, minimise
 from dpci_core.solvers.moments import unpenalised_minimiser
-from dpci_core.solvers.objective import (
-    CHUNK_ROWS,
-    gradient_and_hessian,
-    gradient_at,
-    moments_at,
-    objective,
-)
+from dpci_core.solvers.newton import Newton
 from dpci_core.solvers.replicates import Table, fit_replicates, replicate_moments
+from dpci_core.solvers.risk import (
+    CHUNK_ROWS,
+    PenalizedRisk,
+)
 from tests.oracle import paper
+from tests.solvers.test_minimise import SOLVERS
 from tests.solvers.test_replicates import Smooth, counts_of
 
 LOSSES: tuple[Loss, ...] = (Logistic(), HuberSVM(h=0.5), SmoothedHinge(h=0.5))
@@ -91,10 +90,12 @@ def test_objective_derivatives_and_moments_are_those_of_a_slow_loop(loss: Loss) 
     values = paper.loss_value(SMALL.rows @ theta, *name_and_width(loss))
     expected = (values * SMALL.weights).sum() / 300 + C * theta @ theta + b @ theta / 300
     how = {"loss": loss, "regularization": C}
-    assert objective(SMALL, theta, noise_vector=b, **how) == pytest.approx(expected, rel=1e-12)
-    gradient, hessian = gradient_and_hessian(SMALL, theta, noise_vector=b, **how)
-    at = gradient_at(SMALL, theta, noise_vector=b, **how)
-    H, S = moments_at(SMALL, theta, **how)
+    assert PenalizedRisk(SMALL, noise_vector=b, **how).value(theta) == pytest.approx(
+        expected, rel=1e-12
+    )
+    gradient, hessian = PenalizedRisk(SMALL, noise_vector=b, **how).derivatives(theta)
+    at = PenalizedRisk(SMALL, noise_vector=b, **how).gradient(theta)
+    H, S = PenalizedRisk(SMALL, **how).moments(theta)
     for found, exact in (
         (gradient, slow[0] + b / 300),
         (at, slow[0] + b / 300),
@@ -105,17 +106,17 @@ def test_objective_derivatives_and_moments_are_those_of_a_slow_loop(loss: Loss) 
         np.testing.assert_allclose(found, exact, rtol=1e-11, atol=1e-13)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("solver", SOLVERS, ids=repr)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @pytest.mark.parametrize("A", [SMALL, LARGE], ids=len)
-def test_every_method_finds_the_weighted_minimiser(A: WeightedRows, loss: Loss, method) -> None:
+def test_every_solver_finds_the_weighted_minimiser(A: WeightedRows, loss: Loss, solver) -> None:
     b = 20.0 * np.random.default_rng(3).normal(size=4)
-    fit = minimise(A, loss=loss, regularization=C, noise_vector=b, method=method)
+    fit = minimise(PenalizedRisk(A, loss, C, b), solver)
     kind = name_and_width(loss)
     slopes = A.weights * paper.loss_slope(A.rows @ fit.theta, *kind)
     gradient = np.array([(slopes * A.rows[:, j]).sum() for j in range(4)])
     assert np.linalg.norm((gradient + b) / len(A) + 2 * C * fit.theta) <= 1.1e-10
-    unweighted = minimise(A.rows, loss=loss, regularization=C, noise_vector=b).theta
+    unweighted = minimise(PenalizedRisk(A.rows, loss=loss, regularization=C, noise_vector=b)).theta
     assert np.linalg.norm(fit.theta - unweighted) > 1e-3  # weights count
 
 
@@ -126,7 +127,7 @@ def test_the_minimiser_is_that_of_a_general_purpose_method() -> None:
 
     options = {"xatol": 1e-9, "fatol": 1e-15, "maxiter": 20_000, "maxfev": 20_000}
     found = minimize(value, np.zeros(4), method="Nelder-Mead", options=options)
-    fit = minimise(SMALL, loss=Logistic(), regularization=C)
+    fit = minimise(PenalizedRisk(SMALL, loss=Logistic(), regularization=C))
     np.testing.assert_allclose(fit.theta, found.x, atol=1e-6)
 
 
@@ -137,9 +138,9 @@ def test_gradient_descent_of_a_release_arrives_with_weights(loss: Loss, monkeypa
     def give_up(*_, **__):
         raise RuntimeError
 
-    exact = minimise(SMALL, loss=loss, regularization=C, tolerance=1e-11).theta
-    monkeypatch.setattr("dpci_core.solvers.certain.solve", give_up)
-    fit = solve_surely(SMALL, loss=loss, regularization=C, tolerance=1e-9)
+    exact = minimise(PenalizedRisk(SMALL, loss=loss, regularization=C), Quick(1e-11)).theta
+    monkeypatch.setattr(Newton, "minimise", give_up)
+    fit = Guaranteed(1e-9).continued(PenalizedRisk(SMALL, loss=loss, regularization=C), None)
     np.testing.assert_allclose(fit.theta, exact, atol=1e-7)
 
 
@@ -150,11 +151,12 @@ def test_weights_of_one_are_no_weights_to_the_last_bit(loss: Loss) -> None:
         A = WeightedRows(plain, np.ones(n))
         b = np.arange(4.0)
         how = {"loss": loss, "regularization": C}
-        for method in METHODS:
-            one, two = (minimise(rows, noise_vector=b, method=method, **how) for rows in (plain, A))
+        for solver in SOLVERS:
+            risks = [PenalizedRisk(rows, loss, C, b) for rows in (plain, A)]
+            one, two = (minimise(risk, solver) for risk in risks)
             np.testing.assert_array_equal(one.theta, two.theta)
             assert one.gradient_norm == two.gradient_norm
-        moments = [moments_at(rows, one.theta, **how) for rows in (plain, A)]
+        moments = [PenalizedRisk(rows, **how).moments(one.theta) for rows in (plain, A)]
         np.testing.assert_array_equal(moments[0], moments[1])
         counts = counts_of(n, n, range(3))
         tables = [Table.of(rows, **how) for rows in (plain, A)]
@@ -192,11 +194,13 @@ def test_replicates_are_those_of_the_repeated_rows(loss: Loss, with_noise_vector
     for k in range(4):
         repeated = A[np.repeat(np.arange(1300), counts[k].astype(int))]
         exact = minimise(
-            repeated, loss=loss, regularization=C, noise_vector=None if b is None else b[k]
+            PenalizedRisk(
+                repeated, loss=loss, regularization=C, noise_vector=None if b is None else b[k]
+            )
         ).theta
         # Weights in single precision are what a simulation has; 6e-8 of a gradient by 2c.
         np.testing.assert_allclose(fits.theta[k], exact, atol=3e-6)
-        expected = moments_at(repeated, fits.theta[k], loss=loss, regularization=C)
+        expected = PenalizedRisk(repeated, loss=loss, regularization=C).moments(fits.theta[k])
         np.testing.assert_allclose(H[k], expected[0], rtol=0, atol=1e-7)
         np.testing.assert_allclose(S[k], expected[1], rtol=0, atol=1e-7)
 
@@ -267,12 +271,12 @@ def test_the_unpenalised_minimiser_is_weighted() -> None:
 def test_a_loss_without_leave_has_no_moments_of_weighted_rows(p: int) -> None:
     A, theta = make_rows(50, p=p), np.zeros(p)
     with pytest.raises(ValueError, match="rows without weights for the loss 'smooth'"):
-        moments_at(A, theta, loss=Smooth(), regularization=C)
+        PenalizedRisk(A, loss=Smooth(), regularization=C).moments(theta)
     with pytest.raises(ValueError, match="rows without weights for the loss 'smooth'"):
         fit_moments(A, np.ones(50), loss=Smooth(), regularization=C)
     with pytest.raises(ValueError, match="rows without weights for the loss 'smooth'"):
         Table.of(A, loss=Smooth(), regularization=C)
-    moments_at(A.rows / 10.0, theta, loss=Smooth(), regularization=C)
+    PenalizedRisk(A.rows / 10.0, loss=Smooth(), regularization=C).moments(theta)
 
 
 # --- rounding -------------------------------------------------------------------------------------
@@ -298,7 +302,7 @@ def test_a_computed_gradient_errs_by_no_more_than_the_release_allows(
         theta -= inverse @ (rows @ theta)
         theta *= 1.0 / (C * np.linalg.norm(theta))
         theta += inverse @ rng.uniform(0.0, 2.0, n)
-        found = gradient_at(A, theta, loss=loss, regularization=C, noise_vector=None)
+        found = PenalizedRisk(A, loss=loss, regularization=C).gradient(theta)
         error = np.linalg.norm(found - exact_gradient(A, theta, loss))
         bound = gradient_rounding(
             n_records=n, dim=p, condition=(loss.max_curvature + 2 * C) / (2 * C), noise_norm=0.0
@@ -332,7 +336,10 @@ def test_the_bias_of_weights_is_the_formula(c: float) -> None:
     loss = Logistic()
     rows, w = SMALL.rows, SMALL.weights
     if c:
-        found = [minimise(A, loss=loss, regularization=c).theta for A in (rows / 1.0, SMALL)]
+        found = [
+            minimise(PenalizedRisk(A, loss=loss, regularization=c)).theta
+            for A in (rows / 1.0, SMALL)
+        ]
     else:
         found = [unpenalised_minimiser(A, loss=loss) for A in (rows, SMALL)]
     plain_theta, weighted_theta = found

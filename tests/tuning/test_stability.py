@@ -14,6 +14,8 @@ from scipy import optimize, special, stats
 
 from dpci_core.privacy.choice import choose, noisy_max_probabilities
 from dpci_core.privacy.randomness import SystemSource
+from dpci_core.solvers.newton import Newton
+from dpci_core.solvers.risk import PenalizedRisk
 from dpci_core.tuning.repeated import (
     draw_runs,
     expected_runs,
@@ -180,7 +182,6 @@ def test_the_bound_of_training_is_attained(slope: float) -> None:
 @pytest.mark.parametrize("dim", [2, 5])
 def test_no_random_pair_exceeds_the_bound_of_training(dim: int) -> None:
     from dpci_core.losses import HuberSVM, Logistic
-    from dpci_core.solvers.newton import solve
 
     rng = np.random.default_rng(dim)
     n, worst = 30, 0.0
@@ -195,7 +196,10 @@ def test_no_random_pair_exceeds_the_bound_of_training(dim: int) -> None:
         tilt = rng.normal(size=dim) * 3.0 if trial % 4 < 2 else None
         offset = rng.normal(size=dim) * 3.0 if tilt is None else 0.0
         h, h_ = (
-            solve(rows, loss=loss, regularization=c, noise_vector=tilt).theta + offset
+            Newton()
+            .minimise(PenalizedRisk(rows, loss=loss, regularization=c, noise_vector=tilt))
+            .theta
+            + offset
             for rows in (A, B)
         )
         V = rng.normal(size=(4, dim))

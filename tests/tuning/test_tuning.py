@@ -18,7 +18,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dpci_core import Logistic, SmoothedHinge
 from dpci_core.estimators import RandomCosines
-from dpci_core.solvers.newton import solve
+from dpci_core.solvers.newton import Newton
+from dpci_core.solvers.risk import PenalizedRisk
 from dpci_core.tuning import (
     Candidate,
     CosineFeatures,
@@ -179,7 +180,11 @@ def test_density_identity_catches_wrong_samplers(mistake: str) -> None:
     noise_vectors = paper.spherical_laplace(2, rate, np.random.default_rng(8), 2_000)
     theta = np.array(
         [
-            solve(TABLE, loss=Logistic(), regularization=penalty / 2.0, noise_vector=b).theta
+            Newton()
+            .minimise(
+                PenalizedRisk(TABLE, loss=Logistic(), regularization=penalty / 2.0, noise_vector=b)
+            )
+            .theta
             for b in noise_vectors
         ]
     )
@@ -192,7 +197,7 @@ def test_density_identity_catches_wrong_samplers(mistake: str) -> None:
 
 def test_output_learner_adds_noise_of_its_rate() -> None:
     learner = Learner(loss=Logistic(), method="output", regularization=0.1)
-    exact = solve(TABLE, loss=Logistic(), regularization=0.1).theta
+    exact = Newton().minimise(PenalizedRisk(TABLE, loss=Logistic(), regularization=0.1)).theta
     rng = np.random.default_rng(3)
     sizes = [
         np.linalg.norm(train(TABLE, learner=learner, epsilon=2.0, rng=rng) - exact)
@@ -205,7 +210,7 @@ def test_output_learner_adds_noise_of_its_rate() -> None:
 
 def test_training_without_noise_is_the_minimiser_and_learners_are_checked() -> None:
     learner = Learner(loss=Logistic(), method="non_private", regularization=0.1)
-    exact = solve(TABLE, loss=Logistic(), regularization=0.1).theta
+    exact = Newton().minimise(PenalizedRisk(TABLE, loss=Logistic(), regularization=0.1)).theta
     np.testing.assert_array_equal(
         train(TABLE, learner=learner, epsilon=None, rng=np.random.default_rng(0)), exact
     )

@@ -57,7 +57,8 @@ from dpci_core.release.table import TableError, read_header
 from dpci_core.report.refusals import SENTENCES
 from dpci_core.report.words import called, number_at_most
 from dpci_core.solvers.moments import fit_moments
-from dpci_core.solvers.newton import solve
+from dpci_core.solvers.newton import Newton
+from dpci_core.solvers.risk import PenalizedRisk
 from tests.planner.test_changes import FITS
 from tests.ui.plan.test_page import SMALL, case_of
 from tests.ui.test_pages import start
@@ -399,12 +400,8 @@ CODED = [
         "The downloaded Adult cannot be used. It has 3 columns instead of 15.",
     ),
     (
-        lambda: solve(
-            np.array([[0.5]]),
-            loss=Logistic(),
-            regularization=0.1,
-            max_iterations=1,
-            tolerance=1e-15,
+        lambda: Newton(1e-15, max_iterations=1).minimise(
+            PenalizedRisk(np.array([[0.5]]), loss=Logistic(), regularization=0.1)
         ),
         "The gradient norm is still ",
     ),

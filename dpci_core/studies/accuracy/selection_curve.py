@@ -25,8 +25,9 @@ from dpci_core.estimators.defaults import default_regularization
 from dpci_core.privacy.budget import Amount, PureDP, to_decimal, to_float_down
 from dpci_core.privacy.choice import noisy_max_probabilities
 from dpci_core.privacy.noise import sample_spherical_laplace
-from dpci_core.solvers.minimise import minimise
+from dpci_core.solvers.minimise import Quick, minimise
 from dpci_core.solvers.replicates import Table, fit_replicates
+from dpci_core.solvers.risk import PenalizedRisk
 from dpci_core.tuning.choose import Candidate
 from dpci_core.tuning.learners import Learner, learner_noise
 from dpci_core.tuning.released import for_coefficients_alone
@@ -332,11 +333,13 @@ class _Division:
         noise = learner_noise(learner, epsilon=to_float_down(epsilon), n_records=len(y))
         assert noise.rate is not None
         theta = minimise(
-            y[:, None] * X,
-            loss=loss,
-            regularization=noise.regularization,
-            noise_vector=self._unit(X.shape[1], len(self.candidates), 0) / noise.rate,
-            tolerance=_TOLERANCE,
+            PenalizedRisk(
+                y[:, None] * X,
+                loss=loss,
+                regularization=noise.regularization,
+                noise_vector=self._unit(X.shape[1], len(self.candidates), 0) / noise.rate,
+            ),
+            Quick(_TOLERANCE),
         ).theta
         error, auc = _measured(self.test[0] @ theta, self.test[1])
         return _Outcome(error, auc, np.empty(0), f"{epsilon:.6g}")
