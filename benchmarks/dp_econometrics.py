@@ -32,7 +32,7 @@ from dpci_core.base.array import Array
 from dpci_core.base.rows import signed
 from dpci_core.losses import Logistic
 from dpci_core.solvers.minimise import minimise
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 from dpci_core.studies.compare import REGULARIZATION, SETS
 
 EPSILON, DELTA, LARGEST_ENTRY = 1.0, 1e-6, 1.0
@@ -102,8 +102,8 @@ def main() -> None:
     n, k = X.shape
     penalty = 2.0 * REGULARIZATION
     rows, loss = signed(X, y), Logistic()
-    theta = minimise(PenalizedRisk(rows, loss=loss, regularization=REGULARIZATION)).theta
-    H, S = PenalizedRisk(rows, loss=loss, regularization=REGULARIZATION).moments(theta)
+    theta = minimise(PenalisedRisk(rows, loss=loss, regularization=REGULARIZATION)).theta
+    H, S = PenalisedRisk(rows, loss=loss, regularization=REGULARIZATION).moments(theta)
     z = float(norm.ppf(0.975))
     inverse = np.linalg.inv(H)
     sampling = 2.0 * z * np.sqrt(np.diag(inverse @ S @ inverse) / n)

@@ -31,7 +31,7 @@ from dpci_core.datasets.census_files import write_census
 from dpci_core.datasets.folder import PartFile
 from dpci_core.solvers.batch_sums import Derivatives
 from dpci_core.solvers.newton import Newton
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 
 FEATURES = 10
 C = 1e-4
@@ -63,7 +63,7 @@ def measure(folder: Path, engine: str) -> dict[str, float]:
     if engine == "memory":
         A = stacked([block for batch in table.batches for block in batch.chunks()])
         watch = Watch()
-        fit = minimise(PenalizedRisk(A, Logistic(), C), Newton())
+        fit = minimise(PenalisedRisk(A, Logistic(), C), Newton())
         return watch.found(len(A), fit.n_iterations + 1.0)
     if engine in ("sums", "mapping", "kept", "cached"):
         return one_pass(table, folder, engine)
@@ -73,7 +73,7 @@ def measure(folder: Path, engine: str) -> dict[str, float]:
         first.total(Derivatives(np.zeros(FEATURES + 1), Logistic()))  # imports, before the clock
         table = replace(table, n_read=[0])
         watch = Watch()
-        minimise(PenalizedRisk(table, Logistic(), C))
+        minimise(PenalisedRisk(table, Logistic(), C))
         return watch.found(len(table), table.n_read[0] / len(table.batches))
 
 

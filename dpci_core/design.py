@@ -109,7 +109,7 @@ _FLAGS = (
     "noise_aware",
     "huber_corner",
 )
-_NAMED = {"published": Calibration.published(), "sharp": Calibration.sharp()}
+CALIBRATIONS = {"published": Calibration.published(), "sharp": Calibration.sharp()}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -224,8 +224,8 @@ class Design:
         check_loss(self.loss)
         check_choice(self.mechanism, tuple(MECHANISMS), name="mechanism")
         if not isinstance(self.calibration, Calibration):
-            check_choice(self.calibration, tuple(_NAMED), name="calibration")
-            object.__setattr__(self, "calibration", _NAMED[self.calibration])
+            check_choice(self.calibration, tuple(CALIBRATIONS), name="calibration")
+            object.__setattr__(self, "calibration", CALIBRATIONS[self.calibration])
         check_choice(self.target, ("penalised", "unpenalised"), name="target")
         object.__setattr__(self, "regularization", regularization_in_range(self.regularization))
         object.__setattr__(

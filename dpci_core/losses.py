@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
@@ -138,6 +139,8 @@ class RoundedHinge(Loss):
     """
 
     h: float
+    rounding: ClassVar[str]
+    """What the hinge is rounded by, in the title."""
     is_nonincreasing = True
     allows_weights = True
 
@@ -147,8 +150,7 @@ class RoundedHinge(Loss):
     @property
     def title(self) -> str:  # type: ignore[override]
         """With its smoothing h."""
-        kind = "Huber" if self.name == "huber_svm" else "smoothed-hinge"
-        return f"{kind} SVM with h = {self.h:g}"
+        return f"{self.rounding} SVM with h = {self.h:g}"
 
     def _ramp(self, z: Array) -> Array:
         """From 0 at the upper end of the band to 1 at the lower."""
@@ -186,6 +188,7 @@ class HuberSVM(RoundedHinge):
     """
 
     name = "huber_svm"
+    rounding = "Huber"
 
     def value(self, z: Array) -> Array:
         gap = np.clip(1.0 + self.h - z, 0.0, 2.0 * self.h)
@@ -215,6 +218,7 @@ class SmoothedHinge(RoundedHinge):
     """
 
     name = "smoothed_hinge"
+    rounding = "smoothed-hinge"
 
     def value(self, z: Array) -> Array:
         s = self._ramp(z)

@@ -35,7 +35,7 @@ from dpci_core.release import (
     share_out,
 )
 from dpci_core.schema import CategoricalColumn, Guesses, NumericColumn, RecordMapper, Schema
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 
 Table = tuple[np.ndarray, np.ndarray]
 TOO_MANY = 16
@@ -149,7 +149,7 @@ def scales(design: Design, theta: np.ndarray, n: int) -> dict[str, float]:
 
 
 def true_matrices(rows: np.ndarray, theta: np.ndarray, design: Design) -> dict[str, np.ndarray]:
-    H, S = PenalizedRisk(rows, loss=design.loss, regularization=design.regularization).moments(
+    H, S = PenalisedRisk(rows, loss=design.loss, regularization=design.regularization).moments(
         theta
     )
     return {"hessian": H, "covariance": S}

@@ -16,7 +16,7 @@ from dpci_core.mechanisms.matrices import private_matrix
 from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.privacy.sensitivity import covariance_sensitivity, hessian_sensitivity
 from dpci_core.solvers.newton import Newton
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 from tests.oracle import paper
 
 H_WIDTH = 0.5
@@ -144,11 +144,11 @@ def test_fit_moments_and_sensitivities_agree(loss: str, scale: float) -> None:
     X, y = simulated_table()
     A, n = y[:, None] * X, len(X)
     fitted = (
-        Newton().minimise(PenalizedRisk(A, loss=design.loss, regularization=REGULARIZATION)).theta
+        Newton().minimise(PenalisedRisk(A, loss=design.loss, regularization=REGULARIZATION)).theta
     )
     np.testing.assert_allclose(fitted, paper.minimise(X, y, setting), atol=1e-4)
     theta = scale * np.array([2.0, -1.0, 0.5])
-    H, S = PenalizedRisk(A, loss=design.loss, regularization=REGULARIZATION).moments(theta)
+    H, S = PenalisedRisk(A, loss=design.loss, regularization=REGULARIZATION).moments(theta)
     np.testing.assert_allclose(
         H, paper.hessian_matrix(X, y, theta, setting), rtol=1e-10, atol=1e-13
     )

@@ -28,7 +28,7 @@ from dpci_core import (
 )
 from dpci_core.mechanisms.matrices import covariance_noise, hessian_noise, unit_noise
 from dpci_core.privacy.sensitivity import covariance_sensitivity, hessian_sensitivity
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 
 LOSSES = [Logistic(), HuberSVM(h=0.5), HuberSVM(h=2.0)]
 EVERY = Calibration.published(
@@ -80,7 +80,7 @@ def test_an_unknown_setting_is_refused_by_name(bad):
 def change(A, record, theta, loss):
     B = A.copy()
     B[0] = record
-    one, two = (PenalizedRisk(T, loss=loss, regularization=0.1).moments(theta) for T in (A, B))
+    one, two = (PenalisedRisk(T, loss=loss, regularization=0.1).moments(theta) for T in (A, B))
     return np.linalg.norm(one[0] - two[0]), np.linalg.norm(one[1] - two[1])
 
 

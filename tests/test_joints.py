@@ -50,7 +50,7 @@ from dpci_core.privacy.laws import Law, NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.moments import HessianDrift
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 from ui.plan import numbers as planning
 from ui.session.case import make_case
 from ui.session.compute import PUBLIC, TableSource
@@ -90,7 +90,7 @@ class Cautious(Mechanism):
         solver_error: float = 0.0,
     ) -> PerturbedModel:
         noise = self.noise(design, len(A), solver_error=solver_error)
-        fit = solver(PenalizedRisk(A, design.loss, design.regularization))
+        fit = solver(PenalisedRisk(A, design.loss, design.regularization))
         sensitivity = (1.0 / (len(A) * design.regularization) + solver_error) * (1.0 + 2.0**-50)
         amount = to_float_down(design.budget.model)
         theta = design.budget.add_noise(

@@ -12,7 +12,7 @@ from dpci_core.losses import HuberSVM, Logistic, Loss, SmoothedHinge, make_loss
 from dpci_core.solvers.halfway import halfway
 from dpci_core.solvers.moments import unpenalised_minimiser
 from dpci_core.solvers.newton import Newton
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 
 WIDTHS = (0.001, 0.1, 0.5, 1.0, 10.0)
 LOSSES: tuple[Loss, ...] = (
@@ -228,7 +228,7 @@ def left_by_a_step(loss: Loss, c: float, scale: float, seed: int) -> float | Non
         target = unpenalised_minimiser(y[:, None] * X, loss=loss)
     except ConvergenceError:
         return None
-    theta = Newton().minimise(PenalizedRisk(y[:, None] * X, loss=loss, regularization=c)).theta
+    theta = Newton().minimise(PenalisedRisk(y[:, None] * X, loss=loss, regularization=c)).theta
     z = y * (X @ theta)
     S = (X * (loss.slope(z) ** 2)[:, None]).T @ X / len(X)
     at = theta

@@ -27,7 +27,7 @@ from dpci_core.privacy.randomness import SystemSource, check_system_source
 from dpci_core.solvers.guaranteed import Guaranteed, gradient_rounding
 from dpci_core.solvers.metric import check_size, longest_stretch, metric_of
 from dpci_core.solvers.minimise import minimise
-from dpci_core.solvers.risk import Fit, PenalizedRisk
+from dpci_core.solvers.risk import Fit, PenalisedRisk
 
 GRID = 2.0**GRID_EXPONENT
 """Released coefficients are multiples of this."""
@@ -169,7 +169,7 @@ class _CertifiedSolver:
 
     design: Design
 
-    def __call__(self, risk: PenalizedRisk) -> Fit:
+    def __call__(self, risk: PenalisedRisk) -> Fit:
         n, p = risk.rows.shape
         norm = 0.0 if risk.noise_vector is None else float(np.linalg.norm(risk.noise_vector))
         if self.design.geometry is not None:  # its rounding, as in `_stretch`

@@ -612,10 +612,8 @@ def _drift(
     """How far the noise on the coefficients moves the Hessian, r3; 0 where it is not known."""
     if moments.drift is None:
         return 0.0
-    size, drift = (
-        _shift(moments, noise, design, n, metric),
-        mechanism_of(design).drift(moments.drift),
-    )
+    size = _shift(moments, noise, design, n, metric)
+    drift = mechanism_of(design).drift(moments.drift)
     return float(np.interp(np.log(size), np.log(moments.drift.step), drift, left=0.0))
 
 

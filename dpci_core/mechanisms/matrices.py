@@ -18,7 +18,7 @@ from dpci_core.privacy.laws import Law, unit_vector
 from dpci_core.privacy.randomness import NoiseSource, SystemSource, grid_under
 from dpci_core.privacy.sensitivity import covariance_sensitivity, hessian_sensitivity
 from dpci_core.solvers.halfway import halfway, is_halfway
-from dpci_core.solvers.risk import PenalizedRisk, rounding_of_sums
+from dpci_core.solvers.risk import PenalisedRisk, rounding_of_sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +319,7 @@ def release_moments(
             symmetric=law.symmetric,
         )
 
-    risk = PenalizedRisk(A, design.loss, c)
+    risk = PenalisedRisk(A, design.loss, c)
     S = risk.covariance(theta_priv, whiten)
     if not is_halfway(design):
         H = risk.hessian(theta_priv, whiten)

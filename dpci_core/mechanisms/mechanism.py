@@ -22,9 +22,9 @@ from dpci_core.privacy.laws import Law, NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.moments import HessianDrift
-from dpci_core.solvers.risk import Fit, PenalizedRisk
+from dpci_core.solvers.risk import Fit, PenalisedRisk
 
-Solver = Callable[[PenalizedRisk], Fit]
+Solver = Callable[[PenalisedRisk], Fit]
 """Finds the minimiser of a penalised risk, as `minimise` does."""
 GRID_EXPONENT = -30
 """Released coefficients are multiples of 2 to this."""
@@ -190,7 +190,7 @@ def train_private(
     return run(A, design=design, rng=rng, solver=solver, solver_error=solver_error)
 
 
-def _solve_in(metric: Metric, solver: Solver, risk: PenalizedRisk) -> Fit:
+def _solve_in(metric: Metric, solver: Solver, risk: PenalisedRisk) -> Fit:
     """The minimiser with a noise vector that was drawn in the coordinates of a metric."""
     assert risk.noise_vector is not None
     return solver(replace(risk, noise_vector=metric.vector(risk.noise_vector)))

@@ -24,7 +24,7 @@ from dpci_core.privacy.sensitivity import (
 )
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.moments import HessianDrift
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 
 NOT_REVIEWED = (
     "New result, not peer-reviewed: the proof is in docs/gaussian-objective-perturbation.md."
@@ -97,7 +97,7 @@ class Objective(Mechanism):
     ) -> PerturbedModel:
         noise = self.noise(design, len(A))
         noise_vector = noise.sample(A.shape[1], rng)
-        fit = solver(PenalizedRisk(A, design.loss, design.regularization, noise_vector))
+        fit = solver(PenalisedRisk(A, design.loss, design.regularization, noise_vector))
         return PerturbedModel(fit.theta, noise, fit)
 
     def error_size(self, rows: Array, contrasts: Array, n_records: int) -> Array:

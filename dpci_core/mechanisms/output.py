@@ -14,7 +14,7 @@ from dpci_core.privacy.randomness import NoiseSource
 from dpci_core.privacy.sensitivity import output_sensitivity
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.moments import HessianDrift
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 
 _USUAL = 2.0
 """Factor of s, near the least error on the simulated census (`python -m benchmarks.penalties`)."""
@@ -53,7 +53,7 @@ class Output(Mechanism):
     ) -> PerturbedModel:
         n, c = len(A), design.regularization
         noise = self.noise(design, n, solver_error=solver_error)
-        fit = solver(PenalizedRisk(A, design.loss, c))
+        fit = solver(PenalisedRisk(A, design.loss, c))
         theta = design.budget.add_noise(
             fit.theta,
             noise,

@@ -28,7 +28,7 @@ from typing import (
 
 from dpci_core.base.errors import ArgumentError
 
-MOST_DIGITS = 1_000
+MOST_CHARACTERS = 1_000
 """Characters of an amount; longer ones are refused before anything is computed with them."""
 _MOST_MESSAGE = 600
 _LARGEST_WHOLE = 1e15
@@ -216,8 +216,8 @@ def _amount(value: object) -> object:
     """An amount that its class will judge."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError(f"Expected an amount, got {kind_of(value)}.")
-    if len(str(value)) > MOST_DIGITS:
-        raise ValueError(f"Expected an amount of at most {MOST_DIGITS:,} digits.")
+    if len(str(value)) > MOST_CHARACTERS:
+        raise ValueError(f"Expected an amount of at most {MOST_CHARACTERS:,} digits.")
     return value
 
 

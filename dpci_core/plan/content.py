@@ -6,7 +6,7 @@ from collections import ChainMap
 from collections.abc import Mapping
 from typing import Any, get_type_hints
 
-from dpci_core.design import Calibration, Design
+from dpci_core.design import CALIBRATIONS, Calibration, Design
 from dpci_core.losses import LOSSES, Loss
 from dpci_core.plan.codec import (
     FORMS,
@@ -34,19 +34,17 @@ from dpci_core.schema import (
     StandardEncoding,
 )
 
-_NAMED = {"published": Calibration.published(), "sharp": Calibration.sharp()}
-
 
 def _calibration_from(value: object) -> Calibration:
     """By its name, or by all its switches where it has none."""
     if isinstance(value, Mapping):
         found: Calibration = read(Calibration, value)
         return found
-    return _NAMED[one_of(tuple(_NAMED), value)]
+    return CALIBRATIONS[one_of(tuple(CALIBRATIONS), value)]
 
 
 def _plain_calibration(switches: Calibration) -> Any:
-    named = (name for name, known in _NAMED.items() if known == switches)
+    named = (name for name, known in CALIBRATIONS.items() if known == switches)
     return next(named, plain_fields(switches))
 
 

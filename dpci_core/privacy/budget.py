@@ -15,10 +15,10 @@ from numbers import Integral
 from typing import ClassVar, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import brentq
-from scipy.special import ndtri_exp, roots_legendre
+from scipy.special import ndtri_exp
 
+from dpci_core.base.array import Array
 from dpci_core.base.decimals import DOWN, DOWN_3, EXACT, STRICT, UP, UP_3
 from dpci_core.base.errors import (
     Change,
@@ -27,7 +27,6 @@ from dpci_core.base.errors import (
     NotNumberError,
     RangeError,
     check_choice,
-    check_count,
     check_positive,
     check_probability,
     shown_short,
@@ -37,7 +36,6 @@ from dpci_core.privacy.gaussian import epsilon_to_gdp, gdp_to_epsilon, gdp_to_pu
 from dpci_core.privacy.laws import Law, NoiseLaw, noise_law
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
 
-Array = npt.NDArray[np.float64]
 Amount = str | int | float | Decimal
 Pairing = Literal["paper", "guarantee"]
 
@@ -293,8 +291,12 @@ class PureDP(Budget):
     Decimal('0.3')
     """
 
-    definition, symbol, letter, law = "pure", "epsilon", "ε", "laplace"
-    has_delta, title = False, "pure differential privacy"
+    definition = "pure"
+    symbol = "epsilon"
+    letter = "ε"
+    law = "laplace"
+    has_delta = False
+    title = "pure differential privacy"
     promise = "{amount}-differentially private (pure epsilon)"
 
     @classmethod
@@ -328,8 +330,12 @@ class ZCDP(Budget):
     Decimal('0.18750')
     """
 
-    definition, symbol, letter, law = "zcdp", "rho", "ρ", "gaussian"
-    has_delta, title = True, "zero-concentrated differential privacy"
+    definition = "zcdp"
+    symbol = "rho"
+    letter = "ρ"
+    law = "gaussian"
+    has_delta = True
+    title = "zero-concentrated differential privacy"
     promise = "{amount}-zCDP (rho)"
 
     @classmethod
@@ -370,8 +376,12 @@ class GDP(Budget):
     Decimal('0.0900')
     """
 
-    definition, symbol, letter, law = "gdp", "mu^2", "μ²", "gaussian"
-    has_delta, title = True, "Gaussian differential privacy"
+    definition = "gdp"
+    symbol = "mu^2"
+    letter = "μ²"
+    law = "gaussian"
+    has_delta = True
+    title = "Gaussian differential privacy"
     promise = "mu-GDP with mu^2 = {amount}"
     additive_only = True
 
@@ -579,33 +589,6 @@ def zcdp_to_epsilon(rho: float, delta: float) -> float:
     return max(0.0, bound + _SAFETY * (abs(bound) + abs(log_delta / k)))
 
 
-def zcdp_to_delta(rho: float, epsilon: float) -> float:
-    """Return the smallest delta so that rho-zCDP implies (epsilon, delta)-DP by [CKS20, Prop. 12];
-    rounded up.
-
-    Args:
-        rho: > 0.
-        epsilon: > 0.
-
-    >>> round(zcdp_to_delta(0.125, zcdp_to_epsilon(0.125, 1e-6)) / 1e-6, 6)
-    1.0
-    """
-    check_positive(rho=rho, epsilon=epsilon)
-
-    def derivative(alpha: float) -> float:
-        return (2.0 * alpha - 1.0) * rho - epsilon + math.log1p(-1.0 / alpha)
-
-    low, high = 1.0 + 1e-12, 2.0
-    if derivative(low) >= 0:
-        return 1.0
-    while derivative(high) < 0:
-        high *= 2.0
-    alpha = brentq(derivative, low, high, xtol=1e-14, rtol=1e-14)
-    k = alpha - 1.0
-    log_delta = k * (alpha * rho - epsilon) + alpha * math.log1p(-1.0 / alpha) - math.log(k)
-    return min(1.0, math.exp(min(log_delta, 0.0)) * (1.0 + 1e-9) + _SMALLEST)
-
-
 def epsilon_to_zcdp(epsilon: float, delta: float, *, published: bool = False) -> Decimal:
     """Return the largest rho whose conversion at `delta` does not exceed `epsilon`, rounded down.
 
@@ -631,42 +614,6 @@ def epsilon_to_zcdp(epsilon: float, delta: float, *, published: bool = False) ->
     while convert(to_float_down(rounded), delta) > epsilon:
         rounded = rounded.next_minus(Context(prec=_RHO_DIGITS))
     return rounded
-
-
-def spherical_laplace_zcdp(epsilon: float, dim: int) -> float:
-    """Return the KL divergence of *additive* spherical Laplace noise that is epsilon-DP in `dim`
-    dimensions.
-
-    For information only. That it bounds the Renyi divergences of every order is a numerical
-    finding, and it does not hold for objective perturbation, where a pure epsilon costs epsilon^2/2
-    (`pure_to_zcdp`).
-
-    Args:
-        epsilon: > 0.
-        dim: of the noise (>= 1).
-
-    >>> round(spherical_laplace_zcdp(0.5, 11), 5)
-    0.01136
-    """
-    check_positive(epsilon=epsilon)
-    check_count(dim=dim)
-    if dim == 1:
-        return epsilon + math.expm1(-epsilon)
-    # KL = E|b + epsilon e_1| - |b| for b of rate 1. The norm is Gamma(dim), the cosine has density
-    # ~ sin^(dim-3).
-    nodes, weights = roots_legendre(400)
-    angle = (nodes + 1.0) * (math.pi / 2.0)
-    angle_weight = weights * np.sin(angle) ** (dim - 2)
-    width = 12.0 * math.sqrt(dim) + 12.0
-    low = max(0.0, dim - width)
-    radius = low + (nodes + 1.0) * (dim + width + 30.0 - low) / 2.0
-    log_density = (dim - 1) * np.log(radius) - radius - math.lgamma(dim)
-    radius_weight = weights * np.exp(log_density)
-    r, a = radius[:, None], angle[None, :]
-    step = 2.0 * r * epsilon * np.cos(a) + epsilon**2
-    gain = step / (np.sqrt(r * r + step) + r)
-    weight = radius_weight[:, None] * angle_weight[None, :]
-    return float((gain * weight).sum() / weight.sum())
 
 
 def pure_risk(epsilon: float, prior: float = 0.5) -> float:

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from dpci_core.base.array import Array
 from dpci_core.privacy.noise import sample_gaussian, sample_spherical_laplace
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
 from dpci_core.privacy.sensitivity import gaussian_sd, laplace_rate
 
-Array = npt.NDArray[np.float64]
 Law = Literal["laplace", "gaussian"]
 LAWS: tuple[Law, ...] = ("laplace", "gaussian")
 """Spherical Laplace noise, a normal vector of random variance (`noise`), and Gaussian noise."""

@@ -34,7 +34,7 @@ from dpci_core.solvers.replicates import (
     slope_sums,
     updated,
 )
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 
 _MAX_PASSES = 25
 _STALLED = 0.5
@@ -56,7 +56,7 @@ class BatchTable:
     @classmethod
     def of(cls, batches: RecordBatches, *, loss: Loss, regularization: float) -> BatchTable:
         """Fit the table itself, exactly."""
-        risk = PenalizedRisk(batches, loss, regularization)
+        risk = PenalisedRisk(batches, loss, regularization)
         theta = minimise(risk).theta
         H = risk.hessian(theta)
         inverse = symmetrise(np.asarray(np.linalg.inv(H)))
@@ -303,7 +303,7 @@ def _solve_one(
         first += batch.n_rows
     try:
         fit = minimise(
-            PenalizedRisk(
+            PenalisedRisk(
                 RecordBatches.listed(parts), table.loss, table.regularization, noise_vector
             ),
             Quick(tolerance),

@@ -17,7 +17,7 @@ from dpci_core.solvers.quasi_newton import QuasiNewton
 from dpci_core.solvers.risk import (
     TOLERANCE,
     Fit,
-    PenalizedRisk,
+    PenalisedRisk,
     rounding_of_sums,
 )
 
@@ -81,7 +81,7 @@ class Guaranteed:
 
     tolerance: float = TOLERANCE
 
-    def minimise(self, risk: PenalizedRisk, start: Array | None = None) -> Fit:
+    def minimise(self, risk: PenalisedRisk, start: Array | None = None) -> Fit:
         """Return the minimiser of J, exact to |grad J| <= tolerance.
 
         Args:
@@ -97,7 +97,7 @@ class Guaranteed:
                 return fit
         return self.continued(risk, QuasiNewton(self.tolerance).minimise(risk, start).theta)
 
-    def continued(self, risk: PenalizedRisk, near: Array | None) -> Fit:
+    def continued(self, risk: PenalisedRisk, near: Array | None) -> Fit:
         """Return the minimiser from a point (p,) that is within the tolerance already, or from
         there; one that is not finite counts as none.
         """
@@ -111,7 +111,7 @@ class Guaranteed:
             return _descend(risk, self.tolerance)
 
 
-def _descend(risk: PenalizedRisk, tolerance: float) -> Fit:
+def _descend(risk: PenalisedRisk, tolerance: float) -> Fit:
     """Gradient descent from 0 with the step 1/(t + 2c), for as many passes as its rate of
     convergence asks for.
     """

@@ -24,7 +24,7 @@ from dpci_core.base.array import Array
 from dpci_core.base.batches import RecordBatches
 from dpci_core.solvers.newton import Newton
 from dpci_core.solvers.quasi_newton import QuasiNewton
-from dpci_core.solvers.risk import TOLERANCE, Fit, PenalizedRisk
+from dpci_core.solvers.risk import TOLERANCE, Fit, PenalisedRisk
 
 _BEYOND = 0.01
 """Share of the tolerance that `CHECKED` steps aim at, for a pass or two more; where rounding is in
@@ -34,7 +34,7 @@ the way, the tolerance counts."""
 class Solver(Protocol):
     """What minimises a penalised risk, exact to its tolerance on the gradient norm."""
 
-    def minimise(self, risk: PenalizedRisk, start: Array | None = None) -> Fit:
+    def minimise(self, risk: PenalisedRisk, start: Array | None = None) -> Fit:
         """Return the minimiser, or raise ConvergenceError; never a looser answer."""
         ...
 
@@ -51,7 +51,7 @@ class Quick:
     tolerance: float = TOLERANCE
     beyond: float = 1.0
 
-    def minimise(self, risk: PenalizedRisk, start: Array | None = None) -> Fit:
+    def minimise(self, risk: PenalisedRisk, start: Array | None = None) -> Fit:
         """As for `Solver`; a start (p,) that is within the tolerance already is the answer."""
         newton = Newton(self.tolerance)
         if isinstance(risk.rows, RecordBatches):
@@ -66,7 +66,7 @@ class Quick:
         return fit or newton.minimise(risk, near.theta)
 
     @np.errstate(over="ignore", invalid="ignore")  # a point that is not finite is not certified
-    def _certified(self, risk: PenalizedRisk, theta: Array) -> Fit | None:
+    def _certified(self, risk: PenalisedRisk, theta: Array) -> Fit | None:
         return risk.certified(theta, self.tolerance)
 
 
@@ -75,7 +75,7 @@ CHECKED = Quick(beyond=_BEYOND)
 """Goes a little beyond the tolerance, and sums the gradient anew."""
 
 
-def minimise(risk: PenalizedRisk, solver: Solver = QUICK, start: Array | None = None) -> Fit:
+def minimise(risk: PenalisedRisk, solver: Solver = QUICK, start: Array | None = None) -> Fit:
     """Return the minimiser of J, exact to |grad J| <= the tolerance of the solver.
 
     The distance from the exact minimiser is at most gradient_norm / (2c), because J is 2c-strongly
@@ -101,10 +101,10 @@ def minimise(risk: PenalizedRisk, solver: Solver = QUICK, start: Array | None = 
     return solver.minimise(risk, start)
 
 
-def _near(risk: PenalizedRisk) -> Array:
+def _near(risk: PenalisedRisk) -> Array:
     """The minimiser of some of the rows, with as much of the noise for each as all rows have."""
     assert isinstance(risk.rows, RecordBatches)
     rows, b = risk.rows.some(), risk.noise_vector
     share = None if b is None else b * (len(rows) / len(risk.rows))
-    part = PenalizedRisk(rows, risk.loss, risk.regularization, share)
+    part = PenalisedRisk(rows, risk.loss, risk.regularization, share)
     return QuasiNewton().minimise(part).theta

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dpci_core.base.array import Array
 from dpci_core.base.batch import Block
 from dpci_core.base.batches import Place, RecordBatches, has_weights, table_of
 from dpci_core.base.errors import ConvergenceError
@@ -23,9 +24,7 @@ from dpci_core.solvers.halfway import halfway
 from dpci_core.solvers.metric import metric_of, second_moment_of, weighted, weighted_table
 from dpci_core.solvers.minimise import CHECKED, minimise
 from dpci_core.solvers.newton import Newton
-from dpci_core.solvers.risk import PenalizedRisk, chunks, sum_over
-
-Array = npt.NDArray[np.float64]
+from dpci_core.solvers.risk import PenalisedRisk, chunks, sum_over
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +206,7 @@ def fit_moments(
         else:
             n_weighted = _n_lighter(A, metric)
         A = weighted_table(A, metric)
-    risk = PenalizedRisk(A, loss, regularization)
+    risk = PenalisedRisk(A, loss, regularization)
     theta = minimise(risk, CHECKED, start=first).theta
     H, S = risk.moments(theta)
     found = None
@@ -256,11 +255,11 @@ def _without_penalty(
         meant = meant_minimiser(A, loss=loss, start=truth) if has_weights(A) else truth
     except ConvergenceError:
         return None
-    K, covariance = PenalizedRisk(A, loss=loss, regularization=0.0).moments(truth)
+    K, covariance = PenalisedRisk(A, loss=loss, regularization=0.0).moments(truth)
     se = np.zeros_like(truth)
     if has_weights(A):
         se = _gap_se(A, truth, meant, K, loss)
-    H = PenalizedRisk(A, loss=loss, regularization=c).hessian(at)
+    H = PenalisedRisk(A, loss=loss, regularization=c).hessian(at)
     return WithoutPenalty(meant, se, truth, K, covariance, H)
 
 
@@ -268,7 +267,7 @@ def _gap_se(A: Block | RecordBatches, truth: Array, meant: Array, K: Array, loss
     """Standard errors of the difference of both fits, from the difference of their influences,
     K^-1 w f' a - K0^-1 f' a.
     """
-    K0 = PenalizedRisk(_in_full(A), loss=loss, regularization=0.0).hessian(meant)
+    K0 = PenalisedRisk(_in_full(A), loss=loss, regularization=0.0).hessian(meant)
     K_inverse, K0_inverse = (np.asarray(np.linalg.pinv(of), dtype=np.float64) for of in (K, K0))
     gap = _Gap(truth, meant, K_inverse, K0_inverse, loss)
     squares = A.total(gap) if isinstance(A, RecordBatches) else gap.squares(A)
@@ -357,7 +356,7 @@ def unpenalised_minimiser(
 
     Raises:  ConvergenceError if there is none, as for a table whose classes can be separated.
     """
-    risk = PenalizedRisk(A, loss, _TINY_PENALTY)
+    risk = PenalisedRisk(A, loss, _TINY_PENALTY)
     fit = minimise(risk, Newton(), start=start)
     H = risk.hessian(fit.theta)
     step = 2.0 * _TINY_PENALTY * np.linalg.solve(H, fit.theta)

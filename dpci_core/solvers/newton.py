@@ -16,7 +16,7 @@ from dpci_core.base.batches import RecordBatches
 from dpci_core.base.errors import ConvergenceError, check_positive
 from dpci_core.base.rows import Rows, times_weights
 from dpci_core.solvers.batch_sums import derivatives
-from dpci_core.solvers.risk import TOLERANCE, Fit, PenalizedRisk
+from dpci_core.solvers.risk import TOLERANCE, Fit, PenalisedRisk
 
 _ARMIJO = 1e-4
 _ROUNDING_SLACK = 1e-12
@@ -37,7 +37,7 @@ class Newton:
     tolerance: float = TOLERANCE
     max_iterations: int = 500
 
-    def minimise(self, risk: PenalizedRisk, start: Array | None = None) -> Fit:
+    def minimise(self, risk: PenalisedRisk, start: Array | None = None) -> Fit:
         """Return the minimiser of J, exact to |grad J| <= tolerance.
 
         Args:
@@ -74,7 +74,7 @@ def _solved(hessian: Array, gradient: Array) -> Array:
 
 
 def _along(
-    risk: PenalizedRisk, theta: Array, step: Array
+    risk: PenalisedRisk, theta: Array, step: Array
 ) -> tuple[Callable[[float], float], Callable[[float], float]]:
     """Mean slope and value of the loss along a line, by its margins; of batches by a pass each."""
     A, loss, n = risk.rows, risk.loss, len(risk.rows)
@@ -92,7 +92,7 @@ def _along(
     )
 
 
-def _step_length(risk: PenalizedRisk, theta: Array, step: Array, gradient: Array) -> float:
+def _step_length(risk: PenalisedRisk, theta: Array, step: Array, gradient: Array) -> float:
     """1 where the full Newton step descends enough, otherwise the minimiser of J along the step.
 
     Backtracking alone stalls on piecewise quadratic losses with a narrow middle branch; the exact

@@ -20,7 +20,7 @@ from dpci_core.base.batches import RecordBatches
 from dpci_core.base.errors import check_positive
 from dpci_core.base.rows import plain, times_weights, unit_rows
 from dpci_core.losses import Loss
-from dpci_core.solvers.risk import TOLERANCE, Fit, PenalizedRisk
+from dpci_core.solvers.risk import TOLERANCE, Fit, PenalisedRisk
 
 _SAMPLE_ROWS = 4_096
 """Rows that a fit of many more starts with, and of the Hessians that a stretch of steps starts
@@ -64,7 +64,7 @@ class QuasiNewton:
     tolerance: float = TOLERANCE
 
     @np.errstate(over="ignore", invalid="ignore")  # a step that leads nowhere is a stall
-    def minimise(self, risk: PenalizedRisk, start: Array | None = None) -> Fit:
+    def minimise(self, risk: PenalisedRisk, start: Array | None = None) -> Fit:
         """Return the point that quick steps reach, or the best they have seen when they stall; no
         records make it raise.
 

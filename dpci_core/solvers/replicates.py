@@ -20,7 +20,7 @@ from dpci_core.losses import HuberSVM, Logistic, Loss, SmoothedHinge
 from dpci_core.solvers import kernels
 from dpci_core.solvers.kernels import Counts
 from dpci_core.solvers.minimise import Quick, minimise
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 
 TOLERANCE = 1e-8
 """Bound on the gradient norm of a replicate's fit."""
@@ -59,7 +59,7 @@ class Table:
     @classmethod
     def of(cls, A: Array | WeightedRows, *, loss: Loss, regularization: float) -> Table:
         """Fit the table itself, exactly."""
-        risk = PenalizedRisk(A, loss, regularization)
+        risk = PenalisedRisk(A, loss, regularization)
         theta = minimise(risk).theta
         H = risk.hessian(theta)
         columns = np.ascontiguousarray(plain(A).T)
@@ -280,7 +280,7 @@ def _solve_one(
         rows = WeightedRows(repeated, np.repeat(weights, times))
     try:
         fit = minimise(
-            PenalizedRisk(rows, table.loss, table.regularization, noise_vector),
+            PenalisedRisk(rows, table.loss, table.regularization, noise_vector),
             Quick(tolerance),
         )
     except ConvergenceError:
@@ -314,7 +314,7 @@ def replicate_moments(
     of: tuple[Moment, ...] = ("hessian", "covariance"),
 ) -> tuple[Array, Array]:
     """Return H and S of each replicate at its own theta, two arrays (B, p, p); the formulas of
-    `PenalizedRisk.moments`.
+    `PenalisedRisk.moments`.
 
     Args:
         table: rows, loss and penalty.

@@ -15,15 +15,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from dpci_core.base.array import Array
 from dpci_core.base.batch import CHUNK_ROWS
 from dpci_core.base.batches import RecordBatches, Table, has_weights
 from dpci_core.base.rows import PersonRows, Rows, WeightedRows, plain, times_weights
 from dpci_core.losses import Loss
 from dpci_core.solvers.batch_sums import Outer, Pull, derivatives
-
-Array = npt.NDArray[np.float64]
 
 TOLERANCE = 1e-10
 """Bound on the gradient norm at which a fit counts as exact."""
@@ -47,7 +45,7 @@ def chunks(A: Rows) -> Iterator[Array | WeightedRows]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PenalizedRisk:
+class PenalisedRisk:
     """J of one table: what a solver minimises.
 
     Args:
@@ -58,7 +56,7 @@ class PenalizedRisk:
             none.
 
     >>> from dpci_core.losses import Logistic
-    >>> risk = PenalizedRisk(np.array([[0.6, 0.8]]), loss=Logistic(), regularization=0.1)
+    >>> risk = PenalisedRisk(np.array([[0.6, 0.8]]), loss=Logistic(), regularization=0.1)
     >>> risk.gradient(np.zeros(2)).tolist()
     [-0.3, -0.4]
     """

@@ -22,7 +22,7 @@ from dpci_core.privacy.budget import ZCDP
 from dpci_core.privacy.noise import sample_spherical_laplace
 from dpci_core.privacy.sensitivity import output_noise_rate
 from dpci_core.solvers.minimise import minimise
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 
 Method = Literal["non_private", "output", "objective", "objective_tight"]
 METHODS: tuple[Method, ...] = ("non_private", "output", "objective", "objective_tight")
@@ -133,7 +133,7 @@ def train(
         noise_vector, offset = (drawn, None) if noise.perturbs_objective else (None, drawn)
     elif noise.sd is not None:
         offset = np.asarray(rng.normal(0.0, noise.sd, A.shape[1]))
-    theta = minimise(PenalizedRisk(A, learner.loss, noise.regularization, noise_vector)).theta
+    theta = minimise(PenalisedRisk(A, learner.loss, noise.regularization, noise_vector)).theta
     return theta if offset is None else theta + offset
 
 

@@ -46,7 +46,7 @@ from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.privacy import exact
 from dpci_core.report.words import SEEDED, UNBOOKED
 from dpci_core.solvers.newton import Newton
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 from tests.refusals import refuses
 
 NO_PRIVACY = PureDP(model="1e6", hessian="1e6", covariance="1e6")
@@ -246,7 +246,7 @@ def test_intervals_cover_the_penalised_coefficients() -> None:
     scaling = Scaling.of(bounds, n_features=2)
     target = (
         scaling.to_original
-        @ Newton().minimise(PenalizedRisk(A, loss=Logistic(), regularization=0.01)).theta
+        @ Newton().minimise(PenalisedRisk(A, loss=Logistic(), regularization=0.01)).theta
     )
     inside = []
     for seed in range(300):
@@ -303,7 +303,7 @@ def test_each_class_has_noise_of_its_own_at_its_share() -> None:
     exact = [
         Newton()
         .minimise(
-            PenalizedRisk(
+            PenalisedRisk(
                 np.where(y == k, 1.0, -1.0)[:, None] * records, loss=Logistic(), regularization=c
             )
         )

@@ -43,7 +43,7 @@ from dpci_core.privacy.randomness import SystemSource, grid_under
 from dpci_core.solvers.guaranteed import Guaranteed, descent_passes, gradient_rounding
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.newton import Newton
-from dpci_core.solvers.risk import PenalizedRisk, rounding_of_sums
+from dpci_core.solvers.risk import PenalisedRisk, rounding_of_sums
 
 PURE = PureDP(model="0.5", hessian="0.25", covariance="0.25")
 RHO = ZCDP(model="0.125", hessian="0.03", covariance="0.03")
@@ -163,9 +163,9 @@ def test_hostile_tables_do_not_stop_the_solver(loss, c) -> None:
             if error > TAU / 2:
                 continue
             found = Guaranteed(TAU / 2).continued(
-                PenalizedRisk(A, loss=loss, regularization=c, noise_vector=noise_vector), None
+                PenalisedRisk(A, loss=loss, regularization=c, noise_vector=noise_vector), None
             )
-            gradient, _ = PenalizedRisk(
+            gradient, _ = PenalisedRisk(
                 A, loss=loss, regularization=c, noise_vector=noise_vector
             ).derivatives(found.theta)
             assert np.linalg.norm(gradient) <= TAU / 2 + error
@@ -175,7 +175,7 @@ def test_descent_takes_over_and_keeps_its_promise(monkeypatch: pytest.MonkeyPatc
     A, noise_vector = hostile_tables()[-1], np.array([3.0, -2.0, 1.0])
     exact = (
         Newton()
-        .minimise(PenalizedRisk(A, loss=Logistic(), regularization=0.05, noise_vector=noise_vector))
+        .minimise(PenalisedRisk(A, loss=Logistic(), regularization=0.05, noise_vector=noise_vector))
         .theta
     )
     passes = []
@@ -186,7 +186,7 @@ def test_descent_takes_over_and_keeps_its_promise(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Newton, "minimise", stuck)
     for loss in (Logistic(), HuberSVM(h=0.5)):
         found = Guaranteed(1e-10).continued(
-            PenalizedRisk(A, loss=loss, regularization=0.05, noise_vector=noise_vector), None
+            PenalisedRisk(A, loss=loss, regularization=0.05, noise_vector=noise_vector), None
         )
         passes.append(found.n_iterations)
         condition = (loss.max_curvature + 0.1) / 0.1
@@ -206,15 +206,15 @@ def test_a_start_within_the_tolerance_is_checked_and_kept_and_another_is_left(
 ) -> None:
     A, noise_vector = hostile_tables()[-1], np.array([3.0, -2.0, 1.0])
     settings = {"loss": Logistic(), "regularization": 0.05, "noise_vector": noise_vector}
-    exact = Newton(1e-13).minimise(PenalizedRisk(A, **settings)).theta
-    near = Guaranteed(1e-10).continued(PenalizedRisk(A, **settings), exact + 1e-7)
+    exact = Newton(1e-13).minimise(PenalisedRisk(A, **settings)).theta
+    near = Guaranteed(1e-10).continued(PenalisedRisk(A, **settings), exact + 1e-7)
     np.testing.assert_allclose(near.theta, exact, atol=1e-9)
     for wild in (np.array([np.nan, 0.0, 0.0]), np.full(3, np.inf), np.full(3, 1e100)):
         np.testing.assert_allclose(
-            Guaranteed(1e-10).continued(PenalizedRisk(A, **settings), wild).theta, exact, atol=1e-9
+            Guaranteed(1e-10).continued(PenalisedRisk(A, **settings), wild).theta, exact, atol=1e-9
         )
     monkeypatch.setattr(Newton, "minimise", None)  # would be called for another start
-    kept = Guaranteed(1e-10).continued(PenalizedRisk(A, **settings), exact)
+    kept = Guaranteed(1e-10).continued(PenalisedRisk(A, **settings), exact)
     assert kept.theta is exact
     assert kept.gradient_norm <= 1e-13
     assert kept.decrement == pytest.approx(
@@ -232,7 +232,7 @@ def test_rounding_bounds_hold_against_exact_sums() -> None:
     X, y = table(20_001, 3)
     A, theta = y[:, None] * X, np.array([3.0, -1.0, 2.0])
     slopes = Logistic().slope(A @ theta)
-    ours, _ = PenalizedRisk(A, loss=Logistic(), regularization=0.001).derivatives(theta)
+    ours, _ = PenalisedRisk(A, loss=Logistic(), regularization=0.001).derivatives(theta)
     exact = np.array([math.fsum(slopes * A[:, j]) / len(A) + 0.002 * theta[j] for j in range(3)])
     error = np.linalg.norm(ours - exact)
     assert 0.0 < error <= rounding_of_sums(len(A))
@@ -287,14 +287,14 @@ def residuals(budget, mechanism, *, draws: int = 400) -> np.ndarray:
     )
     if mechanism == "output":
         found = (
-            theta - Newton().minimise(PenalizedRisk(A, loss=design.loss, regularization=1.0)).theta
+            theta - Newton().minimise(PenalisedRisk(A, loss=design.loss, regularization=1.0)).theta
         )
         sensitivity = 1.0 / 500 + 1e-10
         sd = sensitivity / math.sqrt(0.25) if budget is RHO else sensitivity / 0.5 * math.sqrt(4.0)
     else:  # the noise vector that explains theta: -(n gradient)
         found = np.array(
             [
-                -500 * PenalizedRisk(A, loss=design.loss, regularization=1.0).derivatives(t)[0]
+                -500 * PenalisedRisk(A, loss=design.loss, regularization=1.0).derivatives(t)[0]
                 for t in theta
             ]
         )
@@ -322,7 +322,7 @@ def test_the_solver_is_hidden_by_noise_of_its_own(monkeypatch: pytest.MonkeyPatc
     for budget, law in ((RHO, stats.norm), (PURE, None)):
         shares = share_out(make(budget, calibration="published", c=1e-3 if budget is RHO else 1e-2))
         still = Newton().minimise(
-            PenalizedRisk(A, loss=Logistic(), regularization=shares.planned.regularization)
+            PenalisedRisk(A, loss=Logistic(), regularization=shares.planned.regularization)
         )
         monkeypatch.setattr(
             certified, "train_private", lambda A, fit=still, **_: drawing_model(fit)
@@ -564,7 +564,7 @@ def test_without_noise_the_matrices_are_the_true_ones() -> None:
     for calibration in CALIBRATIONS:
         design = make(loose, "output", calibration, c=0.01)
         found = release_moments(y[:, None] * X, theta, design=design, rng=SystemSource())
-        H, S = PenalizedRisk(
+        H, S = PenalisedRisk(
             y[:, None] * X, loss=design.loss, regularization=design.regularization
         ).moments(theta)
         np.testing.assert_allclose(found.hessian.noisy, H, atol=1e-15)

@@ -18,7 +18,7 @@ from dpci_core.intervals.certified import UncertainFitError, check_feasible
 from dpci_core.intervals.draw import draw_release
 from dpci_core.mechanisms.matrices import rounding_allowance
 from dpci_core.solvers.minimise import minimise
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 
 PARTS = {"model": "2", "hessian": "1", "covariance": "1"}
 BUDGETS = (PureDP(**PARTS), ZCDP(**PARTS), GDP(**PARTS))
@@ -71,7 +71,7 @@ def test_intervals_cover_though_rows_of_a_person_are_alike() -> None:
     """Ten copies of each visit. With gradients of rows in S, intervals would be a third as long."""
     design = make(GDP(model="50", hessian="50", covariance="50"), k=10)
     A, y, _ = patients(40_000, 1, np.random.default_rng(1))
-    truth = minimise(PenalizedRisk(y[:, None] * A, loss=Logistic(), regularization=0.02)).theta
+    truth = minimise(PenalisedRisk(y[:, None] * A, loss=Logistic(), regularization=0.02)).theta
     rng, n_runs, inside = np.random.default_rng(2), 60, 0
     for _ in range(n_runs):
         A, y, whose = (np.repeat(a, 10, axis=0) for a in patients(150, 1, rng))

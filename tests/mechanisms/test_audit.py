@@ -21,7 +21,7 @@ import pytest
 from dpci_core import ZCDP, Design, HuberSVM, Logistic, PureDP, SmoothedHinge
 from dpci_core.mechanisms.mechanism import model_noise, train_private
 from dpci_core.solvers.newton import Newton
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 from tests.oracle import paper
 
 H_WIDTH = 0.25
@@ -211,7 +211,7 @@ def largest_move(loss: str, p: int) -> float:
     moves = []
     for A, B, c in cases:
         here, there = (
-            Newton().minimise(PenalizedRisk(T, loss=LOSSES[loss], regularization=c)).theta
+            Newton().minimise(PenalisedRisk(T, loss=LOSSES[loss], regularization=c)).theta
             for T in (A, B)
         )
         moves.append(len(A) * c * float(np.linalg.norm(here - there)))
@@ -297,7 +297,7 @@ def test_density_identity_catches_wrong_objective_samplers(loss: str, rate: floa
     theta = np.array(
         [
             Newton()
-            .minimise(PenalizedRisk(TABLE, loss=LOSSES[loss], regularization=c, noise_vector=b))
+            .minimise(PenalisedRisk(TABLE, loss=LOSSES[loss], regularization=c, noise_vector=b))
             .theta
             for b in noise_vectors
         ]
@@ -316,6 +316,6 @@ def test_density_identity_catches_wrong_output_samplers(loss: str, definition: s
     else:
         noise = rng.normal(scale=1.0 / twice, size=(N_SAMPLES, 2))
     theta = (
-        Newton().minimise(PenalizedRisk(TABLE, loss=LOSSES[loss], regularization=c)).theta + noise
+        Newton().minimise(PenalisedRisk(TABLE, loss=LOSSES[loss], regularization=c)).theta + noise
     )
     assert abs(identity_distance(theta, log_density, (TABLE, NEIGHBOUR))) > 5.0

@@ -32,7 +32,7 @@ from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.mechanisms.mechanism import train_private
 from dpci_core.privacy.sensitivity import gaussian_objective_sd
 from dpci_core.solvers.newton import Newton
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 from tests.mechanisms.test_audit import (
     H_WIDTH,
     LOSSES,
@@ -556,7 +556,7 @@ def test_density_identity_catches_wrong_samplers(loss: str, sd: float) -> None:
     theta = np.array(
         [
             Newton()
-            .minimise(PenalizedRisk(TABLE, loss=LOSSES[loss], regularization=c, noise_vector=b))
+            .minimise(PenalisedRisk(TABLE, loss=LOSSES[loss], regularization=c, noise_vector=b))
             .theta
             for b in noise_vectors
         ]

@@ -23,7 +23,7 @@ from dpci_core.losses import Loss
 from dpci_core.mechanisms.mechanism import train_private
 from dpci_core.privacy.sensitivity import covariance_sensitivity, hessian_sensitivity
 from dpci_core.solvers.newton import Newton
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 from tests.mechanisms import test_renyi_audit
 from tests.mechanisms.test_audit import (
     EPSILON,
@@ -250,7 +250,7 @@ def test_the_minimiser_moves_at_most_one_over_nc(loss: str, p: int) -> None:
         for c in (0.001, 0.1, 1.0, 100.0):
 
             def solved(rows: object, c: float = c) -> Array:
-                return Newton().minimise(PenalizedRisk(rows, LOSSES[loss], c)).theta  # type: ignore[arg-type]
+                return Newton().minimise(PenalisedRisk(rows, LOSSES[loss], c)).theta  # type: ignore[arg-type]
 
             gap = solved(with_weights(A)) - solved(with_weights(B))
             moves.append(len(A) * c * float(np.linalg.norm(gap)))
@@ -342,7 +342,7 @@ def change(
     )
     if rule is by_square and power == 2:
         found = [
-            PenalizedRisk(with_weights(A), loss=loss, regularization=0.1).moments(theta)
+            PenalisedRisk(with_weights(A), loss=loss, regularization=0.1).moments(theta)
             for A in rows
         ]
     else:
@@ -391,7 +391,7 @@ def test_searched_pairs_reach_the_matrix_sensitivities_and_stay_below(
 def test_the_hand_made_sums_are_those_of_the_package(loss: Loss) -> None:
     rng = np.random.default_rng(5)
     rows, theta = 2.0 * rng.normal(size=(6, 3)), rng.normal(size=3)
-    H, S = PenalizedRisk(with_weights(rows), loss=loss, regularization=0.1).moments(theta)
+    H, S = PenalisedRisk(with_weights(rows), loss=loss, regularization=0.1).moments(theta)
     by_hand = matrices(rows, theta, loss, by_square, 2)
     np.testing.assert_allclose(H - 0.2 * np.eye(3), by_hand[0], atol=1e-14)
     np.testing.assert_allclose(S + 0.04 * np.outer(theta, theta), by_hand[1], atol=1e-14)

@@ -49,7 +49,7 @@ from dpci_core.mechanisms.shares import share_out
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.randomness import SystemSource, grid_under
 from dpci_core.solvers.metric import longest_stretch, metric_of, second_moment_of, weighted
-from dpci_core.solvers.risk import PenalizedRisk, rounding_of_sums
+from dpci_core.solvers.risk import PenalisedRisk, rounding_of_sums
 
 Array = np.ndarray
 
@@ -186,7 +186,7 @@ def fitted(c: float = 0.003) -> tuple[Array, Array, Array, Metric]:
     metric = metric_of(PUBLIC)
     rows = weighted(y[:, None] * X, metric)
     theta = np.array([3.0, 0.5, -0.4])
-    return theta, *PenalizedRisk(rows, loss=Logistic(), regularization=c).moments(theta), metric
+    return theta, *PenalisedRisk(rows, loss=Logistic(), regularization=c).moments(theta), metric
 
 
 @pytest.mark.parametrize("target", ["penalised", "unpenalised"])
@@ -509,8 +509,8 @@ def test_both_matrices_keep_to_their_grids_in_a_metric(definition: str, target: 
     found = release_moments(rows, theta, design=design, rng=SystemSource(), whiten=metric.whiten)
     laws = hessian_noise(design, n), covariance_noise(design, n, float(np.linalg.norm(theta)))
     true = (
-        PenalizedRisk(rows, loss=Logistic(), regularization=0.003).moments(found.hessian_at)[0],
-        PenalizedRisk(rows, loss=Logistic(), regularization=0.003).moments(theta)[1],
+        PenalisedRisk(rows, loss=Logistic(), regularization=0.003).moments(found.hessian_at)[0],
+        PenalisedRisk(rows, loss=Logistic(), regularization=0.003).moments(theta)[1],
     )
     parts, points = (found.hessian, found.covariance), (found.hessian_at, theta)
     for law, at, matrix, released in zip(laws, points, true, parts, strict=True):

@@ -32,7 +32,7 @@ from dpci_core.privacy.sensitivity import (
 )
 from dpci_core.solvers.metric import metric_of, second_moment_of, weighted
 from dpci_core.solvers.newton import Newton
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 from tests.mechanisms import test_renyi_audit
 from tests.mechanisms.test_audit import (
     EPSILON,
@@ -418,7 +418,7 @@ def test_density_identity_in_a_metric(loss: str, definition: str) -> None:
     noise = model_noise(design, 3)
 
     def solved(b: Array) -> Array:
-        return Newton().minimise(PenalizedRisk(rows, LOSSES[loss], c, b)).theta
+        return Newton().minimise(PenalisedRisk(rows, LOSSES[loss], c, b)).theta
 
     drawn = partial(train_private, rows, design=design, rng=rng, metric=metric)
     assert distance(lambda: drawn().theta_priv) <= 4.0
@@ -460,8 +460,8 @@ def change(
     if rule is by_leverage and power == 2:
         rows = [weighted(base_weighted(table), of_matrix(W)) for table in tables]
         found = [
-            [one(PenalizedRisk(A, loss, 0.1), theta, W) for A in rows]
-            for one in (PenalizedRisk.hessian, PenalizedRisk.covariance)
+            [one(PenalisedRisk(A, loss, 0.1), theta, W) for A in rows]
+            for one in (PenalisedRisk.hessian, PenalisedRisk.covariance)
         ]
     else:
         by_hand = (sums(A, theta, loss, W, rule, power) for A in tables)
@@ -532,7 +532,7 @@ def test_the_hand_made_sums_are_those_of_the_package() -> None:
     A = weighted(base_weighted(rows), of_matrix(W))
     for loss in (Logistic(), HuberSVM(h=0.5)):
         H, S = sums(rows, theta, loss, W, by_leverage, 2)
-        risk = PenalizedRisk(A, loss, 0.1)
+        risk = PenalisedRisk(A, loss, 0.1)
         B, pull = 0.2 * W @ W, 0.2 * W @ theta
         np.testing.assert_allclose(risk.hessian(theta, W), H + B, rtol=1e-7)
         np.testing.assert_allclose(

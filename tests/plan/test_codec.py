@@ -16,7 +16,7 @@ import pytest
 
 from dpci_core.base.errors import RangeError
 from dpci_core.plan import Plan, PlanFieldError
-from dpci_core.plan.codec import MOST_DIGITS, plain, read
+from dpci_core.plan.codec import MOST_CHARACTERS, plain, read
 from tests.plan_lab import a_plan
 
 
@@ -101,7 +101,7 @@ def test_what_breaks_a_rule_is_named_by_its_whole_path(
 
 
 @pytest.mark.parametrize("path", ["delta", "design.budget.model"])
-@pytest.mark.parametrize("digits", [MOST_DIGITS + 1, 10**6, 10**7])
+@pytest.mark.parametrize("digits", [MOST_CHARACTERS + 1, 10**6, 10**7])
 def test_an_amount_of_many_digits_is_refused_before_it_is_computed_with(
     path: str, digits: int
 ) -> None:
@@ -116,7 +116,7 @@ def test_an_amount_of_many_digits_is_refused_before_it_is_computed_with(
         Plan.from_dict(content)
     assert caught.value.field == path
     assert time.process_time() - start < 1.0
-    place[last] = "0." + "0" * (MOST_DIGITS - 5) + "1"  # as long as may be: judged by its value
+    place[last] = "0." + "0" * (MOST_CHARACTERS - 5) + "1"  # as long as may be: judged by its value
     with pytest.raises(PlanFieldError, match="Expected 1e-"):
         Plan.from_dict(content)
 

@@ -15,7 +15,7 @@ from dpci_core.plan.summary import to_html
 from dpci_core.release import schema_hash
 from dpci_core.schema import Persons
 from dpci_core.solvers.moments import fit_moments
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 from tests.release_desk import SCHEMA, make_plan
 
 WITH = replace(SCHEMA, persons=Persons("visit of", 3))
@@ -72,7 +72,7 @@ def test_planning_with_one_row_a_person_is_never_too_short() -> None:
     whose = np.repeat(np.arange(30), 3)
     theta = fit_moments(A, np.ones(90), loss=Logistic(), regularization=0.1).theta_hat
     averaged, single = (
-        PenalizedRisk(PersonRows.of(A, of, most=3), loss=Logistic(), regularization=0.0).covariance(
+        PenalisedRisk(PersonRows.of(A, of, most=3), loss=Logistic(), regularization=0.0).covariance(
             theta
         )
         for of in (whose, np.arange(90))

@@ -27,7 +27,7 @@ from dpci_core.privacy.sensitivity import (
     smallest_regularization,
 )
 from dpci_core.solvers.newton import Newton
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 
 LOSSES: tuple[Loss, ...] = (
     Logistic(),
@@ -282,8 +282,8 @@ def change(
     """Frobenius change of H and S when the first record becomes `record`."""
     B = A.copy()
     B[0] = record
-    H, S = PenalizedRisk(A, loss=loss, regularization=c).moments(theta)
-    other_H, other_S = PenalizedRisk(B, loss=loss, regularization=c).moments(theta)
+    H, S = PenalisedRisk(A, loss=loss, regularization=c).moments(theta)
+    other_H, other_S = PenalisedRisk(B, loss=loss, regularization=c).moments(theta)
     return float(np.linalg.norm(H - other_H)), float(np.linalg.norm(S - other_S))
 
 
@@ -379,8 +379,8 @@ def test_minimiser_moves_at_most_one_over_nc(loss: Loss) -> None:
         B = A.copy()
         B[0] = -A[0] if rng.random() < 0.5 else unit_ball(rng, 1, p)[0]
         moved = (
-            Newton().minimise(PenalizedRisk(A, loss=loss, regularization=c)).theta
-            - Newton().minimise(PenalizedRisk(B, loss=loss, regularization=c)).theta
+            Newton().minimise(PenalisedRisk(A, loss=loss, regularization=c)).theta
+            - Newton().minimise(PenalisedRisk(B, loss=loss, regularization=c)).theta
         )
         worst = max(worst, float(np.linalg.norm(moved)) * n * c)
     assert 0.2 < worst <= 1 + 1e-6
@@ -395,8 +395,8 @@ def test_huber_pair_in_the_linear_branch_attains_one_over_nc() -> None:
     B = -A
     loss = HuberSVM(h=0.5)
     moved = (
-        Newton().minimise(PenalizedRisk(A, loss=loss, regularization=c)).theta
-        - Newton().minimise(PenalizedRisk(B, loss=loss, regularization=c)).theta
+        Newton().minimise(PenalisedRisk(A, loss=loss, regularization=c)).theta
+        - Newton().minimise(PenalisedRisk(B, loss=loss, regularization=c)).theta
     )
     norm = float(np.linalg.norm(moved))
     assert norm == pytest.approx(1 / (n * c), rel=0.01)
@@ -423,8 +423,8 @@ def test_noise_vector_that_keeps_a_minimiser_shifts_by_at_most_two(loss: Loss) -
         if rng.random() < 0.3:  # the worst pair, as far as it can be seen from one theta
             A[0] = -theta / np.linalg.norm(theta)
             B[0] = np.roll(A[0], 1)
-        one = PenalizedRisk(A, loss=loss, regularization=0.1).derivatives(theta)[0]
-        two = PenalizedRisk(B, loss=loss, regularization=0.1).derivatives(theta)[0]
+        one = PenalisedRisk(A, loss=loss, regularization=0.1).derivatives(theta)[0]
+        two = PenalisedRisk(B, loss=loss, regularization=0.1).derivatives(theta)[0]
         worst = max(worst, n * float(np.linalg.norm(one - two)))
     assert 1.0 < worst <= 2 + 1e-12
 
@@ -434,8 +434,8 @@ def test_opposite_records_on_one_margin_attain_the_shift_of_two() -> None:
     A, theta = np.array([[1.0, 0.0], [0.0, 0.3]]), np.zeros(2)
     B = A * np.array([[-1.0], [1.0]])
     loss = HuberSVM(h=0.5)
-    one = PenalizedRisk(A, loss=loss, regularization=0.1).derivatives(theta)[0]
-    two = PenalizedRisk(B, loss=loss, regularization=0.1).derivatives(theta)[0]
+    one = PenalisedRisk(A, loss=loss, regularization=0.1).derivatives(theta)[0]
+    two = PenalisedRisk(B, loss=loss, regularization=0.1).derivatives(theta)[0]
     assert 2 * np.linalg.norm(one - two) == pytest.approx(2, rel=1e-12)
 
 
@@ -449,8 +449,8 @@ def test_determinant_ratio_is_what_the_slack_pays_for(loss: Loss) -> None:
     A = np.zeros((n, 2))
     B = A.copy()
     B[0] = [1.0, 0.0]
-    one = PenalizedRisk(A, loss=loss, regularization=c).derivatives(theta)[1]
-    two = PenalizedRisk(B, loss=loss, regularization=c).derivatives(theta)[1]
+    one = PenalisedRisk(A, loss=loss, regularization=c).derivatives(theta)[1]
+    two = PenalisedRisk(B, loss=loss, regularization=c).derivatives(theta)[1]
     ratio = float(np.linalg.det(two) / np.linalg.det(one))
     epsilon = 5.0
     rate = objective_noise_rate(epsilon=epsilon, n_records=n, regularization=c, loss=loss)
@@ -491,11 +491,11 @@ def test_a_person_moves_nothing_farther_than_the_bounds(loss: Loss) -> None:
             for at in ([*range(n - 1), n - 1], [*range(n - 1), n])
         ]
         H, S = zip(
-            *(PenalizedRisk(A, loss=loss, regularization=c).moments(theta) for A in tables),
+            *(PenalisedRisk(A, loss=loss, regularization=c).moments(theta) for A in tables),
             strict=True,
         )
         fits = [
-            Newton().minimise(PenalizedRisk(A, loss=loss, regularization=c)).theta for A in tables
+            Newton().minimise(PenalisedRisk(A, loss=loss, regularization=c)).theta for A in tables
         ]
         radius = float(np.linalg.norm(theta))
         bounds = (
@@ -515,7 +515,7 @@ def test_the_line_of_rank_k_is_attained_and_beyond_that_of_one_row() -> None:
     """Orthogonal rows of one person, each with the largest curvature, against rows without any."""
     loss, k, c, epsilon = Logistic(), 3, 0.05, 1.5
     one = table_of_persons(np.eye(k)[None], np.array([k]))
-    curved = PenalizedRisk(one, loss=loss, regularization=c).derivatives(np.zeros(k))[1]
+    curved = PenalisedRisk(one, loss=loss, regularization=c).derivatives(np.zeros(k))[1]
     grown = float(np.linalg.slogdet(curved)[1]) - k * math.log(2.0 * c)
     rates = [
         objective_noise_rate(

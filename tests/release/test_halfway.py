@@ -15,7 +15,7 @@ from dpci_core.mechanisms import matrices
 from dpci_core.mechanisms.matrices import covariance_noise, hessian_noise, release_moments
 from dpci_core.privacy.randomness import SystemSource
 from dpci_core.solvers.halfway import halfway
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 
 P, N = 4, 60
 DESIGN = Design(
@@ -99,6 +99,6 @@ def test_one_record_moves_the_hessian_by_its_sensitivity_at_most_wherever_it_is_
                 )
             else:
                 table = np.concatenate([A[:-1], last])
-            H.append(PenalizedRisk(table, loss=DESIGN.loss, regularization=0.01).moments(at)[0])
+            H.append(PenalisedRisk(table, loss=DESIGN.loss, regularization=0.01).moments(at)[0])
         largest = max(largest, float(np.linalg.norm(H[0] - H[1])))
     assert limit / 3.0 < largest <= limit

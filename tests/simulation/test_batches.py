@@ -21,7 +21,7 @@ from dpci_core.solvers.batch_replicates import (
     second_moments,
 )
 from dpci_core.solvers.minimise import minimise
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 
 Array = np.ndarray
 C = 0.01
@@ -71,10 +71,10 @@ def test_fits_and_moments_are_those_of_the_rows_that_were_drawn(
         times = [drawn.of_one(b, k, part.n_rows) for k, part in enumerate(table.batches.batches)]
         repeated = A[np.repeat(np.arange(N), np.concatenate(times).astype(int))]
         given = {"loss": Logistic(), "regularization": C}
-        whole = minimise(PenalizedRisk(repeated, noise_vector=noise[b], **given))
+        whole = minimise(PenalisedRisk(repeated, noise_vector=noise[b], **given))
         assert found.theta[b] == pytest.approx(whole.theta, abs=1e-6)
         for one, other in zip(
-            (H[b], S[b]), PenalizedRisk(repeated, **given).moments(found.theta[b]), strict=True
+            (H[b], S[b]), PenalisedRisk(repeated, **given).moments(found.theta[b]), strict=True
         ):
             assert one == pytest.approx(other, rel=1e-5, abs=1e-8)
         assert M[b].trace() <= 1.0

@@ -34,7 +34,7 @@ from dpci_core.losses import Loss
 from dpci_core.solvers.batch_sums import Derivatives
 from dpci_core.solvers.guaranteed import Guaranteed
 from dpci_core.solvers.minimise import minimise
-from dpci_core.solvers.risk import PenalizedRisk, rounding_of_sums
+from dpci_core.solvers.risk import PenalisedRisk, rounding_of_sums
 from tests.release_desk import SCHEMA
 from tests.solvers.batch_measures import AlwaysDeadly, Deadly, Faulty
 
@@ -164,12 +164,12 @@ def test_the_certified_minimiser_arrives_on_hostile_batches() -> None:
             for b in (None, np.array([300.0, -5.0])):
                 table = RecordBatches.of(rows, np.ones(40), batch_rows=7)
                 fit = minimise(
-                    PenalizedRisk(table, loss=loss, regularization=1e-3, noise_vector=b),
+                    PenalisedRisk(table, loss=loss, regularization=1e-3, noise_vector=b),
                     Guaranteed(5e-11),
                 )
                 assert fit.gradient_norm <= 5e-11
                 whole = minimise(
-                    PenalizedRisk(rows, loss=loss, regularization=1e-3, noise_vector=b),
+                    PenalisedRisk(rows, loss=loss, regularization=1e-3, noise_vector=b),
                     Guaranteed(5e-11),
                 )
                 assert fit.theta == pytest.approx(whole.theta, abs=1e-7)
@@ -281,7 +281,7 @@ def test_progress_counts_batches_and_a_lying_batch_is_found() -> None:
     table = RecordBatches.listed(
         in_batches().batches, progress=lambda done, of_pass: seen.append((done, of_pass))
     )
-    minimise(PenalizedRisk(table, loss=Logistic(), regularization=C))
+    minimise(PenalisedRisk(table, loss=Logistic(), regularization=C))
     assert seen[:2] == [(1, 5), (2, 5)]
     assert seen[-1][0] % 5 == 0
 

@@ -14,7 +14,7 @@ from dpci_core.losses import HuberSVM, Logistic, Loss, SmoothedHinge
 from dpci_core.solvers import risk as sums
 from dpci_core.solvers.moments import fit_moments
 from dpci_core.solvers.newton import Newton
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 from tests.refusals import refuses
 
 LOSSES: tuple[Loss, ...] = (Logistic(), HuberSVM(h=0.5), SmoothedHinge(h=0.5))
@@ -71,11 +71,11 @@ def test_objective_by_hand() -> None:
     theta = np.array([1.0, 2.0])
     noise_vector = np.array([3.0, -1.0])
     logistic = (np.log1p(np.exp(-0.6)) + np.log1p(np.exp(1.6))) / 2 + 0.01 * 5 + (3 - 2) / 2
-    assert PenalizedRisk(A, loss=Logistic(), regularization=0.01, noise_vector=noise_vector).value(
+    assert PenalisedRisk(A, loss=Logistic(), regularization=0.01, noise_vector=noise_vector).value(
         theta
     ) == pytest.approx(logistic, rel=1e-14)
     huber = ((1.5 - 0.6) ** 2 / 2 + 2.6) / 2 + 0.01 * 5
-    assert PenalizedRisk(A, loss=HuberSVM(h=0.5), regularization=0.01).value(
+    assert PenalisedRisk(A, loss=HuberSVM(h=0.5), regularization=0.01).value(
         theta
     ) == pytest.approx(huber, rel=1e-14)
 
@@ -87,9 +87,9 @@ def test_derivatives_match_finite_differences(loss: Loss) -> None:
     theta, noise_vector, c, step = rng.normal(size=4), rng.normal(size=4) * 5, 0.03, 1e-5
 
     def at(point: np.ndarray) -> float:
-        return PenalizedRisk(A, loss=loss, regularization=c, noise_vector=noise_vector).value(point)
+        return PenalisedRisk(A, loss=loss, regularization=c, noise_vector=noise_vector).value(point)
 
-    gradient, hessian = PenalizedRisk(
+    gradient, hessian = PenalisedRisk(
         A, loss=loss, regularization=c, noise_vector=noise_vector
     ).derivatives(theta)
     for j, e in enumerate(np.eye(4) * step):
@@ -97,10 +97,10 @@ def test_derivatives_match_finite_differences(loss: Loss) -> None:
         if isinstance(
             loss, Logistic
         ):  # the Huber gradient has kinks, so its differences are only directional
-            ahead = PenalizedRisk(
+            ahead = PenalisedRisk(
                 A, loss=loss, regularization=c, noise_vector=noise_vector
             ).derivatives(theta + e)[0]
-            behind = PenalizedRisk(
+            behind = PenalisedRisk(
                 A, loss=loss, regularization=c, noise_vector=noise_vector
             ).derivatives(theta - e)[0]
             assert (ahead - behind) / (2 * step) == pytest.approx(hessian[:, j], abs=1e-9)
@@ -110,7 +110,7 @@ def test_gradient_leaves_its_arguments_alone() -> None:
     A = margins_matrix(50, 2, 3)
     theta, noise_vector = np.ones(3), np.ones(3)
     Newton().minimise(
-        PenalizedRisk(A, loss=Logistic(), regularization=0.01, noise_vector=noise_vector), theta
+        PenalisedRisk(A, loss=Logistic(), regularization=0.01, noise_vector=noise_vector), theta
     )
     assert np.all(theta == 1)
     assert np.all(noise_vector == 1)
@@ -143,7 +143,7 @@ HARD = {"collinear": collinear, "separable": separable, "one class": one_class}
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_minimiser_is_exact_on_hard_tables(shape: str, c: float, loss: Loss) -> None:
     A = HARD[shape]()
-    fit = Newton().minimise(PenalizedRisk(A, loss=loss, regularization=c))
+    fit = Newton().minimise(PenalisedRisk(A, loss=loss, regularization=c))
     assert fit.gradient_norm <= 1e-10
     assert_exact(A, fit.theta, loss, c)
 
@@ -153,7 +153,7 @@ def test_minimiser_is_exact_on_hard_tables(shape: str, c: float, loss: Loss) -> 
 def test_every_huber_width_is_solved(h: float, c: float) -> None:
     A = margins_matrix(400, 4, 7)
     loss = HuberSVM(h=h)
-    assert_exact(A, Newton().minimise(PenalizedRisk(A, loss=loss, regularization=c)).theta, loss, c)
+    assert_exact(A, Newton().minimise(PenalisedRisk(A, loss=loss, regularization=c)).theta, loss, c)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -162,12 +162,12 @@ def test_perturbed_objective_is_solved_exactly(loss: Loss, size: float) -> None:
     A = margins_matrix(250, 3, 8)
     noise_vector = np.random.default_rng(9).normal(size=4) * size
     fit = Newton().minimise(
-        PenalizedRisk(A, loss=loss, regularization=1e-3, noise_vector=noise_vector)
+        PenalisedRisk(A, loss=loss, regularization=1e-3, noise_vector=noise_vector)
     )
     assert_exact(A, fit.theta, loss, 1e-3, noise_vector)
     assert (
         np.linalg.norm(
-            fit.theta - Newton().minimise(PenalizedRisk(A, loss=loss, regularization=1e-3)).theta
+            fit.theta - Newton().minimise(PenalisedRisk(A, loss=loss, regularization=1e-3)).theta
         )
         > 1e-3
     )
@@ -176,7 +176,7 @@ def test_perturbed_objective_is_solved_exactly(loss: Loss, size: float) -> None:
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_one_record(loss: Loss) -> None:
     A = np.array([[0.6, 0.8]])
-    fit = Newton().minimise(PenalizedRisk(A, loss=loss, regularization=0.1))
+    fit = Newton().minimise(PenalisedRisk(A, loss=loss, regularization=0.1))
     assert_exact(A, fit.theta, loss, 0.1)
     assert fit.theta[0] / fit.theta[1] == pytest.approx(0.75, rel=1e-8)
 
@@ -184,12 +184,12 @@ def test_one_record(loss: Loss) -> None:
 def test_huber_minimiser_by_hand() -> None:
     # One record of norm 1 and f' = -1 there: 2c theta = 1, and z = 1/(2c) = 0.4 lies left of 1 - h.
     fit = Newton().minimise(
-        PenalizedRisk(np.array([[1.0]]), loss=HuberSVM(h=0.5), regularization=1.25)
+        PenalisedRisk(np.array([[1.0]]), loss=HuberSVM(h=0.5), regularization=1.25)
     )
     assert fit.theta == pytest.approx([0.4], abs=1e-10)
     # With the noise vector b/n, n = 2: -1 + b/2 + 2c theta = 0.
     fit = Newton().minimise(
-        PenalizedRisk(
+        PenalisedRisk(
             np.ones((2, 1)), loss=HuberSVM(h=0.5), regularization=1.25, noise_vector=np.array([0.5])
         )
     )
@@ -200,30 +200,30 @@ def test_huber_minimiser_by_hand() -> None:
 def test_start_does_not_matter(loss: Loss) -> None:
     A = margins_matrix(300, 3, 10)
     c = 1e-3
-    reference = Newton().minimise(PenalizedRisk(A, loss=loss, regularization=c)).theta
+    reference = Newton().minimise(PenalisedRisk(A, loss=loss, regularization=c)).theta
     rng = np.random.default_rng(11)
     for scale in (1.0, 30.0, 1e3):
         other = Newton().minimise(
-            PenalizedRisk(A, loss=loss, regularization=c), rng.normal(size=4) * scale
+            PenalisedRisk(A, loss=loss, regularization=c), rng.normal(size=4) * scale
         )
         assert other.theta == pytest.approx(
             reference, abs=1e-10 / c
         )  # two certified points: 2 * tol / (2c)
-    again = Newton().minimise(PenalizedRisk(A, loss=loss, regularization=c), reference)
+    again = Newton().minimise(PenalisedRisk(A, loss=loss, regularization=c), reference)
     assert again.n_iterations == 0
     assert np.array_equal(again.theta, reference)
 
 
 def test_fit_reports_what_certifies_it() -> None:
     A = margins_matrix(300, 3, 12)
-    fit = Newton().minimise(PenalizedRisk(A, loss=Logistic(), regularization=0.01))
-    gradient, hessian = PenalizedRisk(A, loss=Logistic(), regularization=0.01).derivatives(
+    fit = Newton().minimise(PenalisedRisk(A, loss=Logistic(), regularization=0.01))
+    gradient, hessian = PenalisedRisk(A, loss=Logistic(), regularization=0.01).derivatives(
         fit.theta
     )
     assert fit.gradient_norm == pytest.approx(np.linalg.norm(gradient))
     assert fit.decrement == pytest.approx(np.sqrt(gradient @ np.linalg.solve(hessian, gradient)))
     assert 1 <= fit.n_iterations <= 12
-    loose = Newton(1e-3).minimise(PenalizedRisk(A, loss=Logistic(), regularization=0.01))
+    loose = Newton(1e-3).minimise(PenalisedRisk(A, loss=Logistic(), regularization=0.01))
     assert 1e-10 < loose.gradient_norm <= 1e-3
 
 
@@ -231,14 +231,14 @@ def test_fit_reports_what_certifies_it() -> None:
 def test_convergence_error_names_a_remedy(loss: Loss) -> None:
     A = margins_matrix(300, 3, 13)
     with refuses(ConvergenceError, match=r"after 1 Newton steps.*Raise the regularization c"):
-        Newton(max_iterations=1).minimise(PenalizedRisk(A, loss=loss, regularization=1e-4))
+        Newton(max_iterations=1).minimise(PenalisedRisk(A, loss=loss, regularization=1e-4))
 
 
 @pytest.mark.parametrize(
     "bad", [{"regularization": 0.0}, {"regularization": -1.0}, {"tolerance": 0.0}]
 )
 def test_bad_numbers_are_named(bad: dict[str, float]) -> None:
-    risk = PenalizedRisk(np.ones((1, 1)), Logistic(), bad.get("regularization", 0.1))
+    risk = PenalisedRisk(np.ones((1, 1)), Logistic(), bad.get("regularization", 0.1))
     with pytest.raises(ValueError, match=f"Expected {next(iter(bad))}="):
         Newton(bad.get("tolerance", 1e-10)).minimise(risk)
 
@@ -253,7 +253,7 @@ def test_equals_scikit_learn(n: int, d: int, c: float) -> None:
     other = LogisticRegression(
         C=1 / (2 * n * c), fit_intercept=False, tol=1e-12, max_iter=10_000
     ).fit(X, y)
-    ours = Newton().minimise(PenalizedRisk(y[:, None] * X, loss=Logistic(), regularization=c)).theta
+    ours = Newton().minimise(PenalisedRisk(y[:, None] * X, loss=Logistic(), regularization=c)).theta
     assert ours == pytest.approx(other.coef_[0], abs=1e-6)
 
 
@@ -276,7 +276,7 @@ def test_equals_statsmodels_without_penalty() -> None:
 def test_moments_against_plain_loops(loss: Loss) -> None:
     A = margins_matrix(37, 2, 16)
     theta, c = np.array([1.0, -2.0, 0.5]), 0.05
-    H, S = PenalizedRisk(A, loss=loss, regularization=c).moments(theta)
+    H, S = PenalisedRisk(A, loss=loss, regularization=c).moments(theta)
     expected_H, expected_S = np.zeros((3, 3)), np.zeros((3, 3))
     for a in A:
         z = np.array([sum(a[j] * theta[j] for j in range(3))])
@@ -290,14 +290,14 @@ def test_moments_against_plain_loops(loss: Loss) -> None:
             expected_S[j, k] -= 0.01 * theta[j] * theta[k]  # 4c^2
     np.testing.assert_allclose(H, expected_H, rtol=0, atol=1e-14)
     np.testing.assert_allclose(S, expected_S, rtol=0, atol=1e-14)
-    solver_hessian = PenalizedRisk(A, loss=loss, regularization=c).derivatives(theta)[1]
+    solver_hessian = PenalisedRisk(A, loss=loss, regularization=c).derivatives(theta)[1]
     np.testing.assert_allclose(H, solver_hessian, rtol=0, atol=1e-15)
 
 
 def test_moments_where_no_record_counts() -> None:
     # All margins right of 1 + h: only the penalty terms remain.
     A, theta = np.full((4, 2), 0.7), np.array([10.0, 10.0])
-    H, S = PenalizedRisk(A, loss=HuberSVM(h=0.5), regularization=0.25).moments(theta)
+    H, S = PenalisedRisk(A, loss=HuberSVM(h=0.5), regularization=0.25).moments(theta)
     assert np.array_equal(H, 0.5 * np.eye(2))
     assert np.array_equal(S, -0.25 * np.full((2, 2), 100.0))
 
@@ -305,9 +305,9 @@ def test_moments_where_no_record_counts() -> None:
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_covariance_at_the_minimiser_is_the_gradient_covariance(loss: Loss) -> None:
     A, c = margins_matrix(200, 3, 17), 0.02
-    theta = Newton().minimise(PenalizedRisk(A, loss=loss, regularization=c)).theta
+    theta = Newton().minimise(PenalisedRisk(A, loss=loss, regularization=c)).theta
     gradients = loss.slope(A @ theta)[:, None] * A + 2 * c * theta
-    assert PenalizedRisk(A, loss=loss, regularization=c).moments(theta)[1] == pytest.approx(
+    assert PenalisedRisk(A, loss=loss, regularization=c).moments(theta)[1] == pytest.approx(
         gradients.T @ gradients / len(A), abs=1e-9
     )
 
@@ -318,19 +318,19 @@ def test_chunks_do_not_matter(loss: Loss, monkeypatch: pytest.MonkeyPatch) -> No
     noise_vector = np.arange(4.0)
     whole = (
         Newton()
-        .minimise(PenalizedRisk(A, loss=loss, regularization=c, noise_vector=noise_vector))
+        .minimise(PenalisedRisk(A, loss=loss, regularization=c, noise_vector=noise_vector))
         .theta
     )
-    whole_moments = PenalizedRisk(A, loss=loss, regularization=c).moments(whole)
-    value = PenalizedRisk(A, loss=loss, regularization=c, noise_vector=noise_vector).value(whole)
+    whole_moments = PenalisedRisk(A, loss=loss, regularization=c).moments(whole)
+    value = PenalisedRisk(A, loss=loss, regularization=c, noise_vector=noise_vector).value(whole)
     for rows in (1, 10, 203):
         monkeypatch.setattr(sums, "CHUNK_ROWS", rows)
         assert Newton().minimise(
-            PenalizedRisk(A, loss=loss, regularization=c, noise_vector=noise_vector)
+            PenalisedRisk(A, loss=loss, regularization=c, noise_vector=noise_vector)
         ).theta == pytest.approx(whole, abs=1e-8)
-        chunked = PenalizedRisk(A, loss=loss, regularization=c).moments(whole)
+        chunked = PenalisedRisk(A, loss=loss, regularization=c).moments(whole)
         np.testing.assert_allclose(chunked, whole_moments, rtol=0, atol=1e-13)
-        assert PenalizedRisk(A, loss=loss, regularization=c, noise_vector=noise_vector).value(
+        assert PenalisedRisk(A, loss=loss, regularization=c, noise_vector=noise_vector).value(
             whole
         ) == pytest.approx(value, abs=1e-13)
 
@@ -342,15 +342,15 @@ def test_fit_moments(loss: Loss) -> None:
     moments = fit_moments(X, y, loss=loss, regularization=c)
     A = y[:, None] * X
     assert_exact(
-        A[:50], Newton().minimise(PenalizedRisk(A[:50], loss=loss, regularization=c)).theta, loss, c
+        A[:50], Newton().minimise(PenalisedRisk(A[:50], loss=loss, regularization=c)).theta, loss, c
     )
     assert (
         np.linalg.norm(
-            PenalizedRisk(A, loss=loss, regularization=c).derivatives(moments.theta_hat)[0]
+            PenalisedRisk(A, loss=loss, regularization=c).derivatives(moments.theta_hat)[0]
         )
         <= 1e-10
     )
-    H, S = PenalizedRisk(A, loss=loss, regularization=c).moments(moments.theta_hat)
+    H, S = PenalisedRisk(A, loss=loss, regularization=c).moments(moments.theta_hat)
     assert np.array_equal(moments.hessian, H)
     assert np.array_equal(moments.covariance, S)
     assert (moments.n_records, moments.loss, moments.regularization) == (9000, loss, c)
@@ -376,7 +376,7 @@ def test_hessian_drift_against_plain_recomputation() -> None:
     for step, claimed in zip(moments.drift.step[2:7:2], moments.drift.output[2:7:2], strict=True):
         moved = [
             np.linalg.norm(
-                PenalizedRisk(A, loss=loss, regularization=c).moments(
+                PenalisedRisk(A, loss=loss, regularization=c).moments(
                     moments.theta_hat + step * z / np.sqrt(3)
                 )[0]
                 - moments.hessian

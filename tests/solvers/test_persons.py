@@ -11,7 +11,7 @@ from dpci_core.losses import Loss
 from dpci_core.solvers import risk as sums
 from dpci_core.solvers.minimise import Solver, minimise
 from dpci_core.solvers.risk import (
-    PenalizedRisk,
+    PenalisedRisk,
 )
 from tests.oracle import paper
 from tests.solvers.test_minimise import SOLVERS
@@ -64,14 +64,14 @@ def test_moments_are_those_of_a_loop_over_persons(
     g, H, S, kept = slow(SMALL, WHOSE, 3, theta, loss)
     assert len(A) == len(kept) < 31
     assert len(A.rows) < np.count_nonzero(WHOSE >= 0)
-    found = PenalizedRisk(A, loss=loss, regularization=C).derivatives(theta)
+    found = PenalisedRisk(A, loss=loss, regularization=C).derivatives(theta)
     np.testing.assert_allclose(found[0], g, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(found[1], H, rtol=1e-10)
-    found = PenalizedRisk(A, loss=loss, regularization=C).moments(theta)
+    found = PenalisedRisk(A, loss=loss, regularization=C).moments(theta)
     np.testing.assert_allclose(found[0], H, rtol=1e-10)
     np.testing.assert_allclose(found[1], S, rtol=1e-10, atol=1e-12)
     W = np.diag([1.0, 0.5, 2.0, 0.1]) + 0.05
-    risk = PenalizedRisk(A, loss, C)
+    risk = PenalisedRisk(A, loss, C)
     for of, plain in ((risk.hessian, H), (risk.covariance, S)):
         turned = of(theta, W)
         np.testing.assert_allclose(turned, W @ plain @ W, rtol=1e-9, atol=1e-12)
@@ -110,7 +110,7 @@ def test_every_solver_finds_the_minimiser_over_persons(solver: Solver) -> None:
     A = persons_of(twice, whose, 2)
     b = np.array([3.0, -2.0, 1.0, 0.5])
     found, wanted = (
-        minimise(PenalizedRisk(table, Logistic(), C, b), solver).theta for table in (A, rows)
+        minimise(PenalisedRisk(table, Logistic(), C, b), solver).theta for table in (A, rows)
     )
     assert len(A) == len(rows)
     assert len(A.rows) == len(twice)

@@ -11,7 +11,7 @@ from dpci_core.base.rows import EncodedRows
 from dpci_core.solvers import quasi_newton
 from dpci_core.solvers.minimise import Quick, minimise
 from dpci_core.solvers.newton import Newton
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 from tests.solvers.test_newton import assert_exact, margins_matrix
 
 LOSSES = (Logistic(), HuberSVM(h=0.5), HuberSVM(h=0.01), SmoothedHinge(h=0.5))
@@ -30,7 +30,7 @@ TABLES = {
 def test_the_gradient_is_zero(loss, name, c, size) -> None:
     A = TABLES[name]
     noise_vector = size * np.random.default_rng(4).normal(size=A.shape[1])
-    theta = minimise(PenalizedRisk(A, loss=loss, regularization=c, noise_vector=noise_vector)).theta
+    theta = minimise(PenalisedRisk(A, loss=loss, regularization=c, noise_vector=noise_vector)).theta
     with np.errstate(over="ignore"):  # in the loops of the oracle, far out
         assert_exact(A, theta, loss, c, noise_vector)
 
@@ -39,7 +39,7 @@ def test_more_rows_than_the_sample_take_few_passes(monkeypatch) -> None:
     A, newton = margins_matrix(20_000, 6, 3), Newton.minimise
     monkeypatch.setattr(Newton, "minimise", None)  # would be called if the steps stalled
     for loss in (Logistic(), HuberSVM(h=0.5)):
-        risk = PenalizedRisk(A, loss, 1e-3)
+        risk = PenalisedRisk(A, loss, 1e-3)
         fit, exact = minimise(risk), newton(Newton(), risk)
         np.testing.assert_allclose(fit.theta, exact.theta, atol=1e-7)
         assert fit.gradient_norm <= 1e-10
@@ -80,7 +80,7 @@ def test_the_start_and_single_precision_leave_no_trace(loss, name, c) -> None:
     A = large_table(name)
     for size in (0.0, 300.0):
         noise_vector = size * np.random.default_rng(4).normal(size=6)
-        fit = minimise(PenalizedRisk(A, loss=loss, regularization=c, noise_vector=noise_vector))
+        fit = minimise(PenalisedRisk(A, loss=loss, regularization=c, noise_vector=noise_vector))
         assert fit.gradient_norm <= 1e-10
         assert gradient_norm(A, fit.theta, loss, c, noise_vector) <= 1.01e-10 + 1e-13 / c
 
@@ -90,7 +90,7 @@ def test_a_norm_in_single_precision_certifies_nothing(monkeypatch) -> None:
     monkeypatch.setattr(
         quasi_newton._Objective, "changed_gradient", lambda self, theta: np.zeros_like(theta)
     )
-    fit = minimise(PenalizedRisk(A, loss=Logistic(), regularization=1e-4))
+    fit = minimise(PenalisedRisk(A, loss=Logistic(), regularization=1e-4))
     assert gradient_norm(A, fit.theta, Logistic(), 1e-4, np.zeros(6)) <= 1.01e-10
 
 
@@ -134,10 +134,10 @@ def test_encoded_rows_are_solved_like_the_rows_themselves() -> None:
         )
         noise_vector = rng.normal(size=5)
         fit = minimise(
-            PenalizedRisk(rows, loss=Logistic(), regularization=1e-3, noise_vector=noise_vector)
+            PenalisedRisk(rows, loss=Logistic(), regularization=1e-3, noise_vector=noise_vector)
         )
         exact = Newton().minimise(
-            PenalizedRisk(rows[:], loss=Logistic(), regularization=1e-3, noise_vector=noise_vector)
+            PenalisedRisk(rows[:], loss=Logistic(), regularization=1e-3, noise_vector=noise_vector)
         )
         np.testing.assert_allclose(fit.theta, exact.theta, atol=1e-7)
         assert gradient_norm(rows[:], fit.theta, Logistic(), 1e-3, noise_vector) <= 1.01e-10
@@ -154,7 +154,7 @@ def test_stalls_go_to_newton_from_the_best_point(monkeypatch) -> None:
     monkeypatch.setattr(Newton, "minimise", spy)
     monkeypatch.setattr(quasi_newton, "_STALLED", 0.0)
     monkeypatch.setattr(quasi_newton, "_MAX_STALLS", 3)
-    fit = minimise(PenalizedRisk(A, loss=Logistic(), regularization=1e-3))
+    fit = minimise(PenalisedRisk(A, loss=Logistic(), regularization=1e-3))
     assert_exact(A, fit.theta, Logistic(), 1e-3)
     assert len(starts) == 1
     assert np.linalg.norm(starts[0] - fit.theta) < np.linalg.norm(fit.theta)
@@ -162,6 +162,6 @@ def test_stalls_go_to_newton_from_the_best_point(monkeypatch) -> None:
 
 def test_what_cannot_be_reached_is_refused_not_loosened() -> None:
     with pytest.raises(ConvergenceError):
-        minimise(PenalizedRisk(TABLES["plain"], loss=Logistic(), regularization=1e-3), Quick(1e-30))
+        minimise(PenalisedRisk(TABLES["plain"], loss=Logistic(), regularization=1e-3), Quick(1e-30))
     with pytest.raises(ValueError, match="regularization=0"):
-        minimise(PenalizedRisk(TABLES["plain"], loss=Logistic(), regularization=0))
+        minimise(PenalisedRisk(TABLES["plain"], loss=Logistic(), regularization=0))

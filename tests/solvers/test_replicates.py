@@ -18,7 +18,7 @@ from dpci_core.solvers import kernels
 from dpci_core.solvers import replicates as batched
 from dpci_core.solvers.newton import Newton
 from dpci_core.solvers.replicates import Table, draw_counts, fit_replicates, replicate_moments
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 
 LOSSES = [Logistic(), HuberSVM(h=1.0), HuberSVM(h=0.1), SmoothedHinge(h=1.0), SmoothedHinge(h=0.1)]
 
@@ -105,11 +105,11 @@ def test_fits_and_moments_are_those_of_the_repeated_rows(loss, with_noise_vector
         one_vector = None if noise_vector is None else noise_vector[b]
         exact = (
             Newton(1e-12)
-            .minimise(PenalizedRisk(repeated, loss=loss, regularization=c, noise_vector=one_vector))
+            .minimise(PenalisedRisk(repeated, loss=loss, regularization=c, noise_vector=one_vector))
             .theta
         )
         np.testing.assert_allclose(fits.theta[b], exact, atol=1e-9)
-        expected = PenalizedRisk(repeated, loss=loss, regularization=c).moments(fits.theta[b])
+        expected = PenalisedRisk(repeated, loss=loss, regularization=c).moments(fits.theta[b])
         np.testing.assert_allclose(H[b], expected[0], rtol=1e-11, atol=1e-14)
         np.testing.assert_allclose(S[b], expected[1], rtol=1e-11, atol=1e-14)
 

@@ -21,7 +21,7 @@ from dpci_core.solvers.newton import Newton
 from dpci_core.solvers.replicates import Table, fit_replicates, replicate_moments
 from dpci_core.solvers.risk import (
     CHUNK_ROWS,
-    PenalizedRisk,
+    PenalisedRisk,
 )
 from tests.oracle import paper
 from tests.solvers.test_minimise import SOLVERS
@@ -90,12 +90,12 @@ def test_objective_derivatives_and_moments_are_those_of_a_slow_loop(loss: Loss) 
     values = paper.loss_value(SMALL.rows @ theta, *name_and_width(loss))
     expected = (values * SMALL.weights).sum() / 300 + C * theta @ theta + b @ theta / 300
     how = {"loss": loss, "regularization": C}
-    assert PenalizedRisk(SMALL, noise_vector=b, **how).value(theta) == pytest.approx(
+    assert PenalisedRisk(SMALL, noise_vector=b, **how).value(theta) == pytest.approx(
         expected, rel=1e-12
     )
-    gradient, hessian = PenalizedRisk(SMALL, noise_vector=b, **how).derivatives(theta)
-    at = PenalizedRisk(SMALL, noise_vector=b, **how).gradient(theta)
-    H, S = PenalizedRisk(SMALL, **how).moments(theta)
+    gradient, hessian = PenalisedRisk(SMALL, noise_vector=b, **how).derivatives(theta)
+    at = PenalisedRisk(SMALL, noise_vector=b, **how).gradient(theta)
+    H, S = PenalisedRisk(SMALL, **how).moments(theta)
     for found, exact in (
         (gradient, slow[0] + b / 300),
         (at, slow[0] + b / 300),
@@ -111,12 +111,12 @@ def test_objective_derivatives_and_moments_are_those_of_a_slow_loop(loss: Loss) 
 @pytest.mark.parametrize("A", [SMALL, LARGE], ids=len)
 def test_every_solver_finds_the_weighted_minimiser(A: WeightedRows, loss: Loss, solver) -> None:
     b = 20.0 * np.random.default_rng(3).normal(size=4)
-    fit = minimise(PenalizedRisk(A, loss, C, b), solver)
+    fit = minimise(PenalisedRisk(A, loss, C, b), solver)
     kind = name_and_width(loss)
     slopes = A.weights * paper.loss_slope(A.rows @ fit.theta, *kind)
     gradient = np.array([(slopes * A.rows[:, j]).sum() for j in range(4)])
     assert np.linalg.norm((gradient + b) / len(A) + 2 * C * fit.theta) <= 1.1e-10
-    unweighted = minimise(PenalizedRisk(A.rows, loss=loss, regularization=C, noise_vector=b)).theta
+    unweighted = minimise(PenalisedRisk(A.rows, loss=loss, regularization=C, noise_vector=b)).theta
     assert np.linalg.norm(fit.theta - unweighted) > 1e-3  # weights count
 
 
@@ -127,7 +127,7 @@ def test_the_minimiser_is_that_of_a_general_purpose_method() -> None:
 
     options = {"xatol": 1e-9, "fatol": 1e-15, "maxiter": 20_000, "maxfev": 20_000}
     found = minimize(value, np.zeros(4), method="Nelder-Mead", options=options)
-    fit = minimise(PenalizedRisk(SMALL, loss=Logistic(), regularization=C))
+    fit = minimise(PenalisedRisk(SMALL, loss=Logistic(), regularization=C))
     np.testing.assert_allclose(fit.theta, found.x, atol=1e-6)
 
 
@@ -138,9 +138,9 @@ def test_gradient_descent_of_a_release_arrives_with_weights(loss: Loss, monkeypa
     def give_up(*_, **__):
         raise RuntimeError
 
-    exact = minimise(PenalizedRisk(SMALL, loss=loss, regularization=C), Quick(1e-11)).theta
+    exact = minimise(PenalisedRisk(SMALL, loss=loss, regularization=C), Quick(1e-11)).theta
     monkeypatch.setattr(Newton, "minimise", give_up)
-    fit = Guaranteed(1e-9).continued(PenalizedRisk(SMALL, loss=loss, regularization=C), None)
+    fit = Guaranteed(1e-9).continued(PenalisedRisk(SMALL, loss=loss, regularization=C), None)
     np.testing.assert_allclose(fit.theta, exact, atol=1e-7)
 
 
@@ -152,11 +152,11 @@ def test_weights_of_one_are_no_weights_to_the_last_bit(loss: Loss) -> None:
         b = np.arange(4.0)
         how = {"loss": loss, "regularization": C}
         for solver in SOLVERS:
-            risks = [PenalizedRisk(rows, loss, C, b) for rows in (plain, A)]
+            risks = [PenalisedRisk(rows, loss, C, b) for rows in (plain, A)]
             one, two = (minimise(risk, solver) for risk in risks)
             np.testing.assert_array_equal(one.theta, two.theta)
             assert one.gradient_norm == two.gradient_norm
-        moments = [PenalizedRisk(rows, **how).moments(one.theta) for rows in (plain, A)]
+        moments = [PenalisedRisk(rows, **how).moments(one.theta) for rows in (plain, A)]
         np.testing.assert_array_equal(moments[0], moments[1])
         counts = counts_of(n, n, range(3))
         tables = [Table.of(rows, **how) for rows in (plain, A)]
@@ -194,13 +194,13 @@ def test_replicates_are_those_of_the_repeated_rows(loss: Loss, with_noise_vector
     for k in range(4):
         repeated = A[np.repeat(np.arange(1300), counts[k].astype(int))]
         exact = minimise(
-            PenalizedRisk(
+            PenalisedRisk(
                 repeated, loss=loss, regularization=C, noise_vector=None if b is None else b[k]
             )
         ).theta
         # Weights in single precision are what a simulation has; 6e-8 of a gradient by 2c.
         np.testing.assert_allclose(fits.theta[k], exact, atol=3e-6)
-        expected = PenalizedRisk(repeated, loss=loss, regularization=C).moments(fits.theta[k])
+        expected = PenalisedRisk(repeated, loss=loss, regularization=C).moments(fits.theta[k])
         np.testing.assert_allclose(H[k], expected[0], rtol=0, atol=1e-7)
         np.testing.assert_allclose(S[k], expected[1], rtol=0, atol=1e-7)
 
@@ -271,12 +271,12 @@ def test_the_unpenalised_minimiser_is_weighted() -> None:
 def test_a_loss_without_leave_has_no_moments_of_weighted_rows(p: int) -> None:
     A, theta = make_rows(50, p=p), np.zeros(p)
     with pytest.raises(ValueError, match="rows without weights for the loss 'smooth'"):
-        PenalizedRisk(A, loss=Smooth(), regularization=C).moments(theta)
+        PenalisedRisk(A, loss=Smooth(), regularization=C).moments(theta)
     with pytest.raises(ValueError, match="rows without weights for the loss 'smooth'"):
         fit_moments(A, np.ones(50), loss=Smooth(), regularization=C)
     with pytest.raises(ValueError, match="rows without weights for the loss 'smooth'"):
         Table.of(A, loss=Smooth(), regularization=C)
-    PenalizedRisk(A.rows / 10.0, loss=Smooth(), regularization=C).moments(theta)
+    PenalisedRisk(A.rows / 10.0, loss=Smooth(), regularization=C).moments(theta)
 
 
 # --- rounding -------------------------------------------------------------------------------------
@@ -302,7 +302,7 @@ def test_a_computed_gradient_errs_by_no_more_than_the_release_allows(
         theta -= inverse @ (rows @ theta)
         theta *= 1.0 / (C * np.linalg.norm(theta))
         theta += inverse @ rng.uniform(0.0, 2.0, n)
-        found = PenalizedRisk(A, loss=loss, regularization=C).gradient(theta)
+        found = PenalisedRisk(A, loss=loss, regularization=C).gradient(theta)
         error = np.linalg.norm(found - exact_gradient(A, theta, loss))
         bound = gradient_rounding(
             n_records=n, dim=p, condition=(loss.max_curvature + 2 * C) / (2 * C), noise_norm=0.0
@@ -337,7 +337,7 @@ def test_the_bias_of_weights_is_the_formula(c: float) -> None:
     rows, w = SMALL.rows, SMALL.weights
     if c:
         found = [
-            minimise(PenalizedRisk(A, loss=loss, regularization=c)).theta
+            minimise(PenalisedRisk(A, loss=loss, regularization=c)).theta
             for A in (rows / 1.0, SMALL)
         ]
     else:

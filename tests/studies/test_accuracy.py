@@ -15,7 +15,7 @@ from dpci_core import ZCDP, Design, HuberSVM, Logistic, PureDP, SmoothedHinge
 from dpci_core.__main__ import main
 from dpci_core.mechanisms.mechanism import train_private
 from dpci_core.solvers.newton import Newton
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 from dpci_core.studies.accuracy import curve, protocol, published
 from dpci_core.studies.accuracy.curve import accuracy_curve
 from dpci_core.studies.accuracy.study import accuracy_experiment
@@ -65,7 +65,7 @@ def test_without_privacy_it_is_one_fit_and_no_error_of_chance() -> None:
     (row,) = measured([learner("non_private")], epsilons=())
     assert row.error == pytest.approx(
         error_of(
-            Newton().minimise(PenalizedRisk(Y[:, None] * X, loss=LOSS, regularization=0.01)).theta
+            Newton().minimise(PenalisedRisk(Y[:, None] * X, loss=LOSS, regularization=0.01)).theta
         )
     )
     assert (row.error_se, row.n_fits, row.epsilon, row.n_records) == (0.0, 1, None, 1_000)

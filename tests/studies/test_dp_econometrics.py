@@ -14,7 +14,7 @@ from benchmarks import dp_econometrics as command
 from dpci_core.base.rows import signed
 from dpci_core.losses import Logistic
 from dpci_core.solvers.minimise import minimise
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 from dpci_core.studies.compare import SETS
 from tests.studies.test_reproduce import needs_data
 from tests.test_docs import ROOT
@@ -61,8 +61,8 @@ def test_the_lengths_quoted_are_those_of_its_formula():
     records = SETS["adult-10"].records()
     rows, loss = signed(records.X, records.y), Logistic()
     c = PENALTY / 2.0
-    theta = minimise(PenalizedRisk(rows, loss=loss, regularization=c)).theta
-    H, S = PenalizedRisk(rows, loss=loss, regularization=c).moments(theta)
+    theta = minimise(PenalisedRisk(rows, loss=loss, regularization=c)).theta
+    H, S = PenalisedRisk(rows, loss=loss, regularization=c).moments(theta)
     told = 2.0 * 1.96 * command.standard_errors(H, 0.583, N).mean()
     # of one record: n times the rows make its own part no shorter
     assert told == pytest.approx(2.0 * 1.96 * np.sqrt(np.diag(np.linalg.inv(H))).mean(), rel=1e-3)

@@ -18,7 +18,7 @@ from dpci_core.base.rows import plain as without_weights
 from dpci_core.cli import accuracy as accuracy_command
 from dpci_core.datasets import load
 from dpci_core.solvers.newton import Newton
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 from dpci_core.studies.accuracy import published, published_tuning, tuned_curve
 from dpci_core.studies.accuracy.published_tuning import TunedRate, append_tuned, read_tuned
 from dpci_core.studies.accuracy.tuned_curve import TuningProtocol, divide
@@ -156,7 +156,7 @@ def test_without_privacy_the_fewest_mistakes_win_among_models_of_all_rows() -> N
             train = np.concatenate([part[:n] for part in parts.train])
             models = [
                 Newton()
-                .minimise(PenalizedRisk(Y[train, None] * X[train], loss=LOSS, regularization=c))
+                .minimise(PenalisedRisk(Y[train, None] * X[train], loss=LOSS, regularization=c))
                 .theta
                 for c in PENALTIES
             ]

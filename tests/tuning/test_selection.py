@@ -24,7 +24,7 @@ from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.privacy.choice import noisy_max_probabilities
 from dpci_core.privacy.randomness import SystemSource
 from dpci_core.solvers.guaranteed import Guaranteed
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 from dpci_core.tuning import (
     SELECTION_METHODS,
     Candidate,
@@ -505,7 +505,7 @@ def test_the_bound_of_a_release_holds_for_its_solver_and_grid() -> None:
         for u in (1.0, -1.0):
             A = rest.copy()
             A[-1] = u
-            fit = minimise(PenalizedRisk(A, HuberSVM(h=0.5), c, b), Guaranteed(TAU / 2))
+            fit = minimise(PenalisedRisk(A, HuberSVM(h=0.5), c, b), Guaranteed(TAU / 2))
             theta = np.round((fit.theta + xi) * 2.0**30) / 2.0**30
             scores.append(mean_score(theta, np.ones((5, 1)), np.ones(5), Ramp()))
         worst = max(worst, abs(scores[0] - scores[1]))

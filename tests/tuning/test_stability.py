@@ -15,7 +15,7 @@ from scipy import optimize, special, stats
 from dpci_core.privacy.choice import choose, noisy_max_probabilities
 from dpci_core.privacy.randomness import SystemSource
 from dpci_core.solvers.newton import Newton
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 from dpci_core.tuning.repeated import (
     draw_runs,
     expected_runs,
@@ -197,7 +197,7 @@ def test_no_random_pair_exceeds_the_bound_of_training(dim: int) -> None:
         offset = rng.normal(size=dim) * 3.0 if tilt is None else 0.0
         h, h_ = (
             Newton()
-            .minimise(PenalizedRisk(rows, loss=loss, regularization=c, noise_vector=tilt))
+            .minimise(PenalisedRisk(rows, loss=loss, regularization=c, noise_vector=tilt))
             .theta
             + offset
             for rows in (A, B)

@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from dpci_core import Logistic, SmoothedHinge
 from dpci_core.estimators import RandomCosines
 from dpci_core.solvers.newton import Newton
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 from dpci_core.tuning import (
     Candidate,
     CosineFeatures,
@@ -182,7 +182,7 @@ def test_density_identity_catches_wrong_samplers(mistake: str) -> None:
         [
             Newton()
             .minimise(
-                PenalizedRisk(TABLE, loss=Logistic(), regularization=penalty / 2.0, noise_vector=b)
+                PenalisedRisk(TABLE, loss=Logistic(), regularization=penalty / 2.0, noise_vector=b)
             )
             .theta
             for b in noise_vectors
@@ -197,7 +197,7 @@ def test_density_identity_catches_wrong_samplers(mistake: str) -> None:
 
 def test_output_learner_adds_noise_of_its_rate() -> None:
     learner = Learner(loss=Logistic(), method="output", regularization=0.1)
-    exact = Newton().minimise(PenalizedRisk(TABLE, loss=Logistic(), regularization=0.1)).theta
+    exact = Newton().minimise(PenalisedRisk(TABLE, loss=Logistic(), regularization=0.1)).theta
     rng = np.random.default_rng(3)
     sizes = [
         np.linalg.norm(train(TABLE, learner=learner, epsilon=2.0, rng=rng) - exact)
@@ -210,7 +210,7 @@ def test_output_learner_adds_noise_of_its_rate() -> None:
 
 def test_training_without_noise_is_the_minimiser_and_learners_are_checked() -> None:
     learner = Learner(loss=Logistic(), method="non_private", regularization=0.1)
-    exact = Newton().minimise(PenalizedRisk(TABLE, loss=Logistic(), regularization=0.1)).theta
+    exact = Newton().minimise(PenalisedRisk(TABLE, loss=Logistic(), regularization=0.1)).theta
     np.testing.assert_array_equal(
         train(TABLE, learner=learner, epsilon=None, rng=np.random.default_rng(0)), exact
     )

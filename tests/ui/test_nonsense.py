@@ -58,7 +58,7 @@ from dpci_core.report.refusals import SENTENCES
 from dpci_core.report.words import called, number_at_most
 from dpci_core.solvers.moments import fit_moments
 from dpci_core.solvers.newton import Newton
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 from tests.planner.test_changes import FITS
 from tests.ui.plan.test_page import SMALL, case_of
 from tests.ui.test_pages import start
@@ -401,7 +401,7 @@ CODED = [
     ),
     (
         lambda: Newton(1e-15, max_iterations=1).minimise(
-            PenalizedRisk(np.array([[0.5]]), loss=Logistic(), regularization=0.1)
+            PenalisedRisk(np.array([[0.5]]), loss=Logistic(), regularization=0.1)
         ),
         "The gradient norm is still ",
     ),

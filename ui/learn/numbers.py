@@ -38,7 +38,7 @@ from dpci_core.privacy.noise import half_width
 from dpci_core.privacy.sensitivity import output_noise_rate
 from dpci_core.schema import encode
 from dpci_core.solvers.minimise import minimise
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 
 SHOWN = "education_num"
 """The coefficient that the pictures of one coefficient show: years of education."""
@@ -143,12 +143,12 @@ class Replays:
 def replays() -> Replays:
     """Each study draws its own people and estimates without noise."""
     A = rows_of(REPLAYED)
-    truth = minimise(PenalizedRisk(A, Logistic(), REPLAY_C)).theta
+    truth = minimise(PenalisedRisk(A, Logistic(), REPLAY_C)).theta
     estimates, variances = [], []
     for child in np.random.SeedSequence(_SEED).spawn(N_REPLAYS):
         sample = A[np.random.default_rng(child).integers(0, len(A), REPLAY_ROWS)]
-        theta = minimise(PenalizedRisk(sample, Logistic(), REPLAY_C), start=truth).theta
-        H, S = PenalizedRisk(sample, Logistic(), REPLAY_C).moments(theta)
+        theta = minimise(PenalisedRisk(sample, Logistic(), REPLAY_C), start=truth).theta
+        H, S = PenalisedRisk(sample, Logistic(), REPLAY_C).moments(theta)
         estimates.append(theta[1])
         variances.append(sampling_variance(H, S, REPLAY_ROWS)[1])
     return Replays(float(truth[1]), np.array(estimates), np.array(variances), len(truth))
@@ -273,12 +273,12 @@ def neighbours(n: float) -> Numbers:
     """How far the coefficients move when one person's record is replaced, person by person."""
     count, A = int(n), rows_of(REPLAYED)
     table, strangers = A[:count], A[len(A) - N_SWAPS :]
-    before = minimise(PenalizedRisk(table, Logistic(), REPLAY_C)).theta
+    before = minimise(PenalisedRisk(table, Logistic(), REPLAY_C)).theta
     moved = []
     for i in range(min(N_SWAPS, count)):
         other = table.copy()
         other[i] = strangers[i]
-        after = minimise(PenalizedRisk(other, Logistic(), REPLAY_C), start=before).theta
+        after = minimise(PenalisedRisk(other, Logistic(), REPLAY_C), start=before).theta
         moved.append(float(np.linalg.norm(after - before)))
     # Output perturbation scales its noise to this bound: rate = epsilon / sensitivity.
     bound = 1.0 / output_noise_rate(epsilon=1.0, n_records=count, regularization=REPLAY_C)
@@ -323,7 +323,7 @@ N_CLOUD = 80
 def clouds(c: float) -> Numbers:
     """Private coefficients in two dimensions, drawn by both mechanisms around one exact answer."""
     A = rows_of((SHOWN,))[:REPLAY_ROWS]
-    exact = minimise(PenalizedRisk(A, Logistic(), c)).theta
+    exact = minimise(PenalisedRisk(A, Logistic(), c)).theta
     perturbed = design(1.0, c=c)
     rng = np.random.default_rng([_SEED, 6])
     objective = np.array(
@@ -476,8 +476,8 @@ def peeking(n: float) -> Numbers:
 
 
 def _moments_of_rows(A: Array) -> Moments:
-    theta = minimise(PenalizedRisk(A, Logistic(), PEEK_C)).theta
-    H, S = PenalizedRisk(A, Logistic(), PEEK_C).moments(theta)
+    theta = minimise(PenalisedRisk(A, Logistic(), PEEK_C)).theta
+    H, S = PenalisedRisk(A, Logistic(), PEEK_C).moments(theta)
     return Moments(theta, H, S, len(A), Logistic(), PEEK_C)
 
 

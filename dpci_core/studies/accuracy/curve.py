@@ -20,7 +20,7 @@ from dpci_core.base.errors import check_count, check_generator, check_range
 from dpci_core.privacy.laws import unit_vector
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.replicates import MOST_RECORDS, Table, fit_replicates
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 from dpci_core.tuning.training import HeldOut, Measured, Point, Training
 
 _BATCH_NUMBERS = 2**22
@@ -137,7 +137,7 @@ def trained_models(
         else None
     )
     exact = (
-        minimise(PenalizedRisk(A, loss=training.loss, regularization=training.regularization)).theta
+        minimise(PenalisedRisk(A, loss=training.loss, regularization=training.regularization)).theta
         if table is None
         else None
     )

@@ -27,7 +27,7 @@ from dpci_core.privacy.choice import noisy_max_probabilities
 from dpci_core.privacy.noise import sample_spherical_laplace
 from dpci_core.solvers.minimise import Quick, minimise
 from dpci_core.solvers.replicates import Table, fit_replicates
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 from dpci_core.tuning.choose import Candidate
 from dpci_core.tuning.learners import Learner, learner_noise
 from dpci_core.tuning.released import for_coefficients_alone
@@ -333,7 +333,7 @@ class _Division:
         noise = learner_noise(learner, epsilon=to_float_down(epsilon), n_records=len(y))
         assert noise.rate is not None
         theta = minimise(
-            PenalizedRisk(
+            PenalisedRisk(
                 y[:, None] * X,
                 loss=loss,
                 regularization=noise.regularization,

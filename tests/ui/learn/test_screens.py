@@ -17,7 +17,7 @@ from dpci_core.mechanisms.metric import release_metric
 from dpci_core.privacy.budget import zcdp_to_epsilon
 from dpci_core.solvers.metric import metric_of
 from dpci_core.solvers.newton import Newton
-from dpci_core.solvers.risk import PenalizedRisk
+from dpci_core.solvers.risk import PenalisedRisk
 from ui.kit.palette import SOURCE_MARKS
 from ui.learn import crowd, numbers
 from ui.learn.model import Choice, Control, Question
@@ -125,7 +125,7 @@ def test_the_studies_are_fits_of_their_own_samples():
     A = y[:, None] * X
     child = np.random.SeedSequence(20_261_121).spawn(100)[7]
     sample = A[np.random.default_rng(child).integers(0, 10_000, 500)]
-    theta = Newton().minimise(PenalizedRisk(sample, loss=Logistic(), regularization=0.01)).theta
+    theta = Newton().minimise(PenalisedRisk(sample, loss=Logistic(), regularization=0.01)).theta
     assert numbers.replays().estimate[7] == pytest.approx(theta[1], abs=1e-7)
 
 
@@ -149,9 +149,9 @@ def test_nobody_moves_the_coefficients_further_than_the_bound():
         )
     A = numbers.rows_of(numbers.REPLAYED)
     table = A[:20].copy()
-    before = Newton().minimise(PenalizedRisk(table, loss=Logistic(), regularization=0.01)).theta
+    before = Newton().minimise(PenalisedRisk(table, loss=Logistic(), regularization=0.01)).theta
     table[3] = A[len(A) - 30 + 3]
-    after = Newton().minimise(PenalizedRisk(table, loss=Logistic(), regularization=0.01)).theta
+    after = Newton().minimise(PenalisedRisk(table, loss=Logistic(), regularization=0.01)).theta
     moved = numbers.neighbours(20.0).table["coefficients move by"]
     assert moved[3] == pytest.approx(np.linalg.norm(after - before), abs=1e-6)
 
@@ -177,7 +177,7 @@ def test_both_promises_have_the_same_epsilon():
 def test_clouds_lie_around_the_exact_answer_and_output_noise_follows_its_law():
     found = numbers.clouds(0.005)
     A = numbers.rows_of((numbers.SHOWN,))[:500]
-    exact = Newton().minimise(PenalizedRisk(A, loss=Logistic(), regularization=0.005)).theta
+    exact = Newton().minimise(PenalisedRisk(A, loss=Logistic(), regularization=0.005)).theta
     assert [found.facts["education"], found.facts["intercept"]] == pytest.approx(exact.tolist())
     # E|b|^2 = k(k+1)/rate^2, rate = n c eps/2
     assert found.facts["output"] == pytest.approx(math.sqrt(6) / (500 * 0.005 * 0.5), rel=0.3)
