@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dpci_core.base.array import Array
 from dpci_core.base.errors import DataRejectedError
-from dpci_core.base.rows import WeightedRows
+from dpci_core.base.rows import WeightedRows, in_chunks, weights_of
 
 CHUNK_ROWS = 8192
 """Rows handled at a time, so that a pass over a large table needs no table-sized temporary."""
@@ -68,12 +68,11 @@ class MemoryBatch(Batch):
     @property
     def is_weighted(self) -> bool:  # type: ignore[override]
         """Whether the rows have weights."""
-        return isinstance(self.rows, WeightedRows)
+        return weights_of(self.rows) is not None
 
     def chunks(self) -> Iterator[Block]:
         """The rows, `CHUNK_ROWS` at a time."""
-        for start in range(0, len(self.rows), CHUNK_ROWS):
-            yield self.rows[start : start + CHUNK_ROWS]
+        return in_chunks(self.rows, CHUNK_ROWS)
 
 
 def aligned(values: npt.ArrayLike) -> Array:

@@ -7,6 +7,7 @@ data, so neither the number of workers nor their speed nor a worker that was los
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, reduce
@@ -16,10 +17,29 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
-from dpci_core.base.batch import Batch, BatchError, Block, MemoryBatch, aligned, laid_out
+from dpci_core.base.array import Array
+from dpci_core.base.batch import (
+    CHUNK_ROWS,
+    Batch,
+    BatchError,
+    Block,
+    MemoryBatch,
+    aligned,
+    empty_aligned,
+    laid_out,
+)
 from dpci_core.base.dask_blocks import dask_batches, is_dask
 from dpci_core.base.errors import check_count
-from dpci_core.base.rows import Rows, WeightedRows, signed, stacked
+from dpci_core.base.rows import (
+    Rows,
+    WeightedRows,
+    in_chunks,
+    parted,
+    signed,
+    stacked,
+    weights_of,
+    with_weights,
+)
 from dpci_core.base.validation import check_records
 
 BATCH_ROWS = 2**17
@@ -55,9 +75,37 @@ class Place:
         if n_found != self.batch.n_rows:
             raise BatchError("batch_of_another_size", wanted=self.batch.n_rows, found=n_found)
 
+    def laid_out(self, values: Array) -> Array:
+        """A copy of values that linear algebra reads, in memory where it is on every worker."""
+        return aligned(values)
 
-Measure = Callable[[Place], Any]
-"""What is summed: a function of one batch that can be pickled."""
+    def empty(self, shape: tuple[int, ...]) -> Array:
+        """An array for values to come, laid out so."""
+        return empty_aligned(shape)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryPlace:
+    """Rows in memory as one batch: no other worker has to find the same bits."""
+
+    rows: Rows
+    first_row: int = 0
+
+    def chunks(self) -> Iterator[Block]:
+        """The rows in order, `CHUNK_ROWS` at a time."""
+        return in_chunks(self.rows, CHUNK_ROWS)
+
+    def laid_out(self, values: Array) -> Array:
+        """The values as they are."""
+        return values
+
+    def empty(self, shape: tuple[int, ...]) -> Array:
+        """An array for values to come."""
+        return np.empty(shape)
+
+
+Measure = Callable[[Any], Any]
+"""What is summed: a function of one `Place` that can be pickled."""
 Combine = Callable[[Any, Any], Any]
 
 
@@ -145,13 +193,92 @@ def pairwise(parts: Iterable[Any], combine: Combine) -> Any:
 
 
 def _laid_out(block: Block) -> Block:
-    if isinstance(block, WeightedRows):
-        return WeightedRows(laid_out(block.rows), laid_out(block.weights))
-    return laid_out(block)
+    rows, weights = parted(block)
+    return with_weights(laid_out(rows), None if weights is None else laid_out(weights))
+
+
+class Table(ABC):
+    """The rows y_i x_i of a table (n, p) that training sees: in memory, or in batches that may be
+    read elsewhere.
+
+    has_weights: whether the rows have weights.
+    """
+
+    __slots__ = ()
+    has_weights: bool
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """n and p."""
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def memory(self) -> Rows | None:
+        """The rows themselves where they are in memory."""
+        return None
+
+    @property
+    def kept(self) -> dict[Any, Any] | None:
+        """Where sums are kept that cost a pass over batches; None in memory."""
+        return None
+
+    @abstractmethod
+    def total(self, measure: Measure, combine: Combine = added) -> Any:
+        """Return the sum over batches of what a function finds of each `Place`."""
+
+    @abstractmethod
+    def through(self, view: View, *, has_weights: bool) -> Table:
+        """The same table, every block of rows mapped."""
+
+    @abstractmethod
+    def some(self) -> Block:
+        """A few thousand rows here and there, where a fit starts; in memory all."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RecordBatches:
+class MemoryTable(Table):
+    """Rows (n, p) in memory, which are one block."""
+
+    rows: Rows
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """n and p."""
+        return len(self.rows), self.rows.shape[1]
+
+    @property
+    def has_weights(self) -> bool:  # type: ignore[override]
+        """Whether the rows have weights."""
+        return weights_of(self.rows) is not None
+
+    @property
+    def memory(self) -> Rows:
+        """The rows themselves."""
+        return self.rows
+
+    def total(self, measure: Measure, combine: Combine = added) -> Any:
+        """What a function finds of the rows."""
+        return measure(MemoryPlace(self.rows))
+
+    def through(self, view: View, *, has_weights: bool) -> MemoryTable:
+        """The mapped rows; a product is written out."""
+        return MemoryTable(view(with_weights(*parted(self.rows))))
+
+    def some(self) -> Block:
+        """All of the rows."""
+        return self.rows[:]
+
+
+def as_table(rows: Rows | Table) -> Table:
+    """A table as it is, or rows in memory as one."""
+    return rows if isinstance(rows, Table) else MemoryTable(rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordBatches(Table):
     """The rows y_i x_i of a table (n, p) as an ordered list of batches, and where they are read.
 
     Functions that take rows take this too, and then hold a batch in memory instead of the table.
@@ -222,13 +349,10 @@ class RecordBatches:
             progress=progress,
         )
 
-    def __len__(self) -> int:
-        return sum(batch.n_rows for batch in self.batches)
-
     @property
     def shape(self) -> tuple[int, int]:
         """n and p."""
-        return len(self), self.batches[0].dim
+        return sum(batch.n_rows for batch in self.batches), self.batches[0].dim
 
     def total(self, measure: Measure, combine: Combine = added) -> Any:
         """Return the sum over batches of what a function finds of each, in the pairwise order.
@@ -252,14 +376,14 @@ class RecordBatches:
         """The same batches, every block of rows mapped; the view can be pickled."""
         return replace(self, views=(*self.views, view), has_weights=has_weights, kept={})
 
-    def in_memory(self) -> Block | RecordBatches:
+    def in_memory(self) -> Table:
         """The rows themselves where they are one small batch, whose numbers are those of a table in
         memory; else this.
         """
         if len(self.batches) > 1 or len(self) > BATCH_ROWS:
             return self
         place = Place(self.batches[0], 0, 0, self.views)
-        return stacked([aligned(b) if isinstance(b, np.ndarray) else b for b in place.chunks()])
+        return MemoryTable(stacked([_laid_out(block) for block in place.chunks()]))
 
     def some(self) -> Block:
         """A few thousand rows here and there, read here: where a fit of public data starts."""
@@ -267,23 +391,12 @@ class RecordBatches:
         return stacked([next(p.chunks()) for p in list(places(self.batches, self.views))[::step]])
 
 
-Table = Rows | RecordBatches
-"""What a solver trains on, in memory or in batches."""
-
-
 def checked_rows(X: npt.NDArray[Any], y: npt.NDArray[Any]) -> Block:
     """The rows y x of records that keep the rules (`check_records`)."""
     return signed(*check_records(X, y))
 
 
-def has_weights(A: Table) -> bool:
-    """Whether rows have weights."""
-    return A.has_weights if isinstance(A, RecordBatches) else isinstance(A, WeightedRows)
-
-
-def table_of(
-    X: npt.ArrayLike | WeightedRows | RecordBatches, y: npt.ArrayLike | None
-) -> Block | RecordBatches:
+def table_of(X: npt.ArrayLike | WeightedRows | RecordBatches, y: npt.ArrayLike | None) -> Table:
     """Return the rows y_i x_i of records and labels, or the batches that stand for both.
 
     Raises:  DataRejectedError for records that break a rule, ValueError for labels beside batches,
@@ -297,4 +410,4 @@ def table_of(
         raise ValueError("Expected y, the labels of X.")
     if is_dask(X):
         return RecordBatches.of(X, y).in_memory()
-    return checked_rows(X, y)  # type: ignore[arg-type]
+    return MemoryTable(checked_rows(X, y))  # type: ignore[arg-type]

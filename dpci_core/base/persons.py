@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dpci_core.base.array import Array
-from dpci_core.base.batches import RecordBatches, Table
+from dpci_core.base.batches import Table, as_table
 from dpci_core.base.errors import DataRejectedError
-from dpci_core.base.rows import PersonRows, WeightedRows
+from dpci_core.base.rows import PersonRows, Rows, WeightedRows
 from dpci_core.base.text import UNSEEN, folded, one_i
 from dpci_core.base.validation import UnfitRecordsError
 
@@ -87,7 +87,7 @@ _NONE = {"na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "nat", "none", "null
 """As R, pandas, databases and spreadsheets write a value that is missing."""
 
 
-def check_persons(A: Table, persons: object, *, rows_per_person: int) -> None:
+def check_persons(A: Rows | Table, persons: object, *, rows_per_person: int) -> None:
     """Raise ValueError unless rows come with their persons where that is asked for, and in memory
     then.
     """
@@ -95,7 +95,7 @@ def check_persons(A: Table, persons: object, *, rows_per_person: int) -> None:
         raise ValueError(
             f"Expected persons beside rows_per_person={rows_per_person}: whose row each is."
         )
-    if persons is not None and isinstance(A, RecordBatches):
+    if persons is not None and as_table(A).memory is None:
         raise ValueError(
             "Expected persons=None beside batches: rows of a person may lie in two of them."
         )

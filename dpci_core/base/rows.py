@@ -4,7 +4,7 @@ written out before.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -196,8 +196,9 @@ class PersonRows(WeightedRows):
         order = order[np.arange(len(order)) - np.repeat(first, counts) < most]
         kept = np.minimum(counts, most)
         shares = np.where(kept > 1, NORM_MARGIN / np.maximum(kept, 1), 1.0)
-        before = A.weights[order] if isinstance(A, WeightedRows) else 1.0
-        return cls(plain(A)[order], before * np.repeat(shares, kept), np.cumsum(kept) - kept)
+        rows, weights = parted(A)
+        before = 1.0 if weights is None else weights[order]
+        return cls(rows[order], before * np.repeat(shares, kept), np.cumsum(kept) - kept)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -233,38 +234,62 @@ Rows = Array | EncodedRows | WeightedRows
 """What a solver trains on: the rows themselves, or a product that stands for them."""
 
 
+def parted(A: Rows) -> tuple[Array, Array | None]:
+    """The rows (n, p) written out, and their weights (n,), None where they have none."""
+    return (A.rows, A.weights) if isinstance(A, WeightedRows) else (np.asarray(A), None)
+
+
+def weights_of(A: Rows) -> Array | None:
+    """The weights (n,) of the rows, None where they have none."""
+    return A.weights if isinstance(A, WeightedRows) else None
+
+
+def with_weights(rows: Array, weights: Array | None) -> Array | WeightedRows:
+    """The inverse of `parted`."""
+    return rows if weights is None else WeightedRows(rows, weights)
+
+
 def signed(X: Array | WeightedRows, y: Array) -> Array | WeightedRows:
     """The rows y_i x_i."""
-    if isinstance(X, WeightedRows):
-        return WeightedRows(y[:, None] * X.rows, X.weights)
-    return y[:, None] * X
+    rows, weights = parted(X)
+    return with_weights(y[:, None] * rows, weights)
 
 
 def stacked(parts: Sequence[Array | WeightedRows]) -> Array | WeightedRows:
     """Blocks of rows of one encoding, one below the other."""
-    weighted = [part for part in parts if isinstance(part, WeightedRows)]
-    if not weighted:
-        return np.concatenate([np.asarray(part) for part in parts])
-    if len(weighted) < len(parts):
+    rows, weights = zip(*map(parted, parts), strict=True)
+    found = [w for w in weights if w is not None]
+    if 0 < len(found) < len(parts):
         raise ValueError("Expected all blocks of rows with weights, or none.")
-    return WeightedRows(
-        np.concatenate([part.rows for part in weighted]),
-        np.concatenate([part.weights for part in weighted]),
-    )
+    return with_weights(np.concatenate(rows), np.concatenate(found) if found else None)
 
 
 def plain(A: Array | WeightedRows) -> Array:
     """The rows without their weights, for margins and for products that `times_weights` goes
     into.
     """
-    return A.rows if isinstance(A, WeightedRows) else A
+    return parted(A)[0]
 
 
 def times_weights(values: Array, A: Rows) -> Array:
     """Values (n,) times the weights of the rows, where they have some."""
-    return values * A.weights if isinstance(A, WeightedRows) else values
+    weights = weights_of(A)
+    return values if weights is None else values * weights
 
 
 def unit_rows(A: Array | WeightedRows) -> Array:
     """The rows times the root of their weight, of norm at most 1."""
-    return A.rows * np.sqrt(A.weights)[:, None] if isinstance(A, WeightedRows) else A
+    rows, weights = parted(A)
+    return rows if weights is None else rows * np.sqrt(weights)[:, None]
+
+
+def record_sums(A: Rows, of_rows: Array) -> Array:
+    """Sums (n, p) over the rows of each record of what the rows have: only a person has several."""
+    return A.sums(of_rows) if isinstance(A, PersonRows) else of_rows
+
+
+def in_chunks(A: Rows, size: int) -> Iterator[Array | WeightedRows]:
+    """The rows, at most `size` at a time; no person's rows are parted."""
+    step = max(1, size // A.most) if isinstance(A, PersonRows) else size
+    for start in range(0, len(A), step):
+        yield A[start : start + step]

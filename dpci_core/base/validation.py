@@ -9,7 +9,7 @@ from dpci_core.base.array import Array, Flags
 from dpci_core.base.codes import DataCode
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.limits import CONTRAST, NORM_MARGIN
-from dpci_core.base.rows import WeightedRows
+from dpci_core.base.rows import WeightedRows, parted, plain
 
 _ROUNDING = 1e-9
 """A row whose norm exceeds 1 by no more, as X / norm does in floating-point numbers, is scaled to
@@ -26,7 +26,8 @@ def check_records(
     <= 1 and w |x|^2 <= 1. One class only is valid: the algorithms see y * x.
     Raises:  DataRejectedError (a ValueError) with the row; the message holds no value of a record.
     """
-    features = _numbers(X.rows if isinstance(X, WeightedRows) else X, name="X")
+    given, weighted = (X.rows, X.weights) if isinstance(X, WeightedRows) else (X, None)
+    features = _numbers(given, name="X")
     labels = _numbers(y, name="y")
     if features.ndim != 2:
         raise DataRejectedError("X_has_not_2_dimensions", found=features.ndim)
@@ -39,8 +40,8 @@ def check_records(
     _reject_first(np.asarray(~np.isfinite(features).all(axis=1)), "row_not_finite")
     _reject_first(np.asarray(np.abs(labels) != 1.0), "label_not_a_sign")
     squares = np.einsum("ij,ij->i", features, features)
-    if isinstance(X, WeightedRows):
-        weights = _numbers(X.weights, name="the weights of X")
+    if weighted is not None:
+        weights = _numbers(weighted, name="the weights of X")
         if weights.shape != labels.shape:
             raise DataRejectedError(
                 "weights_have_another_shape", wanted=labels.shape, found=weights.shape
@@ -67,12 +68,12 @@ def check_rows(X: Array | WeightedRows, y: Array) -> None:
 
     The last look at what the sensitivities rest on; says nothing about the records it found.
     """
-    rows, weights = (X.rows, X.weights) if isinstance(X, WeightedRows) else (X, np.ones(1))
+    rows, given = parted(X)
+    weights = np.ones(len(rows)) if given is None else given
     shapes_fit = (
         rows.ndim == 2
         and rows.size > 0
-        and y.shape == rows.shape[:1]
-        and (rows is X or weights.shape == y.shape)
+        and y.shape == rows.shape[:1] == weights.shape
         and rows.dtype == y.dtype == weights.dtype == np.float64
     )
     if not (
@@ -91,8 +92,7 @@ def check_unit_records(X: npt.ArrayLike | WeightedRows, y: npt.ArrayLike) -> tup
     if isinstance(X, WeightedRows):
         raise DataRejectedError("X_has_weights")
     features, labels = check_records(X, y)
-    assert not isinstance(features, WeightedRows)
-    return features, labels
+    return plain(features), labels
 
 
 def check_vector(values: npt.ArrayLike, *, n: int, largest: float, name: str) -> Array:

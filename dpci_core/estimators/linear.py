@@ -177,7 +177,7 @@ class PrivateLinearClassifier(Payable, ClassifierMixin, BaseEstimator):
         )
         if table is None:
             signs = (signs_of(codes, k, n_models) for k in range(n_models))
-            records: Iterator[Table] = _signed(scaling.encode(X), signs)
+            records: Iterator[Table | Rows] = _signed(scaling.encode(X), signs)
         else:
             records = (table.batches(scaling, classes, k).in_memory() for k in range(n_models))
         if isinstance(source, SystemSource):  # before any draw, and before anything is booked

@@ -19,7 +19,7 @@ from dpci_core.base.batches import RecordBatches
 from dpci_core.base.dask_blocks import as_array, dask_batches
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.packed import Kept
-from dpci_core.base.rows import WeightedRows, signed
+from dpci_core.base.rows import signed
 from dpci_core.base.validation import check_rows
 from dpci_core.datasets.folder import (
     PartFile,
@@ -173,8 +173,7 @@ def encoded(
     X: Array, labels: list[Any], positive: Any, scaling: Scaling | Standardisation
 ) -> Block:
     """The rows y x of features and labels."""
-    found = scaling.encode(X)
-    rows: Block = found if isinstance(found, WeightedRows) else found[:]
+    rows = scaling.encode(X)[:]
     y = np.array([1.0 if label == positive else -1.0 for label in labels])
     check_rows(rows, y)
     return signed(rows, y)

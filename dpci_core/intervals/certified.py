@@ -13,11 +13,12 @@ import numpy as np
 from scipy.special import gammainccinv
 
 from dpci_core.base.array import Array
-from dpci_core.base.batches import Table
+from dpci_core.base.batches import Table, as_table
 from dpci_core.base.decimals import smallest_amount
 from dpci_core.base.errors import Change, InfeasibleDesignError
 from dpci_core.base.limits import REGULARIZATION
 from dpci_core.base.metric import Metric
+from dpci_core.base.rows import Rows
 from dpci_core.design import Design
 from dpci_core.mechanisms.mechanism import GRID_EXPONENT, mechanism_of, model_noise, train_private
 from dpci_core.mechanisms.shares import TAU, Shares, share_out
@@ -179,7 +180,7 @@ class _CertifiedSolver:
 
 
 def draw_coefficients(
-    A: Table, *, shares: Shares, source: SystemSource, metric: Metric | None = None
+    A: Rows | Table, *, shares: Shares, source: SystemSource, metric: Metric | None = None
 ) -> tuple[Array, NoiseLaw]:
     """Return the released coefficients (p,), multiples of `GRID`, and the law of their noise.
 
@@ -195,7 +196,7 @@ def draw_coefficients(
     check_system_source(source)
     solver = _CertifiedSolver(shares.planned)
     model = train_private(
-        A,
+        as_table(A),
         design=shares.running,
         rng=source,
         solver=solver,

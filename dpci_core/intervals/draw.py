@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpci_core.base.array import Array, Flags
-from dpci_core.base.batch import Block
-from dpci_core.base.batches import RecordBatches
+from dpci_core.base.batches import RecordBatches, as_table
 from dpci_core.base.persons import Numbers, check_numbers, check_persons
 from dpci_core.base.rows import PersonRows, WeightedRows, signed
 from dpci_core.base.validation import check_rows
@@ -83,16 +82,17 @@ def draw_release(
             raise ValueError(
                 "Expected batches without a cache: a release writes no record to a file."
             )
-        A: Block | RecordBatches = X.in_memory()
+        check_persons(X, persons, rows_per_person=design.rows_per_person)
+        A = X.in_memory()
     else:
         assert y is not None
         check_rows(X, y)
-        A = signed(X, y)
-    check_persons(X, persons, rows_per_person=design.rows_per_person)
-    if persons is not None:
-        assert not isinstance(A, RecordBatches)
-        check_numbers(persons, n_rows=len(A))
-        A = PersonRows.of(A, persons, most=design.rows_per_person)
+        check_persons(X, persons, rows_per_person=design.rows_per_person)
+        rows = signed(X, y)
+        if persons is not None:
+            check_numbers(persons, n_rows=len(rows))
+            rows = PersonRows.of(rows, persons, most=design.rows_per_person)
+        A = as_table(rows)
     fit = private_fit(A, design=design, source=SystemSource())
     assert fit.moments is not None
     p = A.shape[1]

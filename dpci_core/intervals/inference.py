@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpci_core.base.array import Array, Flags
-from dpci_core.base.batches import RecordBatches, table_of
+from dpci_core.base.batches import RecordBatches, as_table, table_of
 from dpci_core.base.errors import check_generator
 from dpci_core.base.linalg import floor_eigenvalues
 from dpci_core.base.persons import check_persons, person_rows
@@ -163,8 +163,8 @@ def private_intervals(
     A = table_of(X, y)
     check_persons(A, persons, rows_per_person=design.rows_per_person)
     if persons is not None:
-        assert not isinstance(A, RecordBatches)
-        A = person_rows(A, persons, rows_per_person=design.rows_per_person)
+        assert A.memory is not None
+        A = as_table(person_rows(A.memory[:], persons, rows_per_person=design.rows_per_person))
     n, p = A.shape
     model_noise(design, n)  # refuses an infeasible design before any work
     fit = private_fit(A, design=design, source=rng)

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpci_core.base.array import Array
-from dpci_core.base.batches import Table
+from dpci_core.base.batches import Table, as_table
 from dpci_core.base.limits import confidence_level_in_range
 from dpci_core.base.metric import Metric
+from dpci_core.base.rows import Rows
 from dpci_core.design import Design
 from dpci_core.intervals.certified import draw_coefficients
 from dpci_core.intervals.half_widths import HalfWidths, private_half_widths
@@ -97,7 +98,7 @@ class PrivateFit:
 
 
 def private_fit(
-    A: Table, *, design: Design, source: NoiseSource, intervals: bool = True
+    A: Rows | Table, *, design: Design, source: NoiseSource, intervals: bool = True
 ) -> PrivateFit:
     """Train on the rows and, for intervals, release both matrices.
 
@@ -118,8 +119,9 @@ def private_fit(
     is_release = isinstance(source, SystemSource)
     shares = share_out(design) if is_release else None
     running = design if shares is None else shares.running
-    metric = release_metric(A, design=running, rng=source)
-    rows = A if metric is None else weighted_table(A, metric)
+    table = as_table(A)
+    metric = release_metric(table, design=running, rng=source)
+    rows = table if metric is None else weighted_table(table, metric)
     if isinstance(source, SystemSource):
         assert shares is not None
         theta, noise = draw_coefficients(rows, shares=shares, source=source, metric=metric)

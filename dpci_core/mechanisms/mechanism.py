@@ -14,7 +14,7 @@ from functools import partial
 from typing import ClassVar
 
 from dpci_core.base.array import Array
-from dpci_core.base.batches import Table, has_weights
+from dpci_core.base.batches import Table, as_table
 from dpci_core.base.metric import Metric
 from dpci_core.design import MECHANISMS, Design, MechanismName
 from dpci_core.privacy.budget import zcdp_to_pure_run
@@ -153,7 +153,7 @@ def check_metric(A: Table, design: Design, *, has_metric: bool) -> None:
     """Raise ValueError unless design, metric and rows with weights go together."""
     if has_metric != (design.geometry is not None):
         raise ValueError("Expected a metric where the design has a geometry, and only there.")
-    if has_metric and not has_weights(A):
+    if has_metric and not as_table(A).has_weights:
         raise ValueError("Expected the rows to have the weights of the metric.")
 
 

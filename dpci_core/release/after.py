@@ -21,7 +21,7 @@ from scipy.special import expit, gammaln
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.codes import AfterCode
 from dpci_core.base.errors import CodedError, check_choice, check_probability
-from dpci_core.base.rows import WeightedRows
+from dpci_core.base.rows import plain
 from dpci_core.intervals.certified import noise_of_release
 from dpci_core.intervals.joint import Errors, JointLaw
 from dpci_core.mechanisms.shares import share_out
@@ -477,8 +477,7 @@ class ReleaseInference:
         for column in mapper.columns:
             for row, cell in enumerate(cells[column.name]):
                 _check_cell(column, cell, row + 1)
-        X = mapper.features_of(cells)
-        return X.rows if isinstance(X, WeightedRows) else X
+        return plain(mapper.features_of(cells))
 
     def draws(self, size: int, *, rng: np.random.Generator, unit: Unit = "unit") -> Array:
         """Return coefficients (size, p) that other releases from the same population could have

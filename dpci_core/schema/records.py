@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from dpci_core.base.array import Array
-from dpci_core.base.rows import WeightedRows
+from dpci_core.base.rows import WeightedRows, parted
 from dpci_core.schema.declare import CONSTANT
 
 Encoding = Literal["paper", "schema", "standard"]
@@ -40,9 +40,10 @@ class Records:
     @property
     def unweighted(self) -> Array:
         """X for callers that have no use for weights; ValueError in the standard encoding."""
-        if isinstance(self.X, WeightedRows):
+        rows, weights = parted(self.X)
+        if weights is not None:
             raise ValueError("Expected records without weights: the standard encoding has them.")
-        return self.X
+        return rows
 
 
 def make_records(
@@ -71,7 +72,7 @@ def make_records(
     """
     feature_names = (*names, CONSTANT)
     state = hashlib.sha256("\n".join((*feature_names, str(X.shape))).encode())
-    for array in (*((X.rows, X.weights) if isinstance(X, WeightedRows) else (X,)), y):
+    for array in (part for part in (*parted(X), y) if part is not None):
         state.update(np.ascontiguousarray(array).data)
         array.flags.writeable = False
     return Records(

@@ -21,8 +21,8 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 
 from dpci_core.base.array import Array, Flags
-from dpci_core.base.batch import Block
 from dpci_core.base.batches import RecordBatches, table_of
+from dpci_core.base.batches import Table as RowTable
 from dpci_core.base.errors import check_count, check_generator, check_range
 from dpci_core.base.limits import MOST_RECORDS as MOST_OF_A_TABLE
 from dpci_core.base.limits import TOLERANCE as TOLERANCES
@@ -219,7 +219,7 @@ def run_experiment(
         n_coverage=n_coverage,
         n_jobs=n_jobs,
         tolerance=tolerance,
-        most_records=MOST_RECORDS - 1 if not isinstance(A, RecordBatches) else MOST_OF_A_TABLE,
+        most_records=MOST_OF_A_TABLE if A.memory is None else MOST_RECORDS - 1,
     )
     _check_callable(progress=progress, should_stop=should_stop)
     laws = [model_noise(design, n) for design in designs]
@@ -309,26 +309,28 @@ def _check_callable(**functions: object) -> None:
 
 
 def _tables(
-    A: Block | RecordBatches, designs: tuple[Design, ...]
+    A: RowTable, designs: tuple[Design, ...]
 ) -> dict[tuple[object, float], Table | BatchTable]:
     """One fitted table per loss and regularization."""
     pairs = dict.fromkeys((d.loss, d.regularization) for d in designs)
     if isinstance(A, RecordBatches):
         return {(loss, c): BatchTable.of(A, loss=loss, regularization=c) for loss, c in pairs}
-    return {(loss, c): Table.of(A, loss=loss, regularization=c) for loss, c in pairs}
+    assert A.memory is not None
+    rows = A.memory[:]
+    return {(loss, c): Table.of(rows, loss=loss, regularization=c) for loss, c in pairs}
 
 
 def _batches(
     plan: _Plan,
     total: int,
-    A: Block | RecordBatches,
+    A: RowTable,
     n_jobs: int,
     should_stop: Callable[[], bool] | None,
 ) -> Iterator[list[Outcomes]]:
     """Results of batches of replicates, in order, from as many workers as asked; of a table in
     batches one after the other, as its engine has the workers.
     """
-    is_streamed = isinstance(A, RecordBatches)
+    is_streamed = A.memory is None
     size = _STREAMED if is_streamed else max(1, min(64, _BATCH_NUMBERS // len(A)))
 
     def parts() -> Iterator[tuple[int, int]]:

@@ -19,7 +19,7 @@ from dpci_core.base.batches import Place, RecordBatches, View
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.base.linalg import symmetrise
 from dpci_core.base.metric import Metric
-from dpci_core.base.rows import WeightedRows, plain, stacked
+from dpci_core.base.rows import plain, stacked, unit_rows, weights_of
 from dpci_core.losses import Loss
 from dpci_core.solvers.kernels import Counts
 from dpci_core.solvers.metric import weighted
@@ -136,7 +136,7 @@ class _Drawn:
             counts = self.drawn.of_one(int(b), place.index, len(rows))
             metric = self.drawn.metric
             found = rows if metric is None else weighted(rows, metric[int(b)])
-            yield k, counts, found.weights if isinstance(found, WeightedRows) else None
+            yield k, counts, weights_of(found)
 
 
 class _Slopes(_Drawn):
@@ -177,9 +177,7 @@ class _SecondMoments(_Drawn):
 
     def __call__(self, place: Place) -> Array:
         rows = self.rows(place)
-        unit = plain(rows)
-        if isinstance(rows, WeightedRows):
-            unit = aligned(unit * np.sqrt(rows.weights)[:, None])
+        unit = aligned(unit_rows(rows))
         found = np.empty((len(self.which), unit.shape[1], unit.shape[1]))
         for k, counts, _ in self.counted(rows, place):
             found[k] = aligned(unit * counts[:, None]).T @ unit

@@ -1,50 +1,53 @@
-"""The sums over rows behind J, H and S, of one batch: what `objective` adds up for a table in
-batches.
+"""The sums over rows behind J, H and S, of one batch.
 
-Every array that linear algebra reads is laid out alike wherever a batch is read, so that two
-workers find the same bits.
+In batches every array that linear algebra reads is laid out alike wherever a batch is read, so that
+two workers find the same bits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from dpci_core.base.array import Array
-from dpci_core.base.batch import Block, aligned, empty_aligned
-from dpci_core.base.batches import Place, RecordBatches
-from dpci_core.base.rows import PersonRows, plain, stacked, times_weights, unit_rows
+from dpci_core.base.batch import Block
+from dpci_core.base.batches import Place, Table
+from dpci_core.base.rows import plain, record_sums, stacked, times_weights, unit_rows
 from dpci_core.losses import Loss
 
 _KEPT = 3
 """Points whose derivatives a table remembers: a line search and the step after it meet again."""
 
 
-def _as_is(values: Array) -> Array:
-    return values
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Derivatives:
-    """Sums of w f(z), of w f'(z) a, (p,), and of w f''(z) a a', (p, p), at theta."""
+    """Sums of w f(z), of w f'(z) a, (p,), and of w f''(z) a a', (p, p), at theta.
+
+    order: the last that is wanted: 0, 1 without the first, or all three; the others are 0.
+    """
 
     theta: Array
     loss: Loss
+    order: Literal[0, 1, 2] = 2
 
     def __call__(self, place: Place) -> tuple[Array, Array, Array]:
-        theta, p = aligned(self.theta), len(self.theta)
+        theta, p = place.laid_out(self.theta), len(self.theta)
         value, gradient, hessian = np.zeros(()), np.zeros(p), np.zeros((p, p))
         for block in place.chunks():
             rows = plain(block)
-            z = np.matmul(rows, theta, out=empty_aligned((len(rows),)))
-            at, slope, curvature = (times_weights(f, block) for f in self.loss.derivatives(z))
-            value = value + at.sum()
-            gradient = gradient + rows.T @ aligned(slope)
-            turned = np.multiply(rows, curvature[:, None], out=empty_aligned(rows.shape))
-            hessian += turned.T @ rows
+            z = np.matmul(rows, theta, out=place.empty((len(rows),)))
+            if self.order == 0:
+                value = value + times_weights(self.loss.value(z), block).sum()
+            elif self.order == 1:
+                gradient = gradient + rows.T @ times_weights(self.loss.slope(z), block)
+            else:
+                at, slope, curvature = (times_weights(f, block) for f in self.loss.derivatives(z))
+                value = value + at.sum()
+                gradient = gradient + rows.T @ place.laid_out(slope)
+                turned = np.multiply(rows, curvature[:, None], out=place.empty(rows.shape))
+                hessian += turned.T @ rows
         return np.asarray(value), gradient, hessian
 
 
@@ -62,24 +65,19 @@ class Outer:
     whiten: Array | None = None
 
     def __call__(self, place: Place) -> Array:
-        return self.over(place.chunks(), laid_out=aligned)
-
-    def over(
-        self, blocks: Iterable[Block], *, laid_out: Callable[[Array], Array] = _as_is
-    ) -> Array:
-        """The sum over blocks of rows, every array that linear algebra reads laid out so."""
-        theta, p = laid_out(self.theta), len(self.theta)
-        whiten = None if self.whiten is None else laid_out(self.whiten)
+        theta, p = place.laid_out(self.theta), len(self.theta)
+        whiten = None if self.whiten is None else place.laid_out(self.whiten)
         total = np.zeros((p, p))
-        for block in blocks:
-            rows = plain(block) if self.of != "moment" else laid_out(unit_rows(block))
-            turned = rows if whiten is None else laid_out(rows @ whiten)
-            factors = self._factors(block, laid_out(rows @ theta))
-            if isinstance(block, PersonRows) and self.of == "covariance":
-                persons = laid_out(block.sums(turned * factors[:, None]))
-                total += persons.T @ persons
+        for block in place.chunks():
+            rows = plain(block) if self.of != "moment" else place.laid_out(unit_rows(block))
+            turned = rows if whiten is None else place.laid_out(rows @ whiten)
+            factors = self._factors(block, place.laid_out(rows @ theta))
+            by_row = place.laid_out(turned * factors[:, None])
+            if self.of == "covariance":
+                gradients = record_sums(block, by_row)
+                total += gradients.T @ gradients
             else:
-                total += laid_out(turned * self._squared(factors)[:, None]).T @ turned
+                total += by_row.T @ turned
         return total
 
     def _factors(self, block: Block, z: Array) -> Array:
@@ -90,14 +88,12 @@ class Outer:
             return times_weights(self.loss.curvature(z), block)
         return times_weights(self.loss.slope(z), block)
 
-    def _squared(self, factors: Array) -> Array:
-        return factors**2 if self.of == "covariance" else factors
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pull:
     """Sum (p, p) of h (g - mean)(g - mean)' over rows: g = w f'(z) a is the gradient of a row and
-    h = w f''(z) a'H^-1 a its leverage.
+    h = w f''(z) a'H^-1 a its leverage. By the sums of h g g', h g and h, so that no gradient is
+    written out.
 
     inverse: H^-1 (p, p).
     mean: (p,).
@@ -109,37 +105,39 @@ class Pull:
     mean: Array
 
     def __call__(self, place: Place) -> Array:
-        return self.over(place.chunks(), laid_out=aligned)
-
-    def over(
-        self, blocks: Iterable[Block], *, laid_out: Callable[[Array], Array] = _as_is
-    ) -> Array:
-        """As for `Outer`, by the sums of h g g', h g and h: no gradient is written out."""
-        theta, inverse, p = laid_out(self.theta), laid_out(self.inverse), len(self.theta)
+        theta, inverse = place.laid_out(self.theta), place.laid_out(self.inverse)
+        p = len(self.theta)
         squares, sums, mass = np.zeros((p, p)), np.zeros(p), 0.0
-        for block in blocks:
+        for block in place.chunks():
             rows = plain(block)
-            z = laid_out(rows @ theta)
+            z = place.laid_out(rows @ theta)
             slope = times_weights(self.loss.slope(z), block)
             curvature = times_weights(self.loss.curvature(z), block)
-            leverage = curvature * np.einsum("ij,ij->i", laid_out(rows @ inverse), rows)
-            factors = laid_out(leverage * slope)
-            squares += laid_out(rows * (factors * slope)[:, None]).T @ rows
+            leverage = curvature * np.einsum("ij,ij->i", place.laid_out(rows @ inverse), rows)
+            factors = place.laid_out(leverage * slope)
+            squares += place.laid_out(rows * (factors * slope)[:, None]).T @ rows
             sums += rows.T @ factors
             mass += float(leverage.sum())
         cross = np.outer(sums, self.mean)
         return squares - cross - cross.T + mass * np.outer(self.mean, self.mean)
 
 
-def derivatives(A: RecordBatches, theta: Array, loss: Loss) -> tuple[Array, Array, Array]:
-    """Return the sums of `Derivatives` over a table; one pass, none where they are kept."""
+def derivatives(
+    A: Table, theta: Array, loss: Loss, order: Literal[0, 1, 2]
+) -> tuple[Array, Array, Array]:
+    """Return the sums of `Derivatives` over a table; one pass. Of batches all are computed and
+    kept, and none is read again for them.
+    """
+    if A.kept is None:
+        value, gradient, hessian = A.total(Derivatives(theta, loss, order))
+        return value, gradient, hessian
     key = (theta.tobytes(), loss)
     if key not in A.kept:
         while len(A.kept) >= _KEPT:
             del A.kept[next(iter(A.kept))]
         A.kept[key] = A.total(Derivatives(theta, loss))
-    found: tuple[Array, Array, Array] = A.kept[key]
-    return found
+    value, gradient, hessian = A.kept[key]
+    return value, gradient, hessian
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +155,6 @@ class EveryRow:
         return found
 
 
-def rows_of(A: RecordBatches, step: int) -> Block:
+def rows_of(A: Table, step: int) -> Block:
     """Return every `step`-th row of a table, the first among them; one pass."""
     return stacked(A.total(EveryRow(step)))

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpci_core.base.array import Array
-from dpci_core.base.batches import RecordBatches
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.solvers.newton import Newton
 from dpci_core.solvers.quasi_newton import QuasiNewton
@@ -90,7 +89,7 @@ class Guaranteed:
 
         Raises:  ConvergenceError if rounding keeps even descent from the tolerance.
         """
-        if isinstance(risk.rows, RecordBatches):
+        if risk.rows.memory is None:
             return self.continued(risk, None)
         with np.errstate(over="ignore", invalid="ignore"):  # a start that is not finite is none
             if start is not None and (fit := risk.certified(start, self.tolerance)):

@@ -8,14 +8,13 @@ from functools import lru_cache, partial
 import numpy as np
 
 from dpci_core.base.array import Array
-from dpci_core.base.batch import CHUNK_ROWS, Block
-from dpci_core.base.batches import RecordBatches, Table
+from dpci_core.base.batch import CHUNK_ROWS
+from dpci_core.base.batches import Table, as_table
 from dpci_core.base.limits import NORM_MARGIN
 from dpci_core.base.metric import Metric
-from dpci_core.base.rows import EncodedRows, WeightedRows, plain, unit_rows
+from dpci_core.base.rows import Rows, WeightedRows, parted
 from dpci_core.design import Geometry
 from dpci_core.solvers.batch_sums import Outer
-from dpci_core.solvers.risk import chunks
 
 _MARGIN = 1.0 + 1e-8
 """Factor on a leverage, which must not be underestimated: W, its inverse and Wx are computed, and
@@ -23,15 +22,10 @@ the leverage in the exact inverse of W^-1 differs by at most about 12 p^2 2^-53 
 itself (docs/whitened.md, Rounding)."""
 
 
-def second_moment_of(A: Table) -> Array:
+def second_moment_of(A: Rows | Table) -> Array:
     """Return X'X/n (p, p) of rows, those with weights counting as rows of norm at most 1."""
-    found = np.zeros((A.shape[1], A.shape[1]))
-    if isinstance(A, RecordBatches):
-        return np.asarray(A.total(Outer("moment", np.zeros(A.shape[1]))) / len(A))
-    for block in chunks(A):
-        rows = unit_rows(block)
-        found += rows.T @ rows
-    return found / len(A)
+    table = as_table(A)
+    return np.asarray(table.total(Outer("moment", np.zeros(A.shape[1]))) / len(A))
 
 
 def metric_of(geometry: Geometry, second_moment: Array | None = None) -> Metric:
@@ -61,27 +55,24 @@ def _public(geometry: Geometry) -> Metric:
     return Metric.of(matrix, ridge=geometry.ridge, leverage=geometry.leverage)
 
 
-def weighted(A: Block | EncodedRows, metric: Metric) -> WeightedRows:
+def weighted(A: Rows, metric: Metric) -> WeightedRows:
     """Return the rows (n, p) with weights that keep them within the largest leverage.
 
     A weight depends on the metric and on that row alone, and is no larger than one the row has.
     """
-    before = A.weights if isinstance(A, WeightedRows) else np.ones(len(A))
-    rows = plain(A[:] if isinstance(A, EncodedRows) else A)
+    rows, before = parted(A)
     found = np.empty(len(A))
     for start in range(0, len(A), CHUNK_ROWS):
         chosen = slice(start, start + CHUNK_ROWS)
         v = rows[chosen] @ metric.whiten
         leverage = np.einsum("ij,ij->i", v, v) * _MARGIN
         found[chosen] = NORM_MARGIN / np.maximum(leverage, NORM_MARGIN)
-    return WeightedRows(rows, np.minimum(before, found))
+    return WeightedRows(rows, found if before is None else np.minimum(before, found))
 
 
-def weighted_table(A: Table, metric: Metric) -> WeightedRows | RecordBatches:
-    """Return `weighted` rows; of a table in batches, batches that are weighted when read."""
-    if isinstance(A, RecordBatches):
-        return A.through(partial(weighted, metric=metric), has_weights=True)
-    return weighted(A, metric)
+def weighted_table(A: Rows | Table, metric: Metric) -> Table:
+    """Return the table with `weighted` rows; that in batches weights them when they are read."""
+    return as_table(A).through(partial(weighted, metric=metric), has_weights=True)
 
 
 def longest_stretch(geometry: Geometry) -> float:

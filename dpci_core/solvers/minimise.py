@@ -21,7 +21,7 @@ from typing import Protocol
 import numpy as np
 
 from dpci_core.base.array import Array
-from dpci_core.base.batches import RecordBatches
+from dpci_core.base.batches import as_table
 from dpci_core.solvers.newton import Newton
 from dpci_core.solvers.quasi_newton import QuasiNewton
 from dpci_core.solvers.risk import TOLERANCE, Fit, PenalisedRisk
@@ -54,7 +54,7 @@ class Quick:
     def minimise(self, risk: PenalisedRisk, start: Array | None = None) -> Fit:
         """As for `Solver`; a start (p,) that is within the tolerance already is the answer."""
         newton = Newton(self.tolerance)
-        if isinstance(risk.rows, RecordBatches):
+        if risk.rows.memory is None:
             return newton.minimise(risk, _near(risk) if start is None else start)
         if start is not None and (fit := self._certified(risk, start)):
             return fit
@@ -103,8 +103,7 @@ def minimise(risk: PenalisedRisk, solver: Solver = QUICK, start: Array | None = 
 
 def _near(risk: PenalisedRisk) -> Array:
     """The minimiser of some of the rows, with as much of the noise for each as all rows have."""
-    assert isinstance(risk.rows, RecordBatches)
     rows, b = risk.rows.some(), risk.noise_vector
     share = None if b is None else b * (len(rows) / len(risk.rows))
-    part = PenalisedRisk(rows, risk.loss, risk.regularization, share)
+    part = PenalisedRisk(as_table(rows), risk.loss, risk.regularization, share)
     return QuasiNewton().minimise(part).theta

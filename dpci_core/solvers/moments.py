@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from dpci_core.base.array import Array
 from dpci_core.base.batch import Block
-from dpci_core.base.batches import Place, RecordBatches, has_weights, table_of
+from dpci_core.base.batches import Place, RecordBatches, Table, as_table, table_of
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.base.limits import LARGEST_START, regularization_in_range
 from dpci_core.base.metric import Metric
-from dpci_core.base.rows import WeightedRows, plain, times_weights, unit_rows
+from dpci_core.base.rows import Rows, WeightedRows, plain, times_weights, unit_rows
 from dpci_core.base.validation import check_vector
 from dpci_core.design import Estimand, Geometry
 from dpci_core.losses import Loss, check_loss
@@ -24,7 +24,7 @@ from dpci_core.solvers.halfway import halfway
 from dpci_core.solvers.metric import metric_of, second_moment_of, weighted, weighted_table
 from dpci_core.solvers.minimise import CHECKED, minimise
 from dpci_core.solvers.newton import Newton
-from dpci_core.solvers.risk import PenalisedRisk, chunks, sum_over
+from dpci_core.solvers.risk import PenalisedRisk
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +74,13 @@ class Spread:
     leverages: Array
 
     @classmethod
-    def of(cls, A: Block | RecordBatches) -> Spread:
+    def of(cls, A: Table) -> Spread:
         """Of the rows of a table, those with weights counting as rows of norm at most 1."""
         M = second_moment_of(A)
         values, vectors = np.linalg.eigh(M)
         scales = (1.0 / (np.maximum(values, 0.0) + _RIDGES[:, None])).T
-        if isinstance(A, RecordBatches):
-            measure = _Largest(vectors, scales, 1 + len(A) // _EXTREME)
-            return cls(M, _RIDGES, A.total(measure, measure.merged).min(axis=0))
-        leverages = np.concatenate([_leverages(a, vectors, scales) for a in chunks(A)])
-        place = len(A) - 1 - len(A) // _EXTREME
-        return cls(M, _RIDGES, np.partition(leverages, place, axis=0)[place])
+        measure = _Largest(vectors, scales, 1 + len(A) // _EXTREME)
+        return cls(M, _RIDGES, A.total(measure, measure.merged).min(axis=0))
 
     def leverage(self, ridge: float) -> float:
         """Return the usual leverage at a ridge, by interpolation; it falls as the ridge grows."""
@@ -201,10 +197,7 @@ def fit_moments(
     if geometry is not None:
         assert spread is not None
         metric = metric_of(geometry, spread.second_moment)
-        if isinstance(A, RecordBatches):
-            n_weighted = int(A.total(_Lightened(metric)))
-        else:
-            n_weighted = _n_lighter(A, metric)
+        n_weighted = int(A.total(_Lightened(metric)))
         A = weighted_table(A, metric)
     risk = PenalisedRisk(A, loss, regularization)
     theta = minimise(risk, CHECKED, start=first).theta
@@ -229,49 +222,46 @@ def fit_moments(
     )
 
 
-def _n_lighter(A: Block, metric: Metric) -> int:
-    """Rows that a metric makes count less."""
-    before = A.weights if isinstance(A, WeightedRows) else 1.0
-    return int(np.count_nonzero(weighted(A, metric).weights < before * _AS_IT_WAS))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Lightened:
-    """`_n_lighter` of a batch."""
+    """How many rows of a batch a metric makes count less."""
 
     metric: Metric
 
     def __call__(self, place: Place) -> int:
-        return sum(_n_lighter(block, self.metric) for block in place.chunks())
+        found = 0
+        for block in place.chunks():
+            before = times_weights(np.full(len(block), _AS_IT_WAS), block)
+            found += int(np.count_nonzero(weighted(block, self.metric).weights < before))
+        return found
 
 
 def _without_penalty(
-    A: Block | RecordBatches, theta: Array, S: Array, loss: Loss, c: float
+    A: Table, theta: Array, S: Array, loss: Loss, c: float
 ) -> WithoutPenalty | None:
     """The fit without a penalty, from half a step twice on; None if there is none."""
     at = halfway(theta, S, regularization=c, matrix_sd=0.0)
     try:
         truth = unpenalised_minimiser(A, loss=loss, start=2.0 * at - theta)
-        meant = meant_minimiser(A, loss=loss, start=truth) if has_weights(A) else truth
+        meant = meant_minimiser(A, loss=loss, start=truth) if A.has_weights else truth
     except ConvergenceError:
         return None
     K, covariance = PenalisedRisk(A, loss=loss, regularization=0.0).moments(truth)
     se = np.zeros_like(truth)
-    if has_weights(A):
+    if A.has_weights:
         se = _gap_se(A, truth, meant, K, loss)
     H = PenalisedRisk(A, loss=loss, regularization=c).hessian(at)
     return WithoutPenalty(meant, se, truth, K, covariance, H)
 
 
-def _gap_se(A: Block | RecordBatches, truth: Array, meant: Array, K: Array, loss: Loss) -> Array:
+def _gap_se(A: Table, truth: Array, meant: Array, K: Array, loss: Loss) -> Array:
     """Standard errors of the difference of both fits, from the difference of their influences,
     K^-1 w f' a - K0^-1 f' a.
     """
-    K0 = PenalisedRisk(_in_full(A), loss=loss, regularization=0.0).hessian(meant)
+    K0 = PenalisedRisk(A.through(plain, has_weights=False), loss, 0.0).hessian(meant)
     K_inverse, K0_inverse = (np.asarray(np.linalg.pinv(of), dtype=np.float64) for of in (K, K0))
     gap = _Gap(truth, meant, K_inverse, K0_inverse, loss)
-    squares = A.total(gap) if isinstance(A, RecordBatches) else gap.squares(A)
-    return np.asarray(np.sqrt(squares) / len(A))
+    return np.asarray(np.sqrt(A.total(gap)) / len(A))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -284,7 +274,7 @@ class _Gap:
     K0_inverse: Array
     loss: Loss
 
-    def squares(self, A: Block) -> Array:
+    def _squares(self, A: Block) -> Array:
         rows = plain(A)
         with_weights = times_weights(self.loss.slope(rows @ self.truth), A)[:, None] * rows
         in_full = self.loss.slope(rows @ self.meant)[:, None] * rows
@@ -292,15 +282,13 @@ class _Gap:
         return np.asarray(np.einsum("ij,ij->i", apart, apart))
 
     def __call__(self, place: Place) -> Array:
-        return np.asarray(sum(self.squares(block) for block in place.chunks()))
+        return np.asarray(sum(self._squares(block) for block in place.chunks()))
 
 
-def _pulled(
-    A: Block | RecordBatches, theta: Array, H: Array, loss: Loss, regularization: float
-) -> Array:
+def _pulled(A: Table, theta: Array, H: Array, loss: Loss, regularization: float) -> Array:
     """`Moments.pulled`; at the minimiser the mean gradient is -2c theta."""
     inverse = np.asarray(np.linalg.inv(H))
-    return sum_over(A, Pull(theta, loss, inverse, -2.0 * regularization * theta)) / len(A)
+    return np.asarray(A.total(Pull(theta, loss, inverse, -2.0 * regularization * theta)) / len(A))
 
 
 _DRIFT_STEPS = np.logspace(-2.5, 1.5, 9)
@@ -308,12 +296,12 @@ _DRIFT_DRAWS = 16
 _DRIFT_ROWS = 500
 
 
-def _hessian_drift(A: Block | RecordBatches, theta: Array, H: Array, *, loss: Loss) -> HessianDrift:
+def _hessian_drift(A: Table, theta: Array, H: Array, *, loss: Loss) -> HessianDrift:
     """Tabulate `HessianDrift` on an evenly spaced subsample; the draws are a fixed constant of this
     module.
     """
     step = -(-len(A) // _DRIFT_ROWS)
-    sample = rows_of(A, step) if isinstance(A, RecordBatches) else A[::step]
+    sample = rows_of(A, step)
     p = len(theta)
     z = np.random.default_rng(20_240_607).standard_normal((_DRIFT_DRAWS, p))
     shaped = np.linalg.solve(H, z.T).T / np.linalg.norm(np.linalg.inv(H))
@@ -344,9 +332,7 @@ taken.
 """
 
 
-def unpenalised_minimiser(
-    A: Block | RecordBatches, *, loss: Loss, start: Array | None = None
-) -> Array:
+def unpenalised_minimiser(A: Rows | Table, *, loss: Loss, start: Array | None = None) -> Array:
     """Return the theta (p,) that minimises the risk without a penalty; not private.
 
     Args:
@@ -356,12 +342,13 @@ def unpenalised_minimiser(
 
     Raises:  ConvergenceError if there is none, as for a table whose classes can be separated.
     """
+    A = as_table(A)
     risk = PenalisedRisk(A, loss, _TINY_PENALTY)
     fit = minimise(risk, Newton(), start=start)
     H = risk.hessian(fit.theta)
     step = 2.0 * _TINY_PENALTY * np.linalg.solve(H, fit.theta)
     reach = _Reach(np.asarray(step, dtype=np.float64))
-    if float(A.total(reach, max) if isinstance(A, RecordBatches) else reach.of(A)) > _HELD:
+    if float(A.total(reach, max)) > _HELD:
         raise ConvergenceError("classes_separable")
     return fit.theta
 
@@ -372,22 +359,15 @@ class _Reach:
 
     step: Array
 
-    def of(self, A: Block) -> float:
-        return float(np.max(np.abs(plain(A) @ self.step)))
-
     def __call__(self, place: Place) -> float:
-        return max(self.of(block) for block in place.chunks())
+        return max(float(np.max(np.abs(plain(a) @ self.step))) for a in place.chunks())
 
 
-def _in_full(A: Block | RecordBatches) -> Array | RecordBatches:
-    """The rows without their weights."""
-    return A.through(plain, has_weights=False) if isinstance(A, RecordBatches) else plain(A)
-
-
-def meant_minimiser(A: Block | RecordBatches, *, loss: Loss, start: Array | None = None) -> Array:
+def meant_minimiser(A: Rows | Table, *, loss: Loss, start: Array | None = None) -> Array:
     """Return what intervals without a penalty are for, (p,): the same with every row in full.
 
     Weights make room for unusual rows; nobody asks for the coefficients of a table in which they
     count less.
     """
-    return unpenalised_minimiser(_in_full(A), loss=loss, start=start)
+    in_full = as_table(A).through(plain, has_weights=False)
+    return unpenalised_minimiser(in_full, loss=loss, start=start)

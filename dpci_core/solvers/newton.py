@@ -12,9 +12,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import brentq
 
 from dpci_core.base.array import Array
-from dpci_core.base.batches import RecordBatches
 from dpci_core.base.errors import ConvergenceError, check_positive
-from dpci_core.base.rows import Rows, times_weights
+from dpci_core.base.rows import times_weights
 from dpci_core.solvers.batch_sums import derivatives
 from dpci_core.solvers.risk import TOLERANCE, Fit, PenalisedRisk
 
@@ -78,13 +77,12 @@ def _along(
 ) -> tuple[Callable[[float], float], Callable[[float], float]]:
     """Mean slope and value of the loss along a line, by its margins; of batches by a pass each."""
     A, loss, n = risk.rows, risk.loss, len(risk.rows)
-    if isinstance(A, RecordBatches):
-        table = A
+    rows = A.memory
+    if rows is None:
         return (
-            lambda s: float(derivatives(table, theta + s * step, loss)[1] @ step) / n,
-            lambda s: float(derivatives(table, theta + s * step, loss)[0]) / n,
+            lambda s: float(derivatives(A, theta + s * step, loss, 1)[1] @ step) / n,
+            lambda s: float(derivatives(A, theta + s * step, loss, 0)[0]) / n,
         )
-    rows: Rows = A
     z, dz = rows @ theta, rows @ step
     return (
         lambda s: float(times_weights(loss.slope(z + s * dz), rows) @ dz) / n,

@@ -16,7 +16,6 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from dpci_core.base.array import Array
-from dpci_core.base.batches import RecordBatches
 from dpci_core.base.errors import check_positive
 from dpci_core.base.rows import plain, times_weights, unit_rows
 from dpci_core.losses import Loss
@@ -76,8 +75,8 @@ class QuasiNewton:
             `gradient_norm` is what double precision finds from all rows, and infinite where the
             steps stalled.
         """
-        A, loss, c = risk.rows, risk.loss, risk.regularization
-        assert not isinstance(A, RecordBatches)
+        A, loss, c = risk.rows.memory, risk.loss, risk.regularization
+        assert A is not None
         check_positive(regularization=c, tolerance=self.tolerance)
         n, p = A.shape
         linear = np.zeros(p) if risk.noise_vector is None else risk.noise_vector / n

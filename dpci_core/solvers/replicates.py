@@ -13,9 +13,10 @@ from typing import Literal
 import numpy as np
 
 from dpci_core.base.array import Array, Flags, Integers, Single
+from dpci_core.base.batches import as_table
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.base.linalg import symmetrise
-from dpci_core.base.rows import WeightedRows, plain, times_weights
+from dpci_core.base.rows import WeightedRows, plain, times_weights, weights_of
 from dpci_core.losses import HuberSVM, Logistic, Loss, SmoothedHinge
 from dpci_core.solvers import kernels
 from dpci_core.solvers.kernels import Counts
@@ -59,7 +60,7 @@ class Table:
     @classmethod
     def of(cls, A: Array | WeightedRows, *, loss: Loss, regularization: float) -> Table:
         """Fit the table itself, exactly."""
-        risk = PenalisedRisk(A, loss, regularization)
+        risk = PenalisedRisk(as_table(A), loss, regularization)
         theta = minimise(risk).theta
         H = risk.hessian(theta)
         columns = np.ascontiguousarray(plain(A).T)
@@ -79,7 +80,7 @@ class Table:
             else kernels.single_slopes(single, *compiled),
             loss=loss,
             regularization=regularization,
-            weights=A.weights if isinstance(A, WeightedRows) else None,
+            weights=weights_of(A),
         )
 
     def weighted(self, counts: Counts, power: int = 1) -> Counts:
@@ -280,7 +281,7 @@ def _solve_one(
         rows = WeightedRows(repeated, np.repeat(weights, times))
     try:
         fit = minimise(
-            PenalisedRisk(rows, table.loss, table.regularization, noise_vector),
+            PenalisedRisk(as_table(rows), table.loss, table.regularization, noise_vector),
             Quick(tolerance),
         )
     except ConvergenceError:

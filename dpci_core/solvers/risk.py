@@ -11,17 +11,15 @@ over rows, n is the number of persons, and a gradient in S is that of a person.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from dpci_core.base.array import Array
 from dpci_core.base.batch import CHUNK_ROWS
-from dpci_core.base.batches import RecordBatches, Table, has_weights
-from dpci_core.base.rows import PersonRows, Rows, WeightedRows, plain, times_weights
+from dpci_core.base.batches import Table, as_table
 from dpci_core.losses import Loss
-from dpci_core.solvers.batch_sums import Outer, Pull, derivatives
+from dpci_core.solvers.batch_sums import Outer, derivatives
 
 TOLERANCE = 1e-10
 """Bound on the gradient norm at which a fit counts as exact."""
@@ -35,13 +33,6 @@ class Fit:
     gradient_norm: float
     decrement: float
     n_iterations: int
-
-
-def chunks(A: Rows) -> Iterator[Array | WeightedRows]:
-    """The rows, `CHUNK_ROWS` at a time; no person's rows are parted."""
-    step = max(1, CHUNK_ROWS // A.most) if isinstance(A, PersonRows) else CHUNK_ROWS
-    for start in range(0, len(A), step):
-        yield A[start : start + step]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,13 +57,12 @@ class PenalisedRisk:
     regularization: float
     noise_vector: Array | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", as_table(self.rows))
+
     def value(self, theta: Array) -> float:
         """Return J(theta)."""
-        if isinstance(self.rows, RecordBatches):
-            total = float(derivatives(self.rows, theta, self.loss)[0])
-        else:
-            blocks = chunks(self.rows)
-            total = sum(float(times_weights(self.loss.value(a @ theta), a).sum()) for a in blocks)
+        total = float(derivatives(self.rows, theta, self.loss, 0)[0])
         linear = 0.0 if self.noise_vector is None else float(self.noise_vector @ theta)
         penalty = self.regularization * float(theta @ theta)
         return (total + linear) / len(self.rows) + penalty
@@ -81,26 +71,15 @@ class PenalisedRisk:
         """Return the gradient (p,) of J at theta, summed as in `derivatives`: the one that
         certifies.
         """
-        gradient = self._linear(len(theta))
-        if isinstance(self.rows, RecordBatches):
-            gradient = gradient + derivatives(self.rows, theta, self.loss)[1]
-        else:
-            for a in chunks(self.rows):
-                gradient = gradient + plain(a).T @ times_weights(self.loss.slope(a @ theta), a)
+        slopes = derivatives(self.rows, theta, self.loss, 1)[1]
+        gradient = self._linear(len(theta)) + slopes
         return np.asarray(gradient / len(self.rows) + 2.0 * self.regularization * theta)
 
     def derivatives(self, theta: Array) -> tuple[Array, Array]:
         """Return gradient (p,) and Hessian (p, p) of J at theta [WKL eq. 5], in one pass."""
         n, p = len(self.rows), len(theta)
-        gradient, hessian = self._linear(p), np.zeros((p, p))
-        if isinstance(self.rows, RecordBatches):
-            _, slopes, hessian = derivatives(self.rows, theta, self.loss)
-            gradient = gradient + slopes
-        else:
-            for a in chunks(self.rows):
-                z, rows = a @ theta, plain(a)
-                gradient = gradient + rows.T @ times_weights(self.loss.slope(z), a)
-                hessian += (rows * times_weights(self.loss.curvature(z), a)[:, None]).T @ rows
+        _, slopes, hessian = derivatives(self.rows, theta, self.loss, 2)
+        gradient = self._linear(p) + slopes
         two_c = 2.0 * self.regularization
         return gradient / n + two_c * theta, hessian / n + two_c * np.eye(p)
 
@@ -128,10 +107,10 @@ class PenalisedRisk:
             whiten: W (p, p), for W H W, summed from the rows W a; None for H.
         """
         self._check_weights()
-        if whiten is None and isinstance(self.rows, RecordBatches):
-            total = derivatives(self.rows, theta, self.loss)[2]
+        if whiten is None:
+            total = derivatives(self.rows, theta, self.loss, 2)[2]
         else:
-            total = sum_over(self.rows, Outer("hessian", theta, self.loss, whiten))
+            total = self.rows.total(Outer("hessian", theta, self.loss, whiten))
         unit = np.eye(len(theta)) if whiten is None else whiten @ whiten
         return np.asarray(total / len(self.rows) + 2.0 * self.regularization * unit)
 
@@ -143,20 +122,14 @@ class PenalisedRisk:
         theta' with g_i the sum of w f' a over a person's rows.
         """
         self._check_weights()
-        total = sum_over(self.rows, Outer("covariance", theta, self.loss, whiten))
+        total = self.rows.total(Outer("covariance", theta, self.loss, whiten))
         pull = theta if whiten is None else whiten @ theta
         penalty = (2.0 * self.regularization) ** 2 * np.outer(pull, pull)
         return np.asarray(total / len(self.rows) - penalty)
 
     def _check_weights(self) -> None:
-        if has_weights(self.rows) and not self.loss.allows_weights:
+        if self.rows.has_weights and not self.loss.allows_weights:
             raise ValueError(f"Expected rows without weights for the loss {self.loss.name!r}.")
-
-
-def sum_over(A: Table, of: Outer | Pull) -> Array:
-    """Return the same sum in memory and in batches."""
-    found = A.total(of) if isinstance(A, RecordBatches) else of.over(chunks(A))
-    return np.asarray(found)
 
 
 def rounding_of_sums(n_records: int) -> float:

@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 
 from dpci_core.base.array import Array
+from dpci_core.base.batches import as_table
 from dpci_core.base.errors import check_choice, check_count, check_positive
 from dpci_core.base.limits import regularization_in_range
 from dpci_core.losses import Loss, check_loss
@@ -133,7 +134,9 @@ def train(
         noise_vector, offset = (drawn, None) if noise.perturbs_objective else (None, drawn)
     elif noise.sd is not None:
         offset = np.asarray(rng.normal(0.0, noise.sd, A.shape[1]))
-    theta = minimise(PenalisedRisk(A, learner.loss, noise.regularization, noise_vector)).theta
+    theta = minimise(
+        PenalisedRisk(as_table(A), learner.loss, noise.regularization, noise_vector)
+    ).theta
     return theta if offset is None else theta + offset
 
 

@@ -33,6 +33,8 @@ from dpci_core import (
 from dpci_core.base.limits import BUDGET_PART, CONFIDENCE_LEVEL, HUBER_WIDTH, REGULARIZATION
 from dpci_core.base.rows import WeightedRows
 from dpci_core.base.validation import check_records, check_unit_records
+from dpci_core.solvers.newton import Newton
+from dpci_core.solvers.quasi_newton import QuasiNewton
 from tests.refusals import refuses
 
 BUDGET = PureDP(model="0.5", hessian="0.25", covariance="0.25")
@@ -71,11 +73,12 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
     steps = {
         "solvers.moments": ("minimise",),
-        "solvers.minimise": ("solve", "approach"),
         "solvers.replicates": ("minimise",),
         "intervals.private_fit": ("train_private", "release_moments"),
         "intervals.forecast": ("error_variance", "private_half_widths"),
     }
+    monkeypatch.setattr(Newton, "minimise", working)
+    monkeypatch.setattr(QuasiNewton, "minimise", working)
     for room, names in steps.items():
         for name in names:
             monkeypatch.setattr(import_module(f"dpci_core.{room}"), name, working)

@@ -180,11 +180,6 @@ def exact_epsilon(rho: float, delta: float) -> Decimal:
     return lowest(lambda k: (1 + k) * r + (k / (1 + k)).ln() - (d.ln() + (1 + k).ln()) / k)
 
 
-def exact_delta(rho: float, epsilon: float) -> Decimal:
-    r, e = Decimal(rho), Decimal(epsilon)
-    return lowest(lambda k: k * ((1 + k) * r - e) + (1 + k) * (k / (1 + k)).ln() - k.ln()).exp()
-
-
 @pytest.mark.parametrize("rho", RHOS)
 @pytest.mark.parametrize("delta", DELTAS)
 def test_epsilon_agrees_with_opendp_and_never_undercuts_the_optimum(

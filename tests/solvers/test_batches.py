@@ -24,7 +24,7 @@ from dpci_core import (
     run_experiment,
 )
 from dpci_core.base.batch import CHUNK_ROWS, BatchError, MemoryBatch, aligned
-from dpci_core.base.batches import Place, RecordBatches, measured, pairwise
+from dpci_core.base.batches import MemoryTable, Place, RecordBatches, measured, pairwise
 from dpci_core.base.engines import Dask, Processes, WorkersLostError, dask_workers
 from dpci_core.base.rows import WeightedRows, signed
 from dpci_core.datasets.folder import folder_batches, read_folder
@@ -93,7 +93,7 @@ def test_one_batch_has_the_very_numbers_of_the_table() -> None:
     whole = fit_moments(X, Y, loss=Logistic(), regularization=C)
     found = fit_moments(RecordBatches.of(X, Y), loss=Logistic(), regularization=C)
     same_moments(found, whole, rel=1e-12)
-    assert isinstance(RecordBatches.of(X, Y).in_memory(), np.ndarray)
+    assert isinstance(RecordBatches.of(X, Y).in_memory(), MemoryTable)
 
 
 def test_private_intervals_take_batches() -> None:

@@ -9,9 +9,9 @@ import pytest
 import statsmodels.api as sm
 from sklearn.linear_model import LogisticRegression
 
+from dpci_core.base import batches
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.losses import HuberSVM, Logistic, Loss, SmoothedHinge
-from dpci_core.solvers import risk as sums
 from dpci_core.solvers.moments import fit_moments
 from dpci_core.solvers.newton import Newton
 from dpci_core.solvers.risk import PenalisedRisk
@@ -324,7 +324,7 @@ def test_chunks_do_not_matter(loss: Loss, monkeypatch: pytest.MonkeyPatch) -> No
     whole_moments = PenalisedRisk(A, loss=loss, regularization=c).moments(whole)
     value = PenalisedRisk(A, loss=loss, regularization=c, noise_vector=noise_vector).value(whole)
     for rows in (1, 10, 203):
-        monkeypatch.setattr(sums, "CHUNK_ROWS", rows)
+        monkeypatch.setattr(batches, "CHUNK_ROWS", rows)
         assert Newton().minimise(
             PenalisedRisk(A, loss=loss, regularization=c, noise_vector=noise_vector)
         ).theta == pytest.approx(whole, abs=1e-8)

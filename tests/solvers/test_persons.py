@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dpci_core import HuberSVM, Logistic
+from dpci_core.base import batches
 from dpci_core.base.rows import PersonRows, WeightedRows
 from dpci_core.losses import Loss
-from dpci_core.solvers import risk as sums
 from dpci_core.solvers.minimise import Solver, minimise
 from dpci_core.solvers.risk import (
     PenalisedRisk,
@@ -59,7 +59,7 @@ def slow(
 def test_moments_are_those_of_a_loop_over_persons(
     loss: Loss, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sums, "CHUNK_ROWS", chunk)
+    monkeypatch.setattr(batches, "CHUNK_ROWS", chunk)
     A, theta = persons_of(SMALL, WHOSE, 3), np.array([0.6, -0.4, 0.3, 0.2])
     g, H, S, kept = slow(SMALL, WHOSE, 3, theta, loss)
     assert len(A) == len(kept) < 31

@@ -29,6 +29,7 @@ from dpci_core import (
     forecast,
 )
 from dpci_core.base.array import Array
+from dpci_core.base.batches import as_table
 from dpci_core.design import CalibrationName, MechanismName
 from dpci_core.intervals.inflation import error_variance
 from dpci_core.mechanisms.mechanism import model_noise, train_private
@@ -143,12 +144,12 @@ class Replays:
 def replays() -> Replays:
     """Each study draws its own people and estimates without noise."""
     A = rows_of(REPLAYED)
-    truth = minimise(PenalisedRisk(A, Logistic(), REPLAY_C)).theta
+    truth = minimise(PenalisedRisk(as_table(A), Logistic(), REPLAY_C)).theta
     estimates, variances = [], []
     for child in np.random.SeedSequence(_SEED).spawn(N_REPLAYS):
         sample = A[np.random.default_rng(child).integers(0, len(A), REPLAY_ROWS)]
-        theta = minimise(PenalisedRisk(sample, Logistic(), REPLAY_C), start=truth).theta
-        H, S = PenalisedRisk(sample, Logistic(), REPLAY_C).moments(theta)
+        theta = minimise(PenalisedRisk(as_table(sample), Logistic(), REPLAY_C), start=truth).theta
+        H, S = PenalisedRisk(as_table(sample), Logistic(), REPLAY_C).moments(theta)
         estimates.append(theta[1])
         variances.append(sampling_variance(H, S, REPLAY_ROWS)[1])
     return Replays(float(truth[1]), np.array(estimates), np.array(variances), len(truth))
@@ -273,12 +274,12 @@ def neighbours(n: float) -> Numbers:
     """How far the coefficients move when one person's record is replaced, person by person."""
     count, A = int(n), rows_of(REPLAYED)
     table, strangers = A[:count], A[len(A) - N_SWAPS :]
-    before = minimise(PenalisedRisk(table, Logistic(), REPLAY_C)).theta
+    before = minimise(PenalisedRisk(as_table(table), Logistic(), REPLAY_C)).theta
     moved = []
     for i in range(min(N_SWAPS, count)):
         other = table.copy()
         other[i] = strangers[i]
-        after = minimise(PenalisedRisk(other, Logistic(), REPLAY_C), start=before).theta
+        after = minimise(PenalisedRisk(as_table(other), Logistic(), REPLAY_C), start=before).theta
         moved.append(float(np.linalg.norm(after - before)))
     # Output perturbation scales its noise to this bound: rate = epsilon / sensitivity.
     bound = 1.0 / output_noise_rate(epsilon=1.0, n_records=count, regularization=REPLAY_C)
@@ -323,11 +324,11 @@ N_CLOUD = 80
 def clouds(c: float) -> Numbers:
     """Private coefficients in two dimensions, drawn by both mechanisms around one exact answer."""
     A = rows_of((SHOWN,))[:REPLAY_ROWS]
-    exact = minimise(PenalisedRisk(A, Logistic(), c)).theta
+    exact = minimise(PenalisedRisk(as_table(A), Logistic(), c)).theta
     perturbed = design(1.0, c=c)
     rng = np.random.default_rng([_SEED, 6])
     objective = np.array(
-        [train_private(A, design=perturbed, rng=rng).theta_priv for _ in range(N_CLOUD)]
+        [train_private(as_table(A), design=perturbed, rng=rng).theta_priv for _ in range(N_CLOUD)]
     )
     law = model_noise(replace(perturbed, mechanism="output"), REPLAY_ROWS)
     added = np.array([law.sample(2, rng) for _ in range(N_CLOUD)])
@@ -476,8 +477,8 @@ def peeking(n: float) -> Numbers:
 
 
 def _moments_of_rows(A: Array) -> Moments:
-    theta = minimise(PenalisedRisk(A, Logistic(), PEEK_C)).theta
-    H, S = PenalisedRisk(A, Logistic(), PEEK_C).moments(theta)
+    theta = minimise(PenalisedRisk(as_table(A), Logistic(), PEEK_C)).theta
+    H, S = PenalisedRisk(as_table(A), Logistic(), PEEK_C).moments(theta)
     return Moments(theta, H, S, len(A), Logistic(), PEEK_C)
 
 

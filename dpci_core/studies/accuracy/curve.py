@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpci_core.base.array import Array, Flags, Single
+from dpci_core.base.batches import as_table
 from dpci_core.base.errors import check_count, check_generator, check_range
 from dpci_core.privacy.laws import unit_vector
 from dpci_core.solvers.minimise import minimise
@@ -137,7 +138,9 @@ def trained_models(
         else None
     )
     exact = (
-        minimise(PenalisedRisk(A, loss=training.loss, regularization=training.regularization)).theta
+        minimise(
+            PenalisedRisk(as_table(A), loss=training.loss, regularization=training.regularization)
+        ).theta
         if table is None
         else None
     )

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 from dpci_core.base.array import Array
+from dpci_core.base.batches import as_table
 from dpci_core.base.errors import check_choice, check_count, check_generator, check_range
 from dpci_core.base.validation import check_unit_records
 from dpci_core.design import Design
@@ -334,7 +335,7 @@ class _Division:
         assert noise.rate is not None
         theta = minimise(
             PenalisedRisk(
-                y[:, None] * X,
+                as_table(y[:, None] * X),
                 loss=loss,
                 regularization=noise.regularization,
                 noise_vector=self._unit(X.shape[1], len(self.candidates), 0) / noise.rate,
