@@ -8,6 +8,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
+from inspect import signature
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -21,7 +22,7 @@ from dpci_core.base.array import Array
 from dpci_core.base.batches import Table
 from dpci_core.base.dask_blocks import is_dask
 from dpci_core.base.decimals import EXACT
-from dpci_core.base.errors import check_choice
+from dpci_core.base.errors import check_choice, shown_short
 from dpci_core.base.limits import confidence_level_in_range
 from dpci_core.base.rows import EncodedRows, Rows, WeightedRows
 from dpci_core.design import (
@@ -46,7 +47,13 @@ from dpci_core.estimators.defaults import (
     default_regularization,
     effects_regularization,
 )
-from dpci_core.estimators.input import check_features, check_labels, declared_classes, signs_of
+from dpci_core.estimators.input import (
+    check_features,
+    check_labels,
+    declared_classes,
+    names_of,
+    signs_of,
+)
 from dpci_core.estimators.released import (
     ReleasedModel,
     divide_budget,
@@ -72,6 +79,10 @@ _WEIGHTS = (
     "{names} is not supported: a weight multiplies one person's influence on the fit, and the "
     "noise is measured for an influence of one."
 )
+_HOW_BUDGET = (
+    "Say how private as budget=PureDP(model='0.5', hessian='0.25', covariance='0.25'), which is "
+    "epsilon = 1 in all."
+)
 _NO_INTERCEPT = (
     "Expected fit_intercept=True: the constant is a column of the records, inside their norm bound "
     "and inside the penalty; the guarantee and the encoding are made for it."
@@ -82,6 +93,22 @@ class PrivateLinearClassifier(Payable, ClassifierMixin, BaseEstimator):
     """What both classifiers share: the public scaling, one private model for each class, and their
     intervals.
     """
+
+    def __new__(cls, *unnamed: object, **named: object) -> Self:
+        """Refuse an argument that is none with what to write instead; Python would name this base
+        class.
+        """
+        unknown = [*(shown_short(one) for one in unnamed), *sorted({*named} - {*cls._arguments()})]
+        if unknown:
+            raise TypeError(
+                f"Expected arguments of {cls.__name__} by name, got {', '.join(unknown)}. "
+                f"{_HOW_BUDGET} The others: {', '.join(cls._arguments()[1:])}."
+            )
+        return super().__new__(cls)
+
+    @classmethod
+    def _arguments(cls) -> list[str]:
+        return [name for name in signature(cls.__init__).parameters if name != "self"]
 
     def __init__(
         self,
@@ -168,6 +195,7 @@ class PrivateLinearClassifier(Payable, ClassifierMixin, BaseEstimator):
         else:
             n, d = table.n_records, table.n_features
             self.n_features_in_ = d
+            vars(self).pop("feature_names_in_", None)  # of an earlier fit
             if table.names is not None:
                 self.feature_names_in_ = np.array(table.names, dtype=object)
             scaling = self._declared_scaling(d)
@@ -217,12 +245,12 @@ class PrivateLinearClassifier(Payable, ClassifierMixin, BaseEstimator):
         if self.budget is None:
             raise ValueError(
                 "Expected a budget: PureDP, ZCDP, GDP or ApproxDP. There is no default for how "
-                "private to be."
+                f"private to be. {_HOW_BUDGET}"
             )
         if not isinstance(self.budget, Budget | ApproxDP):
             raise ValueError(
                 "Expected budget to be PureDP, ZCDP, GDP or ApproxDP, got "
-                f"{type(self.budget).__name__}."
+                f"{type(self.budget).__name__}. {_HOW_BUDGET}"
             )
         if not self._has_typical and self.feature_bounds is None:
             raise ValueError(
@@ -251,7 +279,10 @@ class PrivateLinearClassifier(Payable, ClassifierMixin, BaseEstimator):
                     "column_limit, which count in spreads."
                 )
             return Scaling.of(
-                self.feature_bounds, n_features=n_features, norm_bound=self.norm_bound
+                self.feature_bounds,
+                n_features=n_features,
+                norm_bound=self.norm_bound,
+                names=names_of(self),
             )
         if self.norm_bound is not None:
             raise ValueError(
@@ -265,6 +296,7 @@ class PrivateLinearClassifier(Payable, ClassifierMixin, BaseEstimator):
             limit=self.column_limit,
             radius=self.row_radius,
             bounds=self.feature_bounds,
+            names=names_of(self),
         )
 
     def _designs(
@@ -456,7 +488,9 @@ class DPLogisticRegression(PrivateLinearClassifier):
     Args:
         budget: `PureDP`, `ZCDP`, `GDP` or `ApproxDP`; `fit` refuses without.
         feature_bounds: (low, high), numbers or one for each feature, declared beforehand; `fit`
-            refuses without, unless typical values and spreads are declared.
+            refuses without, unless typical values and spreads are declared. What is declared for
+            each feature is in the order of the columns, or by name: a dictionary (of pairs here) or
+            a pandas Series, whose names have to be those of the columns.
         feature_typical: a middling value of every feature, a number or one for each, in its units,
             declared beforehand; of a column of 0 and 1 the share of 1. None encodes by bounds.
         feature_spread: about its standard deviation, likewise; 0.5 for a column of 0 and 1. With

@@ -21,7 +21,7 @@ from dpci_core.estimators.account import (
     payer,
     settings_of,
 )
-from dpci_core.estimators.input import check_features, check_labels, signs_of
+from dpci_core.estimators.input import check_features, check_labels, names_of, signs_of
 from dpci_core.estimators.linear import PrivateLinearClassifier
 from dpci_core.estimators.released import ReleasedModel
 from dpci_core.estimators.scaling import Scaling
@@ -119,7 +119,10 @@ class DPSelection(Payable, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         settings = self._settings()
         X = check_features(self, X, reset=True, may_be_infinite=True)
         scaling = Scaling.of(
-            settings[0].feature_bounds, n_features=X.shape[1], norm_bound=settings[0].norm_bound
+            settings[0].feature_bounds,
+            n_features=X.shape[1],
+            norm_bound=settings[0].norm_bound,
+            names=names_of(self),
         )
         classes, codes = check_labels(y, settings[0].classes, n_records=len(X))
         if len(classes) != 2:

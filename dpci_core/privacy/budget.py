@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
 from functools import reduce
 from numbers import Integral
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -158,6 +158,17 @@ class Budget(ABC):
     covariance: Decimal
     metric: Decimal = Decimal(0)
     """Of the second moment that shapes the noise (`design.Geometry`); 0 where none is released."""
+
+    def __new__(cls, *unnamed: object, **named: object) -> Self:
+        """Refuse a single amount with what to write instead; Python would name this base class."""
+        if unnamed or not named.keys() <= {*PARTS, "metric"}:
+            raise TypeError(
+                f"Expected {cls.__name__}(model=..., hessian=..., covariance=...), an amount for "
+                "the coefficients and one for each matrix of the intervals, like "
+                f"{cls.__name__}(model='0.5', hessian='0.25', covariance='0.25'), which is 1 in "
+                "all."
+            )
+        return super().__new__(cls)
 
     def __init__(
         self, *, model: Amount, hessian: Amount, covariance: Amount, metric: Amount | None = None

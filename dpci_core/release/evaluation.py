@@ -33,8 +33,11 @@ _TRUST = (
     "The steward's machine reads the records and adds the noise once: whoever runs it is trusted, "
     "readers of the release are not."
 )
-_VARIANTS = {PureDP.definition: "Pure DP", ZCDP.definition: "Zero-concentrated DP"}
-"""The registry's words; every other definition is \"Custom\" to it."""
+_VARIANTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    PureDP.definition: ("Pure DP", ()),
+    ZCDP.definition: ("Zero-concentrated DP", ("rho",)),
+}
+"""The registry's words, and its parameters beside epsilon and delta; others are "Custom" to it."""
 _CURATOR = "data_curator_type: Government"
 
 
@@ -174,11 +177,15 @@ def _basic(release: Release) -> dict[str, object]:
 
 def _variant(release: Release) -> dict[str, object]:
     return {
-        "variant_name": _VARIANTS.get(release.guarantee.definition, "Custom"),
+        "variant_name": _variant_of(release)[0],
         "data_domain": f"All tables of {release.n_records:,} {release.counted}, whatever their "
         "cells hold.",
         "unprotected_quantities": f"The number of {release.counted}.",
     }
+
+
+def _variant_of(release: Release) -> tuple[str, tuple[str, ...]]:
+    return _VARIANTS.get(release.guarantee.definition, ("Custom", ()))
 
 
 def _privacy_loss(release: Release) -> dict[str, object]:
@@ -186,8 +193,8 @@ def _privacy_loss(release: Release) -> dict[str, object]:
     parameters = {"epsilon": g.epsilon}
     if DEFINITIONS[g.definition].has_delta:
         parameters["delta"] = g.delta
-    if g.definition == ZCDP.definition:
-        parameters["rho"] = float(UP_4.create_decimal(g.amount))
+    for name in _variant_of(release)[1]:
+        parameters[name] = float(UP_4.create_decimal(g.amount))
     return {
         "privacy_unit": release.protects,
         "privacy_unit_details": g.neighbours,
