@@ -63,6 +63,7 @@ from dpci_core.estimators.scaling import Scaling, Standardisation
 from dpci_core.estimators.statement import RECORD, PrivacyStatement, covered, noise_source
 from dpci_core.estimators.summary import FLAG, CoefficientIntervals, Summary
 from dpci_core.estimators.table import DaskTable, FeatureTable
+from dpci_core.estimators.unpaid import warn_if_unpaid
 from dpci_core.intervals.draw import check_feasible
 from dpci_core.ledger import Cost
 from dpci_core.losses import Logistic, Loss, make_loss
@@ -165,7 +166,11 @@ class PrivateLinearClassifier(Payable, ClassifierMixin, BaseEstimator):
                 data frame, read in batches.
             y: (n,) labels; of a folder the name of their column. In batches `classes` are declared.
 
-        Privacy: `privacy_`.  n and d count as public.
+        Privacy: `privacy_`.  n and d count as public.  Not covered, and not to be seen from here,
+                 is what was read from the records before: a StandardScaler, an imputer or a choice
+                 of features that was fitted to them, also as a step of a Pipeline
+                 (`feature_typical` and `feature_spread` scale by declared numbers instead). Each
+                 fold of a cross-validation is a fit that adds its budget: UnpaidFitWarning.
         Raises:  ValueError without budget or declared columns, for weights, or for records that
                  break a rule; no message holds a value of a record.  InfeasibleDesignError,
                  ConvergenceError.
@@ -215,6 +220,7 @@ class PrivateLinearClassifier(Payable, ClassifierMixin, BaseEstimator):
         if isinstance(source, SystemSource):  # before any draw, and before anything is booked
             for design in designs:
                 check_feasible(design, n_records=n, dim=d + 1)
+        warn_if_unpaid(account, source, stacklevel=4)
         models, charge = drawn_by(
             account,
             lambda: tuple(

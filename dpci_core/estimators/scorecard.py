@@ -22,6 +22,7 @@ from dpci_core.estimators.account import (
 from dpci_core.estimators.input import check_features, check_labels, names_of
 from dpci_core.estimators.scaling import one_each
 from dpci_core.estimators.statement import ChoiceStatement, noise_source
+from dpci_core.estimators.unpaid import warn_if_unpaid
 from dpci_core.ledger import Cost
 from dpci_core.privacy.budget import Amount
 from dpci_core.privacy.randomness import SystemSource
@@ -136,6 +137,7 @@ class DPScorecard(Payable, ClassifierMixin, BaseEstimator):
         check_labels_declared(account, self.classes)
         parts_of(len(codes), self.holdout)  # refuses before it is booked
         amount = spending.amount
+        warn_if_unpaid(account, source)
         drawn, charge = drawn_by(
             account,
             lambda: draw_card(

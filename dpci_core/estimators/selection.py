@@ -26,6 +26,7 @@ from dpci_core.estimators.linear import PrivateLinearClassifier
 from dpci_core.estimators.released import ReleasedModel
 from dpci_core.estimators.scaling import Scaling
 from dpci_core.estimators.statement import ChoiceStatement, PrivacyStatement, noise_source
+from dpci_core.estimators.unpaid import warn_if_unpaid
 from dpci_core.ledger import Charge, Cost
 from dpci_core.mechanisms.mechanism import mechanism_named, model_noise
 from dpci_core.privacy.budget import Amount, PureDP, to_decimal, to_float_down
@@ -215,6 +216,7 @@ class DPSelection(Payable, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             return train(A, learner=learner, epsilon=to_float_down(share), rng=source)
 
         score = checked_score(self.method, None)
+        warn_if_unpaid(account, source, stacklevel=4)
         result, charge = drawn_by(
             account,
             lambda: select_by(
