@@ -8,7 +8,6 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
-from inspect import signature
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -20,9 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpci_core.base.array import Array
 from dpci_core.base.batches import Table
+from dpci_core.base.calls import Called
 from dpci_core.base.dask_blocks import is_dask
 from dpci_core.base.decimals import EXACT
-from dpci_core.base.errors import check_choice, shown_short
+from dpci_core.base.errors import check_choice
 from dpci_core.base.limits import confidence_level_in_range
 from dpci_core.base.rows import EncodedRows, Rows, WeightedRows
 from dpci_core.design import (
@@ -90,26 +90,12 @@ _NO_INTERCEPT = (
 )
 
 
-class PrivateLinearClassifier(Payable, ClassifierMixin, BaseEstimator):
+class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
     """What both classifiers share: the public scaling, one private model for each class, and their
     intervals.
     """
 
-    def __new__(cls, *unnamed: object, **named: object) -> Self:
-        """Refuse an argument that is none with what to write instead; Python would name this base
-        class.
-        """
-        unknown = [*(shown_short(one) for one in unnamed), *sorted({*named} - {*cls._arguments()})]
-        if unknown:
-            raise TypeError(
-                f"Expected arguments of {cls.__name__} by name, got {', '.join(unknown)}. "
-                f"{_HOW_BUDGET} The others: {', '.join(cls._arguments()[1:])}."
-            )
-        return super().__new__(cls)
-
-    @classmethod
-    def _arguments(cls) -> list[str]:
-        return [name for name in signature(cls.__init__).parameters if name != "self"]
+    call_hint = _HOW_BUDGET
 
     def __init__(
         self,
@@ -200,7 +186,7 @@ class PrivateLinearClassifier(Payable, ClassifierMixin, BaseEstimator):
         else:
             n, d = table.n_records, table.n_features
             self.n_features_in_ = d
-            vars(self).pop("feature_names_in_", None)  # of an earlier fit
+            self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
             if table.names is not None:
                 self.feature_names_in_ = np.array(table.names, dtype=object)
             scaling = self._declared_scaling(d)

@@ -254,11 +254,12 @@ def _pair(
 ) -> tuple[Array, Array]:
     """Bounds (low, high), each (d,)."""
     if (by_name := _in_order(bounds, "feature_bounds", n_features, names)) is not None:
-        if any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in by_name):
+        pairs = [tuple(pair) for pair in by_name if isinstance(pair, tuple | list)]
+        if [len(pair) for pair in pairs] != [2] * len(by_name):
             raise ValueError(
                 "Expected feature_bounds by name to hold a pair (low, high) for each feature."
             )
-        bounds = [pair[0] for pair in by_name], [pair[1] for pair in by_name]
+        bounds = [low for low, _ in pairs], [high for _, high in pairs]
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
         raise ValueError(f"Expected feature_bounds to be a pair (low, high). {_HOW_BOUNDS}")
     low, high = (

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal, InvalidOperation
 from functools import reduce
 from numbers import Integral
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.special import ndtri_exp, roots_legendre
 
+from dpci_core.base.calls import Called
 from dpci_core.base.decimals import DOWN, DOWN_3, EXACT, STRICT, UP, UP_3
 from dpci_core.base.errors import (
     Change,
@@ -126,7 +127,7 @@ def check_amount(limits: tuple[float, float], **amounts: Decimal) -> None:
 
 
 @dataclass(frozen=True)
-class Budget(ABC):
+class Budget(Called, ABC):
     """A budget for the coefficients, the Hessian and the gradient covariance, composed adaptively,
     and for the metric where one is released before them.
 
@@ -153,22 +154,15 @@ class Budget(ABC):
     joins an objective.
     """
 
+    call_hint = (
+        "Write {name}(model='0.5', hessian='0.25', covariance='0.25'): an amount for the "
+        "coefficients and one for each matrix of the intervals, together 1."
+    )
     model: Decimal
     hessian: Decimal
     covariance: Decimal
     metric: Decimal = Decimal(0)
     """Of the second moment that shapes the noise (`design.Geometry`); 0 where none is released."""
-
-    def __new__(cls, *unnamed: object, **named: object) -> Self:
-        """Refuse a single amount with what to write instead; Python would name this base class."""
-        if unnamed or not named.keys() <= {*PARTS, "metric"}:
-            raise TypeError(
-                f"Expected {cls.__name__}(model=..., hessian=..., covariance=...), an amount for "
-                "the coefficients and one for each matrix of the intervals, like "
-                f"{cls.__name__}(model='0.5', hessian='0.25', covariance='0.25'), which is 1 in "
-                "all."
-            )
-        return super().__new__(cls)
 
     def __init__(
         self, *, model: Amount, hessian: Amount, covariance: Amount, metric: Amount | None = None

@@ -4,7 +4,10 @@ done.
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -137,14 +140,14 @@ def test_a_default_penalty_that_nothing_certifies_is_told_without_naming_it() ->
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: PureDP(1), TypeError, "like PureDP(model='0.5', hessian='0.25', covar"),  # type: ignore[call-arg, misc]
-        (lambda: PureDP(epsilon=1), TypeError, "Expected PureDP(model="),  # type: ignore[call-arg]
+        (lambda: PureDP(1), TypeError, "Write PureDP(model='0.5', hessian='0.25', covar"),  # type: ignore[call-arg, misc]
+        (lambda: PureDP(epsilon=1), TypeError, "'model'. Write PureDP(model="),  # type: ignore[call-arg]
         (
             lambda: DPLogisticRegression(epsilon=1),  # type: ignore[call-arg]
             TypeError,
-            "of DPLogisticRegression by name, got epsilon. Say how private as budget=PureDP(",
+            "DPLogisticRegression: got an unexpected keyword argument 'epsilon'. Say how private",
         ),
-        (lambda: DPLogisticRegression(BUDGET), TypeError, "by name, got PureDP("),  # type: ignore[misc]
+        (lambda: DPLogisticRegression(BUDGET), TypeError, "arguments. Say how private as budget"),  # type: ignore[misc]
         (lambda: fitted(budget=1), ValueError, "got int. Say how private as budget=PureDP("),
         (lambda: fitted(feature_typical=[1, 2], feature_spread=1), ValueError, "order, got 2."),
         (lambda: fitted(feature_bounds=[(0, 9)] * 3), ValueError, "Write all lows and all highs"),
@@ -162,6 +165,12 @@ def test_a_slip_is_answered_with_what_to_write(
 
 def fitted(**settings: Any) -> DPLogisticRegression:
     return made(**settings).fit(*table())
+
+
+def test_signatures_and_copies_are_what_they_were() -> None:
+    assert {*signature(DPLogisticRegression).parameters} == {*made().get_params()}
+    assert [*signature(PureDP).parameters] == ["model", "hessian", "covariance", "metric"]
+    assert copy.deepcopy(BUDGET) == pickle.loads(pickle.dumps(BUDGET)) == BUDGET
 
 
 def test_a_text_among_the_features_is_answered_with_how_to_encode_it() -> None:
