@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         DPScorecard,
         DPSelection,
         LedgerAccount,
+        UnpaidFitWarning,
     )
     from dpci_core.ledger import Cap, Ledger
     from dpci_core.plan import DeclaredTable, Plan, PublicTable, read_plan, write_plan
@@ -166,12 +167,13 @@ __all__ = [
     "DPSelection",
     "DPHistogram",
     "DPScorecard",
-    # what is raised, and stopping
+    # what is raised or warned of, and stopping
     "Change",
     "ConvergenceError",
     "DataRejectedError",
     "InfeasibleDesignError",
     "StoppedError",
+    "UnpaidFitWarning",
     "watched",
 ]
 
@@ -185,6 +187,7 @@ _LATE = {
         "DPScorecard",
         "DPSelection",
         "LedgerAccount",
+        "UnpaidFitWarning",
     ),
     "ledger": ("Cap", "Ledger"),
     "plan": ("DeclaredTable", "Plan", "PublicTable", "read_plan", "write_plan"),

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from difflib import get_close_matches
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Literal, TypeGuard, TypeVar
@@ -199,7 +200,11 @@ class ChoiceError(ArgumentError):
     def __init__(self, name: str, value: object, choices: tuple[object, ...]) -> None:
         given = f"{name}={shown_short(value)}"
         listed = ", ".join(map(repr, choices))
-        super().__init__(name, value, f"Expected {given} to be one of {listed}.")
+        typed = value[:_LONGEST_SHOWN] if isinstance(value, str) else ""
+        meant = [
+            f" Write {name}={one!r}." for one in get_close_matches(typed, [*map(str, choices)], 1)
+        ]
+        super().__init__(name, value, f"Expected {given} to be one of {listed}.{''.join(meant)}")
         self.choices = choices
 
 

@@ -17,7 +17,7 @@ def add_evaluation(rooms: Any) -> None:
         "evaluation", help="a release evaluated as NIST SP 800-226 asks, or for a registry"
     )
     asks.add_argument("release", type=Path, help="release.json, or the folder that holds it")
-    asks.add_argument("--registry", action="store_true", help="an entry for a registry, as YAML")
+    asks.add_argument("--registry", action="store_true", help="an entry for OpenDP's registry")
     asks.set_defaults(run=run_evaluation)
 
 

@@ -9,6 +9,7 @@ from dpci_core.estimators.selection import DPSelection
 from dpci_core.estimators.statement import ChoiceStatement, PrivacyStatement
 from dpci_core.estimators.summary import CoefficientIntervals, Summary
 from dpci_core.estimators.tuning import select_for_release, tune_for_release
+from dpci_core.estimators.unpaid import UnpaidFitWarning
 
 __all__ = [
     "ChoiceStatement",
@@ -22,6 +23,7 @@ __all__ = [
     "PrivacyStatement",
     "RandomCosines",
     "Summary",
+    "UnpaidFitWarning",
     "select_for_release",
     "tune_for_release",
 ]

@@ -190,7 +190,9 @@ def _plain(value: object) -> Any:
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
-    if isinstance(value, np.ndarray | np.generic) or hasattr(value, "iloc"):
+    if hasattr(value, "iloc") and hasattr(value, "to_dict"):  # names are declared with numbers
+        return _plain(value.to_dict())
+    if isinstance(value, np.ndarray | np.generic):
         return _plain(np.asarray(value).tolist())
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
     if hasattr(value, "get_params"):

@@ -20,6 +20,7 @@ from dpci_core.estimators.account import (
 )
 from dpci_core.estimators.input import check_features
 from dpci_core.estimators.statement import ChoiceStatement, noise_source
+from dpci_core.estimators.unpaid import warn_if_unpaid
 from dpci_core.ledger import Cost
 from dpci_core.privacy.budget import Amount, to_decimal
 from dpci_core.privacy.randomness import SystemSource
@@ -112,6 +113,7 @@ class DPHistogram(Payable, DensityMixin, BaseEstimator):
         }
         checked_bounds(self.bounds)
         spend_histogram("stability", n_records=len(x), **asked)  # refuses before it is booked
+        warn_if_unpaid(account, source)
         found, charge = drawn_by(
             account,
             lambda: select_histogram(x, bounds=self.bounds, source=source, **asked),

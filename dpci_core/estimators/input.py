@@ -52,6 +52,12 @@ def check_features(estimator: Any, X: Any, *, reset: bool, may_be_infinite: bool
     )
 
 
+def names_of(estimator: object) -> list[str] | None:
+    """The names of the columns that were checked last; None if they had none."""
+    found = getattr(estimator, "feature_names_in_", None)
+    return None if found is None else [str(name) for name in found]
+
+
 def _ndim(x: Any) -> int:
     return int(x.ndim if hasattr(x, "ndim") else np.asarray(x).ndim)
 
@@ -85,14 +91,12 @@ def _check_numbers(X: Any) -> None:
         except (TypeError, ValueError, OverflowError) as problem:
             # The type of exception is scikit-learn's, its text is not shown.
             kind = TypeError if isinstance(problem, TypeError) else ValueError
-            where = (
-                ""
-                if j is None
-                else f"; column {X.columns[j]!r} holds something else, or a missing value"
-            )
+            where = "X" if j is None else f"column {X.columns[j]!r} of X"
             raise kind(
-                "Every feature argument must be a string of digits or a number, in all of "
-                f"X{where}."
+                f"Expected numbers in {where}, without gaps: a feature argument must be a number, "
+                "or the string of a number. Write texts as columns of 0 and 1 by levels that are "
+                "declared, OneHotEncoder(categories=[...]), and fill gaps by a rule that looks at "
+                "one row at a time."
             ) from None
 
 

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpci_core.base.array import Array
 from dpci_core.base.batches import Table
+from dpci_core.base.calls import Called
 from dpci_core.base.dask_blocks import is_dask
 from dpci_core.base.decimals import EXACT
 from dpci_core.base.errors import check_choice
@@ -46,11 +47,18 @@ from dpci_core.estimators.defaults import (
     default_regularization,
     effects_regularization,
 )
-from dpci_core.estimators.input import check_features, check_labels, declared_classes, signs_of
+from dpci_core.estimators.input import (
+    check_features,
+    check_labels,
+    declared_classes,
+    names_of,
+    signs_of,
+)
 from dpci_core.estimators.scaling import Scaling, Standardisation
 from dpci_core.estimators.statement import RECORD, PrivacyStatement, covered, noise_source
 from dpci_core.estimators.summary import FLAG, CoefficientIntervals, Summary
 from dpci_core.estimators.table import DaskTable, FeatureTable
+from dpci_core.estimators.unpaid import warn_if_unpaid
 from dpci_core.intervals.certified import check_feasible
 from dpci_core.intervals.private_fit import PrivateFit, private_fit
 from dpci_core.ledger import Cost
@@ -68,16 +76,22 @@ _WEIGHTS = (
     "{names} is not supported: a weight multiplies one person's influence on the fit, and the "
     "noise is measured for an influence of one."
 )
+_HOW_BUDGET = (
+    "Say how private as budget=PureDP(model='0.5', hessian='0.25', covariance='0.25'), which is "
+    "epsilon = 1 in all."
+)
 _NO_INTERCEPT = (
     "Expected fit_intercept=True: the constant is a column of the records, inside their norm bound "
     "and inside the penalty; the guarantee and the encoding are made for it."
 )
 
 
-class PrivateLinearClassifier(Payable, ClassifierMixin, BaseEstimator):
+class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
     """What both classifiers share: the public scaling, one private model for each class, and their
     intervals.
     """
+
+    call_hint = _HOW_BUDGET
 
     def __init__(
         self,
@@ -134,7 +148,11 @@ class PrivateLinearClassifier(Payable, ClassifierMixin, BaseEstimator):
                 data frame, read in batches.
             y: (n,) labels; of a folder the name of their column. In batches `classes` are declared.
 
-        Privacy: `privacy_`.  n and d count as public.
+        Privacy: `privacy_`.  n and d count as public.  Not covered, and not to be seen from here,
+                 is what was read from the records before: a StandardScaler, an imputer or a choice
+                 of features that was fitted to them, also as a step of a Pipeline
+                 (`feature_typical` and `feature_spread` scale by declared numbers instead). Each
+                 fold of a cross-validation is a fit that adds its budget: UnpaidFitWarning.
         Raises:  ValueError without budget or declared columns, for weights, or for records that
                  break a rule; no message holds a value of a record.  InfeasibleDesignError,
                  ConvergenceError.
@@ -164,6 +182,7 @@ class PrivateLinearClassifier(Payable, ClassifierMixin, BaseEstimator):
         else:
             n, d = table.n_records, table.n_features
             self.n_features_in_ = d
+            self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
             if table.names is not None:
                 self.feature_names_in_ = np.array(table.names, dtype=object)
             scaling = self._declared_scaling(d)
@@ -183,6 +202,7 @@ class PrivateLinearClassifier(Payable, ClassifierMixin, BaseEstimator):
         if isinstance(source, SystemSource):  # before any draw, and before anything is booked
             for design in designs:
                 check_feasible(design, n_records=n, dim=d + 1)
+        warn_if_unpaid(account, source, stacklevel=4)
         models, charge = drawn_by(
             account,
             lambda: tuple(
@@ -213,12 +233,12 @@ class PrivateLinearClassifier(Payable, ClassifierMixin, BaseEstimator):
         if self.budget is None:
             raise ValueError(
                 "Expected a budget: PureDP, ZCDP, GDP or ApproxDP. There is no default for how "
-                "private to be."
+                f"private to be. {_HOW_BUDGET}"
             )
         if not isinstance(self.budget, Budget | ApproxDP):
             raise ValueError(
                 "Expected budget to be PureDP, ZCDP, GDP or ApproxDP, got "
-                f"{type(self.budget).__name__}."
+                f"{type(self.budget).__name__}. {_HOW_BUDGET}"
             )
         if not self._has_typical and self.feature_bounds is None:
             raise ValueError(
@@ -247,7 +267,10 @@ class PrivateLinearClassifier(Payable, ClassifierMixin, BaseEstimator):
                     "column_limit, which count in spreads."
                 )
             return Scaling.of(
-                self.feature_bounds, n_features=n_features, norm_bound=self.norm_bound
+                self.feature_bounds,
+                n_features=n_features,
+                norm_bound=self.norm_bound,
+                names=names_of(self),
             )
         if self.norm_bound is not None:
             raise ValueError(
@@ -261,6 +284,7 @@ class PrivateLinearClassifier(Payable, ClassifierMixin, BaseEstimator):
             limit=self.column_limit,
             radius=self.row_radius,
             bounds=self.feature_bounds,
+            names=names_of(self),
         )
 
     def _designs(
@@ -452,7 +476,9 @@ class DPLogisticRegression(PrivateLinearClassifier):
     Args:
         budget: `PureDP`, `ZCDP`, `GDP` or `ApproxDP`; `fit` refuses without.
         feature_bounds: (low, high), numbers or one for each feature, declared beforehand; `fit`
-            refuses without, unless typical values and spreads are declared.
+            refuses without, unless typical values and spreads are declared. What is declared for
+            each feature is in the order of the columns, or by name: a dictionary (of pairs here) or
+            a pandas Series, whose names have to be those of the columns.
         feature_typical: a middling value of every feature, a number or one for each, in its units,
             declared beforehand; of a column of 0 and 1 the share of 1. None encodes by bounds.
         feature_spread: about its standard deviation, likewise; 0.5 for a column of 0 and 1. With

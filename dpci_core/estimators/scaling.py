@@ -5,14 +5,14 @@ bounds or, with rows that have weights, by typical value and spread.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.utils import assert_all_finite
 
 from dpci_core.base.array import Array
-from dpci_core.base.errors import check_positive, check_range
+from dpci_core.base.errors import check_positive, check_range, shown_short
 from dpci_core.base.limits import NORM_MARGIN
 from dpci_core.base.rows import EncodedRows, WeightedRows
 from dpci_core.schema.declare import LIMIT, RADIUS, SPAN
@@ -25,6 +25,12 @@ _RADIUS = 1.25
 """Default radius over sqrt(p), the length of a row that is one spread from typical everywhere."""
 _SMALLEST_SPREAD = 1e-12
 """Of the typical value; doubles leave little between two values of a smaller spread."""
+_MOST_NAMED = 5
+"""Names that a refusal lists."""
+_HOW_BOUNDS = (
+    "Write all lows and all highs, like ([0, 0], [100, 10]), or a pair for each name, like "
+    "{'age': (0, 100), 'dose': (0, 10)}."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +55,25 @@ class Scaling:
     norm_bound: float
 
     @classmethod
-    def of(cls, bounds: object, *, n_features: int, norm_bound: object = None) -> Scaling:
+    def of(
+        cls,
+        bounds: object,
+        *,
+        n_features: int,
+        norm_bound: object = None,
+        names: Sequence[str] | None = None,
+    ) -> Scaling:
         """Return the scaling of declared bounds (low, high), each a number or one for each feature.
 
         Args:
+            names: of the features, for bounds that are given by name.
             norm_bound: B, a declared bound on the norm of the features once they are in [-1, 1];
                 None takes sqrt(d), which always holds. A smaller one helps where it is known, as
                 for one-hot columns declared with bounds (-1, 1), of which only one in a group is 1.
 
         Raises:  ValueError naming the first feature whose bounds are not low < high.
         """
-        low, high = _pair(bounds, n_features)
+        low, high = _pair(bounds, n_features, names)
         largest = math.sqrt(n_features)
         if norm_bound is None:
             return cls(low, high, largest)
@@ -164,6 +178,7 @@ class Standardisation:
         limit: object,
         radius: object = None,
         bounds: object = None,
+        names: Sequence[str] | None = None,
     ) -> Standardisation:
         """Return the map of declared typical values and spreads, each a number or one for each
         feature.
@@ -172,13 +187,14 @@ class Standardisation:
             limit: spreads from the typical value at which numbers are cut.
             radius: R; None takes 1.25 sqrt(d + 1).
             bounds: (low, high), at which numbers are cut as well, or None.
+            names: of the features, for numbers that are given by name.
 
         Raises:  ValueError naming the argument and the first feature that breaks a rule.
         """
         if typical is None or spread is None:
             raise ValueError("Expected feature_typical and feature_spread both or neither.")
-        centre = _one_each(typical, n_features, "feature_typical")
-        unit = _one_each(spread, n_features, "feature_spread")
+        centre = one_each(typical, n_features, "feature_typical", names)
+        unit = one_each(spread, n_features, "feature_spread", names)
         least = np.maximum(SPAN[0], _SMALLEST_SPREAD * np.abs(centre))
         if (bad := ~((unit >= least) & (unit <= SPAN[1]))).any():
             j = int(bad.argmax())
@@ -192,7 +208,7 @@ class Standardisation:
         reach = np.full(n_features, float(limit))  # type: ignore[arg-type]
         if bounds is None:
             return cls(centre, unit, -reach, reach, float(R))  # type: ignore[arg-type]
-        low, high = ((side - centre) / unit for side in _pair(bounds, n_features))
+        low, high = ((side - centre) / unit for side in _pair(bounds, n_features, names))
         if (bad := ~((low <= 0.0) & (high >= 0.0))).any():
             j = int(bad.argmax())
             raise ValueError(
@@ -233,15 +249,21 @@ def _blocks(X: Array) -> Iterator[Array]:
         yield X[start : start + n_rows]
 
 
-def _pair(bounds: object, n_features: int) -> tuple[Array, Array]:
+def _pair(
+    bounds: object, n_features: int, names: Sequence[str] | None = None
+) -> tuple[Array, Array]:
     """Bounds (low, high), each (d,)."""
+    if (by_name := _in_order(bounds, "feature_bounds", n_features, names)) is not None:
+        pairs = [tuple(pair) for pair in by_name if isinstance(pair, tuple | list)]
+        if [len(pair) for pair in pairs] != [2] * len(by_name):
+            raise ValueError(
+                "Expected feature_bounds by name to hold a pair (low, high) for each feature."
+            )
+        bounds = [low for low, _ in pairs], [high for _, high in pairs]
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-        raise ValueError(
-            "Expected feature_bounds to be a pair (low, high) of numbers or of one number a "
-            "feature."
-        )
+        raise ValueError(f"Expected feature_bounds to be a pair (low, high). {_HOW_BOUNDS}")
     low, high = (
-        _one_each(side, n_features, f"{name} in feature_bounds")
+        one_each(side, n_features, f"{name} in feature_bounds", names)
         for side, name in zip(bounds, ("low", "high"), strict=True)
     )
     with np.errstate(over="ignore"):
@@ -251,7 +273,7 @@ def _pair(bounds: object, n_features: int) -> tuple[Array, Array]:
         j = int(bad.argmax())
         raise ValueError(
             f"Expected low={float(low[j])!r} < high={float(high[j])!r} in feature_bounds of "
-            f"feature {j}, {SPAN[0]:g} to {SPAN[1]:g} apart."
+            f"feature {j}, {SPAN[0]:g} to {SPAN[1]:g} apart. {_HOW_BOUNDS}"
         )
     return low, high
 
@@ -261,12 +283,61 @@ def _norms(z: Array) -> Array:
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", z, z)))
 
 
-def _one_each(side: object, n_features: int, name: str) -> Array:
-    """One finite number for each feature."""
+def one_each(
+    given: object, n_features: int, name: str, names: Sequence[str] | None = None
+) -> Array:
+    """Return one finite number for each feature, (d,).
+
+    Args:
+        given: a number for all of them, d numbers in the order of the features, or a dictionary or
+            a pandas Series of numbers by name.
+        name: of the argument, for errors.
+        names: of the features, None where they have none.
+
+    Raises:  ValueError for anything else, and for names that are not those of the features.
+    """
+    by_name = _in_order(given, name, n_features, names)
     try:
-        values = np.asarray(side, dtype=np.float64)
+        values = np.asarray(given if by_name is None else by_name, dtype=np.float64)
     except (TypeError, ValueError):
         values = np.array(np.nan)
-    if not np.isfinite(values).all() or values.shape not in {(), (n_features,)}:
-        raise ValueError(f"Expected {name} to be a finite number, or {n_features} of them.")
-    return np.array(np.broadcast_to(values, n_features))
+    if np.isfinite(values).all() and values.shape in {(), (n_features,)}:
+        return np.array(np.broadcast_to(values, n_features))
+    found = f", got {len(values)}" if values.ndim == 1 and len(values) != n_features else ""
+    raise ValueError(
+        f"Expected {name} to be a finite number, or {n_features} of them, one for each column of X "
+        f"in their order{found}. A dictionary gives them by name."
+    )
+
+
+def _in_order(
+    given: object, name: str, n_features: int, names: Sequence[str] | None
+) -> list[object] | None:
+    """What is given by name, in the order of the features; None where it has no names."""
+    pairs = _by_name(given)
+    if pairs is None:
+        return None
+    if names is None:
+        raise ValueError(
+            f"{name} is given by name, and the columns of X have none: pass X as a data frame "
+            f"whose columns have names, or {n_features} numbers in the order of the columns."
+        )
+    found = dict(pairs)
+    missing = [one for one in names if one not in found]
+    unknown = [one for one, _ in pairs if one not in names]
+    if missing or unknown or len(found) < len(pairs):
+        wrong = [f"no {shown_short(one)} in it" for one in missing]
+        wrong += [f"no {shown_short(one)} in X" for one in unknown]
+        told = ", ".join(wrong[:_MOST_NAMED] or ["a name twice"])
+        raise ValueError(f"Expected {name} to name each column of X once: {told}.")
+    return [found[one] for one in names]
+
+
+def _by_name(given: object) -> list[tuple[object, object]] | None:
+    """The names and values of a dictionary or a Series; None for what is numbered from 0."""
+    if isinstance(given, Mapping):
+        return list(given.items())
+    if not (hasattr(given, "iloc") and hasattr(given, "items")):
+        return None
+    pairs = list(given.items())
+    return None if [one for one, _ in pairs] == list(range(len(pairs))) else pairs

@@ -19,8 +19,10 @@ from dpci_core.estimators.account import (
     payer,
     settings_of,
 )
-from dpci_core.estimators.input import check_features, check_labels
+from dpci_core.estimators.input import check_features, check_labels, names_of
+from dpci_core.estimators.scaling import one_each
 from dpci_core.estimators.statement import ChoiceStatement, noise_source
+from dpci_core.estimators.unpaid import warn_if_unpaid
 from dpci_core.ledger import Cost
 from dpci_core.privacy.budget import Amount
 from dpci_core.privacy.randomness import SystemSource
@@ -43,8 +45,9 @@ class DPScorecard(Payable, ClassifierMixin, BaseEstimator):
         epsilon, rho: of everything, one of them; `fit` refuses without.
         weights: smallest and largest points for a yes.
         thresholds: smallest and largest threshold, halves; None is -5.5 to 5.5.
-        at_least: cut points of the columns of X, one number or one a column, chosen without looking
-            at X; a yes is a value that is at least as large. None: X holds 0 and 1.
+        at_least: cut points of the columns of X, one number or one a column, in their order or by
+            name (a dictionary or a Series), chosen without looking at X; a yes is a value that is
+            at least as large. None: X holds 0 and 1.
         holdout: share of the rows that count the card's mistakes.
         cost: of a false positive and a false negative, in (0, 1]; only their ratio matters.
         classes: the two labels, the second is yes; by default those that occur.
@@ -134,6 +137,7 @@ class DPScorecard(Payable, ClassifierMixin, BaseEstimator):
         check_labels_declared(account, self.classes)
         parts_of(len(codes), self.holdout)  # refuses before it is booked
         amount = spending.amount
+        warn_if_unpaid(account, source)
         drawn, charge = drawn_by(
             account,
             lambda: draw_card(
@@ -212,9 +216,5 @@ class DPScorecard(Payable, ClassifierMixin, BaseEstimator):
                     "Question, or give at_least."
                 )
             return features.astype(np.uint8)
-        cuts = np.asarray(self.at_least, dtype=np.float64)
-        if cuts.shape not in ((), (features.shape[1],)) or not np.isfinite(cuts).all():
-            raise ValueError(
-                f"Expected at_least to be a finite number, or {features.shape[1]} of them."
-            )
+        cuts = one_each(self.at_least, features.shape[1], "at_least", names_of(self))
         return (features >= cuts).astype(np.uint8)

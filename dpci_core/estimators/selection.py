@@ -21,10 +21,11 @@ from dpci_core.estimators.account import (
     payer,
     settings_of,
 )
-from dpci_core.estimators.input import check_features, check_labels, signs_of
+from dpci_core.estimators.input import check_features, check_labels, names_of, signs_of
 from dpci_core.estimators.linear import PrivateLinearClassifier
 from dpci_core.estimators.scaling import Scaling
 from dpci_core.estimators.statement import ChoiceStatement, PrivacyStatement, noise_source
+from dpci_core.estimators.unpaid import warn_if_unpaid
 from dpci_core.intervals.private_fit import PrivateFit
 from dpci_core.ledger import Charge, Cost
 from dpci_core.mechanisms.mechanism import mechanism_named, model_noise
@@ -119,7 +120,10 @@ class DPSelection(Payable, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         settings = self._settings()
         X = check_features(self, X, reset=True, may_be_infinite=True)
         scaling = Scaling.of(
-            settings[0].feature_bounds, n_features=X.shape[1], norm_bound=settings[0].norm_bound
+            settings[0].feature_bounds,
+            n_features=X.shape[1],
+            norm_bound=settings[0].norm_bound,
+            names=names_of(self),
         )
         classes, codes = check_labels(y, settings[0].classes, n_records=len(X))
         if len(classes) != 2:
@@ -212,6 +216,7 @@ class DPSelection(Payable, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             return train(A, learner=learner, epsilon=to_float_down(share), rng=source)
 
         score = checked_score(self.method, None)
+        warn_if_unpaid(account, source, stacklevel=4)
         result, charge = drawn_by(
             account,
             lambda: select_by(

@@ -31,6 +31,12 @@ LABELS_READ = (
     "only one person has would show. Declare classes= to keep it out of the result."
 )
 
+READ_BEFORE = (
+    "Not covered, and not known here, is what was read from the records before the fit: a scaler, "
+    "an imputer or a choice of features that was fitted to them."
+)
+"""Stands with every fit whose noise is the operating system's."""
+
 
 def covered(design: Design) -> str:
     """Return what the intervals of a design cover."""
@@ -145,12 +151,14 @@ class PrivacyStatement:
         protected = f"Protected is {self.unit}: neighbours are {self.neighbours}."
         is_rare = mechanism_named(self.mechanism).perturbs_objective and not self.is_simulation
         rare = RARELY_REFUSED if is_rare else ""
+        before = "" if self.is_simulation else READ_BEFORE
         found = (
             self.caution,
             f"Guarantee: {self.guarantee}.",
             protected,
             several,
             labels,
+            before,
             rare,
             self.status,
         )
@@ -198,6 +206,7 @@ class ChoiceStatement:
             f"Guarantee: {self.guarantee}, training and choice together.",
             "Scores are not released.",
             "" if self.classes_declared else LABELS_READ,
+            "" if self.is_simulation else READ_BEFORE,
         )
         return tuple(sentence for sentence in found if sentence)
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from dpci_core.base.validation import check_unit_records
 from dpci_core.estimators.account import LedgerAccount, drawn_by, payer
+from dpci_core.estimators.unpaid import warn_if_unpaid
 from dpci_core.ledger import Cost
 from dpci_core.privacy.budget import Amount, to_decimal
 from dpci_core.privacy.randomness import SystemSource
@@ -63,8 +64,10 @@ def tune_for_release(
     features, labels = check_unit_records(X, y)
     n, source = rows_each(len(labels), len(listed)), SystemSource()
     check_each(listed, features.shape[1], amount, n)
+    account = payer(ledger)
+    warn_if_unpaid(account, source)
     made, charge = drawn_by(
-        payer(ledger),
+        account,
         lambda: tune_by(
             features,
             labels,
@@ -121,8 +124,10 @@ def select_for_release(
         score=score,
     )
     source, scored, kind = SystemSource(), checked_score(method, score), CURRENCIES[currency]
+    account = payer(ledger)
+    warn_if_unpaid(account, source)
     made, charge = drawn_by(
-        payer(ledger),
+        account,
         lambda: select_by(
             features,
             labels,

@@ -128,11 +128,11 @@ def load_yaml(text: str) -> object:
         ) from None
 
 
-def dump_yaml(content: dict[str, Any]) -> str:
+def dump_yaml(content: dict[str, Any], *, is_block: bool = False) -> str:
     """Return plain values as YAML in their order; lists and fields without further ones stay on a
-    line.
+    line, unless `is_block` gives each a line of its own.
     """
-    is_flat = not any(isinstance(value, dict | list) for value in content.values())
+    is_flat = is_block or not any(isinstance(value, dict | list) for value in content.values())
     flow = False if is_flat else None
     text: str = yaml.dump(
         content,

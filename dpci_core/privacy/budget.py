@@ -19,6 +19,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtri_exp
 
 from dpci_core.base.array import Array
+from dpci_core.base.calls import Called
 from dpci_core.base.decimals import DOWN, DOWN_3, EXACT, STRICT, UP, UP_3
 from dpci_core.base.errors import (
     Change,
@@ -124,7 +125,7 @@ def check_amount(limits: tuple[float, float], **amounts: Decimal) -> None:
 
 
 @dataclass(frozen=True)
-class Budget(ABC):
+class Budget(Called, ABC):
     """A budget for the coefficients, the Hessian and the gradient covariance, composed adaptively,
     and for the metric where one is released before them.
 
@@ -151,6 +152,10 @@ class Budget(ABC):
     joins an objective.
     """
 
+    call_hint = (
+        "Write {name}(model='0.5', hessian='0.25', covariance='0.25'): an amount for the "
+        "coefficients and one for each matrix of the intervals, together 1."
+    )
     model: Decimal
     hessian: Decimal
     covariance: Decimal

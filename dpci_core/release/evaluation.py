@@ -4,9 +4,11 @@ order of NIST SP 800-226, and an entry for a public registry of deployments.
 
 from __future__ import annotations
 
-from dpci_core.mechanisms.mechanism import mechanism_of
+import re
+
+from dpci_core.base.decimals import UP_4
 from dpci_core.plan.yaml_text import dump_yaml
-from dpci_core.privacy.budget import DEFINITIONS
+from dpci_core.privacy.budget import DEFINITIONS, ZCDP, PureDP
 from dpci_core.release.record import Release
 from dpci_core.release.report import (
     as_code,
@@ -31,6 +33,12 @@ _TRUST = (
     "The steward's machine reads the records and adds the noise once: whoever runs it is trusted, "
     "readers of the release are not."
 )
+_VARIANTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    PureDP.definition: ("Pure DP", ()),
+    ZCDP.definition: ("Zero-concentrated DP", ("rho",)),
+}
+"""The registry's words, and its parameters beside epsilon and delta; others are "Custom" to it."""
+_CURATOR = "data_curator_type: Government"
 
 
 def evaluation(release: Release) -> str:
@@ -122,30 +130,112 @@ def _utility(release: Release) -> list[str]:
 
 
 def registry_entry(release: Release) -> str:
-    """Return an entry for a registry of deployments as YAML; null is for the deployer to fill."""
-    g = release.guarantee
-    parameters = {"epsilon": g.epsilon, "delta": g.delta}
-    return dump_yaml(
-        {
-            "name": release.title,
-            "organisation": None,
-            "description": mechanism_sentence(release),
-            "intended_use": None,
-            "data_product": "coefficients with confidence intervals",
-            "region": None,
-            "publication_date": release.released_at[:10],
-            "privacy_unit": {"protects": release.protects, "neighbours": g.neighbours},
-            "flavour": {
-                "name": DEFINITIONS[g.definition].title,
-                "amount": g.amount,
-                "parts": dict(g.lines),
+    """Return an entry of tier 3 for OpenDP's registry of deployments, as YAML.
+
+    Its keys, and the words of its lists, are those of `schemas/deployments-schema.yaml` in the
+    repository opendp/deployments-registry-data as of July 2026. What a record cannot know is left
+    to whoever deploys, and says so.
+    """
+    entry = {
+        "url_slug": _slug(release),
+        "deployment": {
+            "basic": _basic(release),
+            "dp_variant": _variant(release),
+            "privacy_loss": _privacy_loss(release),
+            "deployment_model": _deployment_model(release),
+            "implementation": _implementation(release),
+            "administrative": {
+                "status": "Draft",
+                "registry_authors": [f"{OPEN} who fills this in."],
+                "tier": 3,
             },
-            "parameters": parameters,
-            "model": "central",
-            "mechanism": mechanism_of(release.design).title,
-            "accounting": "composition of all parts, booked before noise is drawn",
-            "status": said(release.caution) if release.caution else release.design.status or None,
-            "software": dict(release.software),
-            "record": {"plan": release.plan_hash, "ledger": release.ledger_head},
-        }
-    )
+        },
+    }
+    text = dump_yaml(entry, is_block=True)
+    # This field takes three words only, and none of them says that it is not known.
+    return text.replace(_CURATOR, f"{_CURATOR}  # a placeholder; or Industry, or Nonprofit", 1)
+
+
+def _slug(release: Release) -> str:
+    words = re.findall("[a-z0-9]+", release.title.lower())
+    return "-".join([*words, release.plan_hash[:8]])
+
+
+def _basic(release: Release) -> dict[str, object]:
+    return {
+        "name": release.title,
+        "data_curators": [
+            {"data_curator_name": f"{OPEN} who publishes.", "data_curator_type": "Government"}
+        ],
+        "description": f"{mechanism_sentence(release)} Coefficients with confidence intervals.",
+        "intended_use": f"{OPEN} what the coefficients are meant for.",
+        "data_product_type": "Machine learning model",
+        "data_product_region": f"{OPEN} which region the records describe.",
+        "publication_date": release.released_at[:10],
+    }
+
+
+def _variant(release: Release) -> dict[str, object]:
+    return {
+        "variant_name": _variant_of(release)[0],
+        "data_domain": f"All tables of {release.n_records:,} {release.counted}, whatever their "
+        "cells hold.",
+        "unprotected_quantities": f"The number of {release.counted}.",
+    }
+
+
+def _variant_of(release: Release) -> tuple[str, tuple[str, ...]]:
+    return _VARIANTS.get(release.guarantee.definition, ("Custom", ()))
+
+
+def _privacy_loss(release: Release) -> dict[str, object]:
+    g = release.guarantee
+    parameters = {"epsilon": g.epsilon}
+    if DEFINITIONS[g.definition].has_delta:
+        parameters["delta"] = g.delta
+    for name in _variant_of(release)[1]:
+        parameters[name] = float(UP_4.create_decimal(g.amount))
+    return {
+        "privacy_unit": release.protects,
+        "privacy_unit_details": g.neighbours,
+        "number_of_privacy_units": release.n_records,
+        "privacy_parameters": parameters,
+        "privacy_parameters_details": f"{guarantee_sentence(release)} {risk_sentence(release)}",
+    }
+
+
+def _deployment_model(release: Release) -> dict[str, object]:
+    return {
+        "model_name": "Central",
+        "model_name_details": "Noise is added to what is computed from all records.",
+        "trust_assumptions": _TRUST,
+        "actors": f"The steward, {as_code(release.person)}, and the readers of the release. {OPEN} "
+        "who else may read the table, the ledger and its key.",
+        "release_type": "One release",
+        "release_type_details": f"Entry {release.charge_id} of the ledger of "
+        f"{as_code(release.dataset)}. {OPEN} every other release about the same people.",
+        "data_source_type": "Static",
+        "data_source_type_details": "One table, read once.",
+        "access_type": "Non-interactive",
+        "access_type_details": "Readers get files.",
+    }
+
+
+def _implementation(release: Release) -> dict[str, object]:
+    software = ", ".join(f"{name} {version}" for name, version in release.software.items())
+    caution = said(release.caution) if release.caution else ""
+    return {
+        "preprocessing_and_hyperparameter_tuning": "Bounds and levels were declared; the program "
+        "took none from the records. That no setting was chosen by looking at them is assumed.",
+        "mechanisms": " ".join(filter(None, [mechanism_sentence(release), caution]))
+        + f" Software: {software}.",
+        "composition": "Sequential: the parts add up, and all were booked before any noise was "
+        f"drawn ({price_words(release.guarantee.lines)}).",
+        "post_processing": "Intervals are made from released numbers alone. "
+        + target_sentence(release),
+        "justification": f"{OPEN} why this budget and these declarations. What it rests on:\n"
+        + "\n".join(f"- {line}" for line in release.assumptions),
+        "utility": "\n".join(f"- {line}" for line in _utility(release) if line),
+        "additional_information": f"Plan {release.plan_hash}, schema {release.schema_hash}, "
+        f"ledger entry {release.ledger_head}.",
+    }

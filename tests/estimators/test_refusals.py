@@ -4,7 +4,10 @@ done.
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -51,20 +54,24 @@ SECRET = 271_828.125
         (
             pd.DataFrame({"age": [SECRET] * 200, "city": ["271828.125x"] * 200}),
             ValueError,
-            "column 'city' holds",
+            "Expected numbers in column 'city' of X",
         ),
         (
             pd.DataFrame({"age": pd.array([SECRET] * 199 + [None], dtype="Float64")}),
             TypeError,
-            "column 'age' holds",
+            "numbers in column 'age' of X",
         ),
-        (pd.DataFrame({"age": [10**400] * 200}, dtype=object), ValueError, "column 'age' holds"),
+        (
+            pd.DataFrame({"age": [10**400] * 200}, dtype=object),
+            ValueError,
+            "numbers in column 'age' of X",
+        ),
         (pd.DataFrame({"age": pd.arrays.SparseArray([SECRET] * 200)}), TypeError, "Sparse input"),
         (np.zeros(200, dtype=[("a", float), ("b", float)]), ValueError, "got 1D array"),
         (
             np.zeros((200, 2), dtype=[("a", float)]),
             ValueError,
-            "argument must be a string of digits or a number",
+            "Expected numbers in X, without gaps",
         ),
     ],
 )
@@ -128,6 +135,49 @@ def test_a_default_penalty_that_nothing_certifies_is_told_without_naming_it() ->
     with pytest.raises(InfeasibleDesignError, match="at any penalty") as refused:
         DPLogisticRegression(budget=tiny, feature_bounds=(-1, 1), classes=(-1, 1)).fit(X, y)
     assert "larger c" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: PureDP(1), TypeError, "Write PureDP(model='0.5', hessian='0.25', covar"),  # type: ignore[call-arg, misc]
+        (lambda: PureDP(epsilon=1), TypeError, "'model'. Write PureDP(model="),  # type: ignore[call-arg]
+        (
+            lambda: DPLogisticRegression(epsilon=1),  # type: ignore[call-arg]
+            TypeError,
+            "DPLogisticRegression: got an unexpected keyword argument 'epsilon'. Say how private",
+        ),
+        (lambda: DPLogisticRegression(BUDGET), TypeError, "arguments. Say how private as budget"),  # type: ignore[misc]
+        (lambda: fitted(budget=1), ValueError, "got int. Say how private as budget=PureDP("),
+        (lambda: fitted(feature_typical=[1, 2], feature_spread=1), ValueError, "order, got 2."),
+        (lambda: fitted(feature_bounds=[(0, 9)] * 3), ValueError, "Write all lows and all highs"),
+        (lambda: fitted(feature_bounds=([5] * 3, 1)), ValueError, "Write all lows and all highs"),
+        (lambda: fitted(mechanism="objectiv"), ValueError, "Write mechanism='objective'."),
+    ],
+)
+def test_a_slip_is_answered_with_what_to_write(
+    call: Any, error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=re.escape(words)) as refused:
+        call()
+    assert "__init__" not in str(refused.value)
+
+
+def fitted(**settings: Any) -> DPLogisticRegression:
+    return made(**settings).fit(*table())
+
+
+def test_signatures_and_copies_are_what_they_were() -> None:
+    assert {*signature(DPLogisticRegression).parameters} == {*made().get_params()}
+    assert [*signature(PureDP).parameters] == ["model", "hessian", "covariance", "metric"]
+    assert copy.deepcopy(BUDGET) == pickle.loads(pickle.dumps(BUDGET)) == BUDGET
+
+
+def test_a_text_among_the_features_is_answered_with_how_to_encode_it() -> None:
+    X = pd.DataFrame({"city": ["SECRET", "b"] * 100})
+    with pytest.raises(ValueError, match="levels that are declared, OneHotEncoder") as refused:
+        made().fit(X, np.arange(200) % 2)
+    assert "SECRET" not in str(refused.value)
 
 
 # --- random features ------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from dpci_core.__main__ import main
-from dpci_core.plan.yaml_text import load_yaml
 from dpci_core.release import Release, load_release
 from dpci_core.release.evaluation import OPEN, evaluation, registry_entry
 from dpci_core.release.report import guarantee_sentence
@@ -49,17 +48,6 @@ def test_every_question_is_answered_or_left_to_the_deployer(made: Release) -> No
         assert said(made.caution) in answers["Algorithms and correctness"]
 
 
-def test_the_entry_is_the_record_and_leaves_the_rest_open(made: Release) -> None:
-    entry = load_yaml(registry_entry(made))
-    assert entry["parameters"] == {
-        "epsilon": made.guarantee.epsilon,
-        "delta": made.guarantee.delta,
-    }
-    assert entry["flavour"]["amount"] == made.guarantee.amount
-    assert entry["privacy_unit"]["protects"] == made.unit
-    assert (entry["organisation"], entry["intended_use"]) == (None, None)
-
-
 def test_what_people_typed_stays_text() -> None:
     made = replace(
         load_release(RECORDS[0]), title="x\n## Utility\n- all good: !!python", unit="*`a`"
@@ -67,7 +55,6 @@ def test_what_people_typed_stays_text() -> None:
     text = evaluation(made)
     assert text.count("\n## Utility") == 1
     assert "`` *`a` ``" in text
-    assert load_yaml(registry_entry(made))["name"] == made.title
 
 
 def test_the_command_prints_both(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

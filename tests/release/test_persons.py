@@ -107,7 +107,7 @@ def test_every_page_calls_it_one_person(done: tuple[Desk, Release]) -> None:
         assert "Whose row it is says the column" in pages[name] or name == "report.html"
         assert "value of one record" not in pages[name], name
     entry = yaml.safe_load(pages["deployment.yaml"])
-    assert entry["privacy_unit"]["protects"] == "one person with up to 3 rows"
+    assert entry["deployment"]["privacy_loss"]["privacy_unit"] == "one person with up to 3 rows"
     assert "protected for each, not for all" not in pages["evaluation.md"]
 
 
