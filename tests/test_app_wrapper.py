@@ -63,6 +63,7 @@ def test_an_upload_within_the_limit_never_reaches_a_temporary_file(monkeypatch):
 
 def test_the_limits_agree():
     assert CONFIG["server"]["maxUploadSize"] * 2**20 == UPLOAD
+    assert CONFIG["server"]["maxMessageSize"] * 10**6 == gate.LARGEST_MESSAGE
 
 
 @pytest.mark.parametrize(

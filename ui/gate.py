@@ -11,9 +11,9 @@ from __future__ import annotations
 import asyncio
 import gzip
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
-from functools import partial
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -65,6 +65,14 @@ _MESSAGE = 10_000
 """Bytes for which it counts once more."""
 _AHEAD = 1.0
 """Seconds whose messages may come at once."""
+LARGEST_MESSAGE = 1_000_000
+"""Bytes of one message, as the server's own limit has it (`server.maxMessageSize`); files come
+another way. What waits of one page may have as many, and one message more.
+"""
+_MOST_WAITING = 200
+"""Messages of one page that wait: 40 seconds of a slider that is dragged and never answered."""
+_TOO_BIG, _TOO_MUCH = 1009, 1008
+"""Why a page is closed, in the codes of websockets."""
 _NAMES = 50
 """Files that a page announces at once: the answer has 600 bytes for each."""
 _NEVER_SENT = ("load_git_info", "clear_cache", "set_run_on_save")
@@ -173,6 +181,86 @@ class Pace:
         return max(0.0, self._free - now)
 
 
+class Messages:
+    """What one page sends: taken from the server at once, so that who leaves or sends too much is
+    noticed at once, and passed on when its turn comes.
+    """
+
+    def __init__(self, paces: Sequence[Pace], receive: Receive, send: Send) -> None:
+        self._paces, self._receive, self._send = paces, receive, send
+        self._waiting: deque[Scope] = deque()
+        self._came, self._ended = asyncio.Event(), asyncio.Event()
+        self._end: Scope = {"type": "websocket.disconnect", "code": _TOO_MUCH}
+
+    async def collect(self) -> None:
+        """Take what comes until the page leaves or is closed; of what came with the message that
+        closes it, nothing is kept.
+        """
+        code = 0
+        while (message := await self._receive())["type"] != "websocket.disconnect":
+            code = code or self._against(message)
+            if not code:
+                self._waiting.append(message)
+                self._came.set()
+            elif not self._ended.is_set():
+                self._close({"type": "websocket.disconnect", "code": code})
+                self._waiting.clear()
+                with suppress(OSError):  # it has left already
+                    await self._send({"type": "websocket.close", "code": code})
+        self._close(message)
+
+    def _close(self, end: Scope) -> None:
+        self._end = end
+        self._ended.set()
+        self._came.set()
+
+    def _against(self, message: Scope) -> int:
+        """The code that a page is closed with for a message; 0 where it may wait for its turn."""
+        content = message.get("bytes") or b""
+        if max(len(content), len(message.get("text") or "")) > LARGEST_MESSAGE:
+            return _TOO_BIG
+        held = sum(len(other.get("bytes") or b"") for other in self._waiting)
+        return _TOO_MUCH * (len(self._waiting) >= _MOST_WAITING or held > LARGEST_MESSAGE)
+
+    async def next(self) -> Scope:
+        """The next message whose turn comes before the page leaves; without those that no page of
+        ours sends.
+        """
+        while True:
+            while not self._waiting:
+                if self._ended.is_set():
+                    return self._end
+                self._came.clear()
+                await self._came.wait()
+            message = self._waiting.popleft()
+            content = message.get("bytes")
+            if content is None:
+                return message
+            if await self._ends_within(max(pace.wait(len(content)) for pace in self._paces)):
+                self._waiting.clear()
+                return self._end
+            try:
+                asked = BackMsg.FromString(content)
+            except DecodeError:
+                return message  # which Streamlit refuses
+            kind = asked.WhichOneof("type")
+            if kind == "file_urls_request" and len(asked.file_urls_request.file_names) > _NAMES:
+                await self._send({"type": "websocket.close", "code": _TOO_MUCH})
+                return {"type": "websocket.disconnect", "code": _TOO_MUCH}
+            if kind not in _NEVER_SENT:
+                return message
+
+    async def _ends_within(self, seconds: float) -> bool:
+        """Whether the page leaves while a message waits; one whose turn it is does not ask."""
+        if seconds <= 0.0:
+            return False
+        try:
+            await asyncio.wait_for(self._ended.wait(), seconds)
+        except TimeoutError:
+            return False
+        return True
+
+
 class Quotas:
     """Refuse foreign hosts and origins, visitors above the quota, and uploads above it or from a
     session that is not past the login; take messages no faster than one address may send them.
@@ -244,34 +332,16 @@ class Quotas:
         paces = [Pace(_OF_A_PAGE)]
         if address:
             paces.append(self._paces.setdefault(address, Pace(_OF_AN_ADDRESS)))
+        messages = Messages(paces, receive, send)
+        collecting = asyncio.create_task(messages.collect())
         try:
-            await self.app(scope, partial(self._message, paces, receive, send), send)
+            await self.app(scope, messages.next, send)
         finally:
+            collecting.cancel()
             self._open[address] -= 1
             self._open += Counter()  # forgets addresses without a page
             # who leaves and comes again is no other
             self._paces = {a: p for a, p in self._paces.items() if self._open[a] or p.is_ahead}
-
-    async def _message(self, paces: Sequence[Pace], receive: Receive, send: Send) -> Scope:
-        """The next message of a page, when its turn comes; without those that no page of ours
-        sends.
-        """
-        while True:
-            message = await receive()
-            content = message.get("bytes")
-            if message["type"] != "websocket.receive" or content is None:
-                return message
-            await asyncio.sleep(max(pace.wait(len(content)) for pace in paces))
-            try:
-                asked = BackMsg.FromString(content)
-            except DecodeError:
-                return message  # which Streamlit refuses
-            kind = asked.WhichOneof("type")
-            if kind == "file_urls_request" and len(asked.file_urls_request.file_names) > _NAMES:
-                await send({"type": "websocket.close", "code": 1008})
-                return {"type": "websocket.disconnect", "code": 1008}
-            if kind not in _NEVER_SENT:
-                return message
 
     async def _upload(
         self, session: str, length: str, address: str, scope: Scope, receive: Receive, send: Send

@@ -32,13 +32,13 @@ class Inner:
 
 async def ask(gate, path="/", kind="http", method="GET", client="127.0.0.1", **headers):
     """Status of an answer; of a refused websocket its code."""
-    seen = []
+    seen, came = [], [{"type": "websocket.connect"}]
 
     async def send(message):
         seen.append(message)
 
     async def receive():
-        return {"type": "websocket.connect"}
+        return came.pop() if came else await asyncio.Event().wait()
 
     named = {"host": "localhost:8501", **{k.replace("_", "-"): v for k, v in headers.items()}}
     await gate(
@@ -171,29 +171,84 @@ def test_a_page_asks_for_what_our_pages_ask_for_only():
 
 
 def test_messages_are_taken_no_faster_than_they_may_come(monkeypatch):
-    now, slept = 0.0, []
+    """Also those of a page that has gone: what would have to wait then is dropped."""
+    now, waited = 0.0, []
 
-    async def sleep(seconds):
-        slept.append(seconds)
+    async def wait(self, seconds):
+        waited.append(seconds)
+        return False
 
-    monkeypatch.setattr(gate.asyncio, "sleep", sleep)
+    monkeypatch.setattr(gate.Messages, "_ends_within", wait)
+    monkeypatch.setattr(gate, "_MOST_WAITING", 2000)
     monkeypatch.setattr(gate.Pace.__init__, "__defaults__", (lambda: now,))
 
     async def run():
         many = [message(rerun_script={"query_string": "n=1"})] * 1000
         await sent(gate_of(Inner()), many)
-        assert slept[:19] == [0.0] * 19
-        assert slept[-1] == pytest.approx(1000 / 20 - 1, rel=0.01)
-        slept.clear()
-        await sent(gate_of(Inner()), [message(rerun_script={"query_string": "n" * 500_000})] * 10)
-        assert slept[-1] == pytest.approx(510 / 20 - 1, rel=0.01)
-        slept.clear()
+        assert waited[:19] == [0.0] * 19
+        assert waited[-1] == pytest.approx(1000 / 20 - 1, rel=0.01)
+        waited.clear()
+        await sent(gate_of(Inner()), [message(rerun_script={"query_string": "n" * 100_000})] * 10)
+        assert waited[-1] == pytest.approx(110 / 20 - 1, rel=0.01)
+        waited.clear()
         gate_ = gate_of(Inner())
         for _ in range(7):  # pages of one address, of which each alone would wait for 4 seconds
             await sent(gate_, many[:100])
-        assert max(slept) == pytest.approx(700 / 50 - 1, rel=0.02)
+        assert max(waited) == pytest.approx(700 / 50 - 1, rel=0.02)
         await sent(gate_, many[:100], client="10.0.0.2")
-        assert slept[-1] == pytest.approx(100 / 20 - 1, rel=0.02)
+        assert waited[-1] == pytest.approx(100 / 20 - 1, rel=0.02)
+
+    asyncio.run(run())
+
+
+async def refused(gate, *sizes, stays=True):
+    """Codes that a page is closed with for messages of so many bytes that come at once, and how
+    many of them an application got before.
+    """
+    codes, got, over = [], [], asyncio.Event()
+    came = [{"type": "websocket.connect"}]
+    came += [{"type": "websocket.receive", "bytes": b"\0" * size} for size in sizes]
+    if not stays:
+        came.append({"type": "websocket.disconnect", "code": 1006})
+
+    async def receive():
+        if came:
+            return came.pop(0)
+        await over.wait()
+        return {"type": "websocket.disconnect", "code": codes[-1]}
+
+    async def send(message):
+        codes.append(message["code"])
+        over.set()
+
+    async def inner(scope, receive, send):
+        while (message := await receive())["type"] != "websocket.disconnect":
+            got.append(message)
+
+    gate.app = inner
+    scope = {"type": "websocket", "path": "/", "client": ("10.0.0.1", 1)}
+    await asyncio.wait_for(gate(scope | {"headers": [(b"host", b"localhost")]}, receive, send), 60)
+    assert not came
+    assert not gate._open
+    return codes, len(got)
+
+
+def test_a_page_that_sends_too_much_is_closed_before_anything_waits():
+    async def run():
+        assert await refused(gate_of(Inner()), gate.LARGEST_MESSAGE + 1) == ([1009], 0)
+        assert await refused(gate_of(Inner()), *[400_000] * 5) == ([1008], 0)
+        assert await refused(gate_of(Inner()), *[0] * 100_000) == ([1008], 0)
+
+    asyncio.run(run())
+
+
+def test_who_leaves_while_messages_wait_frees_the_place_at_once():
+    """The second of these would have to wait for a minute and a half, and the last for seven."""
+
+    async def run():
+        gate_ = gate_of(Inner())
+        gate_._paces["10.0.0.1"] = gate.Pace(1.0)
+        assert await refused(gate_, 0, *[900_000] * 2, stays=False) == ([], 2)
 
     asyncio.run(run())
 
@@ -268,6 +323,30 @@ def test_only_addresses_of_this_machine_are_its_own():
         assert is_loopback(host)
     for host in ("127.evil.example", "127.", "", "::ffff:10.0.0.1", "10.0.0.1", "0.0.0.0"):
         assert not is_loopback(host)
+
+
+def test_a_network_of_ipv6_is_one_visitor():
+    async def run():
+        inner = Inner()
+        gate = gate_of(inner, visitors=10, visitors_each=2)
+        stream = ("/_stcore/stream", "websocket")
+        named = [f"2001:db8:1:2::{k:x}" for k in range(2)]
+        tasks = [asyncio.create_task(ask(gate, *stream, x_forwarded_for=one)) for one in named]
+        await asyncio.sleep(0)
+        for same in ("2001:db8:1:2:ffff::", "2001:DB8:1:2::9%eth0", "[2001:db8:1:2::7]:4711"):
+            assert await ask(gate, *stream, x_forwarded_for=same) == 1013
+        assert await ask(gate, *stream, client="2001:db8:1:2::8") == 1013
+        tasks += [
+            asyncio.create_task(ask(gate, *stream, client=other))
+            for other in ("2001:db8:1:3::", "::ffff:192.0.2.1", "::ffff:192.0.2.2", "192.0.2.1")
+        ]
+        await asyncio.sleep(0)
+        assert await ask(gate, *stream, client="::ffff:192.0.2.1") == 1013
+        assert inner.reached == 6
+        inner.end.set()
+        await asyncio.gather(*tasks)
+
+    asyncio.run(run())
 
 
 def test_files_on_their_way_count():

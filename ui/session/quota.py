@@ -128,15 +128,31 @@ def is_loopback(host: str) -> bool:
 
 
 def visitor_address(client: str, forwarded: str) -> str:
-    """Where a visitor comes from: of a proxy on this machine what it says, empty for this machine
-    itself.
+    """Where a visitor comes from, as quotas count it: of a proxy on this machine what it says,
+    empty for this machine itself. Of IPv6 the network of 64 bits that one connection is given.
 
     >>> visitor_address("192.0.2.7", "spoofed"), visitor_address("127.0.0.1", "a, 192.0.2.8")
     ('192.0.2.7', '192.0.2.8')
+    >>> visitor_address("2001:db8:0:1::a", ""), visitor_address("::ffff:192.0.2.7", "")
+    ('2001:db8:0:1::/64', '192.0.2.7')
     """
     if client and not is_loopback(client):
-        return client
-    return forwarded.rpartition(",")[2].strip()
+        return _network(client)
+    return _network(forwarded.rpartition(",")[2].strip())
+
+
+def _network(address: str) -> str:
+    """The address of IPv4, the network of IPv6; what is neither, as it is."""
+    bare = address.partition("]")[0].removeprefix("[")  # a proxy may add a port
+    try:
+        found = ipaddress.ip_address(bare)
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address):
+        return str(found)
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.IPv6Network((int(found), 64), strict=False))
 
 
 def most_visitors() -> int:
