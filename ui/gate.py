@@ -9,6 +9,7 @@ table.
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import time
 from collections import Counter, deque
@@ -24,6 +25,7 @@ from streamlit import runtime
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from ui.session.quota import (
+    KEPT_SECONDS,
     UPLOADERS,
     Quota,
     Uploaders,
@@ -342,6 +344,8 @@ class Quotas:
             self._open += Counter()  # forgets addresses without a page
             # who leaves and comes again is no other
             self._paces = {a: p for a, p in self._paces.items() if self._open[a] or p.is_ahead}
+            end_sessions(self.uploaders)  # notes who has left
+            asyncio.get_running_loop().call_later(KEPT_SECONDS, end_sessions, self.uploaders)
 
     async def _upload(
         self, session: str, length: str, address: str, scope: Scope, receive: Receive, send: Send
@@ -398,6 +402,24 @@ def bytes_held() -> dict[str, int]:
         session: sum(len(file.data) + _RECORD for file in list(files.values()))
         for session, files in list(storage.items())
     }
+
+
+def end_sessions(uploaders: Uploaders) -> None:
+    """End the sessions whose pages have left for good, and let go of the tables they brought.
+
+    A session and what it refers to are a ring, and those of its objects that were there when the
+    heap was frozen (`ui/kit/warm.py`) are looked at by no collection.
+    """
+    if not runtime.exists():
+        return
+    held, server = bytes_held(), runtime.get_instance()
+    over = uploaders.ended(server.is_active_session)
+    for session in over:
+        server.close_session(session)
+    if any(held.get(session) for session in over):
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
 
 
 def _site(origin: str) -> str:

@@ -10,7 +10,15 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from ui import gate
 from ui.gate import Quotas
-from ui.session.quota import MB, Quota, Uploaders, is_loopback, most_minutes, most_visitors
+from ui.session.quota import (
+    KEPT_SECONDS,
+    MB,
+    Quota,
+    Uploaders,
+    is_loopback,
+    most_minutes,
+    most_visitors,
+)
 
 FILE = "/_stcore/upload_file/ada/1"
 
@@ -57,8 +65,8 @@ async def ask(gate, path="/", kind="http", method="GET", client="127.0.0.1", **h
 
 def gate_of(inner, held=None, **quota):
     uploaders = Uploaders()
-    uploaders.allow("ada", lambda _: True)
-    uploaders.allow("bob", lambda _: True)
+    uploaders.allow("ada")
+    uploaders.allow("bob")
     return Quotas(inner, Quota(**quota), uploaders, lambda: dict(held or {}))
 
 
@@ -371,7 +379,7 @@ def test_one_address_leaves_room_for_the_files_of_others():
     async def run():
         inner = Inner()
         gate = gate_of(inner, upload=20 * MB, upload_session=40 * MB, upload_all=80 * MB)
-        gate.uploaders.allow("eve", lambda _: True)
+        gate.uploaders.allow("eve")
         many = {"method": "PUT", "content_length": str(20 * MB)}
         files = [f"/_stcore/upload_file/{who}/1" for who in ("ada", "ada", "bob", "eve")]
         claims = [asyncio.create_task(ask(gate, f, client="10.0.0.1", **many)) for f in files[:2]]
@@ -397,12 +405,53 @@ def test_of_uploads_that_are_refused_at_the_door_nothing_is_kept():
     asyncio.run(run())
 
 
-def test_sessions_that_ended_are_forgotten():
-    uploaders = Uploaders()
-    uploaders.allow("ada", lambda _: True)
-    uploaders.allow("bob", lambda session: session != "ada")
-    assert "ada" not in uploaders
-    assert "bob" in uploaders
+def test_a_session_whose_page_left_is_kept_for_a_while_and_then_ended(monkeypatch):
+    """With its files; one whose page came back is there as before."""
+    now, there = [0.0], {"ada", "bob", "cyd"}
+    closed, collected = [], []
+    held = {"ada": {"1": SimpleNamespace(data=b"abc")}}
+    server = SimpleNamespace(
+        uploaded_file_mgr=SimpleNamespace(file_storage=held),
+        is_active_session=there.__contains__,
+        close_session=closed.append,
+    )
+    monkeypatch.setattr(gate.runtime, "exists", lambda: True)
+    monkeypatch.setattr(gate.runtime, "get_instance", lambda: server)
+    monkeypatch.setattr(gate.gc, "collect", lambda: collected.append(tuple(closed)))
+    uploaders = Uploaders(lambda: now[0])
+    for session in sorted(there):
+        uploaders.allow(session)
+
+    def at(seconds, *present):
+        now[0] = seconds
+        there.intersection_update(present)
+        there.update(present)
+        gate.end_sessions(uploaders)
+        return "".join(session[0] for session in ("ada", "bob", "cyd") if session in uploaders)
+
+    assert at(0, "bob", "cyd") == "abc"
+    assert at(30, "ada", "cyd") == "abc"
+    assert at(40, "cyd") == "abc"
+    assert (at(30 + KEPT_SECONDS, "cyd"), closed, collected) == ("ac", ["bob"], [])
+    assert (at(40 + KEPT_SECONDS, "cyd"), closed) == ("c", ["bob", "ada"])
+    assert collected == [("bob", "ada")]
+
+
+def test_sessions_are_looked_at_when_a_page_leaves_and_when_it_is_over(monkeypatch):
+    asked, later = [], []
+
+    async def run():
+        loop = asyncio.get_running_loop()
+        monkeypatch.setattr(loop, "call_later", lambda *call: later.append(call))
+        inner = Inner()
+        inner.end.set()
+        gate_ = gate_of(inner)
+        monkeypatch.setattr(gate, "end_sessions", asked.append)
+        await ask(gate_, "/_stcore/stream", "websocket")
+        assert asked == [gate_.uploaders]
+        assert later[-1] == (KEPT_SECONDS, asked.append, gate_.uploaders)
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize(("files", "pages"), [(100_000, 200), (1_024, 200), (550, 100), (64, 1)])

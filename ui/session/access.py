@@ -165,7 +165,7 @@ def _is_access_clear() -> bool:
 def _may_upload() -> None:
     """Let this session upload."""
     if (running := get_script_run_ctx()) is not None and runtime.exists():
-        quota.UPLOADERS.allow(running.session_id, runtime.get_instance().is_active_session)
+        quota.UPLOADERS.allow(running.session_id)
 
 
 def _section(name: str) -> Mapping[str, Any]:

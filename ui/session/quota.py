@@ -8,6 +8,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -167,19 +168,36 @@ def most_visitors() -> int:
     return max(1, min(_MOST_VISITORS, (available - _DESCRIPTORS_KEPT) // _DESCRIPTORS_EACH))
 
 
+KEPT_SECONDS = 60.0
+"""That a session whose page has left is kept, for a page that lost its line; the server would keep
+it for twice as long, and then until another one leaves.
+"""
+
+
 class Uploaders:
-    """Sessions that may upload: those that are past the login."""
+    """Sessions that may upload, those that are past the login, until they end."""
 
-    def __init__(self) -> None:
-        self._allowed: set[str] = set()
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._left: dict[str, float | None] = {}
+        """When the page of each session left; None while it is there."""
 
-    def allow(self, session: str, is_active: Callable[[str], bool]) -> None:
-        """Let a session upload, and forget those that ended."""
-        if session not in self._allowed:
-            self._allowed = {s for s in self._allowed if is_active(s)} | {session}
+    def allow(self, session: str) -> None:
+        """Let a session upload."""
+        self._left.setdefault(session, None)
+
+    def ended(self, is_active: Callable[[str], bool]) -> list[str]:
+        """Forget the sessions whose page left so long ago that they are over, and name them."""
+        now = self._clock()
+        for session, left in self._left.items():
+            self._left[session] = None if is_active(session) else now if left is None else left
+        over = [s for s, left in self._left.items() if left is not None and left <= now - KEPT_SECONDS]
+        for session in over:
+            del self._left[session]
+        return over
 
     def __contains__(self, session: str) -> bool:
-        return session in self._allowed
+        return session in self._left
 
 
 UPLOADERS = Uploaders()
