@@ -68,8 +68,9 @@ _MESSAGE = 10_000
 _AHEAD = 1.0
 """Seconds whose messages may come at once."""
 LARGEST_MESSAGE = 1_000_000
-"""Bytes of one message, as the server's own limit has it (`server.maxMessageSize`); files come
-another way. What waits of one page may have as many, and one message more.
+"""Bytes of one message; files come another way. What waits of one page may have as many, and one
+message more. The server's own limit (`server.maxMessageSize`) is above it, since it also bounds
+pictures.
 """
 _MOST_WAITING = 200
 """Messages of one page that wait: 40 seconds of a slider that is dragged and never answered."""

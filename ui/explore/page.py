@@ -17,6 +17,7 @@ from ui.explore import choices, finding, later, tabs
 from ui.explore.style import SHEET
 from ui.kit.style import themed
 from ui.session import compute, state, steps, text
+from ui.session.served import served
 from ui.session.settings import Settings
 
 
@@ -51,6 +52,11 @@ def moving(chosen: str) -> None:
     if _chosen(state.settings()) != chosen:
         st.rerun()
     state.mirror_to_link()
+    with served(compute.most_features(state.settings())):
+        _moved()
+
+
+def _moved() -> None:
     about_moments()
     view = current_view()
     if view is None:

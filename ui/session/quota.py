@@ -13,12 +13,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from dpci_core.base.engine_names import HERE, engine_parts
+from dpci_core.plan.source import MOST_FEATURES
 
 MB = 2**20
 UPLOAD = 200 * MB
 """Bytes of one file; the same limit as server.maxUploadSize."""
 _DEMO_UPLOAD = 6 * MB
 """Of one file where no tables are taken: a result of our own may be opened again."""
+_DEMO_FEATURES = 60
+"""Of a described table, where anybody may send a link to one."""
 _DESCRIPTORS_EACH = 4
 _DESCRIPTORS_KEPT = 150
 _MOST_VISITORS = 200
@@ -87,6 +90,12 @@ def most_minutes(given: Mapping[str, str] | None = None) -> int:
     """Minutes that a simulation may take while others wait (`DPCI_JOB_MINUTES`)."""
     found = os.environ if given is None else given
     return _count(found, "DPCI_JOB_MINUTES", 3 if is_public_demo(found) else 15)
+
+
+def most_described(given: Mapping[str, str] | None = None) -> int:
+    """Encoded features that a described table may have."""
+    found = os.environ if given is None else given
+    return _DEMO_FEATURES if is_public_demo(found) else MOST_FEATURES
 
 
 def job_engine(given: Mapping[str, str] | None = None) -> str:
@@ -191,7 +200,8 @@ class Uploaders:
         now = self._clock()
         for session, left in self._left.items():
             self._left[session] = None if is_active(session) else now if left is None else left
-        over = [s for s, left in self._left.items() if left is not None and left <= now - KEPT_SECONDS]
+        gone = now - KEPT_SECONDS
+        over = [one for one, left in self._left.items() if left is not None and left <= gone]
         for session in over:
             del self._left[session]
         return over
