@@ -113,11 +113,12 @@ def _warnings(view: compute.View) -> None:
     for outcome in view.outcomes:
         name, made = outcome.combination.label, outcome.forecast
         if made is None:
-            st.warning(f"**{name}**: {outcome.refusal}")
+            st.warning(f"**{name}**: {text.plain(outcome.refusal)}")
         elif made.validity.grade == "unusable":
             reasons = " ".join(made.validity.reasons_of(view.records.feature_names))
             st.warning(
-                f"**{name}: this forecast cannot be used, so no interval is drawn.** {reasons}"
+                f"**{name}: this forecast cannot be used, so no interval is drawn.** "
+                f"{text.plain(reasons)}"
             )
     _useless_warning(view)
     _out_of_reach_warning(view)
