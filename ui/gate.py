@@ -347,7 +347,7 @@ class Quotas:
             # who leaves and comes again is no other
             self._paces = {a: p for a, p in self._paces.items() if self._open[a] or p.is_ahead}
             end_sessions(self.uploaders)  # notes who has left
-            asyncio.get_running_loop().call_later(KEPT_SECONDS, end_sessions, self.uploaders)
+            asyncio.get_running_loop().call_later(KEPT_SECONDS + 1.0, end_sessions, self.uploaders)
 
     async def _upload(
         self, session: str, length: str, address: str, scope: Scope, receive: Receive, send: Send

@@ -449,7 +449,7 @@ def test_sessions_are_looked_at_when_a_page_leaves_and_when_it_is_over(monkeypat
         monkeypatch.setattr(gate, "end_sessions", asked.append)
         await ask(gate_, "/_stcore/stream", "websocket")
         assert asked == [gate_.uploaders]
-        assert later[-1] == (KEPT_SECONDS, asked.append, gate_.uploaders)
+        assert later[-1] == (KEPT_SECONDS + 1.0, asked.append, gate_.uploaders)
 
     asyncio.run(run())
 

@@ -47,7 +47,7 @@ def markdown_of(message: Message, kind: str = "") -> Iterator[tuple[str, str]]:
         )
         for one in many:
             if isinstance(one, Message):
-                yield from markdown_of(one, field.name if not kind else kind)
+                yield from markdown_of(one, kind or field.name)
             elif isinstance(one, str) and (
                 is_read or (kind in _OPTIONS_TOO and field.name in ("options", "content"))
             ):
