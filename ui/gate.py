@@ -9,7 +9,6 @@ table.
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import gc
 import gzip
 import time
@@ -422,15 +421,6 @@ def end_sessions(uploaders: Uploaders) -> None:
         gc.unfreeze()
         gc.collect()
         gc.freeze()
-        give_back()
-
-
-def give_back() -> None:
-    """Give memory that is free back to the system, where the C library can be asked to: else what
-    it held stays readable in this process until something else is put there.
-    """
-    with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _site(origin: str) -> str:
