@@ -17,7 +17,7 @@ from starlette.responses import FileResponse, Response
 
 import app as wrapper
 from ui import gate
-from ui.session.quota import UPLOAD
+from ui.session.quota import UPLOAD, Quota
 
 CONFIG = tomllib.loads((Path(wrapper.__file__).parent / ".streamlit" / "config.toml").read_text())
 
@@ -63,6 +63,9 @@ def test_an_upload_within_the_limit_never_reaches_a_temporary_file(monkeypatch):
 
 def test_the_limits_agree():
     assert CONFIG["server"]["maxUploadSize"] * 2**20 == UPLOAD
+    most = CONFIG["server"]["maxMessageSize"] * 10**6  # of a message that is still arriving
+    assert most > gate.LARGEST_MESSAGE
+    assert most * Quota().visitors <= 1.6e9
 
 
 @pytest.mark.parametrize(

@@ -23,12 +23,13 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from streamlit.proto.BackMsg_pb2 import BackMsg
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
 from benchmarks.server import free_port
 from tests.versions import requirements
-from ui.gate import HEADERS
+from ui.gate import HEADERS, LARGEST_MESSAGE
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
@@ -311,16 +312,30 @@ def test_the_closed_parts_are_closed_there_too(container, path):
 
 
 def test_what_a_browser_loads_is_compressed(container):
-    """The page's main script, and the websocket with what a page shows."""
+    """The page's main script."""
     _, _, page = container.get(f"/{BASE}/")
     (main,) = re.findall(rb'src="\./(static/js/index[^"]+)"', page)
     _, headers, packed = container.get(f"/{BASE}/{main.decode()}", **{"Accept-Encoding": "gzip"})
     assert headers["content-encoding"] == "gzip"
     assert gzip.decompress(packed) == container.get(f"/{BASE}/{main.decode()}")[2]
     assert len(packed) < 0.4 * len(gzip.decompress(packed))
+
+
+def test_a_message_is_as_long_on_the_line_as_in_memory_and_none_is_long(container):
+    """A browser offers compression, by which a megabyte is a kilobyte on the line."""
     stream = f"ws://127.0.0.1:{container.port}/{BASE}/_stcore/stream"
+    asked = BackMsg()
+    asked.rerun_script.query_string = " " * (LARGEST_MESSAGE - 100)
     with connect(stream, subprotocols=[Subprotocol("streamlit")], proxy=None) as socket:
-        assert "permessage-deflate" in socket.response.headers["Sec-WebSocket-Extensions"]
+        assert "permessage-deflate" in socket.request.headers["Sec-WebSocket-Extensions"]
+        assert "Sec-WebSocket-Extensions" not in socket.response.headers
+        socket.send(asked.SerializeToString())
+        assert socket.recv(timeout=60)
+        asked.rerun_script.query_string += " " * 100
+        socket.send(asked.SerializeToString())
+        for _ in socket:
+            pass  # what it still had to say of the first
+        assert socket.close_code == 1009
 
 
 def test_the_health_check_of_the_image_passes(container):

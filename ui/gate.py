@@ -9,11 +9,12 @@ table.
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
-from functools import partial
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,6 +25,7 @@ from streamlit import runtime
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from ui.session.quota import (
+    KEPT_SECONDS,
     UPLOADERS,
     Quota,
     Uploaders,
@@ -65,6 +67,15 @@ _MESSAGE = 10_000
 """Bytes for which it counts once more."""
 _AHEAD = 1.0
 """Seconds whose messages may come at once."""
+LARGEST_MESSAGE = 1_000_000
+"""Bytes of one message; files come another way. What waits of one page may have as many, and one
+message more. The server's own limit (`server.maxMessageSize`) is above it, since it also bounds
+pictures.
+"""
+_MOST_WAITING = 200
+"""Messages of one page that wait: 40 seconds of a slider that is dragged and never answered."""
+_TOO_BIG, _TOO_MUCH = 1009, 1008
+"""Why a page is closed, in the codes of websockets."""
 _NAMES = 50
 """Files that a page announces at once: the answer has 600 bytes for each."""
 _NEVER_SENT = ("load_git_info", "clear_cache", "set_run_on_save")
@@ -173,6 +184,86 @@ class Pace:
         return max(0.0, self._free - now)
 
 
+class Messages:
+    """What one page sends: taken from the server at once, so that who leaves or sends too much is
+    noticed at once, and passed on when its turn comes.
+    """
+
+    def __init__(self, paces: Sequence[Pace], receive: Receive, send: Send) -> None:
+        self._paces, self._receive, self._send = paces, receive, send
+        self._waiting: deque[Scope] = deque()
+        self._came, self._ended = asyncio.Event(), asyncio.Event()
+        self._end: Scope = {"type": "websocket.disconnect", "code": _TOO_MUCH}
+
+    async def collect(self) -> None:
+        """Take what comes until the page leaves or is closed; of what came with the message that
+        closes it, nothing is kept.
+        """
+        code = 0
+        while (message := await self._receive())["type"] != "websocket.disconnect":
+            code = code or self._against(message)
+            if not code:
+                self._waiting.append(message)
+                self._came.set()
+            elif not self._ended.is_set():
+                self._close({"type": "websocket.disconnect", "code": code})
+                self._waiting.clear()
+                with suppress(OSError):  # it has left already
+                    await self._send({"type": "websocket.close", "code": code})
+        self._close(message)
+
+    def _close(self, end: Scope) -> None:
+        self._end = end
+        self._ended.set()
+        self._came.set()
+
+    def _against(self, message: Scope) -> int:
+        """The code that a page is closed with for a message; 0 where it may wait for its turn."""
+        content = message.get("bytes") or b""
+        if max(len(content), len(message.get("text") or "")) > LARGEST_MESSAGE:
+            return _TOO_BIG
+        held = sum(len(other.get("bytes") or b"") for other in self._waiting)
+        return _TOO_MUCH * (len(self._waiting) >= _MOST_WAITING or held > LARGEST_MESSAGE)
+
+    async def next(self) -> Scope:
+        """The next message whose turn comes before the page leaves; without those that no page of
+        ours sends.
+        """
+        while True:
+            while not self._waiting:
+                if self._ended.is_set():
+                    return self._end
+                self._came.clear()
+                await self._came.wait()
+            message = self._waiting.popleft()
+            content = message.get("bytes")
+            if content is None:
+                return message
+            if await self._ends_within(max(pace.wait(len(content)) for pace in self._paces)):
+                self._waiting.clear()
+                return self._end
+            try:
+                asked = BackMsg.FromString(content)
+            except DecodeError:
+                return message  # which Streamlit refuses
+            kind = asked.WhichOneof("type")
+            if kind == "file_urls_request" and len(asked.file_urls_request.file_names) > _NAMES:
+                await self._send({"type": "websocket.close", "code": _TOO_MUCH})
+                return {"type": "websocket.disconnect", "code": _TOO_MUCH}
+            if kind not in _NEVER_SENT:
+                return message
+
+    async def _ends_within(self, seconds: float) -> bool:
+        """Whether the page leaves while a message waits; one whose turn it is does not ask."""
+        if seconds <= 0.0:
+            return False
+        try:
+            await asyncio.wait_for(self._ended.wait(), seconds)
+        except TimeoutError:
+            return False
+        return True
+
+
 class Quotas:
     """Refuse foreign hosts and origins, visitors above the quota, and uploads above it or from a
     session that is not past the login; take messages no faster than one address may send them.
@@ -244,34 +335,18 @@ class Quotas:
         paces = [Pace(_OF_A_PAGE)]
         if address:
             paces.append(self._paces.setdefault(address, Pace(_OF_AN_ADDRESS)))
+        messages = Messages(paces, receive, send)
+        collecting = asyncio.create_task(messages.collect())
         try:
-            await self.app(scope, partial(self._message, paces, receive, send), send)
+            await self.app(scope, messages.next, send)
         finally:
+            collecting.cancel()
             self._open[address] -= 1
             self._open += Counter()  # forgets addresses without a page
             # who leaves and comes again is no other
             self._paces = {a: p for a, p in self._paces.items() if self._open[a] or p.is_ahead}
-
-    async def _message(self, paces: Sequence[Pace], receive: Receive, send: Send) -> Scope:
-        """The next message of a page, when its turn comes; without those that no page of ours
-        sends.
-        """
-        while True:
-            message = await receive()
-            content = message.get("bytes")
-            if message["type"] != "websocket.receive" or content is None:
-                return message
-            await asyncio.sleep(max(pace.wait(len(content)) for pace in paces))
-            try:
-                asked = BackMsg.FromString(content)
-            except DecodeError:
-                return message  # which Streamlit refuses
-            kind = asked.WhichOneof("type")
-            if kind == "file_urls_request" and len(asked.file_urls_request.file_names) > _NAMES:
-                await send({"type": "websocket.close", "code": 1008})
-                return {"type": "websocket.disconnect", "code": 1008}
-            if kind not in _NEVER_SENT:
-                return message
+            end_sessions(self.uploaders)  # notes who has left
+            asyncio.get_running_loop().call_later(KEPT_SECONDS + 1.0, end_sessions, self.uploaders)
 
     async def _upload(
         self, session: str, length: str, address: str, scope: Scope, receive: Receive, send: Send
@@ -328,6 +403,24 @@ def bytes_held() -> dict[str, int]:
         session: sum(len(file.data) + _RECORD for file in list(files.values()))
         for session, files in list(storage.items())
     }
+
+
+def end_sessions(uploaders: Uploaders) -> None:
+    """End the sessions whose pages have left for good, and let go of the tables they brought.
+
+    A session and what it refers to are a ring, and those of its objects that were there when the
+    heap was frozen (`ui/kit/warm.py`) are looked at by no collection.
+    """
+    if not runtime.exists():
+        return
+    held, server = bytes_held(), runtime.get_instance()
+    over = uploaders.ended(server.is_active_session)
+    for session in over:
+        server.close_session(session)
+    if any(held.get(session) for session in over):
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
 
 
 def _site(origin: str) -> str:

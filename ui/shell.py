@@ -30,7 +30,8 @@ from ui.controls import hints  # noqa: E402
 from ui.kit import style  # noqa: E402
 from ui.kit.turns import turn  # noqa: E402
 from ui.kit.warm import freeze_gc, one_thread  # noqa: E402
-from ui.session import access, address, state  # noqa: E402
+from ui.session import access, address, compute, state  # noqa: E402
+from ui.session.served import served  # noqa: E402
 
 freeze_gc()
 one_thread()
@@ -80,6 +81,6 @@ page = st.navigation(
 address.one_entry_per_page()
 if page.url_path != "learn":  # which has a place of its own in the address
     state.mirror_to_link()
-with turn():
+with turn(), served(compute.most_features(state.settings())):
     page.run()
 hints.foot()

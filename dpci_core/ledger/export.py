@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
@@ -13,8 +14,14 @@ from dpci_core.ledger.entries import Entry
 from dpci_core.ledger.proposals import Proposal
 
 Row = dict[str, str | int | None]
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""A spreadsheet may take a cell that begins so for a formula, the wide forms included."""
+_STARTS = "=＝﹦⁼₌+＋﹢⁺₊\\-－﹣−⁻₋@＠﹫"
+"""A spreadsheet may take a cell that begins so for a formula, the wide and small forms included."""
+_ENDS = ";\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029"
+"""Where a cell may end that no comma does: spreadsheets of half of Europe cut at semicolons, and do
+not see the quotation marks of a cell that is not the first in its line."""
+_UNSEEN = r"\s\x00-\x1f\x7f-\x9f\xad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\""
+"""What may stand before a formula and be cut off."""
+_FORMULA = re.compile(f"(^|[{_ENDS}])(?=[{_UNSEEN}]*[{_STARTS}])|^(?=[\t\r\n])")
 
 
 def account_row(account: Account) -> Row:
@@ -108,12 +115,10 @@ def as_csv(rows: Sequence[Mapping[str, str | int | None]]) -> str:
 
 
 def safe_cell(value: str | int | None) -> str | int | None:
-    """A cell that stays text in a spreadsheet: one that could be a formula gets an apostrophe in
-    front.
+    """A cell that stays text in a spreadsheet, whatever that cuts lines at: what could be a formula
+    gets an apostrophe in front.
 
-    >>> safe_cell("=1+1"), safe_cell(" -2"), safe_cell(-2), safe_cell("age")
-    ("'=1+1", "' -2", -2, 'age')
+    >>> safe_cell("=1+1"), safe_cell(" -2"), safe_cell(-2), safe_cell("age"), safe_cell("x;=1")
+    ("'=1+1", "' -2", -2, 'age', "x;'=1")
     """
-    if isinstance(value, str) and value.lstrip(" ").startswith(_FORMULA):
-        return f"'{value}"
-    return value
+    return _FORMULA.sub(r"\1'", value) if isinstance(value, str) else value

@@ -16,6 +16,7 @@ from dpci_core.schema import (
     StandardEncoding,
     simulate_twin,
 )
+from dpci_core.schema.twin import DEFAULT_ROWS
 
 DEFAULT_UNIT = "one row is one person"
 PERSON_UNIT = "one person"
@@ -28,8 +29,8 @@ MOST_FEATURES = 250
 """Encoded features of a declared table; matrices of their square are computed with, also for
 whoever sends a link.
 """
-MOST_CELLS = 25_000_000
-"""Rows times features of a twin, 200 MB."""
+MOST_CELLS = DEFAULT_ROWS * MOST_FEATURES
+"""Rows times features of a twin, 40 MB: the usual rows are enough for as many features."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -252,6 +252,17 @@ def test_what_could_be_a_formula_gets_an_apostrophe(start: str) -> None:
     )
 
 
+@pytest.mark.parametrize("end", [";", "\t", "\r", "\n", "\v", "\u2028"])
+@pytest.mark.parametrize("unseen", ["", " ", "\N{NO-BREAK SPACE}", "\u200b", "\ufeff", '"', "\0"])
+def test_no_formula_begins_where_another_spreadsheet_cuts(end: str, unseen: str) -> None:
+    for start in "=+-@＝−﹫":
+        hostile = f"x{end}{unseen}{start}1"
+        assert safe_cell(hostile) == f"x{end}'{unseen}{start}1"
+        assert safe_cell(f"{unseen}{start}1") == f"'{unseen}{start}1"
+    harmless = f"x{end}{unseen}y-1"
+    assert safe_cell(harmless) == harmless
+
+
 def test_another_place_can_be_named(capsys: pytest.CaptureFixture[str], place: Path) -> None:
     words = ("--ledger", str(place / "a" / "other.db"), "--key", str(place / "b" / "other.key"))
     assert run(capsys, *CREATE, "--rho", "1", *words)[0] == 0

@@ -447,7 +447,7 @@ def test_a_declaration_too_large_to_compute_with_is_refused_at_once() -> None:
     with pytest.raises(ValueError, match="at most 250 encoded features, got 29,999"):
         DeclaredTable(schema=Schema((levels,), "t", "1"))
     wide = Schema(tuple(NumericColumn(str(k), 0, 1) for k in range(250)), "t", "1")
-    with pytest.raises(ValueError, match=r"guesses.n_rows=200,000 <= 100,000 with 250 features"):
+    with pytest.raises(ValueError, match=r"guesses.n_rows=200,000 <= 20,000 with 250 features"):
         DeclaredTable(schema=wide, guesses=Guesses(n_rows=200_000))
     with pytest.raises(ValueError, match=r"^source\.kind: .{100,600}…$"):
         read_plan(json.dumps(changed("source.kind", "x" * 50_000)))

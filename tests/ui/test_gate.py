@@ -10,7 +10,15 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from ui import gate
 from ui.gate import Quotas
-from ui.session.quota import MB, Quota, Uploaders, is_loopback, most_minutes, most_visitors
+from ui.session.quota import (
+    KEPT_SECONDS,
+    MB,
+    Quota,
+    Uploaders,
+    is_loopback,
+    most_minutes,
+    most_visitors,
+)
 
 FILE = "/_stcore/upload_file/ada/1"
 
@@ -32,13 +40,13 @@ class Inner:
 
 async def ask(gate, path="/", kind="http", method="GET", client="127.0.0.1", **headers):
     """Status of an answer; of a refused websocket its code."""
-    seen = []
+    seen, came = [], [{"type": "websocket.connect"}]
 
     async def send(message):
         seen.append(message)
 
     async def receive():
-        return {"type": "websocket.connect"}
+        return came.pop() if came else await asyncio.Event().wait()
 
     named = {"host": "localhost:8501", **{k.replace("_", "-"): v for k, v in headers.items()}}
     await gate(
@@ -57,8 +65,8 @@ async def ask(gate, path="/", kind="http", method="GET", client="127.0.0.1", **h
 
 def gate_of(inner, held=None, **quota):
     uploaders = Uploaders()
-    uploaders.allow("ada", lambda _: True)
-    uploaders.allow("bob", lambda _: True)
+    uploaders.allow("ada")
+    uploaders.allow("bob")
     return Quotas(inner, Quota(**quota), uploaders, lambda: dict(held or {}))
 
 
@@ -171,29 +179,84 @@ def test_a_page_asks_for_what_our_pages_ask_for_only():
 
 
 def test_messages_are_taken_no_faster_than_they_may_come(monkeypatch):
-    now, slept = 0.0, []
+    """Also those of a page that has gone: what would have to wait then is dropped."""
+    now, waited = 0.0, []
 
-    async def sleep(seconds):
-        slept.append(seconds)
+    async def wait(self, seconds):
+        waited.append(seconds)
+        return False
 
-    monkeypatch.setattr(gate.asyncio, "sleep", sleep)
+    monkeypatch.setattr(gate.Messages, "_ends_within", wait)
+    monkeypatch.setattr(gate, "_MOST_WAITING", 2000)
     monkeypatch.setattr(gate.Pace.__init__, "__defaults__", (lambda: now,))
 
     async def run():
         many = [message(rerun_script={"query_string": "n=1"})] * 1000
         await sent(gate_of(Inner()), many)
-        assert slept[:19] == [0.0] * 19
-        assert slept[-1] == pytest.approx(1000 / 20 - 1, rel=0.01)
-        slept.clear()
-        await sent(gate_of(Inner()), [message(rerun_script={"query_string": "n" * 500_000})] * 10)
-        assert slept[-1] == pytest.approx(510 / 20 - 1, rel=0.01)
-        slept.clear()
+        assert waited[:19] == [0.0] * 19
+        assert waited[-1] == pytest.approx(1000 / 20 - 1, rel=0.01)
+        waited.clear()
+        await sent(gate_of(Inner()), [message(rerun_script={"query_string": "n" * 100_000})] * 10)
+        assert waited[-1] == pytest.approx(110 / 20 - 1, rel=0.01)
+        waited.clear()
         gate_ = gate_of(Inner())
         for _ in range(7):  # pages of one address, of which each alone would wait for 4 seconds
             await sent(gate_, many[:100])
-        assert max(slept) == pytest.approx(700 / 50 - 1, rel=0.02)
+        assert max(waited) == pytest.approx(700 / 50 - 1, rel=0.02)
         await sent(gate_, many[:100], client="10.0.0.2")
-        assert slept[-1] == pytest.approx(100 / 20 - 1, rel=0.02)
+        assert waited[-1] == pytest.approx(100 / 20 - 1, rel=0.02)
+
+    asyncio.run(run())
+
+
+async def refused(gate, *sizes, stays=True):
+    """Codes that a page is closed with for messages of so many bytes that come at once, and how
+    many of them an application got before.
+    """
+    codes, got, over = [], [], asyncio.Event()
+    came = [{"type": "websocket.connect"}]
+    came += [{"type": "websocket.receive", "bytes": b"\0" * size} for size in sizes]
+    if not stays:
+        came.append({"type": "websocket.disconnect", "code": 1006})
+
+    async def receive():
+        if came:
+            return came.pop(0)
+        await over.wait()
+        return {"type": "websocket.disconnect", "code": codes[-1]}
+
+    async def send(message):
+        codes.append(message["code"])
+        over.set()
+
+    async def inner(scope, receive, send):
+        while (message := await receive())["type"] != "websocket.disconnect":
+            got.append(message)
+
+    gate.app = inner
+    scope = {"type": "websocket", "path": "/", "client": ("10.0.0.1", 1)}
+    await asyncio.wait_for(gate(scope | {"headers": [(b"host", b"localhost")]}, receive, send), 60)
+    assert not came
+    assert not gate._open
+    return codes, len(got)
+
+
+def test_a_page_that_sends_too_much_is_closed_before_anything_waits():
+    async def run():
+        assert await refused(gate_of(Inner()), gate.LARGEST_MESSAGE + 1) == ([1009], 0)
+        assert await refused(gate_of(Inner()), *[400_000] * 5) == ([1008], 0)
+        assert await refused(gate_of(Inner()), *[0] * 100_000) == ([1008], 0)
+
+    asyncio.run(run())
+
+
+def test_who_leaves_while_messages_wait_frees_the_place_at_once():
+    """The second of these would have to wait for a minute and a half, and the last for seven."""
+
+    async def run():
+        gate_ = gate_of(Inner())
+        gate_._paces["10.0.0.1"] = gate.Pace(1.0)
+        assert await refused(gate_, 0, *[900_000] * 2, stays=False) == ([], 2)
 
     asyncio.run(run())
 
@@ -270,6 +333,30 @@ def test_only_addresses_of_this_machine_are_its_own():
         assert not is_loopback(host)
 
 
+def test_a_network_of_ipv6_is_one_visitor():
+    async def run():
+        inner = Inner()
+        gate = gate_of(inner, visitors=10, visitors_each=2)
+        stream = ("/_stcore/stream", "websocket")
+        named = [f"2001:db8:1:2::{k:x}" for k in range(2)]
+        tasks = [asyncio.create_task(ask(gate, *stream, x_forwarded_for=one)) for one in named]
+        await asyncio.sleep(0)
+        for same in ("2001:db8:1:2:ffff::", "2001:DB8:1:2::9%eth0", "[2001:db8:1:2::7]:4711"):
+            assert await ask(gate, *stream, x_forwarded_for=same) == 1013
+        assert await ask(gate, *stream, client="2001:db8:1:2::8") == 1013
+        tasks += [
+            asyncio.create_task(ask(gate, *stream, client=other))
+            for other in ("2001:db8:1:3::", "::ffff:192.0.2.1", "::ffff:192.0.2.2", "192.0.2.1")
+        ]
+        await asyncio.sleep(0)
+        assert await ask(gate, *stream, client="::ffff:192.0.2.1") == 1013
+        assert inner.reached == 6
+        inner.end.set()
+        await asyncio.gather(*tasks)
+
+    asyncio.run(run())
+
+
 def test_files_on_their_way_count():
     async def run():
         inner = Inner()
@@ -292,7 +379,7 @@ def test_one_address_leaves_room_for_the_files_of_others():
     async def run():
         inner = Inner()
         gate = gate_of(inner, upload=20 * MB, upload_session=40 * MB, upload_all=80 * MB)
-        gate.uploaders.allow("eve", lambda _: True)
+        gate.uploaders.allow("eve")
         many = {"method": "PUT", "content_length": str(20 * MB)}
         files = [f"/_stcore/upload_file/{who}/1" for who in ("ada", "ada", "bob", "eve")]
         claims = [asyncio.create_task(ask(gate, f, client="10.0.0.1", **many)) for f in files[:2]]
@@ -318,12 +405,53 @@ def test_of_uploads_that_are_refused_at_the_door_nothing_is_kept():
     asyncio.run(run())
 
 
-def test_sessions_that_ended_are_forgotten():
-    uploaders = Uploaders()
-    uploaders.allow("ada", lambda _: True)
-    uploaders.allow("bob", lambda session: session != "ada")
-    assert "ada" not in uploaders
-    assert "bob" in uploaders
+def test_a_session_whose_page_left_is_kept_for_a_while_and_then_ended(monkeypatch):
+    """With its files; one whose page came back is there as before."""
+    now, there = [0.0], {"ada", "bob", "cyd"}
+    closed, collected = [], []
+    held = {"ada": {"1": SimpleNamespace(data=b"abc")}}
+    server = SimpleNamespace(
+        uploaded_file_mgr=SimpleNamespace(file_storage=held),
+        is_active_session=there.__contains__,
+        close_session=closed.append,
+    )
+    monkeypatch.setattr(gate.runtime, "exists", lambda: True)
+    monkeypatch.setattr(gate.runtime, "get_instance", lambda: server)
+    monkeypatch.setattr(gate.gc, "collect", lambda: collected.append(tuple(closed)))
+    uploaders = Uploaders(lambda: now[0])
+    for session in sorted(there):
+        uploaders.allow(session)
+
+    def at(seconds, *present):
+        now[0] = seconds
+        there.intersection_update(present)
+        there.update(present)
+        gate.end_sessions(uploaders)
+        return "".join(session[0] for session in ("ada", "bob", "cyd") if session in uploaders)
+
+    assert at(0, "bob", "cyd") == "abc"
+    assert at(30, "ada", "cyd") == "abc"
+    assert at(40, "cyd") == "abc"
+    assert (at(30 + KEPT_SECONDS, "cyd"), closed, collected) == ("ac", ["bob"], [])
+    assert (at(40 + KEPT_SECONDS, "cyd"), closed) == ("c", ["bob", "ada"])
+    assert collected == [("bob", "ada")]
+
+
+def test_sessions_are_looked_at_when_a_page_leaves_and_when_it_is_over(monkeypatch):
+    asked, later = [], []
+
+    async def run():
+        loop = asyncio.get_running_loop()
+        monkeypatch.setattr(loop, "call_later", lambda *call: later.append(call))
+        inner = Inner()
+        inner.end.set()
+        gate_ = gate_of(inner)
+        monkeypatch.setattr(gate, "end_sessions", asked.append)
+        await ask(gate_, "/_stcore/stream", "websocket")
+        assert asked == [gate_.uploaders]
+        assert later[-1] == (KEPT_SECONDS + 1.0, asked.append, gate_.uploaders)
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize(("files", "pages"), [(100_000, 200), (1_024, 200), (550, 100), (64, 1)])

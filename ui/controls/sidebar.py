@@ -46,7 +46,7 @@ def current_view() -> compute.View | None:
     try:
         return compute.compute(state.settings(), state.source())
     except (DataRejectedError, ConvergenceError, FileNotFoundError) as problem:
-        st.error(in_words(problem))
+        st.error(text.plain(in_words(problem)))
         return None
 
 

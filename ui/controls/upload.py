@@ -27,6 +27,7 @@ from dpci_core.schema import (
 from ui.controls import plan_file
 from ui.session import quota, state, steps
 from ui.session.compute import Upload
+from ui.session.text import plain
 from ui.session.words import in_words
 
 NOT_YET = "Choose what is in the file first."
@@ -104,7 +105,7 @@ def panel() -> None:
             _accept(frame, choice, "declared public" if kind == PUBLIC else "declared synthetic")
     except (DataRejectedError, ValueError) as problem:
         state.set_upload(None)
-        st.error(f"This file cannot be used: {in_words(problem)}")
+        st.error(f"This file cannot be used: {plain(in_words(problem))}")
 
 
 def _frame(file: Any) -> pd.DataFrame:
@@ -184,7 +185,8 @@ def _edited(proposed: Schema) -> Schema:
         )
         categorical = [c for c in proposed.features if isinstance(c, CategoricalColumn)]
         if categorical:
-            st.caption("Levels: " + "; ".join(f"{c.name} ({len(c.levels)})" for c in categorical))
+            listed = "; ".join(f"{c.name} ({len(c.levels)})" for c in categorical)
+            st.caption(f"Levels: {plain(listed)}")
     typed = {str(row["column"]): row for row in edited.to_dict("records")}
     features = tuple(
         replace(c, **_given(typed[c.name])) if isinstance(c, NumericColumn) else c

@@ -17,6 +17,7 @@ from ui.explore import choices, finding, later, tabs
 from ui.explore.style import SHEET
 from ui.kit.style import themed
 from ui.session import compute, state, steps, text
+from ui.session.served import served
 from ui.session.settings import Settings
 
 
@@ -51,6 +52,11 @@ def moving(chosen: str) -> None:
     if _chosen(state.settings()) != chosen:
         st.rerun()
     state.mirror_to_link()
+    with served(compute.most_features(state.settings())):
+        _moved()
+
+
+def _moved() -> None:
     about_moments()
     view = current_view()
     if view is None:
@@ -107,11 +113,12 @@ def _warnings(view: compute.View) -> None:
     for outcome in view.outcomes:
         name, made = outcome.combination.label, outcome.forecast
         if made is None:
-            st.warning(f"**{name}**: {outcome.refusal}")
+            st.warning(f"**{name}**: {text.plain(outcome.refusal)}")
         elif made.validity.grade == "unusable":
             reasons = " ".join(made.validity.reasons_of(view.records.feature_names))
             st.warning(
-                f"**{name}: this forecast cannot be used, so no interval is drawn.** {reasons}"
+                f"**{name}: this forecast cannot be used, so no interval is drawn.** "
+                f"{text.plain(reasons)}"
             )
     _useless_warning(view)
     _out_of_reach_warning(view)

@@ -26,13 +26,13 @@ def asked(key: str) -> tuple[str, str]:
 
 
 def is_over() -> bool:
-    """Whether somebody has moved something meanwhile: that move waits until this run ends.
+    """Whether somebody has moved something meanwhile, or left: a move waits until this run ends.
 
     Streamlit ends no run for the sake of a fragment's, and does not say that one waits.
     """
     running = get_script_run_ctx(suppress_warning=True)
     requests = running.script_requests if running is not None else None
-    return getattr(requests, "_state", None) is ScriptRequestType.RERUN
+    return getattr(requests, "_state", None) in (ScriptRequestType.RERUN, ScriptRequestType.STOP)
 
 
 def watch(

@@ -27,6 +27,7 @@ from ui.kit.bound import among, bound
 from ui.session import state, steps
 from ui.session.compute import DECLARED, declared_table
 from ui.session.settings import LIMITS, Settings
+from ui.session.text import plain
 from ui.session.words import in_words
 from ui.views import path
 
@@ -374,7 +375,7 @@ def _outcome(names: Sequence[str], rows: pd.DataFrame) -> str | None:
     known = st.session_state.get("describe_target")
     is_few = len(names) <= _FEW
     pick: Any = st.radio if is_few else st.selectbox
-    options: dict[str, Any] = {"horizontal": True} if is_few else {}
+    options: dict[str, Any] = {"horizontal": True, "format_func": plain} if is_few else {}
     st.session_state["describe_target_pick"] = known if known in names else None
     target = pick(
         "Outcome: the column that the model predicts",
@@ -398,6 +399,7 @@ def _outcome(names: Sequence[str], rows: pd.DataFrame) -> str | None:
             "Its value that counts as “yes”",
             known_levels,
             index=None,
+            format_func=plain,
             horizontal=True,
             key="describe_positive_pick",
             on_change=_pick_positive,

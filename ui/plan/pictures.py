@@ -185,7 +185,7 @@ def _mechanisms(case: Case, rows: tuple[RankedDesign, ...]) -> None:
         st.warning(refused)
     for row in rows:
         if row.refusal is not None:
-            st.caption(f"{words.way(row).label}: {in_words(row.refusal)}")
+            st.caption(f"{words.way(row).label}: {text.plain(in_words(row.refusal))}")
     if any(row.status for row in rows):
         st.caption(f"◆ {next(row.status for row in rows if row.status)}")
 

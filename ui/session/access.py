@@ -15,6 +15,7 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ui.session import quota
+from ui.session.text import plain
 
 BROKEN_SECRETS = (
     "The file with this dashboard's secrets cannot be read, so it is not known who may log in. "
@@ -102,7 +103,7 @@ def is_shut() -> bool:
 def leave() -> None:
     """Who is logged in, with a way out; nothing where nobody has to be."""
     if (who := person()) is not None:
-        st.caption(f"Logged in as {who}")
+        st.caption(f"Logged in as {plain(who)}")
         st.button("Log out", on_click=st.logout, key="logout")
 
 
@@ -165,7 +166,7 @@ def _is_access_clear() -> bool:
 def _may_upload() -> None:
     """Let this session upload."""
     if (running := get_script_run_ctx()) is not None and runtime.exists():
-        quota.UPLOADERS.allow(running.session_id, runtime.get_instance().is_active_session)
+        quota.UPLOADERS.allow(running.session_id)
 
 
 def _section(name: str) -> Mapping[str, Any]:

@@ -34,6 +34,7 @@ from dpci_core.privacy.budget import PARTS
 from dpci_core.schema import Column, NumericColumn, Provenance, Records, Schema, encode
 from dpci_core.schema.declare import DEFAULT_STEP
 from ui.kit.palette import Combination
+from ui.session import quota
 from ui.session.results import IntervalRows, SweepCurve
 from ui.session.settings import LIMITS, PRECISION, Settings
 from ui.session.words import in_words
@@ -311,6 +312,16 @@ def table_rows(settings: Settings) -> int:
     return next(info.n_rows for info in datasets.list_datasets() if info.key == settings.dataset)
 
 
+def most_features(settings: Settings) -> int:
+    """Features that a page of these settings computes with at most."""
+    if settings.sweep != "d":
+        return len(settings.names) or settings.d
+    if settings.dataset == DECLARED:
+        return len(declared_table(settings.declared).schema.feature_names)
+    known = (i.max_features for i in datasets.list_datasets() if i.key == settings.dataset)
+    return max(known, default=settings.d)
+
+
 @lru_cache(maxsize=32)
 def declared_table(packed: str) -> DeclaredTable:
     """The described table of these settings.
@@ -320,14 +331,25 @@ def declared_table(packed: str) -> DeclaredTable:
     source = read(Source, unpack(packed), "table")
     if not isinstance(source, DeclaredTable):
         raise ValueError("Expected a described table, got a public one.")
+    _check_described(source)
     return source
+
+
+def _check_described(table: DeclaredTable) -> None:
+    most, count = quota.most_described(), len(table.schema.feature_names)
+    if count > most:
+        raise ValueError(
+            f"A described table may have at most {most} features on this public demo, and this one "
+            f"has {count}, a level counted as one. Run the dashboard on your own machine."
+        )
 
 
 def packed_table(table: DeclaredTable) -> str:
     """A described table as the settings hold it.
 
-    Raises:  ValueError if it is too long for a link.
+    Raises:  ValueError in words if it is too large, or too long for a link.
     """
+    _check_described(table)
     try:
         return pack(plain(table))
     except ValueError:

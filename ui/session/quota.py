@@ -8,16 +8,20 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from dpci_core.base.engine_names import HERE, engine_parts
+from dpci_core.plan.source import MOST_FEATURES
 
 MB = 2**20
 UPLOAD = 200 * MB
 """Bytes of one file; the same limit as server.maxUploadSize."""
 _DEMO_UPLOAD = 6 * MB
 """Of one file where no tables are taken: a result of our own may be opened again."""
+_DEMO_FEATURES = 60
+"""Of a described table, where anybody may send a link to one."""
 _DESCRIPTORS_EACH = 4
 _DESCRIPTORS_KEPT = 150
 _MOST_VISITORS = 200
@@ -88,6 +92,12 @@ def most_minutes(given: Mapping[str, str] | None = None) -> int:
     return _count(found, "DPCI_JOB_MINUTES", 3 if is_public_demo(found) else 15)
 
 
+def most_described(given: Mapping[str, str] | None = None) -> int:
+    """Encoded features that a described table may have."""
+    found = os.environ if given is None else given
+    return _DEMO_FEATURES if is_public_demo(found) else MOST_FEATURES
+
+
 def job_engine(given: Mapping[str, str] | None = None) -> str:
     """Where simulations run, as `dpci compare --engine` names it (`DPCI_ENGINE`).
 
@@ -128,15 +138,31 @@ def is_loopback(host: str) -> bool:
 
 
 def visitor_address(client: str, forwarded: str) -> str:
-    """Where a visitor comes from: of a proxy on this machine what it says, empty for this machine
-    itself.
+    """Where a visitor comes from, as quotas count it: of a proxy on this machine what it says,
+    empty for this machine itself. Of IPv6 the network of 64 bits that one connection is given.
 
     >>> visitor_address("192.0.2.7", "spoofed"), visitor_address("127.0.0.1", "a, 192.0.2.8")
     ('192.0.2.7', '192.0.2.8')
+    >>> visitor_address("2001:db8:0:1::a", ""), visitor_address("::ffff:192.0.2.7", "")
+    ('2001:db8:0:1::/64', '192.0.2.7')
     """
     if client and not is_loopback(client):
-        return client
-    return forwarded.rpartition(",")[2].strip()
+        return _network(client)
+    return _network(forwarded.rpartition(",")[2].strip())
+
+
+def _network(address: str) -> str:
+    """The address of IPv4, the network of IPv6; what is neither, as it is."""
+    bare = address.partition("]")[0].removeprefix("[")  # a proxy may add a port
+    try:
+        found = ipaddress.ip_address(bare)
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address):
+        return str(found)
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.IPv6Network((int(found), 64), strict=False))
 
 
 def most_visitors() -> int:
@@ -151,19 +177,37 @@ def most_visitors() -> int:
     return max(1, min(_MOST_VISITORS, (available - _DESCRIPTORS_KEPT) // _DESCRIPTORS_EACH))
 
 
+KEPT_SECONDS = 60.0
+"""That a session whose page has left is kept, for a page that lost its line; the server would keep
+it for twice as long, and then until another one leaves.
+"""
+
+
 class Uploaders:
-    """Sessions that may upload: those that are past the login."""
+    """Sessions that may upload, those that are past the login, until they end."""
 
-    def __init__(self) -> None:
-        self._allowed: set[str] = set()
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._left: dict[str, float | None] = {}
+        """When the page of each session left; None while it is there."""
 
-    def allow(self, session: str, is_active: Callable[[str], bool]) -> None:
-        """Let a session upload, and forget those that ended."""
-        if session not in self._allowed:
-            self._allowed = {s for s in self._allowed if is_active(s)} | {session}
+    def allow(self, session: str) -> None:
+        """Let a session upload."""
+        self._left.setdefault(session, None)
+
+    def ended(self, is_active: Callable[[str], bool]) -> list[str]:
+        """Forget the sessions whose page left so long ago that they are over, and name them."""
+        now = self._clock()
+        for session, left in self._left.items():
+            self._left[session] = None if is_active(session) else now if left is None else left
+        gone = now - KEPT_SECONDS
+        over = [one for one, left in self._left.items() if left is not None and left <= gone]
+        for session in over:
+            del self._left[session]
+        return over
 
     def __contains__(self, session: str) -> bool:
-        return session in self._allowed
+        return session in self._left
 
 
 UPLOADERS = Uploaders()

@@ -48,11 +48,22 @@ def privacy_unit(settings: Settings) -> str:
 
 
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>()#+-!|~$:&"})
+_WOKEN = re.compile(
+    r"(?<=www)(?=\.)|(?<=:)(?=//)|(?<=@)(?=[\w-])"  # a link without brackets
+    r"|(?<=:)(?=[\w+-]+(/\w+)?:)"  # a picture by its name
+    r"|(?<=(?<!\S)[-<>~])(?=[-=>]>?(?!\S))",  # an arrow, a dash or a comparison that stands alone
+    re.IGNORECASE,
+)
+"""Where Streamlit puts something else into a text that is read already, so that no escape helps."""
+_NUMBERED = re.compile(r"^(\s*\d+)\.(?=\s|$)", re.MULTILINE)
 
 
 def plain(text: str) -> str:
-    """A text somebody typed, so that Markdown shows it letter by letter."""
-    return text.translate(_MARKDOWN)
+    """A text somebody typed, so that Markdown shows it letter by letter; where escapes do not help,
+    a character of no width does.
+    """
+    apart = _WOKEN.sub("\N{WORD JOINER}", text)
+    return _NUMBERED.sub(r"\1\\.", apart.translate(_MARKDOWN))
 
 
 def code(text: str) -> str:

@@ -61,7 +61,7 @@ def page() -> None:
         return
     found = _finished()
     if found is None or not _is_of(found, view):  # otherwise they stand under the chart
-        st.caption(f"On screen: {text.assumptions(view.came_out, view.records)}")
+        st.caption(f"On screen: {text.plain(text.assumptions(view.came_out, view.records))}")
     _start_controls(view)
     _PANEL.watch()
     _results(view)
@@ -93,7 +93,7 @@ def _start_controls(view: compute.View) -> None:
         st.warning("This table is too large to be resampled here: take fewer features.")
     for outcome in view.outcomes:
         if outcome.forecast is None:
-            st.warning(f"**{outcome.combination.label}**: {outcome.refusal}")
+            st.warning(f"**{outcome.combination.label}**: {text.plain(outcome.refusal)}")
     if problem := state.queue_problem():
         st.warning(problem)
 
@@ -184,7 +184,7 @@ def _results(view: compute.View) -> None:
     told = compute.came_out(found.settings, (made.design for made in found.result.designs))
     st.markdown(f"Result for the {text.covers(told)}.")
     if not _is_of(found, view):
-        st.warning(f"**These results are of other settings**: {found.assumptions}.")
+        st.warning(f"**These results are of other settings**: {text.plain(found.assumptions)}.")
         if not state.admissible(found.settings)[1]:
             st.button(
                 "Go back to those settings",
@@ -313,7 +313,7 @@ def _open_again() -> None:
         try:
             found = read_document(file.getvalue())
         except ValueError as problem:
-            st.error(f"This file is not a simulation result: {in_words(problem)}")
+            st.error(f"This file is not a simulation result: {text.plain(in_words(problem))}")
             return
         st.button("Show it", key="show_opened", on_click=_show_opened, args=(found,))
 
