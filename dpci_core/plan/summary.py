@@ -21,10 +21,10 @@ from dpci_core.report.covered import covered, transformations, weighted_rows
 from dpci_core.report.html import IntervalRow, interval_chart, render, table
 from dpci_core.report.words import (
     PERSONS_PLANNED,
+    as_typed,
     called,
     number,
     number_at_most,
-    odds,
     percent,
     person_rules,
     protected,
@@ -199,9 +199,9 @@ def _goal(plan: Plan, goal: Target) -> str:
     told = _told(column, plan.names[place])
     if goal.is_power:
         chance = f"with probability {goal.probability:g} or more"
-        return f"an odds ratio of {odds(factor)} {told} is told from 1 {chance}"
+        return f"an odds ratio of {as_typed(factor)} {told} is told from 1 {chance}"
     surely = "" if goal.probability == 0.5 else f" with probability {goal.probability:g} or more"
-    return f"the odds ratio {told} is known to within a factor of {number(factor)}{surely}"
+    return f"the odds ratio {told} is known to within a factor of {as_typed(factor)}{surely}"
 
 
 def _told(column: Column, name: str) -> str:

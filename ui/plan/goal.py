@@ -82,7 +82,7 @@ def _shown(kind: str, value: float, *, has_odds: bool) -> float | None:
     if not has_odds:
         return value
     try:
-        return float(f"{math.exp(value if kind == 'zero' else value / 2.0):.6g}")
+        return float(f"{math.exp(value if kind == 'zero' else value / 2.0):.9g}")
     except OverflowError:
         return None
 
@@ -138,7 +138,7 @@ def _amount(case: Case, kind: str, on: str) -> None:
 
 def _number(key: str, label: str, help: str, example: str = "") -> None:
     st.number_input(
-        label, value=None, step=None, format="%.6g", key=key, help=help, placeholder=example
+        label, value=None, step=None, format="%.9g", key=key, help=help, placeholder=example
     )
 
 

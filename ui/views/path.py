@@ -15,7 +15,7 @@ from ui.session.case import Case
 from ui.session.compute import DECLARED, came_out, declared_table
 from ui.session.settings import Settings
 from ui.session.steps import STEPS, Step
-from ui.session.text import number, plain, risk_approx_short, risk_pure_short
+from ui.session.text import plain, risk_approx_short, risk_pure_short
 from ui.views import goals
 
 _CSS = """<style>
@@ -116,7 +116,9 @@ def _table_words(case: Case) -> str:
 
 def budget_words(settings: Settings) -> str:
     """The total, and what it means for one person."""
-    total = number(float(settings.epsilon) if settings.currency == "approx" else _total(settings))
+    total = text.as_typed(
+        float(settings.epsilon) if settings.currency == "approx" else _total(settings)
+    )
     if not settings.kind.has_delta:
         return f"{text.symbol(settings)} = **{total}**. {risk_pure_short(_total(settings))}"
     delta = float(settings.delta)
