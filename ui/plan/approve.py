@@ -20,7 +20,6 @@ _SAID = "approve_said"
 def panel(case: Case) -> None:
     """Title and notes, the page for the board, the files, and the approval."""
     st.title("Approve the plan")
-    path.problems(st.session_state.pop(_SAID, ()))
     left, right = st.columns(2)
     left.text_input("Title", **steps.TITLE.bound(), help="Files are named after it.")
     right.text_area("Notes for whoever reads it", **steps.NOTES.bound(), height=80)
@@ -64,6 +63,7 @@ def _approval(case: Case) -> None:
         else:
             st.text_input("Approved by", key="approve_person", max_chars=100)
         st.caption("Name and today's date are added to the notes of the plan.")
+        path.problems(st.session_state.pop(_SAID, ()))
         if st.button("Approve and go to the release", key="approve", type="primary"):
             name = known or str(st.session_state.get("approve_person") or "").strip()
             if not name:

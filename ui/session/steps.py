@@ -10,6 +10,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Literal, cast
 
+import streamlit as st
+
 from ui.kit import linked
 from ui.session.settings import Settings
 
@@ -29,6 +31,7 @@ METHOD = linked.one_of("method", ("chosen", "own"), default="own", widget="metho
 """Whether encoding, penalty and split are searched for, or set by hand."""
 TITLE = linked.text("title", 200, default=USUAL_TITLE, widget="plan_title")
 NOTES = linked.text("notes", 4_000, widget="plan_notes")
+_WRITTEN = "step_written"
 _APPROVED = linked.text("approved", 200, widget="approved")
 _OF = linked.text("approved_plan", 64, widget="approved_plan")
 
@@ -50,6 +53,19 @@ def is_chosen(settings: Settings) -> bool:
 def go(step: Step) -> None:
     """Show another step of the page Plan from its next run on."""
     _STEP.take(step)
+
+
+def follow(asked: str) -> None:
+    """Go to the step of the address, where it is another than was last written there: Back, or
+    Forward.
+    """
+    if asked and asked != st.session_state.get(_WRITTEN, asked):
+        _STEP.take(asked)
+
+
+def written() -> None:
+    """Note that the address says the step."""
+    st.session_state[_WRITTEN] = _STEP.value
 
 
 def describe() -> None:

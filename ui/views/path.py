@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpci_core.report.words import counted_as, protected
 from ui.controls import declare
-from ui.kit.top import begin_at_top
+from ui.kit.top import begin_at_top, told_here
 from ui.session import state, steps, text
 from ui.session.case import Case
 from ui.session.compute import DECLARED, came_out, declared_table
@@ -51,11 +51,11 @@ def show(step: Step) -> None:
     st.switch_page("../pages/plan.py")
 
 
-def problems(said: Sequence[str]) -> None:
-    """What is missing or wrong, on top of a step."""
+def problems(said: Sequence[str], what: str = "Before you can go on:") -> None:
+    """What is missing or wrong, at the button that was pressed."""
     if said:
         lines = "\n".join(f"- {plain(sentence)}" for sentence in said)
-        st.error(f"**Before you can go on:**\n{lines}")
+        told_here(f"**{what}**\n{lines}")
 
 
 def is_begun(settings: Settings) -> bool:
@@ -65,12 +65,18 @@ def is_begun(settings: Settings) -> bool:
     return bool(settings.to_query())
 
 
-def so_far(case: Case | None, step: Step, *, downloads: Any = None) -> None:
-    """The plan so far: what is known of it, the more the further the step."""
+def so_far(case: Case | None, step: Step, *, downloads: Any = None, typed: str = "") -> None:
+    """The plan so far: what is known of it, the more the further the step.
+
+    typed: what is typed and not taken over yet.
+    """
     with st.container(border=True, key="so_far"):
         st.markdown("**Your plan so far**")
+        if typed:
+            st.caption(typed)
         if case is None:
-            st.caption("Nothing yet. What you decide appears here.")
+            if not typed:
+                st.caption("Nothing yet. What you decide appears here.")
             return
         st.markdown("\n".join(f"- {text.unbroken(line)}" for line in _lines(case, step)))
         if case.settings.dataset == DECLARED and declare.is_example(
