@@ -5,7 +5,7 @@ on A4.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -225,7 +225,7 @@ def _assumptions(plan: Plan, numbers: PlanNumbers) -> Iterable[str]:
         rows = "" if plan.source.n_rows is None else f", {plan.source.n_rows:,} rows"
         yield f"The private table behaves like the set “{plan.source.key}”{rows}."
     else:
-        yield from _guess_words(plan.source.guesses, len(plan.schema.features))
+        yield from _guess_words(plan.source.guesses, plan.schema.features)
     design = plan.design
     calibration = plain(design.switches)
     named = calibration if isinstance(calibration, str) else "the plan's own"
@@ -241,13 +241,19 @@ def _assumptions(plan: Plan, numbers: PlanNumbers) -> Iterable[str]:
     yield "Lengths are a forecast for large tables; the released ones will differ somewhat."
 
 
-def _guess_words(guesses: Guesses, n_columns: int) -> Iterable[str]:
+def _guess_words(guesses: Guesses, columns: Sequence[Column]) -> Iterable[str]:
+    n_columns = len(columns)
     yield (
         f"The private table behaves like a simulated one: {n_columns} declared columns, a share of "
         f"{percent(guesses.base_rate)} positives, correlation {guesses.correlation:g} between "
         "columns."
     )
-    n_guessed = len(guesses.numbers) + len(guesses.shares)
+    declared = {
+        one.name
+        for one in columns
+        if (one.typical if isinstance(one, NumericColumn) else one.shares) is not None
+    }
+    n_guessed = len(declared | set(guesses.numbers) | set(guesses.shares))
     effects = [
         f"{_name(name)} {effect:g}"
         for name, effect in list(guesses.effects.items())[:_MOST_GUESSES]
@@ -255,7 +261,9 @@ def _guess_words(guesses: Guesses, n_columns: int) -> Iterable[str]:
     more = len(guesses.effects) - len(effects)
     listed = "; ".join(effects) + (f"; and {more} more" if more else "")
     words = (
-        f"effects in log odds per unit or level: {listed}" if effects else "no effect of any column"
+        f"effects in log odds per unit or level: {listed}"
+        if effects
+        else "no effect of any column, so that the intervals are drawn around none"
     )
     yield (
         f"Guessed: {words}; the distribution of {n_guessed} of {n_columns} columns, the others "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import ROUND_CEILING, Context
 from typing import Literal, Protocol
 
@@ -71,6 +71,24 @@ def odds(factor: float) -> str:
     if not 0.5 <= factor < 2.0:
         return number(factor)
     return f"{1.0 + float(f'{factor - 1.0:.3g}'):.9g}"
+
+
+def odds_alike(intervals: Iterable[tuple[float, float]]) -> Callable[[float], str]:
+    """How the factors on the odds of one table are told: all with the same decimals, two or more,
+    and as many as the shortest of the intervals (low, high) needs.
+
+    >>> told = odds_alike([(0.9881, 1.0767), (0.7, 1.4)])
+    >>> told(0.98812), told(1.0767), told(1.4), told(12_345.6)
+    ('0.988', '1.077', '1.400', '12,300')
+    """
+    half = min(
+        ((high - low) / 2.0 for low, high in intervals if low < high < math.inf), default=1.0
+    )
+    digits = min(max(2, 1 - math.floor(math.log10(half))), _MOST_DECIMALS)
+    return lambda x: f"{x:.{digits}f}" if 10.0**-digits <= x < 1_000.0 else number(x)
+
+
+_MOST_DECIMALS = 6
 
 
 def as_typed(x: float) -> str:
@@ -162,15 +180,15 @@ Ratio = Literal["r1", "r2", "r3", "r4"]
 _EXCEEDED: dict[Ratio, tuple[str, str]] = {
     "r1": (
         "The noise on the Hessian is {value} times its smallest eigenvalue",
-        "give the Hessian more budget, or use more records or a larger c.",
+        "give more budget, or use more records or a larger c.",
     ),
     "r2": (
         "The noise on the gradient covariance is {value} times the variance it estimates",
-        "give the covariance more budget, or use more records.",
+        "give more budget, or use more records.",
     ),
     "r3": (
         "The noise on the coefficients moves the Hessian by {value} of its size",
-        "give the coefficients more budget, or use more records or a larger c.",
+        "give more budget, or use more records or a larger c.",
     ),
     "r4": (
         "So few records decide {who} that {whose} variance is seen up to {value} of it too small",

@@ -21,7 +21,12 @@ def panel(case: Case) -> None:
     """Title and notes, the page for the board, the files, and the approval."""
     st.title("Approve the plan")
     left, right = st.columns(2)
-    left.text_input("Title", **steps.TITLE.bound(), help="Files are named after it.")
+    left.text_input(
+        "Title",
+        **steps.TITLE.bound(),
+        help="Heads the report; files are named after it.",
+        placeholder=plan_file.title_of(case),
+    )
     right.text_area("Notes for whoever reads it", **steps.NOTES.bound(), height=80)
     try:
         plan = approved(case)
@@ -49,7 +54,7 @@ def _page(case: Case, plan: Plan) -> str:
 
 
 def _approval(case: Case) -> None:
-    bare = plan_of(case, steps.TITLE.value, steps.NOTES.value)
+    bare = plan_of(case, plan_file.title_of(case), steps.NOTES.value)
     with st.container(border=True):
         if said := steps.approval(bare.digest):
             st.success(text.plain(said))

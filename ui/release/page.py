@@ -270,7 +270,7 @@ def _file_step(chosen: Question[Any]) -> tuple[MemoryFile | None, Header | None]
     )
     upload = st.file_uploader(
         "The private table (CSV or Parquet)",
-        type=["csv", "tsv", "txt", "parquet"],
+        type=["csv", "tsv", "txt", "parquet", "xlsx", "xls"],  # the last two: refused in words
         key="release_file",
     )
     encoding = st.radio(

@@ -23,13 +23,12 @@ STEPS: dict[Step, str] = {
     "approve": "Approve",
     "release": "Release",
 }
-USUAL_TITLE = "A plan"
 _STEP = linked.one_of("step", tuple(STEPS)[:-1], default="", widget="path_step")
 HOW = linked.one_of("how", ("type", "here", "file", "plan"), default="", widget="describe_how")
 """How a table is described."""
 METHOD = linked.one_of("method", ("chosen", "own"), default="own", widget="method")
 """Whether encoding, penalty and split are searched for, or set by hand."""
-TITLE = linked.text("title", 200, default=USUAL_TITLE, widget="plan_title")
+TITLE = linked.text("title", 200, widget="plan_title")
 NOTES = linked.text("notes", 4_000, widget="plan_notes")
 _WRITTEN = "step_written"
 _APPROVED = linked.text("approved", 200, widget="approved")

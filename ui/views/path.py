@@ -33,11 +33,15 @@ def columns(step: Step) -> list[Any]:
     begin_at_top(step)
     with st.container(horizontal=True, key="steps", gap="small", vertical_alignment="center"):
         for place, (name, word) in enumerate(STEPS.items(), start=1):
-            if st.button(
+            is_here = "release" not in (step, name)  # no other page: its address keeps its step
+            is_pressed = st.button(
                 f"{place} {word}",
                 key=f"step_{name}",
                 type="primary" if name == step else "tertiary",
-            ):
+                on_click=steps.go if is_here else None,
+                args=(name,) if is_here else (),
+            )
+            if is_pressed and not is_here:
                 show(name)
         st.page_link("../pages/ledger.py", label="Ledger")
     return st.columns([3, 1] if step == "choose" else [5, 3], gap="large")

@@ -454,7 +454,9 @@ def digest_of(app) -> str:
     from ui.session.plan_settings import plan_of
 
     return plan_of(
-        make_case(app.session_state["settings"], TableSource(PUBLIC)), "A plan", ""
+        make_case(app.session_state["settings"], TableSource(PUBLIC)),
+        "ill = yes, from 3,000 records",
+        "",
     ).digest
 
 
@@ -503,10 +505,10 @@ def test_a_bad_budget_is_refused_in_words(amount, name):
 @pytest.mark.parametrize(
     ("away", "said"),
     [
-        ((), "No interval excludes zero."),
-        ((0,), "The interval of age excludes zero."),
-        ((0, 1), "The intervals of age and city=b exclude zero."),
-        ((0, 1, -1), "The intervals of age and city=b exclude zero."),
+        ((), "No interval excludes 1."),
+        ((0,), "The interval of age excludes 1."),
+        ((0, 1), "The intervals of age and city=b exclude 1."),
+        ((0, 1, -1), "The intervals of age and city=b exclude 1."),
     ],
 )
 def test_the_result_is_told_in_a_sentence(tmp_path, away, said):
