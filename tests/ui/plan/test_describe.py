@@ -11,12 +11,14 @@ import pytest
 
 from dpci_core import DeclaredTable, Guesses
 from dpci_core.mechanisms.mechanism import model_noise
-from dpci_core.plan import as_yaml
+from dpci_core.plan import as_yaml, to_html
 from dpci_core.plan.link import pack
 from dpci_core.schema import CategoricalColumn, NumericColumn, Persons
 from tests.ui.test_pages import now, position, start, told_focus
 from ui.controls import declare
-from ui.session.compute import DECLARED, declared_table, packed_table
+from ui.session.case import make_case
+from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
+from ui.session.plan_settings import plan_of
 from ui.session.settings import Settings, from_query
 
 LINES = """age: 18 to 100 years, per 10
@@ -181,10 +183,6 @@ def test_a_set_that_is_here_is_planned_for_by_the_same_path():
 
 
 def test_a_plan_file_opens_at_the_choice():
-    from ui.session.case import make_case
-    from ui.session.compute import PUBLIC, TableSource
-    from ui.session.plan_settings import plan_of
-
     plan = plan_of(make_case(Settings(d=2), TableSource(PUBLIC)), "A study")
     app = start("plan")
     app.segmented_control(key="describe_how").set_value("plan").run()
@@ -365,3 +363,15 @@ def test_the_address_of_another_step_leads_there():
     app.query_params["step"] = "nowhere"
     app.run()
     assert title(app) == "What do you need from the intervals?"
+
+
+def test_a_plan_is_headed_by_what_it_is_about_until_somebody_says_better():
+    app = go_on(described())
+    app.button(key="step_approve").click().run()
+    case = make_case(now(app), TableSource(PUBLIC))
+    field = app.text_input(key="plan_title")
+    assert (field.value, field.placeholder) == ("", "diabetes = yes, from 8,000 records")
+    page = to_html(plan := plan_of(case, field.placeholder), plan.numbers(case.moments))
+    assert "<title>diabetes = yes, from 8,000 records</title>" in page
+    assert "the distribution of 1 of 3 columns" in page
+    assert "no effect of any column, so that the intervals are drawn around none" in page

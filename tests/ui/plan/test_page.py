@@ -408,6 +408,7 @@ def test_the_penalty_is_answered_by_length_and_by_what_it_does_to_the_target():
     assert f"margin of error: c = {found.faithful.regularization:g}.**" in words(app)
     lengths = charts_of(app)[0]["data"][0]
     assert len(lengths["x"]) == len(found.curve.regularization)
+    assert [b.key for b in app.button if str(b.key).startswith("use_c")] == ["use_c_faithful"]
     app.button(key="use_c_faithful").click().run()
     check(app)
     assert now(app).c == found.faithful.regularization
