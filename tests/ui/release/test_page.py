@@ -348,6 +348,24 @@ def test_a_refused_click_says_at_its_button_that_nothing_was_spent():
     assert told_focus(app)
 
 
+@pytest.mark.parametrize("is_booked", [False, True])
+def test_nothing_was_spent_is_said_where_it_is_true(monkeypatch, is_booked):
+    app = ready()
+
+    def broken(asked, file, *, ledger, **given):
+        if is_booked:
+            what = {"schema_hash": schema_hash(SCHEMA), "cost": cost_of_one(), "purpose": "A plan"}
+            who = {name: given[name] for name in ("person", "request_id")}
+            ledger.book(given["dataset"], plan_hash=asked.digest, **what, **who)
+        raise OSError("full")
+
+    monkeypatch.setattr("ui.release.page.release_once", broken)
+    app.button(key="release_now").click().run()
+    (said,) = [e.value for e in app.error]
+    assert "cannot be written" in said
+    assert ("Nothing was spent" in said) is not is_booked
+
+
 def test_the_number_of_rows_that_a_parquet_file_states_is_held_against_the_plan():
     app = with_budget(begin())
     out = io.BytesIO()
@@ -727,6 +745,11 @@ def test_a_budget_for_life_is_at_least_the_price_and_is_confirmed():
     app.button(key="budget_make").click().run()
     check(app)
     assert Ledger().accounts()[0].cap == Cap.pure(2)
+
+
+def test_a_budget_of_the_price_itself_is_enough():
+    with_budget(start("release", **LINK), amount="1")
+    assert Ledger().accounts()[0].cap == Cap.pure(1)
 
 
 def test_suggested_budgets_pay_for_what_they_say():
