@@ -171,6 +171,7 @@ _TIMES = {
 def _suggestions(cost: Cost) -> None:
     """Totals to take over with a click, each with what it would be enough for."""
     letter = DEFINITIONS[cost.definition].letter
+    st.caption("For example, to take over with a click:")
     with st.container(horizontal=True, gap="small"):
         for times, what in _TIMES.items():
             amount = f"{(times * cost.amount).normalize():f}"
