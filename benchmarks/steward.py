@@ -100,6 +100,7 @@ def walk(page: Page, address: str) -> Walk:
     path.click(".st-key-approve button")
     path.type(".st-key-budget_name input", "Clinic")
     path.type(".st-key-budget_amount input", "1")
+    path.click("[class*=st-key-budget_meant] label")
     path.click(".st-key-budget_make button")
     page.locator(".st-key-release_file input[type=file]").set_input_files(
         {"name": "clinic.csv", "mimeType": "text/csv", "buffer": table()}, timeout=_PATIENCE

@@ -79,7 +79,7 @@ page = st.navigation(
     position="top",
 )
 address.one_entry_per_page()
-if page.url_path != "learn":  # which has a place of its own in the address
+if page.url_path not in ("learn", "plan"):  # which have places of their own in the address
     state.mirror_to_link()
 with turn(), served(compute.most_features(state.settings())):
     page.run()

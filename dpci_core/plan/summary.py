@@ -5,7 +5,7 @@ on A4.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -21,10 +21,10 @@ from dpci_core.report.covered import covered, transformations, weighted_rows
 from dpci_core.report.html import IntervalRow, interval_chart, render, table
 from dpci_core.report.words import (
     PERSONS_PLANNED,
+    as_typed,
     called,
     number,
     number_at_most,
-    odds,
     percent,
     person_rules,
     protected,
@@ -199,9 +199,9 @@ def _goal(plan: Plan, goal: Target) -> str:
     told = _told(column, plan.names[place])
     if goal.is_power:
         chance = f"with probability {goal.probability:g} or more"
-        return f"an odds ratio of {odds(factor)} {told} is told from 1 {chance}"
+        return f"an odds ratio of {as_typed(factor)} {told} is told from 1 {chance}"
     surely = "" if goal.probability == 0.5 else f" with probability {goal.probability:g} or more"
-    return f"the odds ratio {told} is known to within a factor of {number(factor)}{surely}"
+    return f"the odds ratio {told} is known to within a factor of {as_typed(factor)}{surely}"
 
 
 def _told(column: Column, name: str) -> str:
@@ -225,7 +225,7 @@ def _assumptions(plan: Plan, numbers: PlanNumbers) -> Iterable[str]:
         rows = "" if plan.source.n_rows is None else f", {plan.source.n_rows:,} rows"
         yield f"The private table behaves like the set “{plan.source.key}”{rows}."
     else:
-        yield from _guess_words(plan.source.guesses, len(plan.schema.features))
+        yield from _guess_words(plan.source.guesses, plan.schema.features)
     design = plan.design
     calibration = plain(design.switches)
     named = calibration if isinstance(calibration, str) else "the plan's own"
@@ -241,13 +241,19 @@ def _assumptions(plan: Plan, numbers: PlanNumbers) -> Iterable[str]:
     yield "Lengths are a forecast for large tables; the released ones will differ somewhat."
 
 
-def _guess_words(guesses: Guesses, n_columns: int) -> Iterable[str]:
+def _guess_words(guesses: Guesses, columns: Sequence[Column]) -> Iterable[str]:
+    n_columns = len(columns)
     yield (
         f"The private table behaves like a simulated one: {n_columns} declared columns, a share of "
         f"{percent(guesses.base_rate)} positives, correlation {guesses.correlation:g} between "
         "columns."
     )
-    n_guessed = len(guesses.numbers) + len(guesses.shares)
+    declared = {
+        one.name
+        for one in columns
+        if (one.typical if isinstance(one, NumericColumn) else one.shares) is not None
+    }
+    n_guessed = len(declared | set(guesses.numbers) | set(guesses.shares))
     effects = [
         f"{_name(name)} {effect:g}"
         for name, effect in list(guesses.effects.items())[:_MOST_GUESSES]
@@ -255,7 +261,9 @@ def _guess_words(guesses: Guesses, n_columns: int) -> Iterable[str]:
     more = len(guesses.effects) - len(effects)
     listed = "; ".join(effects) + (f"; and {more} more" if more else "")
     words = (
-        f"effects in log odds per unit or level: {listed}" if effects else "no effect of any column"
+        f"effects in log odds per unit or level: {listed}"
+        if effects
+        else "no effect of any column, so that the intervals are drawn around none"
     )
     yield (
         f"Guessed: {words}; the distribution of {n_guessed} of {n_columns} columns, the others "

@@ -19,7 +19,7 @@ from dpci_core.design import (
     Estimand,
     MechanismName,
 )
-from dpci_core.intervals.forecast import Forecast
+from dpci_core.intervals.forecast import Forecast, released_hessian
 from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.planner.amounts import delta_in_range
 from dpci_core.planner.split import quick_split, shares_of
@@ -140,7 +140,7 @@ def rank_mechanisms(
     rows: list[RankedDesign] = []
     for fit in given:
         block = []
-        spectra = SharedSpectra(fit.hessian)  # the rows are for the penalised target
+        spectra: SharedSpectra | None = None
         for calibration in calibrations:
             for definition, kind in DEFINITIONS.items():
                 total = kind.total_within(allowed, at)
@@ -163,6 +163,8 @@ def rank_mechanisms(
                         target=target,
                         rows_per_person=rows_per_person,
                     )
+                    # the target and the loss say which Hessian is released: one for all designs
+                    spectra = spectra or SharedSpectra(released_hessian(fit, design))
                     block.append(row.ranked(design, n_records, spectra))
         rows += sorted(block, key=lambda row: row.length)
     return tuple(rows)

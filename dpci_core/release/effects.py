@@ -7,11 +7,12 @@ declared bounds.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from dpci_core.release.record import Coefficient, Interval, Release
 from dpci_core.report.cautions import silent
-from dpci_core.report.words import number, odds
+from dpci_core.report.words import number, odds_alike
 from dpci_core.schema import CONSTANT, CategoricalColumn, Column, NumericColumn, told_step
 
 _LARGEST_LOG_ODDS = 10.0
@@ -105,15 +106,22 @@ def effect_lines(release: Release) -> tuple[str, ...]:
     )
 
 
+def told_odds(release: Release) -> Callable[[float], str]:
+    """How factors on the odds are told, with the same decimals in all of a release."""
+    told = (e.odds for e in effects(release) if e.odds is not None and not e.is_flat)
+    return odds_alike((one.low, one.high) for one in told)
+
+
 def _measured(effect: Effect, release: Release) -> str:
     if effect.odds is not None:
-        return f"odds times {odds(effect.odds.estimate)}"
+        return f"odds times {told_odds(release)(effect.odds.estimate)}"
     kind = "log-odds" if release.design.loss.is_log_odds else "score"
     return f"{kind} {number(effect.by.estimate)} more"
 
 
 def _interval(effect: Effect, release: Release) -> str:
-    ends, told = (effect.by, number) if effect.odds is None else (effect.odds, odds)
+    ends = effect.odds or effect.by
+    told = number if effect.odds is None else told_odds(release)
     level = f"{100.0 * release.design.confidence_level:.10g} %"
     return f"{level} interval {told(ends.low)} to {told(ends.high)}"
 

@@ -114,7 +114,10 @@ SENTENCES: dict[Code, str] = {
     "column_not_plain": "Column {column!r} holds values that are not plain.",
     "header_unreadable": "The file cannot be opened, or its header cannot be read.",
     "no_rows_below_names": "The file has no line of column names followed by rows.",
-    "not_csv": "The file is no CSV file in UTF-8 or Latin-1.",
+    "not_csv": (
+        "The file is no CSV file in UTF-8 or Latin-1. A spreadsheet program writes one as “CSV "
+        "UTF-8”."
+    ),
     "header_not_utf_8": "The header is not UTF-8; name the encoding if it is latin-1.",
     "header_without_names": (
         "The first line holds no column names, or its quotation marks do not match."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import ROUND_CEILING, Context
 from typing import Literal, Protocol
 
@@ -73,6 +73,37 @@ def odds(factor: float) -> str:
     return f"{1.0 + float(f'{factor - 1.0:.3g}'):.9g}"
 
 
+def odds_alike(intervals: Iterable[tuple[float, float]]) -> Callable[[float], str]:
+    """How the factors on the odds of one table are told: all with the same decimals, two or more,
+    and as many as the shortest of the intervals (low, high) needs.
+
+    >>> told = odds_alike([(0.9881, 1.0767), (0.7, 1.4)])
+    >>> told(0.98812), told(1.0767), told(1.4), told(12_345.6)
+    ('0.988', '1.077', '1.400', '12,300')
+    """
+    half = min(
+        ((high - low) / 2.0 for low, high in intervals if low < high < math.inf), default=1.0
+    )
+    digits = min(max(2, 1 - math.floor(math.log10(half))), _MOST_DECIMALS)
+    return lambda x: f"{x:.{digits}f}" if 10.0**-digits <= x < 1_000.0 else number(x)
+
+
+_MOST_DECIMALS = 6
+
+
+def as_typed(x: float) -> str:
+    """A number that somebody typed, as it was typed, though it went through a logarithm and back; a
+    goal with more than seven digits was computed, and is rounded.
+
+    >>> as_typed(math.exp(math.log(1.2))), as_typed(2.345678), as_typed(10.000000000001)
+    ('1.2', '2.345678', '10')
+    >>> as_typed(12_500.0), as_typed(math.exp(0.2))
+    ('12,500', '1.221')
+    """
+    short = f"{x:,.7g}"
+    return short if short == f"{x:,.9g}" else odds(x)
+
+
 def called(name: str) -> str:
     """A coefficient as people are told of it; its name in files stays `schema.CONSTANT`.
 
@@ -138,10 +169,9 @@ def precision_target(
     one.
     """
     surely = f" with probability {probability:g} or more"
+    shown = as_typed(asked * unit)
     if is_power:
-        shown = f"{asked:g}" if unit == 1.0 else f"{asked * unit:.3g}"
         return f"{what} excludes zero{surely} if the true value is {shown}"
-    shown = f"{asked:g}" if unit == 1.0 else number_at_most(asked * unit)
     return f"{what} is at most {shown} long{'' if probability == usual else surely}"
 
 
@@ -149,19 +179,19 @@ Ratio = Literal["r1", "r2", "r3", "r4"]
 """What must be small for a forecast to hold; see `intervals.forecast.Validity`."""
 _EXCEEDED: dict[Ratio, tuple[str, str]] = {
     "r1": (
-        "The noise on the Hessian is {:.2g} times its smallest eigenvalue",
-        "give the Hessian more budget, or use more records or a larger c.",
+        "The noise on the Hessian is {value} times its smallest eigenvalue",
+        "give more budget, or use more records or a larger c.",
     ),
     "r2": (
-        "The noise on the gradient covariance is {:.2g} times the variance it estimates",
-        "give the covariance more budget, or use more records.",
+        "The noise on the gradient covariance is {value} times the variance it estimates",
+        "give more budget, or use more records.",
     ),
     "r3": (
-        "The noise on the coefficients moves the Hessian by {:.2g} of its size",
-        "give the coefficients more budget, or use more records or a larger c.",
+        "The noise on the coefficients moves the Hessian by {value} of its size",
+        "give more budget, or use more records or a larger c.",
     ),
     "r4": (
-        "So few records decide {who} that {whose} variance is seen up to {:.2g} of it too small",
+        "So few records decide {who} that {whose} variance is seen up to {value} of it too small",
         "use more records, a larger c or, for an SVM, a larger h.",
     ),
 }
@@ -195,7 +225,7 @@ def exceeded(ratio: Ratio, value: float, limit: float, few: Sequence[str] = ()) 
     """
     what, advice = _EXCEEDED[ratio]
     who, whose = (listed(few), "the") if few else ("a coefficient", "its")
-    found = what.format(value, who=who, whose=whose)
+    found = what.format(value=number(value, 2), who=who, whose=whose)
     return f"{found} (the forecast holds below {limit:g}): {advice}"
 
 
@@ -215,9 +245,9 @@ def listed(names: Sequence[str]) -> str:
 def useless(half_width: float, coefficient: float, privacy_share: float) -> str:
     """The verdict on intervals that say nothing."""
     return (
-        f"These intervals are too long to be of use: ±{half_width:.2g} on average around "
-        f"coefficients of typical size {coefficient:.2g}, and {privacy_share:.0%} of the variance "
-        "is privacy noise."
+        f"These intervals are too long to be of use: ±{number(half_width, 2)} on average around "
+        f"coefficients of typical size {number(coefficient, 2)}, and {privacy_share:.0%} of the "
+        "variance is privacy noise."
     )
 
 
@@ -229,7 +259,7 @@ def remedies(
     if n_records is not None:
         ways.append(f"{n_records:,} records")
     if budget_factor is not None:
-        ways.append(f"{budget_factor:.3g} times the budget")
+        ways.append(f"{number(budget_factor)} times the budget")
     if regularization is not None:
         ways.append(
             f"about c = {regularization:.3g}, which also shrinks the coefficients toward zero"
@@ -257,9 +287,9 @@ def out_of_reach(
     """Why no n, or no budget, makes it true, and what can be had; `unit` as for
     `precision_target`."""
     reached = (
-        f"the probability is {found.reached:.3g}"
+        f"the probability is {number(found.reached)}"
         if found.is_power
-        else f"sampling and the noise that is left make the length {found.reached * unit:.3g}"
+        else f"sampling and the noise that is left make the length {number(found.reached * unit)}"
     )
     nearest = _not_nearer(found.nearest * unit)
     ask = f"ask for a length of {nearest} or more."

@@ -128,3 +128,50 @@ def test_a_reload_keeps_page_and_settings(open_page):
     page.reload()
     wait_chart(page, "chart_intervals")
     expect(page, "Explore", 2.0)
+
+
+def test_back_on_plan_goes_one_step(open_page):
+    page = open_page("/explore?n=5000")
+    wait_chart(page)
+    go(page, "Plan")
+    expect(page, PLAN, 1.0)
+    page.locator(".st-key-step_approve button").click()
+    page.get_by_role("heading", name="Approve the plan").wait_for()
+    wait_idle(page)
+    page.go_back()
+    expect(page, PLAN, 1.0)
+    page.go_forward()
+    page.get_by_role("heading", name="Approve the plan").wait_for()
+    wait_idle(page)
+    page.go_back()
+    expect(page, PLAN, 1.0)
+    page.go_back()
+    expect(page, "Explore", 1.0)
+
+
+def test_a_reload_on_describe_loses_nothing_that_was_typed(open_page):
+    page = open_page("/plan")
+    count = page.locator(".st-key-describe_n input")
+    count.fill("8000")
+    count.press("Tab")
+    wait_idle(page)
+    page.locator(".st-key-describe_text textarea").fill("age: 18 to 100\nill: no, yes")
+    page.get_by_role("button", name="Add these columns").click()
+    page.get_by_text("2 columns").wait_for()
+    wait_idle(page)
+    page.reload()
+    page.get_by_text("2 columns").wait_for()
+    page.wait_for_function(
+        "() => document.querySelector('.st-key-describe_n input')?.value === '8000'"
+    )
+
+
+def test_a_problem_comes_into_view_and_into_focus_at_its_button(open_page):
+    page = open_page("/plan", height=600)
+    page.locator(".st-key-describe_continue button").click()
+    told = page.locator(".st-key-told_here")
+    told.get_by_text("Before you can go on").wait_for()
+    wait_idle(page)
+    assert told.evaluate("e => document.activeElement === e")
+    box = told.bounding_box()
+    assert 0 < box["y"] < box["y"] + box["height"] < 600

@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page
 
 from dpci_core.ledger import Charge, Ledger
 from tests.browser.driver import Server, server_process, wait_idle
+from tests.browser.test_steward import set_budget
 from tests.ui.release.test_page import LINK, csv_bytes, rows
 
 pytestmark = pytest.mark.soak
@@ -72,7 +73,7 @@ def stopped(moment: str, place: Path, table: Path, browser: Browser) -> None:
             ("budget_amount", "3"),
         ):
             fill(page, key, text)
-        page.get_by_role("button", name="Set this budget").click()
+        set_budget(page)
         page.locator(".st-key-release_file").wait_for()
         wait_idle(page)
         ask(page, table)

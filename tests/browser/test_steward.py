@@ -40,6 +40,13 @@ def fill(page, key: str, text: str) -> None:
     wait_idle(page)
 
 
+def set_budget(page) -> None:
+    """Confirm the typed amount, and give the data set its budget."""
+    page.locator("[class*=st-key-budget_meant] label").click()
+    wait_idle(page)
+    page.get_by_role("button", name="Set this budget").click()
+
+
 def main_text(page) -> str:
     return page.locator("[data-testid=stMain]").inner_text()
 
@@ -151,7 +158,7 @@ def check_one_release(address, place, open_page):
     fill(page, "budget_name", "Clinic")
     fill(page, "release_person", "Ada")
     fill(page, "budget_amount", "3")
-    page.get_by_role("button", name="Set this budget").click()
+    set_budget(page)
     page.locator(".st-key-release_file").wait_for()
     second = open_page(link, at=address)
     for tab in (page, second):

@@ -12,7 +12,7 @@ from playwright.sync_api import Page
 
 from tests.browser.driver import press, wait_chart, wait_idle, wait_meta
 from tests.browser.test_explore import bring_file
-from tests.browser.test_steward import fill
+from tests.browser.test_steward import fill, set_budget
 from tests.ui.release.test_page import LINK, SCHEMA, TABLE, csv_bytes
 from ui.controls.declare import example
 from ui.learn.path import SCREENS
@@ -94,7 +94,7 @@ def approval(page: Page, address: str) -> Iterator[str]:
     page.locator(".st-key-budget_approval").get_by_text("Another person").click()
     wait_idle(page)
     yield "budget"
-    page.get_by_role("button", name="Set this budget").click()
+    set_budget(page)
     page.locator(".st-key-release_propose").wait_for()
     yield "propose"
     page.locator(".st-key-release_propose button").click()

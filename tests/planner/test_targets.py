@@ -601,6 +601,18 @@ def test_ranks_use_nearly_the_best_split() -> None:
         assert row.length <= 1.01 * best.ci_length_mean
 
 
+def test_ranks_are_there_for_the_coefficient_without_penalty() -> None:
+    """Its release has another Hessian than that of the moments."""
+    fit = fit_moments(TABLE.X, TABLE.y, loss=Logistic(), regularization=C, target="unpenalised")
+    rows = rank_mechanisms(
+        fit, epsilon="1", delta="1e-6", regularization=C, n_records=100_000, target="unpenalised"
+    )
+    assert len(rows) == 10
+    for row in rows:
+        assert row.design is not None
+        assert row.length == forecast(fit, design=row.design, n_records=100_000).ci_length_mean
+
+
 def test_ranks_say_what_cannot_run() -> None:
     rows = rank_mechanisms(FIT, epsilon="0.001", delta="0", regularization=C, n_records=10_000)
     reasons = {

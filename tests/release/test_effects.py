@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from dpci_core.ledger import Cap
 from dpci_core.release import (
     Interval,
     Release,
+    effect_lines,
     effect_sentences,
     reading_sentence,
     schema_hash,
@@ -49,8 +51,21 @@ def test_the_ends_are_those_of_the_interval(made: Release) -> None:
     for c, sentence in zip(made.coefficients, effect_sentences(made), strict=True):
         assert f"between {number(c.original.low)} and {number(c.original.high)}" in sentence
     age = made.coefficients[0].original
-    ends = f"95 % interval {odds(math.exp(age.low))} to {odds(math.exp(age.high))}."
-    assert ends in effect_sentences(made)[0]
+    told = re.search(r"95 % interval ([\d.]+) to ([\d.]+)\.", effect_sentences(made)[0])
+    assert told is not None
+    for shown, true in zip(told.groups(), (age.low, age.high), strict=True):
+        half = 0.5 * 10.0 ** -len(shown.partition(".")[2])
+        assert abs(float(shown) - math.exp(true)) <= half * (1.0 + 1e-9)
+
+
+def test_the_odds_of_one_release_have_the_same_decimals(made: Release) -> None:
+    lines = [line.partition(", 95 % interval ") for line in effect_lines(made)]
+    found = [re.findall(r"\d\.(\d+)", line[0]) for line in lines]
+    ends = [re.findall(r"\d\.(\d+)", line[2]) for line in lines]
+    digits = {len(decimals) for line in ends for decimals in line}
+    assert len(found) > 1
+    assert len(digits) == 1
+    assert digits == {len(line[0]) for line in found}
 
 
 def told(made: Release, low: float, high: float) -> str:

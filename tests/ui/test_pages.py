@@ -57,6 +57,21 @@ def stop_jobs() -> None:
             queue.cancel(job)
 
 
+def position(app: AppTest, kind: str, what: str) -> int:
+    """Where on the page an element stands."""
+    every = [*app.main]
+    return next(
+        place
+        for place, one in enumerate(every)
+        if one.type == kind and what in (getattr(one, "key", None), getattr(one, "value", None))
+    )
+
+
+def told_focus(app: AppTest) -> bool:
+    """Whether the page asks the browser to bring an error into view."""
+    return any(e.proto.component_name == "dpci_told" for e in app.get("bidi_component"))
+
+
 def charts_of(app: AppTest) -> list[dict]:
     return [json.loads(element.proto.spec) for element in app.get("plotly_chart")]
 

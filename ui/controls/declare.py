@@ -23,8 +23,10 @@ from dpci_core.schema import (
 )
 from ui.session import state
 from ui.session.compute import DECLARED, packed_table, step_of
+from ui.session.words import in_words
 
-KINDS = ("number", "levels")
+LEFT_OUT = "not in the model"
+KINDS = ("number", "levels", LEFT_OUT)
 USUAL_ROWS = Guesses().n_rows
 COLUMNS = (
     "column",
@@ -157,7 +159,7 @@ def from_grid(
     effects: dict[str, float] = {}
     old = before.schema if before else None
     known = {column.name.strip(): column for column in old.features} if old else {}
-    filled = [row for row in grid.to_dict("records") if _text(row["column"])]
+    filled = _filled(grid)
     for place, row in enumerate(filled, start=1):
         column = _column(row, place, known.get(_text(row["column"])))
         columns.append(column)
@@ -188,6 +190,28 @@ def from_grid(
     return DeclaredTable(schema=schema, guesses=guesses, unit=unit)
 
 
+def _filled(grid: pd.DataFrame) -> list[dict[Any, Any]]:
+    """The rows that describe a column of the model."""
+    return [
+        row
+        for row in grid.to_dict("records")
+        if _text(row["column"]) and _text(row["kind"]) != LEFT_OUT
+    ]
+
+
+def problems(grid: pd.DataFrame) -> list[str]:
+    """What is wrong with rows that have their bounds or levels, to be said while they are typed."""
+    found = []
+    for place, row in enumerate(_filled(grid), start=1):
+        needed = ("levels",) if row["kind"] == "levels" else ("lowest", "highest")
+        try:
+            if all(_is_given(row[name]) for name in needed):
+                _column(row, place)
+        except ValueError as problem:
+            found.append(in_words(problem))
+    return found
+
+
 def _column(row: dict[Any, Any], place: int, known: Column | None = None) -> Column:
     name, where = _text(row["column"]), f"row {place} (“{_text(row['column'])}”)"
     if row["kind"] == "levels":
@@ -199,7 +223,17 @@ def _column(row: dict[Any, Any], place: int, known: Column | None = None) -> Col
     def maybe(field: str) -> float | None:
         return number(field) if _is_given(row[field]) else None
 
+    if not (_is_given(row["lowest"]) or _is_given(row["highest"])):
+        raise ValueError(
+            f"{where[0].upper()}{where[1:]}, lowest and highest: two numbers are needed, or the "
+            f"kind “{LEFT_OUT}”."
+        )
     low, high, missing = number("lowest"), number("highest"), maybe("if missing")
+    if not low < high:
+        raise ValueError(
+            f"{where[0].upper()}{where[1:]}: the lowest, {low:g}, is not below the highest, "
+            f"{high:g}."
+        )
     typical, spread = maybe("typical"), maybe("spread")
     if typical is not None or spread is not None:
         typical, spread = number("typical"), number("spread")

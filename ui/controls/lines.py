@@ -15,15 +15,23 @@ import re
 
 Cells = dict[str, object]
 """What a line says of a column, by the names of the grid."""
-_NUMBER = r"-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?"
-_BOUNDS = re.compile(rf"({_NUMBER})\s*(?:to|-|–|…|\.\.+)\s*({_NUMBER})\s*([^,;]*)(.*)", re.I)
+_NUMBER = r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?"
+_TO = r"\s*(?:to|-|–|…|\.\.+)\s*"
+_BOUNDS = re.compile(rf"({_NUMBER}){_TO}({_NUMBER})(?![\d.])(.*)", re.I)
+_LIKE_BOUNDS = re.compile(rf"-?\d+,\d+{_TO}-?\d|-?\d+{_TO}-?\d+,\d", re.I)
+"""Numbers with a decimal comma, which also separates."""
+_PARTS = re.compile(r"[;,](?!\d{3}(?!\d))")
+"""Between what is said after the bounds; a comma before three digits belongs to a number."""
 _USUAL = {
     "typical": re.compile(rf"typical\s+({_NUMBER})", re.I),
     "spread": re.compile(rf"(?:spread|±)\s*({_NUMBER})", re.I),
     "step": re.compile(rf"(?:per|step)\s+({_NUMBER})", re.I),
     "if missing": re.compile(rf"missing\s+({_NUMBER})", re.I),
 }
-_LOG = re.compile(r"(?:^|[,;\s])log(?:$|[,;\s])", re.I)
+_UNIT = re.compile(
+    r"(?!-?\d)(?!.*\b(?:typical|spread|missing)\b)(?!.*(?:\b(?:per|step)|±)\s*\d).*", re.I
+)
+"""What may stand behind the bounds as their unit."""
 _PERCENT = re.compile(r"\d+(?:\.\d+)?")
 _MOST = 500
 
@@ -61,15 +69,13 @@ def names_of(header: str) -> list[str]:
 
 def _cells(said: str, where: str) -> Cells:
     if (match := _BOUNDS.fullmatch(said)) is not None:
-        low, high, units, rest = match.groups()
-        cells: Cells = {"kind": "number", "lowest": _value(low), "highest": _value(high)}
-        if units.strip():
-            cells["units"] = units.strip()
-        for name, pattern in _USUAL.items():
-            if (usual := pattern.search(rest)) is not None:
-                number = _value(usual[1])
-                cells[name] = f"{number:.12g}" if name == "if missing" else number
-        return cells | ({"log": True} if _LOG.search(rest) else {})
+        low, high = _value(match[1]), _value(match[2])
+        if not low < high:
+            raise ValueError(f"{where}: the lowest, {low:g}, is not below the highest, {high:g}.")
+        bounds: Cells = {"kind": "number", "lowest": low, "highest": high}
+        return bounds | _about(match[3], where)
+    if _LIKE_BOUNDS.match(said):
+        raise ValueError(f"{where}: numbers have a decimal point, 0.5, not a comma.")
     parts = [part.strip() for part in re.split(r"[,;]", said) if part.strip()]
     if len(parts) < 2:
         raise ValueError(
@@ -77,9 +83,32 @@ def _cells(said: str, where: str) -> Cells:
             "needed."
         )
     shared = [_shared(part) for part in parts]
-    cells = {"kind": "levels", "levels": "; ".join(level for level, _ in shared)}
+    cells: Cells = {"kind": "levels", "levels": "; ".join(level for level, _ in shared)}
     if all(percent for _, percent in shared):
         cells["shares"] = "; ".join(f"{float(percent) / 100.0:.6g}" for _, percent in shared)
+    return cells
+
+
+def _about(rest: str, where: str) -> Cells:
+    """The unit, and what is usual, that stand after the bounds.
+
+    Raises:  ValueError naming what is none of it.
+    """
+    cells: Cells = {}
+    for place, part in enumerate(one.strip() for one in _PARTS.split(rest)):
+        found = {name: match for name, each in _USUAL.items() if (match := each.fullmatch(part))}
+        for name, usual in found.items():
+            number = _value(usual[1])
+            cells[name] = f"{number:.12g}" if name == "if missing" else number
+        if part.lower() == "log":
+            cells["log"] = True
+        elif place == 0 and part and not found and _UNIT.fullmatch(part):
+            cells["units"] = part
+        elif part and not found:
+            raise ValueError(
+                f"{where}: “{part}” is not understood. After bounds and a unit stand, with commas "
+                "between them: typical 27, spread 5, per 10, missing 0, log."
+            )
     return cells
 
 

@@ -11,16 +11,30 @@ import streamlit as st
 
 from dpci_core import Plan, read_plan
 from dpci_core.plan import as_json, as_yaml, notebook_text, to_html, to_script
+from dpci_core.report.words import counted_as
 from dpci_core.solvers.moments_file import NamedMoments, moments_of
 from ui.session import state, steps, text
 from ui.session.case import Case
-from ui.session.compute import Given
+from ui.session.compute import DECLARED, Given, declared_table
 from ui.session.plan_settings import plan_of, settings_of
 from ui.session.words import in_words
 
 MOST_BYTES = 5_000_000
 """Of a file that is opened."""
 MOST_BYTES_OF_A_PLAN = 1_000_000
+MOST_OF_A_TITLE = 200
+"""Characters."""
+
+
+def title_of(case: Case) -> str:
+    """The title that was typed, or what the plan is about; it heads the report."""
+    if typed := steps.TITLE.value:
+        return typed
+    if case.settings.dataset != DECLARED:
+        return f"{case.records.title}, {case.n:,} records"[-MOST_OF_A_TITLE:]
+    schema = declared_table(case.settings.declared).schema
+    counted = counted_as(None if schema.persons is None else schema.persons.rows)
+    return f"{schema.target} = {schema.positive}, from {case.n:,} {counted}"[-MOST_OF_A_TITLE:]
 
 
 def current_plan(case: Case) -> Plan:
@@ -28,7 +42,7 @@ def current_plan(case: Case) -> Plan:
 
     Raises:  ValueError in words.
     """
-    title, notes = steps.TITLE.value or steps.USUAL_TITLE, steps.NOTES.value
+    title, notes = title_of(case), steps.NOTES.value
     plan = plan_of(case, title, notes)
     if not (approval := steps.approval(plan.digest)):
         return plan

@@ -86,7 +86,7 @@ def panel() -> None:
         return
     file = st.file_uploader(
         "CSV or Parquet, up to 200 MB, or moments of a larger table (`dpci moments`)",
-        type=["csv", "tsv", "txt", "parquet", "json"],
+        type=["csv", "tsv", "txt", "parquet", "json", "xlsx", "xls"],  # the last: with words
         key="upload_file",
     )
     if file is None:

@@ -20,9 +20,13 @@ _SAID = "approve_said"
 def panel(case: Case) -> None:
     """Title and notes, the page for the board, the files, and the approval."""
     st.title("Approve the plan")
-    path.problems(st.session_state.pop(_SAID, ()))
     left, right = st.columns(2)
-    left.text_input("Title", **steps.TITLE.bound(), help="Files are named after it.")
+    left.text_input(
+        "Title",
+        **steps.TITLE.bound(),
+        help="Heads the report; files are named after it.",
+        placeholder=plan_file.title_of(case),
+    )
     right.text_area("Notes for whoever reads it", **steps.NOTES.bound(), height=80)
     try:
         plan = approved(case)
@@ -50,7 +54,7 @@ def _page(case: Case, plan: Plan) -> str:
 
 
 def _approval(case: Case) -> None:
-    bare = plan_of(case, steps.TITLE.value, steps.NOTES.value)
+    bare = plan_of(case, plan_file.title_of(case), steps.NOTES.value)
     with st.container(border=True):
         if said := steps.approval(bare.digest):
             st.success(text.plain(said))
@@ -64,6 +68,7 @@ def _approval(case: Case) -> None:
         else:
             st.text_input("Approved by", key="approve_person", max_chars=100)
         st.caption("Name and today's date are added to the notes of the plan.")
+        path.problems(st.session_state.pop(_SAID, ()))
         if st.button("Approve and go to the release", key="approve", type="primary"):
             name = known or str(st.session_state.get("approve_person") or "").strip()
             if not name:

@@ -14,7 +14,7 @@ from scipy.special import ndtr, ndtri
 
 from dpci_core.base.array import Array, Positions
 from dpci_core.planner import RegularizationCurve
-from dpci_core.report.words import called, number
+from dpci_core.report.words import as_typed, called
 from ui.kit.figure import Meta, finish
 from ui.kit.palette import BLUE, CLEAR, GREEN, GRID, ORANGE, PAPER, QUIET
 from ui.plan.numbers import IsoMap, SplitMap
@@ -76,7 +76,7 @@ def iso_chart(
     _line(fig, x, y, z, target, colour=_TARGET, width=4, dash="solid")
     what = "chance" if is_chance else "length"
     for name, width, colour in (
-        (f"your target: {what} {number(target)}", 4.0, _TARGET),
+        (f"your target: {what} {as_typed(target)}", 4.0, _TARGET),
         (f"other {what}s", 1.2, QUIET),
     ):
         fig.add_scatter(

@@ -77,6 +77,8 @@ def _is_wanted(case: Case) -> bool:
 
 def _cards(case: Case) -> Work:
     work = work_on(case)
+    if "own" not in work.missing:
+        work.known.setdefault("own", _as_set(case))
     shared = _shared(work)
     box(shared)
     left, middle, right = st.columns(3, gap="small")
@@ -103,18 +105,14 @@ def _card(case: Case, work: Work, name: str, title: str, shared: Sequence[Cautio
         work.stand_in(name)
         return
     answer, why = work.known[name]
-    if why is not None:
+    option = options.least_of(work.known) if name == "least" else cast("Option | None", answer)
+    if option is None:
+        assert why is not None
         st.warning(words.no_answer(why, case.records, case.scale))
         return
-    option = cast(Option, answer)
     _numbers(case, option, shared)
     if name == "least" and option.nearby:
         st.caption(words.nearby_words(case, option))
-    if name == "least" and option.alone is not None:
-        st.caption(
-            f"{text.symbol(case.settings)} = {text.number(option.alone)} would do for this goal "
-            "alone, but the intervals would be too long on average to be of use."
-        )
     _use(case, option, name)
 
 
@@ -125,7 +123,7 @@ def _own(case: Case, work: Work, shared: Sequence[Caution]) -> None:
     if "own" in work.missing:
         work.stand_in("own")
         return
-    answer, why = work.known["own"] if "own" in work.known else _as_set(case)
+    answer, why = work.known["own"]
     if why is not None:
         st.warning(words.no_answer(why, case.records, case.scale))
         return
@@ -220,7 +218,7 @@ def _method(case: Case, work: Work | None) -> None:
     _noise(case)
     if steps.is_chosen(settings):
         return
-    with st.expander("Change method", key="method_by_hand"):
+    with st.expander("Every setting of the method", key="method_by_hand"):
         left, right = st.columns(2, gap="large")
         with left:
             currency.currency_control(settings)

@@ -24,7 +24,8 @@ from ui.controls import declare, design, plan_file, upload
 from ui.controls.lines import names_of, read_lines
 from ui.controls.sidebar import dataset_label, feature_names, take_dataset
 from ui.kit.bound import among, bound
-from ui.session import state, steps
+from ui.plan import draft
+from ui.session import state, steps, text
 from ui.session.compute import DECLARED, declared_table
 from ui.session.settings import LIMITS, Settings
 from ui.session.text import plain
@@ -38,9 +39,9 @@ HOWS = {
     "plan": "A plan file",
 }
 _ROWS, _OF, _TURN, _SAID = "describe_rows", "describe_of", "describe_turn", "describe_said"
-_HEADER = "describe_header_line"
+_HEADER, _BAD_LINES = "describe_header_line", "describe_bad_lines"
 _UNIT = "one person"
-_ONE_ROW, _SEVERAL = "No", "Yes"
+_ONE_ROW, _SEVERAL = draft.ANSWERS
 _FEW = 8
 """So many choices stand side by side; more are in a list."""
 _LINES = """age: 18 to 100 years, per 10
@@ -68,7 +69,6 @@ def panel() -> None:
     """Ask for the number of records, then for the columns."""
     settings = state.settings()
     st.title("Describe the table, without opening it")
-    path.problems(st.session_state.pop(_SAID, ()))
     how = steps.HOW.value or _how(settings)
     if how == "type":
         _draft(settings)
@@ -84,7 +84,17 @@ def panel() -> None:
     elif how == "plan":
         plan_file.opener()
     else:
-        _typed(settings)
+        _typed()
+        draft.keep(_rows() if _rows().empty else _edited())
+
+
+def typed_words() -> str:
+    """What of a draft is there, for beside the step; empty where nothing is."""
+    n = st.session_state.get("describe_n")
+    columns = 0 if _ROWS not in st.session_state or _rows().empty else len(_edited())
+    parts = [f"{n:,} records"] if n is not None else []
+    parts += [f"{columns} column{'s' if columns > 1 else ''}"] if columns else []
+    return f"Typed so far: {', '.join(parts)}. “Continue” takes it over." if parts else ""
 
 
 def _how(settings: Settings) -> str:
@@ -101,13 +111,12 @@ def _records(settings: Settings, how: str) -> None:
     if "describe_n" not in st.session_state or st.session_state.get("describe_n_of") != of:
         st.session_state["describe_n"] = settings.n if is_known else None
         st.session_state["describe_n_of"] = of
-    low, high = (int(end) for end in LIMITS["n"])
     left, right = st.columns(2)
     has_persons = how == "type" and _has_persons()
     left.number_input(
         f"Number of {'persons' if has_persons else 'records'} (public)",
-        low,
-        high,
+        -draft.TYPED,
+        draft.TYPED,
         value=None,
         step=1,
         key="describe_n",
@@ -116,6 +125,8 @@ def _records(settings: Settings, how: str) -> None:
         help=f"Anyone may know how many {'persons' if has_persons else 'records'} there are; the "
         "guarantee does not hide it.",
     )
+    if refused := _refused_number(st.session_state["describe_n"]):
+        left.error(refused)
     if how == "type":
         if "describe_unit" not in st.session_state:
             st.session_state["describe_unit"] = _UNIT
@@ -126,6 +137,14 @@ def _records(settings: Settings, how: str) -> None:
             help="The guarantee protects one record, or one person with all rows that count.",
         )
         _persons()
+
+
+def _refused_number(n: int | None) -> str:
+    """Why a number of records cannot be planned for; empty where it can, or is not typed yet."""
+    low, high = (int(end) for end in LIMITS["n"])
+    if n is None or low <= n <= high:
+        return ""
+    return f"Plans are made for {low:,} to {high:,} of them; {n:,} is outside."
 
 
 def _has_persons() -> bool:
@@ -216,15 +235,16 @@ def _file() -> None:
 def _go_on(n: int | None = None) -> None:
     """Take the number of records, and go on."""
     n = st.session_state.get("describe_n") if n is None else n
-    if n is None:
-        st.session_state[_SAID] = [_NO_RECORDS]
+    if problem := _NO_RECORDS if n is None else _refused_number(n):
+        st.session_state[_SAID] = [problem]
         return
-    state.update(n=int(n))
+    state.update(n=int(cast(int, n)))
     steps.METHOD.take("chosen" if state.settings().dataset == "upload" else "own")
     steps.go("goal")
 
 
 def _continue(label: str, take: Any, *args: object) -> None:
+    path.problems(st.session_state.pop(_SAID, ()))
     st.button(label, key="describe_continue", type="primary", on_click=take, args=args)
 
 
@@ -234,7 +254,7 @@ _NO_RECORDS = "Say how many records there are."
 # --- typed ----------------------------------------------------------------------------------------
 
 
-def _typed(settings: Settings) -> None:
+def _typed() -> None:
     """A table described column by column."""
     st.markdown(declare.WHY)
     with st.form("describe_lines", clear_on_submit=False, border=False):
@@ -245,6 +265,7 @@ def _typed(settings: Settings) -> None:
             height=140,
         )
         st.form_submit_button("Add these columns", on_click=_add_lines)
+    path.problems(st.session_state.pop(_BAD_LINES, ()), "These lines were not added:")
     found = _header(key="describe_header")
     if line := found.get("header"):
         st.session_state[_HEADER] = str(line)
@@ -266,7 +287,13 @@ def _draft(settings: Settings) -> None:
     of = settings.declared if settings.dataset == DECLARED else ""
     if st.session_state.get(_OF) == of:
         return
+    is_first = _OF not in st.session_state
     st.session_state[_OF] = of
+    if is_first and (rows := draft.read()) is not None:
+        st.session_state["describe_n_of"] = ("type",)
+        _fill(rows)
+        return
+    draft.begin()
     if not of:
         _fill(declare.typed([]), target=None, positive=None)
         return
@@ -314,7 +341,7 @@ def _add_lines() -> None:
     try:
         found = read_lines(st.session_state.get("describe_text") or "")
     except ValueError as problem:
-        st.session_state[_SAID] = [in_words(problem)]
+        st.session_state[_BAD_LINES] = [in_words(problem)]
         return
     _add(found)
     st.session_state["describe_text"] = ""
@@ -359,6 +386,8 @@ def _columns() -> None:
         width="stretch",
         alt="The columns you describe, one in each row",
     )
+    if wrong := declare.problems(grid):
+        st.error("\n".join(f"- {text.plain(said)}" for said in wrong))
     st.caption(HOW)
     effects: dict[Any, Any] = features.set_index("column")["effect"].to_dict()
     with st.expander("Guesses (optional)"):
@@ -484,7 +513,8 @@ def _hand_in() -> None:
     """Take the description over and go on, or say what is missing."""
     said = st.session_state
     n, target, positive = (said.get(f"describe_{name}") for name in ("n", "target", "positive"))
-    missing = [] if n is not None else [_NO_RECORDS]
+    refused = _NO_RECORDS if n is None else _refused_number(n)
+    missing = [refused] if refused else []
     rows, persons = _edited(), None
     if _has_persons():
         whose = str(said.get("describe_whose") or "").strip()
@@ -526,10 +556,13 @@ def _hand_in() -> None:
     if old is None:
         steps.METHOD.take("chosen")
     said[_OF] = state.settings().declared
+    draft.begin()
+    draft.forget()
     steps.go("goal")
 
 
 HOW = (
+    f"**Kind**: “{declare.LEFT_OUT}” leaves a column out, a name or a number of a patient. "
     "**Told per**: the step that effects are told for, 10 years, not 1. **Typical, spread, "
     "shares** are declared like bounds, never read off the table; left empty, every value counts "
     "as likely. **Log**: for amounts, where ratios count; spread and step are factors then. Lists "
@@ -537,7 +570,12 @@ HOW = (
 )
 _CONFIG = {
     "column": st.column_config.TextColumn("Column", width=96, required=True),
-    "kind": st.column_config.SelectboxColumn("Kind", width=72, options=list(declare.KINDS)),
+    "kind": st.column_config.SelectboxColumn(
+        "Kind",
+        width=112,
+        options=list(declare.KINDS),
+        help=f"“{declare.LEFT_OUT}”: a column of the file that stays unread.",
+    ),
     "lowest": st.column_config.NumberColumn(
         "Lowest", width=66, help="Bound of a number, known beforehand."
     ),

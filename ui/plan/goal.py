@@ -23,7 +23,7 @@ _SAID = "goal_said"
 _FEW = 8
 MEAN = "mean"
 KINDS = {
-    "zero": "Detect an effect: the interval excludes zero (power)",
+    "zero": "Detect an effect: the interval leaves out “no effect” (power)",
     "length": "Know an effect closely",
     MEAN: "Short intervals on average, over all coefficients",
 }
@@ -32,7 +32,6 @@ KINDS = {
 def panel(case: Case) -> None:
     """Kind of goal, coefficient, amount and chance; taken over where somebody goes on."""
     st.title("What do you need from the intervals?")
-    path.problems(st.session_state.pop(_SAID, ()))
     _begin(case)
     kind = st.radio("Goal", **among(KINDS), key="goal", index=None)
     if kind in ("zero", "length"):
@@ -53,6 +52,7 @@ def panel(case: Case) -> None:
             help="The noise differs from release to release, and with it the length: ask for more "
             "than an even chance if you have only one release.",
         )
+    path.problems(st.session_state.pop(_SAID, ()))
     st.button("Continue", key="goal_continue", type="primary", on_click=_take, args=(case,))
 
 
@@ -82,7 +82,7 @@ def _shown(kind: str, value: float, *, has_odds: bool) -> float | None:
     if not has_odds:
         return value
     try:
-        return float(f"{math.exp(value if kind == 'zero' else value / 2.0):.6g}")
+        return float(f"{math.exp(value if kind == 'zero' else value / 2.0):.9g}")
     except OverflowError:
         return None
 
@@ -138,7 +138,7 @@ def _amount(case: Case, kind: str, on: str) -> None:
 
 def _number(key: str, label: str, help: str, example: str = "") -> None:
     st.number_input(
-        label, value=None, step=None, format="%.6g", key=key, help=help, placeholder=example
+        label, value=None, step=None, format="%.9g", key=key, help=help, placeholder=example
     )
 
 

@@ -8,6 +8,6 @@ export default function ({ parentElement, setTriggerValue }) {
     if (!file) return
     const start = await file.slice(0, MOST).text()
     setTriggerValue('header', start.split(/\r?\n/)[0].slice(0, 20000))
-    input.value = ''
   }
+  input.onclick = () => { input.value = '' } // so that the same file can be chosen again
 }

@@ -245,6 +245,7 @@ def ranking(case: Case) -> tuple[RankedDesign, ...]:
         confidence_level=case.settings.level,
         target=case.settings.target,
         calibrations=(switches, "published"),
+        rows_per_person=case.settings.rows_per_person,
     )
     exact = {row.mechanism for row in rows if row.definition in COUNTED_AS}
     return tuple(

@@ -7,10 +7,11 @@ split are searched for at that very budget, unless they are set by hand. No Stre
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
+from typing import cast
 
 from dpci_core import Forecast, best_split, forecast, needed_budget
 from dpci_core.base.errors import InfeasibleDesignError
@@ -44,8 +45,6 @@ class Option:
     """A design to choose, with what it would give.
 
     settings: of the whole page, this design among them.
-    alone: total, as typed, that would meet the goal with intervals of no use beside it; None where
-        that is the least budget itself.
     encoding: the standard encoding that was found for it; None where that is as it was set.
     total: epsilon or rho.
     typed: the same as it is typed.
@@ -71,7 +70,6 @@ class Option:
     is_useless: bool
     cautions: tuple[Caution, ...]
     nearby: tuple[tuple[float, float, float], ...] = ()
-    alone: float | None = None
     encoding: StandardEncoding | None = None
 
     @property
@@ -123,6 +121,16 @@ def is_out_of_reach(made: Forecast, target: Target) -> bool:
     return place is not None and bool(made.is_out_of_reach[place])
 
 
+def least_of(known: Mapping[str, numbers.Answer]) -> Option | None:
+    """The least budget of the page that works: a search finds one near the least, and where a
+    balanced or a typed one works with less, it is that one; None while none is known.
+    """
+    found = [one for one, _ in known.values() if isinstance(one, Option)]
+    working = [one for one in found if one.works]
+    searched = known.get("least", (None, None))[0]
+    return min(working, key=lambda one: one.total, default=cast("Option | None", searched))
+
+
 # --- with the method as it is set -----------------------------------------------------------------
 
 
@@ -144,13 +152,12 @@ def _of_use(case: Case, found: NeededBudget, source: TableSource) -> Option:
     low = numbers.own_total(case.settings, kind, LIMITS[case.settings.currency][0])
     total, nearby = max(found.total, _rounded(Decimal(repr(low)))), _nearby(found, case.scale)
     option = described(_at(case, total, source))
-    alone = numbers.typed_total(case.settings, kind, found.total) if option.meets else None
     for _ in range(_STEPS):
         if option.works:
             break
         total, nearby = _rounded(total * _STEP), ()
         option = described(_at(case, total, source))
-    return replace(option, nearby=nearby, alone=None if nearby else alone)
+    return replace(option, nearby=nearby)
 
 
 def _nearby(found: NeededBudget, scale: float) -> tuple[tuple[float, float, float], ...]:

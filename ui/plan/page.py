@@ -18,8 +18,11 @@ from ui.views import path
 
 def page() -> None:
     """Draw the step that somebody is at, and the plan so far."""
-    step = steps.now(state.settings())
+    settings = state.settings()  # reads its own part of a link before this page writes to it
+    steps.follow(st.query_params.get("step", ""))
+    step = steps.now(settings)
     steps.go(step)  # whatever is set here, it is set at this step
+    state.mirror_to_link()
     left, right = path.columns(step)
     with left:
         link_problem()
@@ -33,7 +36,8 @@ def page() -> None:
             if case is not None:
                 {"goal": goal.panel, "choose": choose.panel, "approve": approve.panel}[step](case)
     with right:
-        path.so_far(case, step)
+        path.so_far(case, step, typed=describe.typed_words() if step == "describe" else "")
+    state.mirror_to_link()  # a draft that was typed in this run is in the address before a reload
 
 
 def _case() -> Case | None:

@@ -9,9 +9,8 @@ import streamlit as st
 
 from dpci_core import NeededRecords, RankedDesign, RegularizationAnswer, SplitAnswer
 from ui.kit.bound import among
-from ui.plan import charts, numbers, words
+from ui.plan import charts, numbers, options, words
 from ui.plan.numbers import IsoMap, SplitMap
-from ui.plan.options import Option
 from ui.plan.work import Work
 from ui.session import state, text
 from ui.session.budget import split_of
@@ -93,9 +92,9 @@ def _answer_marks(case: Case, work: Work) -> list[charts.Mark]:
     known.
     """
     settings, marks = case.settings, []
-    least, records = (work.known.get(name, (None, None))[0] for name in ("least", "records"))
+    least, records = options.least_of(work.known), work.known.get("records", (None, None))[0]
     if least is not None:
-        marks.append(charts.needed_budget(cast(Option, least).typed, case.n))
+        marks.append(charts.needed_budget(least.typed, case.n))
     if records is not None:
         total = current_value(settings, "total")
         marks.append(charts.needed_records(total, cast(NeededRecords, records).n_records))
@@ -232,13 +231,14 @@ def _penalty(case: Case, found: RegularizationAnswer) -> None:
     for column, (name, choice, _) in zip(st.columns(2, gap="small"), choices, strict=False):
         with column.container(border=True, height="stretch"):
             st.markdown(words.c_words(name, choice, found))
-            st.button(
-                f"Use c = {choice.regularization:g}",
-                key=f"use_c_{name}",
-                on_click=lambda c=choice.regularization: state.update(c=c),
-                disabled=choice.regularization == case.settings.c
-                or not numbers.in_limits("c", choice.regularization),
-            )
+            if name == "faithful":  # the shortest are about something else
+                st.button(
+                    f"Use c = {choice.regularization:g}",
+                    key="use_c_faithful",
+                    on_click=lambda c=choice.regularization: state.update(c=c),
+                    disabled=choice.regularization == case.settings.c
+                    or not numbers.in_limits("c", choice.regularization),
+                )
     if found.faithful is None:
         st.info(f"No c that was tried keeps the bias below {found.share:g} margins of error.")
     figure = charts.c_chart(

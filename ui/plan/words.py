@@ -16,6 +16,7 @@ from ui.plan.options import Option
 from ui.session.case import Case
 from ui.session.settings import COUNTED_AS, Settings
 from ui.session.text import (
+    as_typed,
     called,
     number,
     number_at_most,
@@ -111,8 +112,8 @@ def map_sentence(case: Case, marks: Sequence[Mark]) -> str:
         for mark in answers
     ] or ["neither more budget nor more records within range is enough"]
     return (
-        f"{words[0].upper()}{words[1:]}. Your settings: {symbol(settings)} = {number(here.x)}, n = "
-        f"{here.y:,.0f}; " + ("; ".join(parts) + ".")
+        f"{words[0].upper()}{words[1:]}. Your settings: {symbol(settings)} = {as_typed(here.x)}, "
+        f"n = {here.y:,.0f}; " + ("; ".join(parts) + ".")
     )
 
 

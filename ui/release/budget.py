@@ -8,12 +8,13 @@ from typing import Any
 import streamlit as st
 
 from dpci_core import Plan
-from dpci_core.ledger import Account, Cap, Cost, Ledger
+from dpci_core.ledger import Account, Cap, Cost, Ledger, price
 from dpci_core.ledger.amounts import exact_amount
 from dpci_core.privacy.budget import DEFINITIONS
 from dpci_core.release import Question, schema_hash
 from ui.controls import person
 from ui.controls.currency import CURRENCIES
+from ui.kit.top import told_here
 from ui.release import words
 from ui.session.settings import LETTERS, LIMITS, Currency, Settings
 from ui.session.text import plain
@@ -47,8 +48,6 @@ def step(ledger: Ledger, asked: Question[Any]) -> Account | None:
         key=_CHOSEN,
         persist_state="session",
     )
-    if said := st.session_state.pop(_SAID, None):
-        st.error(plain(said))
     if chosen:
         st.caption(_left(fitting[chosen]))
         return fitting[chosen]
@@ -86,6 +85,8 @@ def _form(every: tuple[Account, ...], plan: Plan, cost: Cost) -> None:
             right.text_input("δ", key="budget_delta", placeholder="1e-6")
         with right:
             _what_it_means(cost)
+        if kind == cost.definition and _shared() is None:
+            _suggestions(cost)
         paid = DEFINITIONS[cost.definition]
         can_pay = kind not in DEFINITIONS or DEFINITIONS[kind].price_of(paid, cost.amount)
         if kind and not can_pay:
@@ -104,6 +105,8 @@ def _form(every: tuple[Account, ...], plan: Plan, cost: Cost) -> None:
                 key="budget_people",
             )
         _approval(every)
+        if said := st.session_state.pop(_SAID, None):
+            told_here(plain(said))
         st.button(
             "Set this budget",
             key="budget_make",
@@ -139,16 +142,65 @@ def _usual(cost: Cost) -> Currency:
 
 
 def _what_it_means(cost: Cost) -> None:
-    """What the typed cap would let happen, as at every other control of a budget; very large ones
-    are asked about.
+    """What the typed cap would let happen, as at every other control of a budget; that it stays for
+    ever has to be confirmed.
     """
     try:
         cap = _cap(cost)
     except ValueError:
         return  # not typed yet, or refused in words when it is set
     st.caption(ledger_text.cap_sentence(cap))
+    if too_little := _too_little(cap, cost):
+        st.error(too_little)
+        return
+    amount = _amount_words(cap)
+    label = f"{amount}, once and for all: nobody can raise it later"
     if _is_beyond(cap):
-        st.checkbox(f"I mean {_amount_words(cap)}, which protects nobody", key=_meant(cap))
+        label = f"I mean {amount}, which protects nobody"
+    st.checkbox(label, key=_meant(cap))
+
+
+_TIMES = {
+    1: "for this release alone",
+    2: "to repeat it once, after a correction",
+    5: "for one such release in each of five years",
+}
+"""Totals that are offered, as multiples of the price, with an example."""
+
+
+def _suggestions(cost: Cost) -> None:
+    """Totals to take over with a click, each with what it would be enough for."""
+    letter = DEFINITIONS[cost.definition].letter
+    st.caption("For example, to take over with a click:")
+    with st.container(horizontal=True, gap="small"):
+        for times, what in _TIMES.items():
+            amount = f"{(times * cost.amount).normalize():f}"
+            st.button(
+                f"{letter} = {amount}: {what}",
+                key=f"budget_suggest_{times}",
+                type="tertiary",
+                on_click=_suggest,
+                args=(amount,),
+            )
+
+
+def _suggest(amount: str) -> None:
+    st.session_state["budget_amount"] = amount
+
+
+def _too_little(cap: Cap, cost: Cost) -> str:
+    """Why a cap cannot pay for the release that waits; empty where it can."""
+    try:
+        spent = price(cap, cost)
+    except ValueError as problem:
+        return in_words(problem)
+    if spent <= cap.amount:
+        return ""
+    return (
+        f"{_amount_words(cap)} is less than this release costs, "
+        f"{ledger_text.symbol(cap)} = {ledger_text.shown(spent)}. A budget cannot be raised later, "
+        "so this release could never be made."
+    )
 
 
 def _is_beyond(cap: Cap) -> bool:
@@ -194,13 +246,18 @@ def _make(plan: Plan, cost: Cost) -> None:
 
 
 def _meant_cap(cost: Cost) -> Cap:
-    """The cap as typed; one beyond every budget of the pages only where that was confirmed."""
+    """The cap as typed, where it pays for the release and was confirmed."""
     cap = _cap(cost)
-    if _is_beyond(cap) and not st.session_state.get(_meant(cap)):
-        raise ValueError(
-            f"{_amount_words(cap)} protects nobody, and it cannot be lowered later either. Choose "
-            "less, or tick that you mean it."
-        )
+    if too_little := _too_little(cap, cost):
+        raise ValueError(too_little)
+    if not st.session_state.get(_meant(cap)):
+        amount, tick = _amount_words(cap), "tick that you mean it."
+        if _is_beyond(cap):
+            raise ValueError(
+                f"{amount} protects nobody, and it cannot be lowered later either. Choose less, or "
+                f"{tick}"
+            )
+        raise ValueError(f"{amount} stays the budget of these people for ever: {tick}")
     return cap
 
 

@@ -38,6 +38,7 @@ from dpci_core.release import (
 from dpci_core.report.cautions import stopping
 from ui.controls import declare, person, plan_file
 from ui.controls.hints import link_problem
+from ui.kit.top import told_here
 from ui.release import approval, asked, budget, result, words
 from ui.session import access, state, steps, text
 from ui.session.case import make_case
@@ -121,11 +122,11 @@ def _steps(ledger: Ledger) -> None:
         return
     charges = _charges(ledger, account, chosen.digest)
     again = st.session_state.get(_AGAIN) == (account.account_id, chosen.digest, len(charges))
-    _say()
     paused = approved = None
     if charges and not again:
         paused, request = charges[-1], Request(chosen, account, len(charges) - 1)
         if not paused.may_go_on or paused.request_id != request.request_id:
+            _say()
             _released_before(account, chosen, paused)
             return
         st.info(words.before_words(paused, words.subject(chosen)))
@@ -134,6 +135,7 @@ def _steps(ledger: Ledger) -> None:
     if paused is None and account.needs_approval:
         approved = approval.step(ledger, chosen, account, request.request_id)
         if approved is None:
+            _say()
             _still_to_come("3", "4")
             return
     file, header = _file_step(chosen)
@@ -268,7 +270,7 @@ def _file_step(chosen: Question[Any]) -> tuple[MemoryFile | None, Header | None]
     )
     upload = st.file_uploader(
         "The private table (CSV or Parquet)",
-        type=["csv", "tsv", "txt", "parquet"],
+        type=["csv", "tsv", "txt", "parquet", "xlsx", "xls"],  # the last two: refused in words
         key="release_file",
     )
     encoding = st.radio(
@@ -339,6 +341,7 @@ def _release_step(
         missing = words.missing(
             who, typed.strip() == account.dataset, header is not None, is_read=is_read
         )
+        _say()
         st.button(
             f"Spend {ledger_text.cost_words(cost)} and release"
             if paused is None
@@ -384,6 +387,8 @@ def _carry_out(
         except (ValueError, RuntimeError, OSError) as problem:
             is_file = isinstance(problem, OSError)
             said = "The folder of releases cannot be written." if is_file else in_words(problem)
+            if not _is_booked(ledger, request) and "Nothing was" not in said:
+                said += " Nothing was spent."
             st.session_state[approval.SAID] = said
         else:
             note = made.note if isinstance(made, Release) else None
@@ -392,7 +397,13 @@ def _carry_out(
     st.rerun()
 
 
+def _is_booked(ledger: Ledger, request: Request) -> bool:
+    """Whether the request was charged for."""
+    charges = _charges(ledger, request.account, request.asked.digest)
+    return any(charge.request_id == request.request_id for charge in charges)
+
+
 def _say() -> None:
-    """What the last click led to, told once."""
+    """What the last click led to, told once, at its button."""
     if said := st.session_state.pop(approval.SAID, None):
-        st.error(text.plain(said))
+        told_here(text.plain(said))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import zipfile
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from statistics import NormalDist
@@ -21,13 +22,13 @@ from dpci_core.release import (
     effect_sentences,
     reading_sentence,
 )
-from dpci_core.release.effects import Effect, effect_lines, effects
+from dpci_core.release.effects import Effect, effect_lines, effects, told_odds
 from dpci_core.release.record import Interval
 from dpci_core.release.signature import SIGNATURE_NAME
 from dpci_core.report.cautions import silent
 from dpci_core.report.html import ticks
 from dpci_core.report.refusals import said
-from dpci_core.report.words import called, odds
+from dpci_core.report.words import called
 from dpci_core.schema import MappingNote
 from ui.kit.figure import common_layout, literal, short_name, wrapped
 from ui.kit.palette import BLUE, GRID, PAPER, QUIET
@@ -150,12 +151,13 @@ def takeaway(made: Release) -> str:
         return silent(made.silent)
     spoken = [c for c in made.coefficients[:-1] if not c.is_flat]
     clear = [c.name for c in spoken if c.scaled.low > 0 or c.scaled.high < 0]
+    none = "1" if has_odds(made) else "zero"
     if len(clear) == 1:
-        told = f"The interval of {clear[0]} excludes zero."
+        told = f"The interval of {clear[0]} excludes {none}."
     elif clear:
-        told = f"The intervals of {', '.join(clear[:-1])} and {clear[-1]} exclude zero."
+        told = f"The intervals of {', '.join(clear[:-1])} and {clear[-1]} exclude {none}."
     else:
-        told = "No interval excludes zero."
+        told = f"No interval excludes {none}."
     beside = "Released intervals, each beside its planned length."
     return " ".join(filter(None, [beside, silent(made.silent) if made.silent else "", told]))
 
@@ -265,7 +267,7 @@ def release_chart(made: Release) -> go.Figure:
             "line": {"color": PAPER, "width": 1.5},
         },
         name="estimate",
-        hovertext=[_hover(effect) for effect, _ in rows],
+        hovertext=[_hover(effect, told_odds(made)) for effect, _ in rows],
         hoverinfo="text",
     )
     fig.add_vline(x=at(0.0), line={"color": QUIET, "width": 1, "dash": "dot"})
@@ -299,7 +301,7 @@ def release_chart(made: Release) -> go.Figure:
     )
 
 
-def _hover(effect: Effect) -> str:
+def _hover(effect: Effect, odds: Callable[[float], str]) -> str:
     if effect.is_flat:
         return f"{literal(effect.name)}: this release cannot speak about it"
     shown, told = _shown(effect), number if effect.odds is None else odds

@@ -1,10 +1,12 @@
-// One entry of the browser's history for a page, and on Learn for a screen. See address.py.
+// One entry of the browser's history for a page, on Learn for a screen, on Plan for a step. See address.py.
 const calm = Symbol.for("dpci calm history")
 
 function isSamePlace(url) {
   const [here, there] = [window.location.href, new URL(url ?? "", window.location.href)].map((each) => new URL(each))
-  const [before, after] = [here, there].map((each) => each.searchParams.get("screen"))
-  return here.pathname === there.pathname && (!before || !after || before === after)
+  return here.pathname === there.pathname && ["screen", "step"].every((name) => {
+    const [before, after] = [here, there].map((each) => each.searchParams.get(name))
+    return !before || !after || before === after
+  })
 }
 
 export default function () {

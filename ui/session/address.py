@@ -1,5 +1,5 @@
-"""What the Back button goes back to: the page before, or the screen of Learn before, with the
-settings as they are now.
+"""What the Back button goes back to: the page before, or the screen of Learn or the step of Plan
+before, with the settings as they are now.
 
 All pages share one state, and the address follows it. Streamlit adds an entry to the browser's
 history whenever the address changes, so that after ten moves of a slider Back would have to be

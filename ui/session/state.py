@@ -193,6 +193,7 @@ def mirror_to_link(extra: Mapping[str, str] | None = None) -> None:
     )
     if dict(st.query_params) != query:
         st.query_params.from_dict(query)
+    steps.written()
 
 
 def is_help_on() -> bool:

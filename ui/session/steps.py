@@ -10,6 +10,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Literal, cast
 
+import streamlit as st
+
 from ui.kit import linked
 from ui.session.settings import Settings
 
@@ -21,14 +23,14 @@ STEPS: dict[Step, str] = {
     "approve": "Approve",
     "release": "Release",
 }
-USUAL_TITLE = "A plan"
 _STEP = linked.one_of("step", tuple(STEPS)[:-1], default="", widget="path_step")
 HOW = linked.one_of("how", ("type", "here", "file", "plan"), default="", widget="describe_how")
 """How a table is described."""
 METHOD = linked.one_of("method", ("chosen", "own"), default="own", widget="method")
 """Whether encoding, penalty and split are searched for, or set by hand."""
-TITLE = linked.text("title", 200, default=USUAL_TITLE, widget="plan_title")
+TITLE = linked.text("title", 200, widget="plan_title")
 NOTES = linked.text("notes", 4_000, widget="plan_notes")
+_WRITTEN = "step_written"
 _APPROVED = linked.text("approved", 200, widget="approved")
 _OF = linked.text("approved_plan", 64, widget="approved_plan")
 
@@ -50,6 +52,19 @@ def is_chosen(settings: Settings) -> bool:
 def go(step: Step) -> None:
     """Show another step of the page Plan from its next run on."""
     _STEP.take(step)
+
+
+def follow(asked: str) -> None:
+    """Go to the step of the address, where it is another than was last written there: Back, or
+    Forward.
+    """
+    if asked and asked != st.session_state.get(_WRITTEN, asked):
+        _STEP.take(asked)
+
+
+def written() -> None:
+    """Note that the address says the step."""
+    st.session_state[_WRITTEN] = _STEP.value
 
 
 def describe() -> None:

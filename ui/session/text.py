@@ -18,6 +18,7 @@ from dpci_core.privacy.budget import (
 from dpci_core.privacy.gaussian import gdp_to_epsilon
 from dpci_core.report import words
 from dpci_core.report.words import CERTAIN, LARGE_EPSILON, people_at_most
+from dpci_core.report.words import as_typed as as_typed
 from dpci_core.report.words import at_most as at_most
 from dpci_core.report.words import called as called
 from dpci_core.report.words import number as number

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import math
 
-from dpci_core.report.words import odds
+from dpci_core.report.words import as_typed
 from dpci_core.schema import CONSTANT, CategoricalColumn, NumericColumn
 from ui.session.case import Case, place_of
 from ui.session.compute import DECLARED, per
 from ui.session.settings import PRECISION, Settings
-from ui.session.text import number, number_at_most
+from ui.session.text import number
 
 _LARGEST_LOG_ODDS = 10.0
 
@@ -67,23 +67,23 @@ def goal_words(case: Case) -> str:
     settings, place = case.settings, place_of(case.settings, case.records)
     if place is None:
         return (
-            f"mean interval at most {number_at_most(settings.goal_length)} long (scaled "
+            f"mean interval at most {as_typed(settings.goal_length)} long (scaled "
             "coefficients)" + ("" if settings.goal_chance == 0.5 else chance_words(settings))
         )
     effect = effect_words(case, case.records.feature_names[place])
     if settings.goal == "zero":
         value = settings.goal_value
         told = (
-            f"an odds ratio of {odds(math.exp(value))}"
+            f"an odds ratio of {as_typed(math.exp(value))}"
             if has_odds(case) and abs(value) <= _LARGEST_LOG_ODDS
-            else f"an effect of {number(value)} ({unit_words(case)})"
+            else f"an effect of {as_typed(value)} ({unit_words(case)})"
         )
         return f"detect {told} of {effect}{chance_words(settings)}"
     if has_odds(case) and settings.goal_length <= 2 * _LARGEST_LOG_ODDS:
-        factor = number_at_most(math.exp(settings.goal_length / 2.0))
+        factor = as_typed(math.exp(settings.goal_length / 2.0))
         told = f"know the odds ratio of {effect} to within a factor of {factor}"
     else:
-        told = f"interval of {effect} at most {number_at_most(settings.goal_length)} long"
+        told = f"interval of {effect} at most {as_typed(settings.goal_length)} long"
     return told + ("" if settings.goal_chance == 0.5 else chance_words(settings))
 
 
@@ -106,6 +106,6 @@ def interval_words(case: Case, length: float) -> str:
         return f"Odds ratio to within a factor of {number(factor)}"
     asked = math.exp(case.settings.goal_value)
     return (
-        f"An odds ratio of {odds(asked)} would read {number(asked / factor)} to "
+        f"An odds ratio of {as_typed(asked)} would read {number(asked / factor)} to "
         f"{number(asked * factor)}"
     )

@@ -9,13 +9,13 @@ import streamlit as st
 
 from dpci_core.report.words import counted_as, protected
 from ui.controls import declare
-from ui.kit.top import begin_at_top
+from ui.kit.top import begin_at_top, told_here
 from ui.session import state, steps, text
 from ui.session.case import Case
 from ui.session.compute import DECLARED, came_out, declared_table
 from ui.session.settings import Settings
 from ui.session.steps import STEPS, Step
-from ui.session.text import number, plain, risk_approx_short, risk_pure_short
+from ui.session.text import plain, risk_approx_short, risk_pure_short
 from ui.views import goals
 
 _CSS = """<style>
@@ -33,11 +33,15 @@ def columns(step: Step) -> list[Any]:
     begin_at_top(step)
     with st.container(horizontal=True, key="steps", gap="small", vertical_alignment="center"):
         for place, (name, word) in enumerate(STEPS.items(), start=1):
-            if st.button(
+            is_here = "release" not in (step, name)  # no other page: its address keeps its step
+            is_pressed = st.button(
                 f"{place} {word}",
                 key=f"step_{name}",
                 type="primary" if name == step else "tertiary",
-            ):
+                on_click=steps.go if is_here else None,
+                args=(name,) if is_here else (),
+            )
+            if is_pressed and not is_here:
                 show(name)
         st.page_link("../pages/ledger.py", label="Ledger")
     return st.columns([3, 1] if step == "choose" else [5, 3], gap="large")
@@ -51,11 +55,11 @@ def show(step: Step) -> None:
     st.switch_page("../pages/plan.py")
 
 
-def problems(said: Sequence[str]) -> None:
-    """What is missing or wrong, on top of a step."""
+def problems(said: Sequence[str], what: str = "Before you can go on:") -> None:
+    """What is missing or wrong, at the button that was pressed."""
     if said:
         lines = "\n".join(f"- {plain(sentence)}" for sentence in said)
-        st.error(f"**Before you can go on:**\n{lines}")
+        told_here(f"**{what}**\n{lines}")
 
 
 def is_begun(settings: Settings) -> bool:
@@ -65,12 +69,18 @@ def is_begun(settings: Settings) -> bool:
     return bool(settings.to_query())
 
 
-def so_far(case: Case | None, step: Step, *, downloads: Any = None) -> None:
-    """The plan so far: what is known of it, the more the further the step."""
+def so_far(case: Case | None, step: Step, *, downloads: Any = None, typed: str = "") -> None:
+    """The plan so far: what is known of it, the more the further the step.
+
+    typed: what is typed and not taken over yet.
+    """
     with st.container(border=True, key="so_far"):
         st.markdown("**Your plan so far**")
+        if typed:
+            st.caption(typed)
         if case is None:
-            st.caption("Nothing yet. What you decide appears here.")
+            if not typed:
+                st.caption("Nothing yet. What you decide appears here.")
             return
         st.markdown("\n".join(f"- {text.unbroken(line)}" for line in _lines(case, step)))
         if case.settings.dataset == DECLARED and declare.is_example(
@@ -116,7 +126,9 @@ def _table_words(case: Case) -> str:
 
 def budget_words(settings: Settings) -> str:
     """The total, and what it means for one person."""
-    total = number(float(settings.epsilon) if settings.currency == "approx" else _total(settings))
+    total = text.as_typed(
+        float(settings.epsilon) if settings.currency == "approx" else _total(settings)
+    )
     if not settings.kind.has_delta:
         return f"{text.symbol(settings)} = **{total}**. {risk_pure_short(_total(settings))}"
     delta = float(settings.delta)

@@ -38,6 +38,21 @@ def test_bounds_are_written_in_many_ways(said, low, high):
     assert cells.get("log", False) == ("log" in said)
 
 
+@pytest.mark.parametrize(
+    ("said", "cells"),
+    [
+        ("15 to 60, typical 27, spread 5", {"typical": 27.0, "spread": 5.0}),
+        ("15 to 60 typical 27", {"typical": 27.0}),
+        ("15 to 60 kg,missing 20,log", {"units": "kg", "if missing": "20", "log": True}),
+        ("15 to 60 mg per l, ±5", {"units": "mg per l", "spread": 5.0}),
+        ("15 to 60, per 1,000", {"step": 1_000.0}),
+    ],
+)
+def test_what_is_usual_is_no_unit(said, cells):
+    bounds = {"kind": "number", "lowest": 15.0, "highest": 60.0}
+    assert read_lines(f"bmi: {said}")["bmi"] == bounds | cells
+
+
 def test_levels_with_and_without_shares():
     assert read_lines("sex: F, M") == {"sex": {"kind": "levels", "levels": "F; M"}}
     found = read_lines("smoker: no 80 %, yes 20%")["smoker"]
@@ -66,6 +81,13 @@ def test_a_header_line_gives_names_alone():
     ("text", "said"),
     [
         ("age: 18 to 100\nx: 5", "Line 2 .“x”.: bounds such as"),
+        ("age: 100 to 18", "Line 1 .“age”.: the lowest, 100, is not below the highest, 18"),
+        ("age: 18 to 18", "not below the highest"),
+        ("a: 1 to 2\nbmi: 15 to 60 kg, typcal 27", "Line 2 .“bmi”.: “typcal 27” is not under"),
+        ("bmi: 15 to 60 kg typical 27", "“kg typical 27” is not understood"),
+        ("bmi: 15 to 60, typical", "“typical” is not understood"),
+        ("ages: 18-29, 30-44", "“30-44” is not understood"),
+        ("dose: 0,5 to 2,5", "decimal point"),
         (": 1 to 2", "Line 1: the name"),
         ("\n".join(f"c{i}" for i in range(501)), "at most 500"),
         ("a" * 200_000, "one is too long"),

@@ -11,11 +11,14 @@ import pytest
 
 from dpci_core import DeclaredTable, Guesses
 from dpci_core.mechanisms.mechanism import model_noise
-from dpci_core.plan import as_yaml
+from dpci_core.plan import as_yaml, to_html
+from dpci_core.plan.link import pack
 from dpci_core.schema import CategoricalColumn, NumericColumn, Persons
-from tests.ui.test_pages import now, start
+from tests.ui.test_pages import now, position, start, told_focus
 from ui.controls import declare
-from ui.session.compute import DECLARED, declared_table, packed_table
+from ui.session.case import make_case
+from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
+from ui.session.plan_settings import plan_of
 from ui.session.settings import Settings, from_query
 
 LINES = """age: 18 to 100 years, per 10
@@ -94,9 +97,13 @@ def test_no_guess_of_the_example_stays_in_a_table_of_ones_own():
     assert table.unit == "one person"
 
 
-def test_what_is_missing_is_said_on_top_all_at_once():
+def test_what_is_missing_is_said_at_the_button_all_at_once():
     app = go_on(start("plan"))
     (problem,) = app.error
+    place = position(app, "error", problem.value)
+    assert position(app, "text_area", "describe_text") < place
+    assert place < position(app, "button", "describe_continue")
+    assert told_focus(app)
     assert "how many records" in problem.value
     assert "at least one column" in problem.value
     add(app, "age, sex, ill")
@@ -176,10 +183,6 @@ def test_a_set_that_is_here_is_planned_for_by_the_same_path():
 
 
 def test_a_plan_file_opens_at_the_choice():
-    from ui.session.case import make_case
-    from ui.session.compute import PUBLIC, TableSource
-    from ui.session.plan_settings import plan_of
-
     plan = plan_of(make_case(Settings(d=2), TableSource(PUBLIC)), "A study")
     app = start("plan")
     app.segmented_control(key="describe_how").set_value("plan").run()
@@ -224,3 +227,151 @@ def test_one_person_may_have_several_rows():
         model_noise(design, 900)
     assert not replace(settings, noise="shaped").is_shaped
     assert now(app) == from_query(now(app).to_query())[0]
+
+
+@pytest.mark.parametrize("n", [0, -5, 99, 10**12])
+def test_a_number_of_records_outside_is_refused_where_it_is_typed(n):
+    app = start("plan")
+    app.number_input(key="describe_n").set_value(n).run()
+    assert "100 to 1,000,000" in app.error[0].value
+    add(app, LINES)
+    app.radio(key="describe_target_pick").set_value("diabetes").run()
+    go_on(app)
+    assert title(app) == "Describe the table, without opening it"
+    assert all("100 to 1,000,000" in e.value for e in app.error)
+    app.number_input(key="describe_n").set_value(8_000).run()
+    assert not app.error
+
+
+def test_rows_that_cannot_be_are_refused_where_they_are_typed():
+    table = declare.typed(
+        [
+            {"column": "age", "kind": "number", "lowest": 100, "highest": 18},
+            {
+                "column": "bmi",
+                "kind": "number",
+                "lowest": 15,
+                "highest": 60,
+                "typical": 90,
+                "spread": 1,
+            },
+            {"column": "half", "kind": "number", "lowest": 15},
+            {"column": "sex", "kind": "levels", "levels": "f"},
+            {"column": "fine", "kind": "number", "lowest": 0, "highest": 1},
+        ]
+    )
+    first, second, third = declare.problems(table)
+    assert "age" in first
+    assert "the lowest, 100, is not below the highest, 18" in first
+    assert "90 lies outside 15 to 60" in second
+    assert "at least two" in third
+    app = add(start("plan"), "bmi: 15 to 60, typical 90, spread 2")
+    assert "90 lies outside 15 to 60" in app.error[0].value
+
+
+def test_a_column_can_be_left_out_of_the_model():
+    app = start("plan")
+    app.number_input(key="describe_n").set_value(8_000)
+    add(app, f"patient_id\n{LINES}")
+    app.radio(key="describe_target_pick").set_value("diabetes").run()
+    go_on(app)
+    assert f"the kind “{declare.LEFT_OUT}”" in app.error[0].value.replace("\\", "")
+    grid = declare.typed(
+        [
+            {"column": "patient_id", "kind": declare.LEFT_OUT},
+            {"column": "age", "kind": "number", "lowest": 0, "highest": 9},
+        ]
+    )
+    table = declare.from_grid(
+        grid, target="ill", positive="yes", base_rate=0.5, unit="one person", rows=1_000
+    )
+    assert [c.name for c in table.schema.features] == ["age"]
+
+
+def reloaded(app):
+    """The page that a reload of this address shows."""
+    return start("plan", **dict(app.query_params))
+
+
+def test_a_reload_keeps_what_was_typed_until_somebody_goes_on():
+    app = start("plan")
+    assert "draft" not in app.query_params
+    app.number_input(key="describe_n").set_value(8_000).run()
+    assert "8,000 records" in str([c.value for c in app.caption])
+    app = reloaded(app)
+    assert app.number_input(key="describe_n").value == 8_000
+    add(app, LINES)
+    assert "4 columns" in str([c.value for c in app.caption])
+    app.radio(key="describe_target_pick").set_value("diabetes").run()
+    app.text_input(key="describe_unit").set_value("one visit")
+    app.radio(key="describe_persons").set_value("Yes").run()
+    app.number_input(key="describe_most").set_value(7).run()
+    app = reloaded(app)
+    assert app.radio(key="describe_target_pick").value == "diabetes"
+    assert app.radio(key="describe_positive_pick").value == "yes"
+    assert app.number_input(key="describe_most").value == 7
+    app.radio(key="describe_persons").set_value("No").run()
+    go_on(app)
+    assert title(app) == "What do you need from the intervals?"
+    assert "draft" not in app.query_params
+    table = declared_table(now(app).declared)
+    assert [c.name for c in table.schema.features] == ["age", "sex", "systolic_bp"]
+    assert table.schema.features[2].spread == 18.0
+    assert (table.unit, now(app).n) == ("one visit", 8_000)
+    app.button(key="step_describe").click().run()
+    assert "draft" not in app.query_params  # what was handed in is no draft
+    add(app, "bmi: 12 to 60, per 5")
+    app = reloaded(app)
+    assert "bmi" in str(app.session_state["describe_edited"]["column"].tolist())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"rows": "no"},
+        {"rows": [{"column": 1}]},
+        {"rows": [{"column": "a"}, {"column": "a"}]},
+        {"rows": [{"column": "a", "lowest": "low"}]},
+        {"rows": [{"column": "a", "lowest": [1]}]},
+        {"rows": [], "n": True},
+        {"rows": [], "n": 10**30},
+        {"rows": [], "most": 10**6},
+        {"rows": [], "rate": 200},
+        {"rows": [], "unit": "x" * 2_000},
+        {"rows": [], "persons": "Perhaps"},
+        {"rows": [], "edited": "x"},
+        {"rows": [{"column": str(i)} for i in range(501)]},
+    ],
+)
+def test_a_draft_that_is_none_of_ours_is_left_alone(content):
+    app = start("plan", draft=pack(content))
+    assert app.number_input(key="describe_n").value is None
+    assert app.radio(key="describe_persons").value == "No"
+    assert app.text_area(key="describe_text").value == ""
+
+
+def test_the_address_of_another_step_leads_there():
+    """Back and Forward change the address alone."""
+    app = go_on(described())
+    assert app.query_params["step"] == "goal"
+    app.query_params["step"] = "describe"
+    app.run()
+    assert title(app) == "Describe the table, without opening it"
+    app.query_params["step"] = "goal"
+    app.run()
+    assert title(app) == "What do you need from the intervals?"
+    app.query_params["step"] = "nowhere"
+    app.run()
+    assert title(app) == "What do you need from the intervals?"
+
+
+def test_a_plan_is_headed_by_what_it_is_about_until_somebody_says_better():
+    app = go_on(described())
+    app.button(key="step_approve").click().run()
+    case = make_case(now(app), TableSource(PUBLIC))
+    field = app.text_input(key="plan_title")
+    assert (field.value, field.placeholder) == ("", "diabetes = yes, from 8,000 records")
+    page = to_html(plan := plan_of(case, field.placeholder), plan.numbers(case.moments))
+    assert "<title>diabetes = yes, from 8,000 records</title>" in page
+    assert "the distribution of 1 of 3 columns" in page
+    assert "no effect of any column, so that the intervals are drawn around none" in page

@@ -5,6 +5,7 @@ and with what speaks against it.
 from __future__ import annotations
 
 import math
+import re
 import time
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from dpci_core import DeclaredTable, Guesses, best_split, forecast
+from dpci_core.plan.summary import _goal
 from dpci_core.planner.standard import best_standard
 from dpci_core.report.cautions import cautions, gravest
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding
@@ -227,3 +229,21 @@ def test_weighted_records_are_simulated(monkeypatch):
     check(app)
     assert any("Result for the coefficient without penalty" in h.value for h in app.markdown)
     assert np.isfinite(job.result.designs[0].coverage_mean)
+
+
+@pytest.mark.parametrize("typed", [1.2, 1.1, 10.0, 1.05, 2.345])
+@pytest.mark.parametrize("kind", ["length", "zero"])
+def test_a_goal_that_was_typed_stays_as_it_was_typed(typed, kind):
+    """On the page, where it is asked again, and on the page for the board."""
+    value = math.log(typed) * (2.0 if kind == "length" else 1.0)
+    case = case_of(
+        goal=kind,
+        goal_on="pressure",
+        goal_chance=0.8,
+        **{"goal_value" if kind == "zero" else "goal_length": float(f"{value:.12g}")},
+    )
+    assert re.search(rf"\b{typed:g}\b", goal_words(case))
+    plan = plan_of(case, "Title")
+    assert re.search(rf"\b{typed:g}\b", _goal(plan, plan.goal))
+    app = start("plan", **LINK | case.settings.to_query() | {"step": "goal"})
+    assert app.number_input(key=f"goal_{kind}_pressure").value == typed

@@ -37,7 +37,7 @@ from dpci_core.scorecards import Question
 from tests.release_desk import SCHEMA as SICK
 from tests.release_desk import Desk, make_plan, write_table
 from tests.test_leaks import go_to
-from tests.ui.test_pages import check, start
+from tests.ui.test_pages import check, position, start, told_focus
 from ui.release import after as release_after
 from ui.release import budget as release_budget
 from ui.release import result as release_result
@@ -92,10 +92,13 @@ def begin(**changes: str):
     return start("release", **(LINK | changes))
 
 
-def with_budget(app, amount: str = "3", name: str = "Clinic"):
+def with_budget(app, amount: str = "3", name: str = "Clinic", *, is_sure: bool = True):
     app.text_input(key="budget_name").set_value(name)
     app.text_input(key="release_person").set_value("Ada")
-    app.text_input(key="budget_amount").set_value(amount)
+    app.text_input(key="budget_amount").set_value(amount).run()
+    for tick in app.checkbox:
+        if is_sure and str(tick.key).startswith("budget_meant"):
+            tick.check()
     app.button(key="budget_make").click().run()
     assert not app.exception
     return app
@@ -327,7 +330,40 @@ def test_a_file_of_blank_lines_is_refused_and_costs_nothing():
     app.button(key="release_now").click().run()
     assert not app.exception
     assert Ledger().history() == ()
-    assert any("no rows" in e.value for e in app.error)
+    (said,) = [e.value for e in app.error]
+    assert "no rows" in said
+    assert "Nothing was" in said
+
+
+def test_a_refused_click_says_at_its_button_that_nothing_was_spent():
+    app = ready()
+    with_file(app, csv_bytes(rows(2_000)))
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    app.button(key="release_now").click().run()
+    assert Ledger().history() == ()
+    (said,) = [e.value for e in app.error]
+    assert "Nothing was" in said
+    assert position(app, "error", said) < position(app, "button", "release_now")
+    assert position(app, "text_input", "release_typed") < position(app, "error", said)
+    assert told_focus(app)
+
+
+@pytest.mark.parametrize("is_booked", [False, True])
+def test_nothing_was_spent_is_said_where_it_is_true(monkeypatch, is_booked):
+    app = ready()
+
+    def broken(asked, file, *, ledger, **given):
+        if is_booked:
+            what = {"schema_hash": schema_hash(SCHEMA), "cost": cost_of_one(), "purpose": "A plan"}
+            who = {name: given[name] for name in ("person", "request_id")}
+            ledger.book(given["dataset"], plan_hash=asked.digest, **what, **who)
+        raise OSError("full")
+
+    monkeypatch.setattr("ui.release.page.release_once", broken)
+    app.button(key="release_now").click().run()
+    (said,) = [e.value for e in app.error]
+    assert "cannot be written" in said
+    assert ("Nothing was spent" in said) is not is_booked
 
 
 def test_the_number_of_rows_that_a_parquet_file_states_is_held_against_the_plan():
@@ -436,7 +472,9 @@ def digest_of(app) -> str:
     from ui.session.plan_settings import plan_of
 
     return plan_of(
-        make_case(app.session_state["settings"], TableSource(PUBLIC)), "A plan", ""
+        make_case(app.session_state["settings"], TableSource(PUBLIC)),
+        "ill = yes, from 3,000 records",
+        "",
     ).digest
 
 
@@ -485,10 +523,10 @@ def test_a_bad_budget_is_refused_in_words(amount, name):
 @pytest.mark.parametrize(
     ("away", "said"),
     [
-        ((), "No interval excludes zero."),
-        ((0,), "The interval of age excludes zero."),
-        ((0, 1), "The intervals of age and city=b exclude zero."),
-        ((0, 1, -1), "The intervals of age and city=b exclude zero."),
+        ((), "No interval excludes 1."),
+        ((0,), "The interval of age excludes 1."),
+        ((0, 1), "The intervals of age and city=b exclude 1."),
+        ((0, 1, -1), "The intervals of age and city=b exclude 1."),
     ],
 )
 def test_the_result_is_told_in_a_sentence(tmp_path, away, said):
@@ -686,7 +724,7 @@ def test_a_typed_cap_says_what_it_would_let_happen():
 
 
 def test_a_cap_that_protects_nobody_is_asked_about():
-    app = with_budget(start("release", **LINK), amount="3000000")
+    app = with_budget(start("release", **LINK), amount="3000000", is_sure=False)
     assert not Ledger().accounts()
     assert any("ε = 3,000,000 protects nobody" in e.value for e in app.error)
     app.checkbox(key="budget_meant_ε = 3,000,000").check().run()
@@ -694,6 +732,43 @@ def test_a_cap_that_protects_nobody_is_asked_about():
     check(app)
     assert Ledger().accounts()[0].cap == Cap.pure(3_000_000)
     assert "ε = 3,000,000 left" in words(app)
+
+
+def test_a_budget_for_life_is_at_least_the_price_and_is_confirmed():
+    app = with_budget(start("release", **LINK), amount="0.3")
+    assert not Ledger().accounts()
+    assert any("ε = 0.3 is less than this release costs, ε = 1" in e.value for e in app.error)
+    app = with_budget(app, amount="2", is_sure=False)
+    assert not Ledger().accounts()
+    assert any("for ever" in e.value for e in app.error)
+    app.checkbox(key="budget_meant_ε = 2").check().run()
+    app.button(key="budget_make").click().run()
+    check(app)
+    assert Ledger().accounts()[0].cap == Cap.pure(2)
+
+
+def test_a_budget_of_the_price_itself_is_enough():
+    with_budget(start("release", **LINK), amount="1")
+    assert Ledger().accounts()[0].cap == Cap.pure(1)
+
+
+def test_suggested_budgets_pay_for_what_they_say():
+    app = start("release", **LINK)
+    labels = {b.key: b.label for b in app.button if str(b.key).startswith("budget_suggest")}
+    assert labels["budget_suggest_1"] == "ε = 1: for this release alone"
+    assert labels["budget_suggest_5"].startswith("ε = 5: ")
+    app.button(key="budget_suggest_2").click().run()
+    assert app.text_input(key="budget_amount").value == "2"
+    assert any(c.key == "budget_meant_ε = 2" for c in app.checkbox)
+
+
+def test_a_definition_that_cannot_pay_is_no_budget():
+    app = start("release", **(LINK | {"currency": "zcdp", "definitions": "zcdp"}))
+    app.checkbox(key="release_unreviewed").check().run()
+    app.segmented_control(key="budget_kind").set_value("pure").run()
+    with_budget(app, amount="2")
+    assert not Ledger().accounts()
+    assert app.error
 
 
 def test_a_refused_name_is_shown_letter_by_letter():

@@ -1,0 +1,103 @@
+"""Every closer look of the page Plan at every kind of table has an answer, and none is an error."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from dpci_core import DeclaredTable, Guesses, Persons, datasets
+from tests.ui.plan.test_page import look
+from tests.ui.test_pages import check, now, start, stop_jobs, upload
+from ui.controls import declare
+from ui.plan import work as plan_work
+from ui.plan.job import parts_of
+from ui.plan.numbers import ranking
+from ui.session.case import make_case
+from ui.session.compute import DECLARED, PUBLIC, TableSource, packed_table
+from ui.session.settings import CHOICES, Settings
+
+ANSWERS = {"map": "map", "split": "split", "mechanisms": "rank", "c": "c"}
+"""Looks, and the names under which a session keeps their answers."""
+LOOKS = CHOICES["look"]
+EXAMPLE = replace(declare.example(), guesses=Guesses(n_rows=1_000))
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """Pages are drawn with all their answers."""
+    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
+    yield
+    stop_jobs()
+
+
+def described(table: DeclaredTable, **changes: object) -> Settings:
+    return Settings(dataset=DECLARED, declared=packed_table(table), d=3, n=20_000, **changes)
+
+
+def with_persons(most: int) -> DeclaredTable:
+    return replace(EXAMPLE, schema=replace(EXAMPLE.schema, persons=Persons("who", most)))
+
+
+KINDS = {
+    "described": described(EXAMPLE, target="unpenalised"),
+    "penalised": described(EXAMPLE),
+    "by bounds": described(
+        replace(EXAMPLE, schema=replace(EXAMPLE.schema, standard=None)), target="unpenalised"
+    ),
+    "persons": described(with_persons(4), target="unpenalised"),
+    "persons, in zCDP": described(
+        with_persons(4), target="unpenalised", currency="approx", definitions=("zcdp",)
+    ),
+    "census": Settings(d=3, n=20_000),
+    "census without penalty": Settings(d=3, n=20_000, target="unpenalised"),
+    "breast_cancer": Settings(dataset="breast_cancer", d=3, n=20_000, target="unpenalised"),
+    "bank": Settings(dataset="bank", d=3, n=20_000, target="unpenalised"),
+}
+
+
+@cache
+def is_here(key: str) -> bool:
+    return any(info.key == key and info.available for info in datasets.list_datasets())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("look", LOOKS)
+def test_every_look_has_an_answer(kind, look):
+    settings = replace(KINDS[kind], look=look)
+    if settings.dataset == "bank" and not (os.environ.get("DPCI_SHARED_DATA") and is_here("bank")):
+        pytest.skip("Bank Marketing is not on this machine")
+    source = TableSource(PUBLIC)
+    part = parts_of(make_case(settings, source), source)[look]
+    assert part.find() is not None
+
+
+def test_mechanisms_are_ranked_for_persons_as_they_are_released():
+    source = TableSource(PUBLIC)
+    rows = ranking(make_case(KINDS["persons"], source))
+    assert {row.design.rows_per_person for row in rows} == {4}
+    assert not any(row.status for row in rows)
+
+
+@pytest.mark.parametrize("look_at", LOOKS)
+def test_every_look_is_drawn_for_a_described_table_and_for_an_upload(look_at):
+    app = start("plan", look=look_at, **KINDS["described"].to_query())
+    assert_answered(app)
+    app = start("plan", step="describe")
+    upload(app)
+    app.selectbox(key="upload_target").set_value("rich").run()
+    app.selectbox(key="upload_positive_rich").set_value("yes").run()
+    app.button(key="describe_continue").click().run()
+    app.session_state["linked"]["method"] = "own"
+    app.button(key="step_choose").click().run()
+    app.radio(key="is_standard").set_value(True).run()
+    assert_answered(look(app, look_at))
+
+
+def assert_answered(app) -> None:
+    check(app)
+    kept = dict(app.session_state["memo"]._values)
+    (why,) = {why for key, (_, why) in kept.items() if key[0] == ANSWERS[now(app).look]}
+    assert why is None
