@@ -106,7 +106,8 @@ class LedgerAccount:
         booked = self.ledger.book(self.dataset, **asked, draws_later=True)
         charge = self.ledger.begin_draw(booked.charge_id)
         try:
-            made = draw()
+            with np.errstate(all="ignore"):  # arithmetic that warns or raises would tell of rows
+                made = draw()
         except BaseException as error:
             reason = said(Finding("broken_off", problem=type(error).__name__))
             with suppress(LedgerError, OSError):

@@ -55,7 +55,7 @@ from dpci_core.estimators.released import (
 from dpci_core.estimators.scaling import Scaling, Standardisation
 from dpci_core.estimators.statement import RECORD, PrivacyStatement, covered, noise_source
 from dpci_core.estimators.summary import FLAG, CoefficientIntervals, Summary
-from dpci_core.estimators.table import DaskTable, FeatureTable
+from dpci_core.estimators.table import DaskTable, FeatureTable, check_every_row_counts
 from dpci_core.intervals.draw import check_feasible
 from dpci_core.ledger import Cost
 from dpci_core.losses import Logistic, Loss, make_loss
@@ -183,7 +183,9 @@ class PrivateLinearClassifier(Payable, ClassifierMixin, BaseEstimator):
             signs = (signs_of(codes, k, n_models) for k in range(n_models))
             records: Iterator[Table] = _signed(scaling.encode(X), signs)
         else:
-            records = (table.batches(scaling, classes, k).in_memory() for k in range(n_models))
+            tables = [table.batches(scaling, classes, k) for k in range(n_models)]
+            check_every_row_counts(tables[0])
+            records = (found.in_memory() for found in tables)
         if isinstance(source, SystemSource):  # before any draw, and before anything is booked
             for design in designs:
                 check_feasible(design, n_records=n, dim=d + 1)

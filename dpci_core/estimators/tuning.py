@@ -9,6 +9,8 @@ from dataclasses import replace
 
 import numpy.typing as npt
 
+from dpci_core.base.array import Array
+from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.validation import check_unit_records
 from dpci_core.estimators.account import LedgerAccount, drawn_by, payer
 from dpci_core.ledger import Cost
@@ -60,7 +62,7 @@ def tune_for_release(
     """
     amount = to_decimal(epsilon, name="epsilon")
     listed = certifiable_kinds(checked_candidates(candidates))
-    features, labels = check_unit_records(X, y)
+    features, labels = _encoded(X, y)
     n, source = rows_each(len(labels), len(listed)), SystemSource()
     check_each(listed, features.shape[1], amount, n)
     made, charge = drawn_by(
@@ -79,6 +81,16 @@ def tune_for_release(
         released=lambda made: (made.index, made.theta),
     )
     return made if charge is None else replace(made, charge_id=charge.charge_id)
+
+
+def _encoded(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Array, Array]:
+    """The records; a message about what a record holds names no row."""
+    try:
+        return check_unit_records(X, y)
+    except DataRejectedError as error:
+        if error.row is None:
+            raise
+    raise DataRejectedError("record_not_encoded")
 
 
 def select_for_release(
@@ -109,7 +121,7 @@ def select_for_release(
     """
     amount, currency = total_of(method, epsilon=epsilon, rho=rho)
     listed = certifiable_kinds(distinct_candidates(candidates))
-    features, labels = check_unit_records(X, y)
+    features, labels = _encoded(X, y)
     spending = spending_of_release(
         method,
         candidates=listed,

@@ -9,6 +9,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from dpci_core.base.batch import BatchError
 from dpci_core.base.batches import Table
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.losses import Loss
@@ -107,7 +108,9 @@ def solve_surely(
             start=start,
             tolerance=tolerance,
         )
-    except RuntimeError:  # also of the root finder in the line search
+    except BatchError:
+        raise
+    except (RuntimeError, ValueError):  # also of the root finder and the factorisation
         pass
     return _descend(
         A, loss=loss, regularization=regularization, noise_vector=noise_vector, tolerance=tolerance
