@@ -78,6 +78,12 @@ class FeatureTable:
         """d."""
         return len(self.names)
 
+    @property
+    def told(self) -> dict[str, object]:
+        """As `settings.table_of`."""
+        named: dict[str, object] = {"label": self.label, "features": self.names}
+        return named | {"n_records": self.n_records, "n_features": self.n_features}
+
     def batches(
         self, scaling: Scaling | Standardisation, classes: npt.NDArray[Any], k: int
     ) -> RecordBatches:

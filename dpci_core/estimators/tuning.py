@@ -13,6 +13,7 @@ from dpci_core.base.array import Array
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.validation import check_unit_records
 from dpci_core.estimators.account import LedgerAccount, drawn_by, payer
+from dpci_core.estimators.settings import table_of
 from dpci_core.ledger import Cost
 from dpci_core.privacy.budget import Amount, to_decimal
 from dpci_core.privacy.randomness import SystemSource
@@ -76,8 +77,8 @@ def tune_for_release(
             trainer=lambda A, learner: certified(A, learner, amount, source),
         ),
         cost=lambda: Cost(definition="pure", amount=amount, lines=[("model and choice", amount)]),
-        purpose="tune_for_release",
-        content=[listed, amount, *features.shape],
+        name="tune_for_release",
+        settings=table_of(X, y, features.shape) | {"candidates": listed, "epsilon": amount},
         released=lambda made: (made.index, made.theta),
     )
     return made if charge is None else replace(made, charge_id=charge.charge_id)
@@ -150,8 +151,10 @@ def select_for_release(
             amount=amount,
             lines=[("model and choice", amount)],
         ),
-        purpose="select_for_release",
-        content=[listed, amount, method, validation_share, score, *features.shape],
+        name="select_for_release",
+        settings=table_of(X, y, features.shape)
+        | {"candidates": listed, currency: amount, "method": method}
+        | {"validation_share": validation_share, "score": score},
         released=lambda made: (made.index, made.theta),
     )
     return made if charge is None else replace(made, charge_id=charge.charge_id)
