@@ -18,8 +18,8 @@ import numpy.typing as npt
 from dpci_core.base.errors import Finding
 from dpci_core.estimators.settings import written_call
 from dpci_core.ledger import Charge, Cost, Ledger, LedgerError
+from dpci_core.ledger.draw import Draw, check_approval
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
-from dpci_core.report.refusals import said
 from dpci_core.report.words import UNBOOKED_MARK
 
 Made = TypeVar("Made")
@@ -100,21 +100,19 @@ class LedgerAccount:
             "person": self.person,
             "request_id": secrets.token_hex(16) if self.request_id is None else self.request_id,
         }
-        if account.needs_approval:
-            self.ledger.propose(self.dataset, **asked)
+        check_approval(self.ledger, self.dataset, asked)
         booked = self.ledger.book(self.dataset, **asked, draws_later=True)
-        charge = self.ledger.begin_draw(booked.charge_id)
-        try:
-            with np.errstate(all="ignore"):  # arithmetic that warns or raises would tell of rows
+        with Draw(self.ledger, booked) as paid:
+            paid.begin()
+            try:
                 made = draw()
-        except BaseException as error:
-            reason = said(Finding("broken_off", problem=type(error).__name__))
+            except BaseException as error:
+                with suppress(LedgerError, OSError):
+                    paid.fail(Finding("broken_off", problem=type(error).__name__))
+                raise
             with suppress(LedgerError, OSError):
-                self.ledger.fail(charge.charge_id, reason=reason)
-            raise
-        with suppress(LedgerError, OSError):
-            charge = self.ledger.finish(charge.charge_id, result_hash=result_hash(made))
-        return made, charge
+                paid.finish(result_hash(made))
+        return made, paid.charge
 
 
 def drawn_by(
