@@ -14,7 +14,8 @@ DataCode = Literal[
     "not_real_numbers", "row_not_finite", "label_not_a_sign", "row_norm_above_1",
     "row_outweighs_1", "weights_have_another_shape", "X_has_weights",
     "persons_have_another_shape", "no_person",
-    "label_not_declared", "no_training_part", "another_number_of_columns", "cannot_be_unpacked",
+    "label_not_declared", "record_not_encoded", "no_training_part",
+    "another_number_of_columns", "cannot_be_unpacked",
     "not_the_original", "column_not_in_file", "column_not_numbers", "another_table",
     "parquet_damaged", "unpacking_too_large", "unpacking_too_slow", "type_not_plain",
     "text_too_long", "file_empty", "file_too_large", "not_parquet", "no_rows", "nothing_to_release",
@@ -28,7 +29,7 @@ DataCode = Literal[
     "file_changed", "no_row_of_data", "target_missing", "column_missing", "cell_not_a_number",
     "cell_empty", "level_not_declared",
     "no_feature_to_encode", "batch_of_another_size", "batch_broken_off", "batch_unreadable",
-    "batch_not_finite", "batch_label_not_declared", "cache_unwritable",
+    "rows_do_not_count", "cache_unwritable",
     "chunks_unknown",
     "folder_empty", "folder_of_other_files", "folder_files_differ", "folder_file_twice",
 ]

@@ -57,6 +57,8 @@ class DaskBatch(Batch):
             X, y = (np.asarray(a.compute(scheduler="synchronous")) for a in (self.X, self.y))
         except Exception as error:  # of the user's own graph; its message may quote a cell
             raise BatchError("batch_broken_off", problem=type(error).__name__) from None
+        if (X.shape, y.shape) != (self.X.shape, self.y.shape):
+            raise BatchError("batch_of_another_size", wanted=self.n_rows, found=len(X))
         try:
             yield self.encode(X, y)
         except DataRejectedError as error:

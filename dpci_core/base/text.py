@@ -77,6 +77,15 @@ def text_problem(text: object, *, most: float = math.inf) -> TextProblem | None:
     return None
 
 
+def beginning(text: str, most: int = 80) -> str:
+    """A text where there is room for its beginning only.
+
+    >>> beginning("a long purpose", 7)
+    'a long…'
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def folded(text: str) -> str:
     """What texts share that differ only in case or Unicode form: folding takes some letters
     apart.

@@ -12,6 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from dpci_core.base.text import beginning
 from dpci_core.cli.refuse import refuse
 from dpci_core.cli.verify import add_public_key, pinned
 from dpci_core.ledger import (
@@ -229,7 +230,7 @@ def _in_words(account: Account) -> str:
 def _charge_in_words(charge: Charge) -> str:
     return (
         f"  {charge.charge_id:>5}  {charge.booked_at[:13]}h  {charge.state:<7}{charge.cost.symbol} "
-        f"{charge.cost.amount:f}  {charge.dataset}: {charge.purpose} ({charge.person})"
+        f"{charge.cost.amount:f}  {charge.dataset}: {beginning(charge.purpose)} ({charge.person})"
     )
 
 

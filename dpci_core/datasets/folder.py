@@ -251,13 +251,6 @@ def unchanged(file: PartFile) -> Iterator[Path]:
         raise BatchError("batch_unreadable", file=file.path.name) from None
 
 
-@contextmanager
-def opened(file: PartFile) -> Iterator[Any]:
-    """The Parquet file itself, `unchanged`."""
-    with unchanged(file) as path, pyarrow.parquet.ParquetFile(path) as found:
-        yield found
-
-
 def cell_blocks(
     file: Path,
     columns: tuple[str, ...],

@@ -6,21 +6,20 @@ docs/ledger.md, "Fits and other draws", has the argument.
 from __future__ import annotations
 
 import hashlib
-import json
 import secrets
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, is_dataclass
-from decimal import Decimal
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from dpci_core.base.errors import Finding
+from dpci_core.estimators.settings import written_call
 from dpci_core.ledger import Charge, Cost, Ledger, LedgerError
+from dpci_core.ledger.draw import Draw, check_approval
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
-from dpci_core.report.refusals import said
 from dpci_core.report.words import UNBOOKED_MARK
 
 Made = TypeVar("Made")
@@ -101,20 +100,19 @@ class LedgerAccount:
             "person": self.person,
             "request_id": secrets.token_hex(16) if self.request_id is None else self.request_id,
         }
-        if account.needs_approval:
-            self.ledger.propose(self.dataset, **asked)
+        check_approval(self.ledger, self.dataset, asked)
         booked = self.ledger.book(self.dataset, **asked, draws_later=True)
-        charge = self.ledger.begin_draw(booked.charge_id)
-        try:
-            made = draw()
-        except BaseException as error:
-            reason = said(Finding("broken_off", problem=type(error).__name__))
+        with Draw(self.ledger, booked) as paid:
+            paid.begin()
+            try:
+                made = draw()
+            except BaseException as error:
+                with suppress(LedgerError, OSError):
+                    paid.fail(Finding("broken_off", problem=type(error).__name__))
+                raise
             with suppress(LedgerError, OSError):
-                self.ledger.fail(charge.charge_id, reason=reason)
-            raise
-        with suppress(LedgerError, OSError):
-            charge = self.ledger.finish(charge.charge_id, result_hash=result_hash(made))
-        return made, charge
+                paid.finish(result_hash(made))
+        return made, paid.charge
 
 
 def drawn_by(
@@ -122,18 +120,25 @@ def drawn_by(
     draw: Callable[[], Made],
     *,
     cost: Callable[[], Cost],
-    purpose: str,
-    content: object,
+    name: str,
+    settings: Mapping[str, object],
     released: Callable[[Made], tuple[npt.ArrayLike, ...]],
 ) -> tuple[Made, Charge | None]:
-    """What `draw` returns, paid by an account where there is one."""
+    """What `draw` returns, paid by an account where there is one.
+
+    Args:
+        name: of the function that draws.
+        settings: everything that decides what is drawn: the ledger keeps it written out, and its
+            hash, so that whoever approves reads it.
+    """
     if account is None:
         return draw(), None
+    purpose = written_call(name, settings)
     return account.draw(
         draw,
         cost=cost(),
         purpose=purpose,
-        plan_hash=content_hash(content),
+        plan_hash=hashlib.sha256(purpose.encode()).hexdigest(),
         result_hash=lambda made: numbers_hash(*released(made)),
     )
 
@@ -173,42 +178,6 @@ def numbers_hash(*arrays: npt.ArrayLike) -> str:
     for array in arrays:
         found.update(np.ascontiguousarray(np.asarray(array), dtype="<f8").tobytes())
     return found.hexdigest()
-
-
-def content_hash(content: object) -> str:
-    """SHA-256 of declared settings, whatever types users gave them in."""
-    return hashlib.sha256(json.dumps(_plain(content), sort_keys=True).encode()).hexdigest()
-
-
-def _plain(value: object) -> Any:
-    """Settings as JSON; of an object without fields its type alone."""
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float | Decimal):
-        return repr(value)
-    if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if hasattr(value, "iloc") and hasattr(value, "to_dict"):  # names are declared with numbers
-        return _plain(value.to_dict())
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(np.asarray(value).tolist())
-    kind = f"{type(value).__module__}.{type(value).__qualname__}"
-    if hasattr(value, "get_params"):
-        return [kind, _plain(settings_of(value))]
-    if is_dataclass(value) and not isinstance(value, type):
-        return [kind, {f.name: _plain(getattr(value, f.name)) for f in fields(value)}]
-    return kind
-
-
-def settings_of(estimator: Any) -> dict[str, object]:
-    """The declared settings of an estimator; who pays and where noise comes from are none."""
-    params = estimator.get_params(deep=False)
-    return {name: value for name, value in params.items() if name not in _NO_SETTING}
-
-
-_NO_SETTING = ("ledger", "random_state")
 
 
 class Payable:

@@ -16,9 +16,9 @@ from dpci_core.estimators.account import (
     Payable,
     drawn_by,
     payer,
-    settings_of,
 )
 from dpci_core.estimators.input import check_features
+from dpci_core.estimators.settings import settings_of, table_of
 from dpci_core.estimators.statement import ChoiceStatement, noise_source
 from dpci_core.estimators.unpaid import warn_if_unpaid
 from dpci_core.ledger import Cost
@@ -118,8 +118,8 @@ class DPHistogram(Payable, DensityMixin, BaseEstimator):
             account,
             lambda: select_histogram(x, bounds=self.bounds, source=source, **asked),
             cost=lambda: Cost(definition="pure", amount=total, lines=[("histogram", total)]),
-            purpose="DPHistogram.fit",
-            content=["DPHistogram", settings_of(self), len(x)],
+            name="DPHistogram.fit",
+            settings=table_of(X, None, (len(x), self.n_features_in_)) | settings_of(self),
             released=lambda made: (made.counts,),
         )
         self.density_, self.edges_, self.n_bins_ = found.density, found.edges, found.n_bins

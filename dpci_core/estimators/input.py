@@ -106,8 +106,8 @@ def check_labels(y: Any, declared: Any, *, n_records: int) -> tuple[npt.NDArray[
     Args:
         declared: the classes, or None to take those that occur.
 
-    Raises:  DataRejectedError with the row of a label that is not declared; ValueError for fewer
-             than two classes.
+    Raises:  DataRejectedError for a label that is not declared, without its row; ValueError for
+             fewer than two classes.
     """
     if _is_plain(y, n_records) and declared is not None:
         classes = declared_classes(declared)
@@ -145,8 +145,7 @@ def check_labels(y: Any, declared: Any, *, n_records: int) -> tuple[npt.NDArray[
     classes = declared_classes(declared)
     codes = _codes(labels, classes)
     if (codes < 0).any():
-        row = int((codes < 0).argmax())
-        raise DataRejectedError("label_not_declared", row=row)
+        raise DataRejectedError("label_not_declared")
     return classes, codes
 
 

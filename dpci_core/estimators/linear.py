@@ -40,7 +40,6 @@ from dpci_core.estimators.account import (
     check_labels_declared,
     drawn_by,
     payer,
-    settings_of,
 )
 from dpci_core.estimators.defaults import (
     certifiable,
@@ -55,9 +54,10 @@ from dpci_core.estimators.input import (
     signs_of,
 )
 from dpci_core.estimators.scaling import Scaling, Standardisation
+from dpci_core.estimators.settings import settings_of, table_of
 from dpci_core.estimators.statement import RECORD, PrivacyStatement, covered, noise_source
 from dpci_core.estimators.summary import FLAG, CoefficientIntervals, Summary
-from dpci_core.estimators.table import DaskTable, FeatureTable
+from dpci_core.estimators.table import DaskTable, FeatureTable, check_every_row_counts
 from dpci_core.estimators.unpaid import warn_if_unpaid
 from dpci_core.intervals.certified import check_feasible
 from dpci_core.intervals.private_fit import PrivateFit, private_fit
@@ -175,8 +175,8 @@ class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
         elif is_dask(X):
             table = DaskTable.of(X, y)
         if table is None:
-            X = check_features(self, X, reset=True, may_be_infinite=True)  # `encode` refuses it
-            n, d = X.shape
+            cells = check_features(self, X, reset=True, may_be_infinite=True)  # `encode` refuses it
+            n, d = cells.shape
             scaling = self._declared_scaling(d)
             classes, codes = check_labels(y, self.classes, n_records=n)
         else:
@@ -194,14 +194,16 @@ class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
         designs = self._designs(
             budget, n_models, source, scaling, n_records=n, n_coefficients=d + 1
         )
-        if table is None:
-            signs = (signs_of(codes, k, n_models) for k in range(n_models))
-            records: Iterator[Table | Rows] = _signed(scaling.encode(X), signs)
-        else:
-            records = (table.batches(scaling, classes, k).in_memory() for k in range(n_models))
         if isinstance(source, SystemSource):  # before any draw, and before anything is booked
             for design in designs:
                 check_feasible(design, n_records=n, dim=d + 1)
+        if table is None:
+            signs = (signs_of(codes, k, n_models) for k in range(n_models))
+            records: Iterator[Table | Rows] = _signed(scaling.encode(cells), signs)
+        else:
+            tables = [table.batches(scaling, classes, k) for k in range(n_models)]
+            check_every_row_counts(tables[0])
+            records = (found.in_memory() for found in tables)
         warn_if_unpaid(account, source, stacklevel=4)
         models, charge = drawn_by(
             account,
@@ -210,8 +212,9 @@ class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
                 for design, rows in zip(designs, records, strict=True)
             ),
             cost=lambda: _cost(designs, budget, self.intervals),
-            purpose=f"{type(self).__name__}.fit",
-            content=[type(self).__name__, settings_of(self), n, d],
+            name=f"{type(self).__name__}.fit",
+            settings=(table.told if isinstance(table, FeatureTable) else table_of(X, y, (n, d)))
+            | settings_of(self),
             released=lambda models: tuple(part for model in models for part in model.numbers),
         )
         self._keep(scaling, models, classes)

@@ -17,10 +17,10 @@ from dpci_core.estimators.account import (
     check_labels_declared,
     drawn_by,
     payer,
-    settings_of,
 )
 from dpci_core.estimators.input import check_features, check_labels, names_of
 from dpci_core.estimators.scaling import one_each
+from dpci_core.estimators.settings import settings_of, table_of
 from dpci_core.estimators.statement import ChoiceStatement, noise_source
 from dpci_core.estimators.unpaid import warn_if_unpaid
 from dpci_core.ledger import Cost
@@ -152,8 +152,8 @@ class DPScorecard(Payable, ClassifierMixin, BaseEstimator):
             cost=lambda: Cost(
                 definition=spending.definition, amount=amount, lines=[("card and count", amount)]
             ),
-            purpose="DPScorecard.fit",
-            content=["DPScorecard", settings_of(self), *bits.shape],
+            name="DPScorecard.fit",
+            settings=table_of(X, y, bits.shape) | settings_of(self),
             released=lambda made: (made.card.points, made.card.threshold, made.noisy_mistakes),
         )
         self.classes_ = classes

@@ -19,11 +19,11 @@ from dpci_core.estimators.account import (
     check_labels_declared,
     drawn_by,
     payer,
-    settings_of,
 )
 from dpci_core.estimators.input import check_features, check_labels, names_of, signs_of
 from dpci_core.estimators.linear import PrivateLinearClassifier
 from dpci_core.estimators.scaling import Scaling
+from dpci_core.estimators.settings import settings_of, table_of
 from dpci_core.estimators.statement import ChoiceStatement, PrivacyStatement, noise_source
 from dpci_core.estimators.unpaid import warn_if_unpaid
 from dpci_core.intervals.private_fit import PrivateFit
@@ -118,7 +118,8 @@ class DPSelection(Payable, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             raise ValueError("Expected epsilon. There is no default for how private to be.")
         total = to_decimal(self.epsilon, name="epsilon")
         settings = self._settings()
-        X = check_features(self, X, reset=True, may_be_infinite=True)
+        given, X = X, check_features(self, X, reset=True, may_be_infinite=True)
+        told = table_of(given, y, X.shape)
         scaling = Scaling.of(
             settings[0].feature_bounds,
             n_features=X.shape[1],
@@ -132,7 +133,7 @@ class DPSelection(Payable, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 f"Expected two classes, got {len(classes)} classes."
             )
         check_labels_declared(payer(self.ledger), settings[0].classes)
-        result, source, charge = self._chosen(settings, scaling.encode(X), codes, total)
+        result, source, charge = self._chosen(settings, scaling.encode(X), codes, total, told)
         self.classes_ = classes
         self.best_index_ = result.index
         self.best_params_ = dict(self.candidates[result.index])
@@ -192,6 +193,7 @@ class DPSelection(Payable, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         rows: EncodedRows,
         codes: Positions,
         total: Decimal,
+        told: dict[str, object],
     ) -> tuple[SelectionResult, NoiseSource, Charge | None]:
         records, signs = np.asarray(rows[:]), signs_of(codes, 1, 1)
         candidates = distinct_candidates([_candidate(one) for one in settings])
@@ -230,8 +232,8 @@ class DPSelection(Payable, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 trainer=trained,
             ),
             cost=lambda: Cost(definition="pure", amount=total, lines=[("model and choice", total)]),
-            purpose="DPSelection.fit",
-            content=["DPSelection", settings_of(self), *records.shape],
+            name="DPSelection.fit",
+            settings=told | settings_of(self),
             released=lambda made: (made.index, made.theta),
         )
         return result, source, charge

@@ -5,7 +5,7 @@ column of labels turned to signs, where a batch is read.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,24 +14,26 @@ import numpy as np
 import numpy.typing as npt
 
 from dpci_core.base.array import Array
-from dpci_core.base.batch import CHUNK_ROWS, Batch, BatchError, Block
-from dpci_core.base.batches import RecordBatches
+from dpci_core.base.batch import Batch, Block
+from dpci_core.base.batches import Place, RecordBatches
 from dpci_core.base.dask_blocks import as_array, dask_batches
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.packed import Kept
-from dpci_core.base.rows import signed
+from dpci_core.base.rows import plain, signed
 from dpci_core.base.validation import check_rows
 from dpci_core.datasets.folder import (
     PartFile,
+    cell_blocks,
     check_header_has,
     groups_of,
-    opened,
     read_folder,
     rechunked,
     unchanged,
     unusable_in,
 )
+from dpci_core.estimators.input import signs_of
 from dpci_core.estimators.scaling import Scaling, Standardisation
+from dpci_core.schema.mapping import Cells, Coded, number_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +58,10 @@ class FeatureTable:
         columns = files[0].columns
         if not isinstance(label, str):
             raise ValueError("Expected y to be the name of the column of labels beside a folder.")
-        check_header_has(columns, frozenset(), (label,))
         names = tuple(name for name in columns if name != label)
         if not names:
             raise DataRejectedError("no_feature_to_encode")
-        check_header_has(columns, unusable_in(files), names)
+        check_header_has(columns, unusable_in(files), (*names, label))
         for file in files:
             for name, kind in zip(file.columns, file.kinds, strict=True):
                 if name != label and kind == "text":
@@ -77,16 +78,20 @@ class FeatureTable:
         """d."""
         return len(self.names)
 
+    @property
+    def told(self) -> dict[str, object]:
+        """As `settings.table_of`."""
+        named: dict[str, object] = {"label": self.label, "features": self.names}
+        return named | {"n_records": self.n_records, "n_features": self.n_features}
+
     def batches(
         self, scaling: Scaling | Standardisation, classes: npt.NDArray[Any], k: int
     ) -> RecordBatches:
         """The rows y x of model k: +1 is its class, the second one where there are two."""
-        positive = classes[1 if len(classes) == 2 else k]
+        encode = _Encoding.of(scaling, classes, k)
         return RecordBatches.listed(
             [
-                FeatureBatch(
-                    file, first, last, self.names, self.label, scaling, classes.tolist(), positive
-                )
+                FeatureBatch(file, first, last, self.names, self.label, encode)
                 for file in self.files
                 for first, last in groups_of(file)
             ]
@@ -135,12 +140,11 @@ class DaskTable:
         self, scaling: Scaling | Standardisation, classes: npt.NDArray[Any], k: int
     ) -> RecordBatches:
         """As those of `FeatureTable`."""
-        positive = classes[1 if len(classes) == 2 else k]
         return RecordBatches.listed(
             dask_batches(
                 self.X,
                 self.y,
-                _Encoding(scaling, frozenset(classes.tolist()), positive),
+                _Encoding.of(scaling, classes, k),
                 dim=self.n_features + 1,
                 is_weighted=isinstance(scaling, Standardisation),
             )
@@ -149,34 +153,69 @@ class DaskTable:
 
 @dataclass(frozen=True, slots=True)
 class _Encoding:
-    """Rows y x of features and labels, where a chunk is read."""
+    """Rows y x of cells and labels, each row for itself and whatever it holds.
+
+    A row with a cell that is no finite number, or with a label that is not declared, becomes a row
+    of zeros: it has norm 0 and so counts for nothing (docs/ledger.md).
+
+    signs: y of every declared label.
+    """
 
     scaling: Scaling | Standardisation
-    classes: frozenset[Any]
-    positive: Any
+    signs: Mapping[Any, float]
+
+    @classmethod
+    def of(cls, scaling: Scaling | Standardisation, classes: npt.NDArray[Any], k: int) -> _Encoding:
+        """Of model k: +1 is its class, the second one where there are two."""
+        n_models = 1 if len(classes) == 2 else len(classes)
+        y = signs_of(np.arange(len(classes)), k, n_models)
+        return cls(scaling, dict(zip(classes.tolist(), y.tolist(), strict=True)))
 
     def __call__(self, X: npt.NDArray[Any], y: npt.NDArray[Any]) -> Block:
-        if X.dtype.kind not in "iufb":
-            raise DataRejectedError("not_real_numbers", name="X")
-        cells = np.asarray(X, dtype=np.float64)
-        is_bad = ~np.isfinite(cells).all(axis=1)
-        if is_bad.any():
-            raise DataRejectedError("row_not_finite", row=int(is_bad.argmax()), count=1)
-        labels = y.tolist()
-        unknown = [row for row, label in enumerate(labels) if label not in self.classes]
-        if unknown:
-            raise DataRejectedError("label_not_declared", row=unknown[0])
-        return encoded(cells, labels, self.positive, self.scaling)
+        are_numbers = X.dtype.kind in "iufb"
+        columns = [_by_value(x if are_numbers else x.tolist(), number_of) for x in X.T]
+        return self.rows(columns, y.tolist())
+
+    def rows(self, columns: Sequence[Array], labels: Cells) -> Block:
+        """The rows y x of numbers, a column each, and labels."""
+        X, y = np.column_stack(columns), _by_value(labels, self._sign)
+        y[~np.isfinite(X).all(axis=1)] = 0.0
+        X[y == 0.0] = 0.0
+        rows = self.scaling.encode(X)[:]
+        check_rows(rows, np.where(y == 0.0, 1.0, y))
+        return signed(rows, y)
+
+    def _sign(self, label: object) -> float:
+        try:
+            return self.signs.get(label, 0.0)
+        except Exception:  # of a label that cannot be looked up, so it is none of the declared
+            return 0.0
 
 
-def encoded(
-    X: Array, labels: list[Any], positive: Any, scaling: Scaling | Standardisation
-) -> Block:
-    """The rows y x of features and labels."""
-    rows = scaling.encode(X)[:]
-    y = np.array([1.0 if label == positive else -1.0 for label in labels])
-    check_rows(rows, y)
-    return signed(rows, y)
+def _by_value(cells: Cells, function: Callable[[object], float]) -> Array:
+    """The function of every cell (n,), called once for each that differs where those are known."""
+    if isinstance(cells, Coded):
+        of_each: Array = _by_value([*cells.values, None], function)[cells.codes]
+        return of_each
+    if isinstance(cells, np.ndarray):
+        return cells.astype(np.float64)
+    return np.array([function(cell) for cell in cells], dtype=np.float64)
+
+
+def check_every_row_counts(table: RecordBatches) -> None:
+    """Read a table once and refuse rows of zeros, which `_Encoding` makes of rows that break a
+    rule; before anything is booked.
+
+    Raises:  DataRejectedError without a row or a number: the ledger is to know nothing of records,
+             and a message no more than that.
+    """
+    if table.total(_n_zero_rows):
+        raise DataRejectedError("rows_do_not_count")
+
+
+def _n_zero_rows(place: Place) -> int:
+    """Rows without the constant, which every other row ends with."""
+    return sum(int(np.count_nonzero(plain(block)[:, -1] == 0.0)) for block in place.chunks())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,9 +227,7 @@ class FeatureBatch(Batch):
     last_group: int
     names: tuple[str, ...]
     label: str
-    scaling: Scaling | Standardisation
-    classes: list[Any]
-    positive: Any
+    encode: _Encoding
     kept: Kept[Block] = field(default_factory=Kept)
 
     @property
@@ -206,32 +243,21 @@ class FeatureBatch(Batch):
     @property
     def is_weighted(self) -> bool:  # type: ignore[override]
         """By typical values and spreads."""
-        return isinstance(self.scaling, Standardisation)
+        return isinstance(self.encode.scaling, Standardisation)
 
     def chunks(self) -> Iterator[Block]:
-        """The rows; BatchError also for a cell that is no finite number or an unknown label."""
+        """The rows; BatchError for a file that changed or cannot be read."""
         with unchanged(self.file):
-            yield from self.kept.or_made(lambda: rechunked(map(self._rows, self._tables())))
+            yield from self.kept.or_made(lambda: rechunked(self._found()))
 
-    def _tables(self) -> Iterator[Any]:
-        with opened(self.file) as found:
-            originals = found.schema_arrow.names
-            wanted = [originals[self.file.columns.index(n)] for n in (*self.names, self.label)]
-            yield from found.iter_batches(
-                batch_size=CHUNK_ROWS,
-                columns=wanted,
-                row_groups=list(range(self.first_group, self.last_group)),
-                use_threads=False,
-            )
-
-    def _rows(self, block: Any) -> Block:
-        by_name = {str(name).strip(): block.column(i) for i, name in enumerate(block.schema.names)}
-        X = np.empty((len(block), len(self.names)))
-        for j, name in enumerate(self.names):
-            X[:, j] = np.asarray(by_name[name].to_numpy(zero_copy_only=False), dtype=np.float64)
-        if not np.isfinite(X).all():
-            raise BatchError("batch_not_finite", file=self.file.path.name)
-        labels = by_name[self.label].to_pylist()
-        if not set(labels) <= set(self.classes):
-            raise BatchError("batch_label_not_declared", file=self.file.path.name)
-        return encoded(X, labels, self.positive, self.scaling)
+    def _found(self) -> Iterator[Block]:
+        columns = cell_blocks(
+            self.file.path,
+            self.file.columns,
+            (*self.names, self.label),
+            numbers=frozenset(self.names),
+            groups=range(self.first_group, self.last_group),
+        )
+        for cells in columns:
+            features = [_by_value(cells[name], number_of) for name in self.names]
+            yield self.encode.rows(features, cells[self.label])

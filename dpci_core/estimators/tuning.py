@@ -9,8 +9,11 @@ from dataclasses import replace
 
 import numpy.typing as npt
 
+from dpci_core.base.array import Array
+from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.validation import check_unit_records
 from dpci_core.estimators.account import LedgerAccount, drawn_by, payer
+from dpci_core.estimators.settings import table_of
 from dpci_core.estimators.unpaid import warn_if_unpaid
 from dpci_core.ledger import Cost
 from dpci_core.privacy.budget import Amount, to_decimal
@@ -61,7 +64,7 @@ def tune_for_release(
     """
     amount = to_decimal(epsilon, name="epsilon")
     listed = certifiable_kinds(checked_candidates(candidates))
-    features, labels = check_unit_records(X, y)
+    features, labels = _encoded(X, y)
     n, source = rows_each(len(labels), len(listed)), SystemSource()
     check_each(listed, features.shape[1], amount, n)
     account = payer(ledger)
@@ -77,11 +80,21 @@ def tune_for_release(
             trainer=lambda A, learner: certified(A, learner, amount, source),
         ),
         cost=lambda: Cost(definition="pure", amount=amount, lines=[("model and choice", amount)]),
-        purpose="tune_for_release",
-        content=[listed, amount, *features.shape],
+        name="tune_for_release",
+        settings=table_of(X, y, features.shape) | {"candidates": listed, "epsilon": amount},
         released=lambda made: (made.index, made.theta),
     )
     return made if charge is None else replace(made, charge_id=charge.charge_id)
+
+
+def _encoded(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Array, Array]:
+    """The records; a message about what a record holds names no row."""
+    try:
+        return check_unit_records(X, y)
+    except DataRejectedError as error:
+        if error.row is None:
+            raise
+    raise DataRejectedError("record_not_encoded")
 
 
 def select_for_release(
@@ -112,7 +125,7 @@ def select_for_release(
     """
     amount, currency = total_of(method, epsilon=epsilon, rho=rho)
     listed = certifiable_kinds(distinct_candidates(candidates))
-    features, labels = check_unit_records(X, y)
+    features, labels = _encoded(X, y)
     spending = spending_of_release(
         method,
         candidates=listed,
@@ -143,8 +156,10 @@ def select_for_release(
             amount=amount,
             lines=[("model and choice", amount)],
         ),
-        purpose="select_for_release",
-        content=[listed, amount, method, validation_share, score, *features.shape],
+        name="select_for_release",
+        settings=table_of(X, y, features.shape)
+        | {"candidates": listed, currency: amount, "method": method}
+        | {"validation_share": validation_share, "score": score},
         released=lambda made: (made.index, made.theta),
     )
     return made if charge is None else replace(made, charge_id=charge.charge_id)

@@ -8,12 +8,14 @@ from dpci_core.base.errors import LedgerTextError
 from dpci_core.base.text import TextProblem, folded, line_problem, visible
 
 MOST_CHARACTERS = 500
+MOST_OF_PURPOSE = 100_000
+"""Of what a charge is for: a fit writes out its settings there."""
 
 
-def one_line(value: object, *, name: str) -> str:
+def one_line(value: object, *, name: str, most: int = MOST_CHARACTERS) -> str:
     """Return one line of text without blanks around it, or raise LedgerError naming the field."""
     text = value.strip() if isinstance(value, str) else value
-    problem = line_problem(text, most=MOST_CHARACTERS)
+    problem = line_problem(text, most=most)
     if problem:
         raise LedgerTextError(name, problem)
     return str(text)

@@ -22,7 +22,7 @@ from dpci_core.ledger.database import (
 )
 from dpci_core.ledger.entries import Entry, Kind, digest_of
 from dpci_core.ledger.key import Key, SigningKey
-from dpci_core.ledger.names import one_line
+from dpci_core.ledger.names import MOST_OF_PURPOSE, one_line
 from dpci_core.ledger.problems import LedgerDamagedError, NotApprovedError
 from dpci_core.ledger.proposals import Proposal, content_of
 from dpci_core.ledger.running import entries_since, sealed
@@ -43,8 +43,9 @@ class Wanted:
     request_id: str
 
     def __post_init__(self) -> None:
-        for name in ("schema_hash", "purpose", "plan_hash", "person", "request_id"):
+        for name in ("schema_hash", "plan_hash", "person", "request_id"):
             setattr(self, name, one_line(getattr(self, name), name=name))
+        self.purpose = one_line(self.purpose, name="purpose", most=MOST_OF_PURPOSE)
 
     def check_same(self, known: Charge | Proposal, entry: int) -> None:
         """Refuse anything else than what is known of this request."""

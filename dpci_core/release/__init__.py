@@ -4,6 +4,7 @@ checked later.
 
 from dpci_core.intervals.certified import GRID, check_feasible
 from dpci_core.intervals.draw import Drawn, draw_release
+from dpci_core.ledger.draw import is_drawing, wait_for_draws
 from dpci_core.mechanisms.shares import INEXACT_SHARE, TAU, Shares, share_out
 from dpci_core.release.after import (
     AfterError,
@@ -37,10 +38,8 @@ from dpci_core.release.once import (
     check_approved,
     check_header,
     complete,
-    is_drawing,
     propose,
     release_once,
-    wait_for_draws,
 )
 from dpci_core.release.reading import load_release
 from dpci_core.release.record import Coefficient, Entry, Guarantee, Interval, RecordError, Release

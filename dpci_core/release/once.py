@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,8 +31,8 @@ from dpci_core.ledger import (
     Ledger,
     LedgerError,
     Proposal,
-    SigningKey,
 )
+from dpci_core.ledger.draw import Draw, check_approval
 from dpci_core.plan import Plan
 from dpci_core.release.content import schema_hash
 from dpci_core.release.folder import try_place, write_folder
@@ -46,7 +45,6 @@ from dpci_core.release.table import (
     counted,
     read_header,
 )
-from dpci_core.report.refusals import said
 from dpci_core.schema import CategoricalColumn, Schema
 
 
@@ -186,11 +184,7 @@ def release_once(
         raise ReleaseLostError("release_lost", request=request_id)
     asked = _asked(question, person, request_id)
     check_account(ledger, dataset, question.plan)
-    if ledger.account(dataset).needs_approval:
-        proposal = ledger.propose(dataset, **asked)
-        if proposal.state == "proposed":  # it may be booked: by another process, or before a stop
-            raise proposal.waiting()
-        ledger.check_approved(dataset, **asked)
+    check_approval(ledger, dataset, asked)
     header = check_header(question, file, encoding=encoding)
     _check_place(place)
     header = counted(header, question.plan.persons)
@@ -200,15 +194,14 @@ def release_once(
     reached("booked")
     if not charge.may_go_on:
         raise ReleaseLostError("release_lost", request=request_id)
-    draw = _Draw(ledger, charge)
-    with draw:
+    with Draw(ledger, charge) as draw:
         outcome = _carry_out(question, header, charge, place, draw)
         if isinstance(outcome, Finding | Exception):  # out here no traceback leads to the records
             if not (draw.is_begun and _holds(question, place, charge)):
                 raise _failed(draw, outcome)
             outcome = question.load(place)  # stopped after the folder had its name
         reached("written")
-        _finish(question, ledger, charge, place)
+        _finish(draw, _result_hash(question, place), place)
     reached("finished")
     return outcome
 
@@ -260,66 +253,6 @@ def complete(
              ReleaseUnfinishedError where the ledger still cannot note it.
     """
     return _recorded(question, folder.absolute(), ledger, request_id)
-
-
-class _Draw:
-    """The right to draw for a charge, which the ledger gives to one call.
-
-    is_begun: whether this one has it.
-    key: that signs the files; None for a ledger that is not signed.
-    problem: why it was not given.
-    """
-
-    def __init__(self, ledger: Ledger, charge: Charge) -> None:
-        self.ledger, self.charge = ledger, charge
-        self.is_begun = False
-        self.problem: LedgerError | None = None
-        self.key: SigningKey | None = None
-
-    def __call__(self) -> None:
-        """Take it; no second time."""
-        _under_way(self, True)
-        try:
-            self.key = self.ledger.signing_key()  # what is drawn must not fail for want of it
-            self.ledger.begin_draw(self.charge.charge_id)
-        except LedgerError as error:
-            _under_way(self, False)
-            self.problem = without_frames(error)
-            raise
-        self.is_begun = True
-        reached("begun")
-
-    def __enter__(self) -> None:
-        """From here on a draw may begin."""
-
-    def __exit__(self, *_: object) -> None:
-        """It is over, whatever became of it."""
-        _under_way(self, False)
-
-
-_DRAWS: set[_Draw] = set()
-_CHANGED = threading.Condition()
-
-
-def _under_way(draw: _Draw, is_drawing: bool) -> None:
-    with _CHANGED:
-        (_DRAWS.add if is_drawing else _DRAWS.discard)(draw)
-        _CHANGED.notify_all()
-
-
-def is_drawing() -> bool:
-    """Whether a release of this process has begun to draw and is not written yet."""
-    return bool(_DRAWS)
-
-
-def wait_for_draws(seconds: float) -> bool:
-    """Return whether every draw that began is written, after waiting for it so long at most.
-
-    A process that is told to end waits here: what has not begun to draw goes on with the same
-    request later, what has begun cannot.
-    """
-    with _CHANGED:
-        return _CHANGED.wait_for(lambda: not _DRAWS, seconds)
 
 
 def check_reachable(schema: Schema) -> None:
@@ -416,7 +349,7 @@ def reached(stage: str) -> None:
     """Nothing; tests stop the process here."""
 
 
-def _failed(draw: _Draw, reason: Finding | Exception) -> _SpentError:
+def _failed(draw: Draw, reason: Finding | Exception) -> _SpentError:
     """The error to raise after noting the failure; a ledger that cannot be written leaves the
     charge booked. One that was stopped before its draw, or whose draw the ledger could not note, is
     left as it is: it may go on.
@@ -428,7 +361,7 @@ def _failed(draw: _Draw, reason: Finding | Exception) -> _SpentError:
     if not draw.is_begun and (is_stopped or draw.problem is not None):
         return ReleasePausedError("release_paused", request=request)
     try:
-        draw.ledger.fail(charge.charge_id, reason=said(reason), is_drawn=draw.is_begun)
+        draw.fail(reason)
     except DrawBegunError:
         return ReleaseLostError("release_lost", request=request)
     except LedgerError:
@@ -437,13 +370,18 @@ def _failed(draw: _Draw, reason: Finding | Exception) -> _SpentError:
 
 
 def _carry_out(
-    question: Question[Made_co], header: Header, charge: Charge, place: Path, draw: _Draw
+    question: Question[Made_co], header: Header, charge: Charge, place: Path, draw: Draw
 ) -> Made_co | Finding | Exception:
     """Everything between booking and the finished folder; why it failed, free of records, where it
     did.
     """
+
+    def begin() -> None:
+        draw.begin()
+        reached("begun")
+
     try:
-        made, files = question.answer(header, charge, draw)
+        made, files = question.answer(header, charge, begin)
         if not draw.is_begun:
             raise AssertionError("nothing may be written that was not announced")
         if draw.key is not None:
@@ -475,15 +413,15 @@ def _holds(question: Question[Made_co], place: Path, charge: Charge) -> bool:
     return made.charge_id == charge.charge_id and made.request_id == charge.request_id
 
 
-def _finish(question: Question[Made_co], ledger: Ledger, charge: Charge, place: Path) -> None:
+def _finish(draw: Draw, result_hash: str, place: Path) -> None:
     try:
-        ledger.finish(charge.charge_id, result_hash=_result_hash(question, place))
+        draw.finish(result_hash)
     except LedgerError as error:
         problem = without_frames(error)
     else:
         return
     raise ReleaseUnfinishedError(
-        "release_unfinished", folder=place, charge=charge.charge_id, problem=problem
+        "release_unfinished", folder=place, charge=draw.charge.charge_id, problem=problem
     )
 
 
@@ -504,7 +442,7 @@ def _recorded(question: Question[Made_co], place: Path, ledger: Ledger, request_
         # two ledgers may have the same request under one number; a head is of one alone
         if ledger.booking_head(charge.charge_id) != made.ledger_head:
             raise ReleaseRefusedError("release_unknown", folder=place)
-        _finish(question, ledger, charge, place)
+        _finish(Draw(ledger, charge), _result_hash(question, place), place)
     elif charge.state == "failed" or charge.result_hash != _result_hash(question, place):
         raise ReleaseRefusedError("release_replaced", folder=place)
     return made

@@ -46,8 +46,10 @@ SENTENCES: dict[Code, str] = {
     "persons_have_another_shape": "Expected {wanted} names of persons like X, got {found}.",
     "no_person": "Expected a person's name in at least one row.",
     "X_has_weights": "Expected X without weights: this has no use for them.",
-    "label_not_declared": (
-        "Expected every label in y to be one of the declared classes; row {row} is not."
+    "label_not_declared": "Expected every label in y to be one of the declared classes.",
+    "record_not_encoded": (
+        "Expected records that a fixed public map has encoded: finite, of norm at most 1, with "
+        "labels -1 and +1."
     ),
     "no_training_part": (
         "Neither the first nor the last {n_rows:,} of its {found:,} rows are the training part."
@@ -149,8 +151,10 @@ SENTENCES: dict[Code, str] = {
     ),
     "batch_broken_off": "A batch of the table could not be worked on ({problem}).",
     "batch_unreadable": "The file {file} of the table is gone or cannot be read any more.",
-    "batch_not_finite": "Expected finite numbers in every feature of {file}.",
-    "batch_label_not_declared": "Expected every label in {file} to be one of the declared classes.",
+    "rows_do_not_count": (
+        "Expected a finite number in every feature and one of the declared classes as label, in "
+        "every row. Which rows break it is not said: clean the table by a rule for single rows."
+    ),
     "chunks_unknown": (
         "Expected chunks of {name} whose sizes are known: {name}.compute_chunk_sizes() counts them."
     ),

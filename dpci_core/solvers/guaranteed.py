@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpci_core.base.array import Array
+from dpci_core.base.batch import BatchError
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.solvers.newton import Newton
 from dpci_core.solvers.quasi_newton import QuasiNewton
@@ -106,7 +107,9 @@ class Guaranteed:
             return fit
         try:
             return Newton(self.tolerance).minimise(risk, near)
-        except RuntimeError:  # also of the root finder in the line search
+        except BatchError:
+            raise
+        except (RuntimeError, ValueError):  # also of the root finder and the factorisation
             return _descend(risk, self.tolerance)
 
 

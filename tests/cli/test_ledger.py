@@ -11,11 +11,15 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from dpci_core import (
     DeclaredTable,
     Design,
+    DPLogisticRegression,
+    LedgerAccount,
     Logistic,
     NumericColumn,
     Plan,
@@ -89,6 +93,29 @@ def test_a_cap_can_ask_for_two_persons(capsys: pytest.CaptureFixture[str]) -> No
     other = "create", "Other", "--schema-hash", "s", "--unit", UNIT, "--other-people", "--rho", "1"
     assert run(capsys, *other)[0] == 0
     assert [account.needs_approval for account in Ledger().accounts()] == [True, False]
+
+
+def test_who_approves_a_fit_reads_its_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, *CREATE, "--epsilon", "3", "--needs-approval")
+    account = LedgerAccount(
+        ledger=Ledger(), dataset="Census", schema_hash="s", unit=UNIT, person="Kim", request_id="r"
+    )
+    X, y = np.tile([[0.0, 1.0], [1.0, 1.0]], (300, 1)), np.tile(["no", "yes"], 300)
+    frame, ill = pd.DataFrame(X, columns=["age", "dose"]), pd.Series(y, name="ill")
+    budget = PureDP(model="0.5", hessian="0.25", covariance="0.25")
+    model = DPLogisticRegression(
+        budget=budget, feature_bounds=(0, 9), classes=("no", "yes"), ledger=account
+    )
+    with pytest.raises(NotApprovedError):
+        model.fit(frame, ill)
+    for action in (("show",), ("approve", "2", "--person", "Grace")):
+        told = run(capsys, *action)[1]
+        for words in ("label='ill'", "features=('age', 'dose')", "feature_bounds=(0, 9)"):
+            assert words in told
+    model.fit(frame, ill)
+    charge = run(capsys, "show")[1].splitlines()[-1]
+    assert "DPLogisticRegression.fit(label='ill', features=('age', 'dose')" in charge
+    assert charge.endswith("… (Kim)")
 
 
 def test_an_absent_ledger_shows_verifies_and_exports_nothing(

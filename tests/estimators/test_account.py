@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pickle
 from decimal import Decimal
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, clone
 
@@ -26,7 +28,8 @@ from dpci_core import (
 from dpci_core.base.errors import LedgerRuleError
 from dpci_core.estimators import account as account_room
 from dpci_core.estimators import select_for_release, tune_for_release
-from dpci_core.estimators.account import content_hash, numbers_hash
+from dpci_core.estimators.account import numbers_hash
+from dpci_core.estimators.settings import content_hash
 from dpci_core.ledger import (
     BudgetExceededError,
     Cost,
@@ -148,6 +151,56 @@ def test_a_fit_waits_for_the_approval_of_another_person(ledger, kind, monkeypatc
     with pytest.raises(DrawBegunError):
         clone(model).fit(X, Y)
     assert [one.spent for one in ledger.history()] == [Decimal(1)]
+
+
+def test_what_another_person_reads_and_approves_is_what_is_drawn(ledger, tmp_path) -> None:
+    unit = "one row is one person"
+    given = {"schema_hash": "h", "cap": Cap.pure(9), "unit": unit, "person": "Ada"}
+    ledger.create_dataset("Others", **given, other_people=True, needs_approval=True)
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "t": Y, "u": np.where(X[:, 0] > 0, *LABELS)})
+    for name, columns in {
+        "one": ["a", "b", "t"],
+        "hiv": ["a", "b", "u"],
+        "more": ["a", "t"],
+    }.items():
+        (tmp_path / name).mkdir()
+        frame[columns].to_parquet(tmp_path / name / "p.parquet")
+
+    def model(**changes: object) -> BaseEstimator:
+        account = payer(ledger, dataset="Others", request_id="r")
+        return clone(KINDS["logistic"][0]).set_params(ledger=account, **changes)
+
+    with pytest.raises(NotApprovedError):
+        model().fit(tmp_path / "one", "t")
+    (made,) = ledger.proposals()
+    for words in ("label='t'", "features=('a', 'b')", "n_records=600", "classes=('no', 'yes')"):
+        assert words in made.purpose
+    assert "feature_bounds=(0, 1)" in made.purpose
+    assert made.plan_hash == sha256(made.purpose.encode()).hexdigest()
+    ledger.approve(made.proposal_id, person="Grace")
+    others: list[tuple[BaseEstimator, object, object]] = [
+        (model(), tmp_path / "hiv", "u"),
+        (model(), tmp_path / "more", "t"),
+        (model(), frame[["a", "b"]], frame["u"]),
+        (model(), frame[["b", "a"]], frame["t"]),
+        (model(), X, Y),
+        (model(feature_bounds=(0.0, 1.0)), tmp_path / "one", "t"),
+    ]
+    for other, table, label in others:
+        with pytest.raises(LedgerRuleError):
+            other.fit(table, label)
+    assert ledger.history() == ()
+    assert model().fit(frame[["a", "b"]], frame["t"]).privacy_.charge.state == "done"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_charge_says_what_was_drawn(ledger, kind) -> None:
+    frame, labels = pd.DataFrame(X, columns=["left", "right"]), pd.Series(Y, name="ill")
+    model = clone(KINDS[kind][0]).set_params(ledger=payer(ledger))
+    purpose = model.fit(frame, labels).privacy_.charge.purpose
+    assert purpose.startswith(f"{type(model).__name__}.fit(")
+    assert "features=('left', 'right'), n_records=600, n_features=2" in purpose
+    assert ("label='ill'" in purpose) == (kind != "histogram")
 
 
 def test_a_fit_says_whether_it_was_paid_for(ledger) -> None:

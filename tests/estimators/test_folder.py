@@ -69,8 +69,8 @@ def test_what_else_a_fit_may_ask(frame: pd.DataFrame, tmp_path: Path) -> None:
         (None, {}, {}, "name of the column"),
         ("ill", {}, {}, "column not in header"),
         ("sick", {"score": "many"}, {}, "column not numbers"),
-        ("sick", {"age": np.nan}, {}, "batch not finite"),
-        ("sick", {"sick": "31337"}, {}, "batch label not declared"),
+        ("sick", {"age": np.nan}, {}, "rows do not count"),
+        ("sick", {"sick": "31337"}, {}, "rows do not count"),
     ],
 )
 def test_what_is_refused_says_no_value(

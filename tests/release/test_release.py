@@ -42,6 +42,7 @@ from dpci_core.ledger import (
     SchemaChangedError,
     UnknownDatasetError,
 )
+from dpci_core.ledger.draw import is_drawing, wait_for_draws
 from dpci_core.plan import read_plan, write_plan
 from dpci_core.release import (
     PlanRelease,
@@ -495,7 +496,7 @@ def test_what_was_stopped_before_its_draw_goes_on_once_at_no_further_price(
     assert desk.release().to_dict() == made.to_dict()
     with pytest.raises(ReleaseLostError):
         desk.release("r1", to="elsewhere")
-    assert not once.is_drawing()
+    assert not is_drawing()
     assert desk.ledger.verify().is_good
 
 
@@ -511,7 +512,7 @@ def test_what_was_stopped_in_its_draw_never_goes_on(desk: Desk, stage, monkeypat
             desk.release()
     with pytest.raises(ReleaseLostError):
         desk.release()
-    assert not once.is_drawing()
+    assert not is_drawing()
 
 
 @pytest.mark.parametrize("is_broken", [False, True])
@@ -576,10 +577,10 @@ def test_a_server_that_ends_waits_for_what_draws(desk: Desk, monkeypatch) -> Non
     thread = threading.Thread(target=desk.release)
     thread.start()
     assert draws.wait(60)
-    assert once.is_drawing()
-    assert not once.wait_for_draws(0.01)
+    assert is_drawing()
+    assert not wait_for_draws(0.01)
     go.set()
-    assert once.wait_for_draws(60)
+    assert wait_for_draws(60)
     thread.join()
     assert desk.ledger.find("r1").state == "done"
 

@@ -14,12 +14,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from dpci_core.__main__ import main
 from dpci_core.ledger import Ledger, LedgerError, PublicKey, SigningKey
+from dpci_core.ledger.draw import is_drawing
 from dpci_core.release import (
     ReleasePausedError,
     SignatureCheck,
     check_signature,
     load_release,
-    once,
 )
 from dpci_core.release.signature import SIGNATURE_NAME, signature_text
 from tests.ledger_vectors import FILE
@@ -170,7 +170,7 @@ def test_a_ledger_that_cannot_sign_pauses_before_the_draw(desk, monkeypatch) -> 
     assert desk.ledger.find("r1").may_go_on
     desk.release()
     assert check_signature(desk.folder / "out", public_key=desk.ledger.public_key()).is_good
-    assert once.is_drawing() is False
+    assert is_drawing() is False
 
 
 def test_a_stranger_checks_the_vector_with_the_standard_library_and_an_ed25519() -> None:

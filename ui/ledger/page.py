@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from dpci_core.base.text import beginning
 from dpci_core.ledger import (
     Account,
     Charge,
@@ -115,7 +116,7 @@ def history_table(charges: tuple[Charge, ...]) -> pd.DataFrame:
                 "entry": charge.charge_id,
                 "when": ledger_text.moment(charge.booked_at),
                 "data set": charge.dataset,
-                "what for": charge.purpose,
+                "what for": beginning(charge.purpose),
                 "cost": ledger_text.cost_words(charge.cost),
                 "state": ledger_text.STATES[charge.state],
                 "by": charge.person,

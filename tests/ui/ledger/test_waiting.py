@@ -10,10 +10,12 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpci_core.estimators.settings import written_call
 from dpci_core.ledger import Cap, Cost, Ledger, Proposal
 from tests.ui.release.test_page import desk, words
 from tests.ui.session.test_access import ADA, AUTH
 from tests.ui.test_pages import ROOT, check, start
+from ui.ledger import page
 from ui.session.text import plain
 from ui.views import ledger_text
 
@@ -121,6 +123,17 @@ def test_a_proposal_shows_all_that_is_agreed_to(ledger):
     ):
         assert needed in shown
     assert f"plan `{HASH}`" in shown
+
+
+def test_the_settings_of_a_fit_are_shown_in_full_and_its_charge_by_their_beginning(ledger):
+    call = written_call("DPLogisticRegression.fit", {"label": "t_1", "classes": ("a", "b") * 20})
+    number = propose(ledger, purpose=call)
+    shown = start("ledger")
+    assert f"**Clinic**: {plain(call)}" in words(shown)
+    ledger.approve(number, person="Bob")
+    ledger.book("Clinic", **asked(purpose=call))
+    table = page.history_table(ledger.history())
+    assert table["what for"].tolist() == [call[:79] + "…"]
 
 
 def test_a_cost_in_another_currency_leaves_what_it_takes_of_the_cap(desk):
