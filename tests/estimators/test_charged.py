@@ -35,8 +35,9 @@ from dpci_core.estimators.scaling import Scaling, Standardisation
 from dpci_core.estimators.table import DaskTable, FeatureTable
 from dpci_core.losses import Logistic
 from dpci_core.report.refusals import said
-from dpci_core.solvers import certain
-from dpci_core.solvers.objective import Fit
+from dpci_core.solvers.guaranteed import Guaranteed
+from dpci_core.solvers.newton import Newton
+from dpci_core.solvers.risk import Fit, PenalisedRisk
 from dpci_core.tuning.choose import Candidate
 from dpci_core.tuning.learners import Learner
 
@@ -279,9 +280,9 @@ def test_the_minimiser_goes_on_where_newtons_method_raises(monkeypatch) -> None:
     def gives_up(*_: object, **__: object) -> Fit:
         raise ValueError("array must not contain infs or NaNs")
 
-    monkeypatch.setattr(certain, "solve", gives_up)
+    monkeypatch.setattr(Newton, "minimise", gives_up)
     A = np.c_[CELLS, np.ones(N)] / 2.0
-    fit = certain.solve_surely(A, loss=Logistic(), regularization=0.5)
+    fit = Guaranteed().continued(PenalisedRisk(A, Logistic(), 0.5), None)
     assert fit.gradient_norm <= 1e-10
 
 
