@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from dpci_core import DPLogisticRegression, PureDP
 from dpci_core.estimators import DPScorecard, DPSelection
-from dpci_core.estimators.account import content_hash, settings_of
+from dpci_core.estimators.settings import content_hash, settings_of
 
 BUDGET = PureDP(model=2, hessian=1, covariance=1)
 TYPICAL, SPREAD = {"age": 60, "dose": 1}, {"age": 15, "dose": 0.7}
@@ -161,7 +161,7 @@ def test_the_hash_of_the_settings_has_the_names() -> None:
     """Else what was approved for one column could be drawn for another."""
     one = made(feature_typical=pd.Series(TYPICAL), feature_spread=1)
     other = made(feature_typical=pd.Series({"dose": 60, "age": 1}), feature_spread=1)
-    same = made(feature_typical=pd.Series(turned(TYPICAL)), feature_spread=1)
+    same = made(feature_typical=pd.Series(dict(TYPICAL)), feature_spread=1)
     hashes = [content_hash(settings_of(model)) for model in (one, other, same)]
     assert hashes[0] != hashes[1]
     assert hashes[0] == hashes[2]
