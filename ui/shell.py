@@ -27,7 +27,7 @@ import ui.reproduce.page  # noqa: E402
 import ui.sharp.page  # noqa: E402
 import ui.validate.page  # noqa: E402, F401
 from ui.controls import hints  # noqa: E402
-from ui.kit import style  # noqa: E402
+from ui.kit import again, style  # noqa: E402
 from ui.kit.turns import turn  # noqa: E402
 from ui.kit.warm import freeze_gc, one_thread  # noqa: E402
 from ui.session import access, address, state  # noqa: E402
@@ -83,3 +83,4 @@ if page.url_path != "learn":  # which has a place of its own in the address
 with turn():
     page.run()
 hints.foot()
+again.watch()

@@ -1,0 +1,157 @@
+"""What a page asks for by itself, when it rests: never after somebody left it; and a page that has
+come to be empty is drawn again.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from tests.browser.driver import APP, chart, go, wait_chart, wait_idle
+
+pytestmark = pytest.mark.browser
+
+HELD = """(() => {
+  const held = []
+  window.asked = 0
+  window.isHeld = false
+  const { send, addEventListener } = WebSocket.prototype
+  WebSocket.prototype.send = function (message) {
+    window.asked += 1
+    return send.call(this, message)
+  }
+  WebSocket.prototype.addEventListener = function (kind, hear, ...more) {
+    const late = (event) => window.isHeld ? held.push(() => hear.call(this, event)) : hear.call(this, event)
+    return addEventListener.call(this, kind, kind === 'message' ? late : hear, ...more)
+  }
+  window.letGo = () => {
+    window.isHeld = false
+    for (const hear of held.splice(0)) hear()
+  }
+})()"""
+"""Counts what a page sends, and can hold back what it is sent: as a busy server does."""
+LEAVE = """([app, drawn, door]) => new Promise(done => {
+  const look = () => {
+    const isRested = document.querySelector(`${app}[data-test-script-state=notRunning]`)
+    const way = document.querySelector(door)
+    if (!isRested || !way || !document.querySelector(drawn)) return requestAnimationFrame(look)
+    setTimeout(() => {
+      window.isHeld = true
+      window.asked = 0
+      way.click()
+      done()
+    }, 50)
+  }
+  look()
+})"""
+"""Click on a door as soon as the page has come to rest, and hold back every answer."""
+LONGER = 1500
+"""Milliseconds: longer than any page waits before it asks for itself."""
+DOORS = {
+    "a button to Plan": (
+        "/?n={n}",
+        ".picture svg",
+        ".st-key-door_private button",
+        "h1:has-text('Describe')",
+    ),
+    "a link to Learn": (
+        "/?n={n}",
+        ".picture svg",
+        ".st-key-head a[href*=learn]",
+        ".st-key-learn_promise_peek",
+    ),
+    "a button away from work": (
+        "/plan?d=36&look=c&n={n}",
+        ".st-key-plan_stop button",
+        ".st-key-step_release button",
+        "h1:has-text('Release')",
+    ),
+}
+"""A page, what stands on it when it has something to ask for, the way out, and where that leads."""
+_NEW = iter(range(31_000, 99_000, 137))
+"""Numbers of records that nobody has asked for: the page does not know the answers."""
+
+
+def fresh(open_page, server, path, *scripts):
+    """A page with numbers that are new to the server, its messages under control."""
+    page = open_page("/_stcore/health")
+    for script in scripts:
+        page.add_init_script(script)
+    page.goto(server + path.format(n=next(_NEW)))
+    return page
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_page_that_is_left_asks_for_nothing(open_page, server, door):
+    """Answers are held back until the page would have asked, as on a busy machine."""
+    path, drawn, way, there = DOORS[door]
+    page = fresh(open_page, server, path, HELD)
+    page.evaluate(LEAVE, [APP, drawn, way])
+    page.wait_for_timeout(LONGER)
+    assert page.evaluate("() => window.asked") == 1
+    page.evaluate("() => window.letGo()")
+    page.locator(f"[data-testid=stMain] {there}").first.wait_for(timeout=60_000)
+    wait_idle(page)
+    assert page.locator(f"[data-testid=stMain] {there}").count()
+
+
+@pytest.mark.parametrize("door", list(DOORS)[:2])
+@pytest.mark.parametrize("pause", [400, 415, 430, 445])
+def test_a_door_leads_to_its_page_whenever_it_is_used(open_page, server, door, pause):
+    path, drawn, way, there = DOORS[door]
+    page = fresh(open_page, server, path)
+    page.evaluate(LEAVE.replace("}, 50)", f"}}, {pause})"), [APP, drawn, way])
+    page.locator(f"[data-testid=stMain] {there}").first.wait_for(timeout=60_000)
+    wait_idle(page)
+    assert page.locator(f"[data-testid=stMain] {there}").count()
+
+
+def test_a_page_that_has_come_to_be_empty_is_drawn_again(open_page, server):
+    """Everything that Plan draws is lost on its way, once."""
+    page = open_page("/_stcore/health")
+    shell, lost, is_losing = [""], [0], [False]
+
+    def lose(route) -> None:
+        def pass_on(message) -> None:
+            told = ForwardMsg.FromString(message)
+            kind = told.WhichOneof("type")
+            if kind == "new_session":
+                shell[0] = told.new_session.main_script_hash
+            is_of_page = told.metadata.active_script_hash not in ("", shell[0])
+            if is_losing[0] and kind in ("delta", "ref_hash") and is_of_page:
+                lost[0] += 1
+                return
+            if kind == "script_finished" and told.script_finished == told.FINISHED_SUCCESSFULLY:
+                is_losing[0] = False
+            route.send(message)
+
+        route.connect_to_server().on_message(pass_on)
+
+    page.route_web_socket(re.compile("/_stcore/stream"), lose)
+    page.goto(server + "/ledger")
+    page.get_by_role("heading", name="Ledger", exact=True).wait_for()
+    wait_idle(page)
+    is_losing[0] = True
+    go(page, "Plan")
+    page.get_by_role("heading", name="Describe the table").wait_for(timeout=60_000)
+    assert lost[0]
+
+
+def test_no_press_of_a_key_on_a_slider_is_lost(open_page):
+    page = open_page("/learn?screen=promise&value=0.95&pictures=first")
+    wait_chart(page, "chart_learn_promise")
+    slider = page.locator(".st-key-learn_promise_slider input[type=range]").first
+    at = int(slider.input_value())
+    slider.focus()
+    for _ in range(10):
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_timeout(150)
+    wait_idle(page)
+    page.wait_for_timeout(1_000)
+    wait_idle(page)
+    assert int(slider.input_value()) == at - 10
+    assert chart(page, "chart_learn_promise")["meta"]["value"] == float(
+        slider.get_attribute("aria-valuetext")
+    )

@@ -1,0 +1,58 @@
+"""The one thing by which a page asks for itself: once more when nobody has moved anything for a
+while, and when it has come to be empty.
+
+Everything that comes later than a move may take is drawn by such a run of the whole page: what is
+found when nothing moves, and how work in the background stands. Nothing here is a fragment of
+Streamlit. A run of a fragment that comes while its page is left names that page, and the browser
+then throws away everything of the new one, which no run draws again; and where it comes while a run
+ends, the end of that run is never told. A run of the whole page draws all of it, whatever else was
+lost. The browser sends only while the page is at rest, and never after a message that is not
+answered: a page that is being left asks for nothing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+_JS = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+_CSS = "<style>.st-key-again {position: absolute; left: 0}</style>"
+_component = st.components.v2.component("dpci_again", html="<span hidden></span>", js=_JS)
+_KEY, _WANTED, _TOLD, _RUNS = "again", "again_wanted", "again_told", "again_runs"
+QUIET = 0.45
+"""Seconds without a move after which a page is quiet."""
+
+
+def want(seconds: float, version: str = "") -> None:
+    """Have this page drawn once more when nobody has moved anything for so many seconds.
+
+    version: what `is_asked` knows the reason by.
+    """
+    st.session_state.setdefault(_WANTED, {})[version] = seconds
+
+
+def is_asked(version: str) -> bool:
+    """Whether this run is the one that was wanted for this."""
+    return version in st.session_state.get(_TOLD, "").split()
+
+
+def watch() -> None:
+    """Have the browser do it: once in a run, below the page."""
+    wanted: dict[str, float] = st.session_state.pop(_WANTED, {})
+    st.session_state.pop(_TOLD, None)
+    st.session_state[_RUNS] = st.session_state.get(_RUNS, 0) + 1
+    st.html(_CSS)
+    _component(
+        data={
+            "run": st.session_state[_RUNS],  # so that the browser is told in every run
+            "version": " ".join(wanted),
+            "wait": 1000 * min(wanted.values()) if wanted else None,
+        },
+        key=_KEY,
+        on_asked_change=_tell,
+    )
+
+
+def _tell() -> None:
+    st.session_state[_TOLD] = st.session_state[_KEY].asked or ""
