@@ -77,6 +77,7 @@ page = st.navigation(
     },
     position="top",
 )
+again.begin()
 address.one_entry_per_page()
 if page.url_path != "learn":  # which has a place of its own in the address
     state.mirror_to_link()

@@ -2,15 +2,15 @@
 const EMPTY = 2000 // ms without anything between menu and foot
 const ANSWER = 10000 // ms within which what was sent is answered by a run, if by any
 const TICK = 50
-const sent = Symbol.for("dpci messages sent")
+const sent = Symbol.for("dpci message sent")
 const mounted = new WeakMap()
 
-// How many messages this page has sent: what somebody did comes first, and may lead to another page.
+// When this page has sent its last message: what somebody did comes first, and may lead to another page.
 if (!(sent in window)) {
-  window[sent] = 0
+  window[sent] = performance.now()
   const { send } = WebSocket.prototype
   WebSocket.prototype.send = function (message) {
-    window[sent] += 1
+    window[sent] = performance.now()
     return send.call(this, message)
   }
 }
@@ -28,8 +28,10 @@ const isEmpty = () => {
 
 export default function ({ data, parentElement, setTriggerValue }) {
   mounted.get(parentElement)?.()
+  const come = performance.now()
   let known = window[sent]
-  let [still, full] = [performance.now(), performance.now()] // since when nothing has moved, and something is there
+  const isAnswered = known <= come - data.took // else it was sent while this run was made, and another one answers
+  let [still, full] = Array(2).fill(isAnswered ? come : come + ANSWER) // since when nothing moves, and something is there
   let pressed = false
   const move = (event) => {
     still = Math.max(still, performance.now())

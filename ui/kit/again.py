@@ -12,6 +12,7 @@ answered: a page that is being left asks for nothing.
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import streamlit as st
@@ -19,9 +20,15 @@ import streamlit as st
 _JS = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 _CSS = "<style>.st-key-again {position: absolute; left: 0}</style>"
 _component = st.components.v2.component("dpci_again", html="<span hidden></span>", js=_JS)
-_KEY, _WANTED, _TOLD, _RUNS = "again", "again_wanted", "again_told", "again_runs"
+_KEY, _WANTED, _TOLD, _BEGUN = "again", "again_wanted", "again_told", "again_begun"
 QUIET = 0.45
 """Seconds without a move after which a page is quiet."""
+
+
+def begin() -> None:
+    """Note that a run begins, and that it wants nothing yet."""
+    st.session_state[_WANTED] = {}
+    st.session_state[_BEGUN] = time.monotonic()
 
 
 def want(seconds: float, version: str = "") -> None:
@@ -39,13 +46,12 @@ def is_asked(version: str) -> bool:
 
 def watch() -> None:
     """Have the browser do it: once in a run, below the page."""
-    wanted: dict[str, float] = st.session_state.pop(_WANTED, {})
+    wanted: dict[str, float] = st.session_state[_WANTED]
     st.session_state.pop(_TOLD, None)
-    st.session_state[_RUNS] = st.session_state.get(_RUNS, 0) + 1
     st.html(_CSS)
     _component(
         data={
-            "run": st.session_state[_RUNS],  # so that the browser is told in every run
+            "took": 1000 * (time.monotonic() - st.session_state[_BEGUN]),  # another in every run
             "version": " ".join(wanted),
             "wait": 1000 * min(wanted.values()) if wanted else None,
         },

@@ -32,12 +32,12 @@ def put(key: str, value: object, options: Sequence[object] | None = None) -> Non
         for a number.
     """
     before, now = st.session_state.get(key), time.monotonic()
-    shown, late, among = st.session_state.setdefault(_SET, {}).get(key, (None, [], None))
-    if before is not None and before != value:
-        gone = options[:1] if options and before not in options else ()
-        late = [*late, *((now, old) for old in (before, *gone))]
-    elif shown == value:  # the browser has it
+    shown, late, among = st.session_state.setdefault(_SET, {}).get(key, (before, [], None))
+    if before == value:  # the browser has it, and sends nothing older any more
         late = []
+    else:  # what the page set last may be on its way too
+        gone = options[:1] if options and before not in options else ()
+        late = [*late, *((now, old) for old in (before, shown, *gone) if old is not None)]
     late = [(since, old) for since, old in late if now - since <= _LATE and old != value]
     st.session_state[_SET][key] = (value, late, options)
     if options is None or among != options or key not in st.session_state or before != value:
