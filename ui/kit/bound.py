@@ -35,7 +35,7 @@ def put(key: str, value: object, options: Sequence[object] | None = None) -> Non
     shown, late, among = st.session_state.setdefault(_SET, {}).get(key, (before, [], None))
     if before == value:  # the browser has it, and sends nothing older any more
         late = []
-    else:  # what the page set last may be on its way too
+    elif before is not None:  # what the page set last may be on its way too
         gone = options[:1] if options and before not in options else ()
         late = [*late, *((now, old) for old in (before, shown, *gone) if old is not None)]
     late = [(since, old) for since, old in late if now - since <= _LATE and old != value]
