@@ -4,8 +4,12 @@ release of Streamlit may move it, and `tests/ui/kit/test_streamlit_internals.py`
 
 from __future__ import annotations
 
+from streamlit import runtime
+from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
+
+__all__ = ["BackMsg", "ScriptRequestType", "get_script_run_ctx", "is_back", "is_over", "runtime"]
 
 
 def is_over() -> bool:
