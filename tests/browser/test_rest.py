@@ -142,15 +142,21 @@ def test_a_page_that_has_come_to_be_empty_is_drawn_again(open_page, server):
     heading.wait_for(timeout=60_000)
 
 
-def test_no_press_of_a_key_on_a_slider_is_lost(open_page):
-    page = open_page("/learn?screen=promise&value=0.95&pictures=first")
+def test_no_press_of_a_key_on_a_slider_is_lost(open_page, server):
+    """Three of them while the answers are late, seven as fast as somebody presses."""
+    page = open_page("/_stcore/health")
+    page.add_init_script(HELD)
+    page.goto(server + "/learn?screen=promise&value=0.95&pictures=first")
     wait_chart(page, "chart_learn_promise")
     slider = page.locator(".st-key-learn_promise_slider input[type=range]").first
     at = int(slider.input_value())
     slider.focus()
-    for _ in range(10):
+    page.evaluate("() => { window.isHeld = true }")
+    for pause in 3 * [400] + 7 * [150]:
         page.keyboard.press("ArrowLeft")
-        page.wait_for_timeout(150)
+        page.wait_for_timeout(pause)
+        if pause == 400 and int(slider.input_value()) == at - 3:
+            page.evaluate("() => window.letGo()")
     wait_idle(page)
     page.wait_for_timeout(1_000)
     wait_idle(page)
