@@ -83,12 +83,13 @@ def fresh(open_page, server, path, *scripts):
     return page
 
 
+@pytest.mark.parametrize("pause", [50, 250])
 @pytest.mark.parametrize("door", DOORS)
-def test_a_page_that_is_left_asks_for_nothing(open_page, server, door):
+def test_a_page_that_is_left_asks_for_nothing(open_page, server, door, pause):
     """Answers are held back until the page would have asked, as on a busy machine."""
     path, drawn, way, there = DOORS[door]
     page = fresh(open_page, server, path, HELD)
-    page.evaluate(LEAVE, [APP, drawn, way])
+    page.evaluate(LEAVE.replace("}, 50)", f"}}, {pause})"), [APP, drawn, way])
     page.wait_for_timeout(LONGER)
     assert page.evaluate("() => window.asked") == 1
     page.evaluate("() => window.letGo()")

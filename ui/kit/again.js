@@ -7,7 +7,7 @@ const mounted = new WeakMap()
 
 // When this page has sent its last message: what somebody did comes first, and may lead to another page.
 if (!(sent in window)) {
-  window[sent] = performance.now()
+  window[sent] = 0 // what came before this was there is answered by the run that brought it
   const { send } = WebSocket.prototype
   WebSocket.prototype.send = function (message) {
     window[sent] = performance.now()
