@@ -61,4 +61,4 @@ def watch() -> None:
 
 
 def _tell() -> None:
-    st.session_state[_TOLD] = st.session_state[_KEY].asked or ""
+    st.session_state[_TOLD] = getattr(st.session_state.get(_KEY), "asked", None) or ""
