@@ -21,9 +21,8 @@ from urllib.parse import urlsplit
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
-from streamlit import runtime
-from streamlit.proto.BackMsg_pb2 import BackMsg
 
+from ui.kit.streamlit_internals import BackMsg, runtime
 from ui.session.quota import (
     KEPT_SECONDS,
     UPLOADERS,

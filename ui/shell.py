@@ -27,7 +27,7 @@ import ui.reproduce.page  # noqa: E402
 import ui.sharp.page  # noqa: E402
 import ui.validate.page  # noqa: E402, F401
 from ui.controls import hints  # noqa: E402
-from ui.kit import style  # noqa: E402
+from ui.kit import again, style  # noqa: E402
 from ui.kit.turns import turn  # noqa: E402
 from ui.kit.warm import freeze_gc, one_thread  # noqa: E402
 from ui.session import access, address, compute, state  # noqa: E402
@@ -78,9 +78,11 @@ page = st.navigation(
     },
     position="top",
 )
+again.begin()
 address.one_entry_per_page()
 if page.url_path not in ("learn", "plan"):  # which have places of their own in the address
     state.mirror_to_link()
 with turn(), served(compute.most_features(state.settings())):
     page.run()
 hints.foot()
+again.watch()

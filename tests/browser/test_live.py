@@ -54,7 +54,7 @@ def thumb(page, key):
 
 def drag(page, key, steps=150):
     """Press the thumb and move it to both ends and back to three quarters, one move per frame; it
-    stays pressed. The film of Explore is made when the pointer comes to the thumb.
+    stays pressed. The film of Explore is made when the page rests.
     """
     x, y, left, right = thumb(page, key)
     page.mouse.move(x, y)

@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 
 import streamlit as st
 
+from ui.kit import again
 from ui.session import jobs, state
 
 J = TypeVar("J", bound=jobs.Task)
@@ -61,20 +62,17 @@ class JobPanel(Generic[J]):
         return self.job() is None and bool(state.job_key(self.name))
 
     def watch(self, *, was_active: bool = False) -> None:
-        """How the job stands. Only a live one is polled; the end of it redraws the page once.
+        """How the job stands; while it is live the page is drawn again and again.
 
         was_active: it was live when the rest of the page was drawn, and may have ended since.
         """
-        if (job := self.job()) is not None:
-            is_live = was_active or job.is_active
-            st.fragment(self._status, run_every=self.poll if is_live else None)(job.key, is_live)
+        job = self.job()
+        if was_active or (job is not None and job.is_active):
+            again.want(self.poll)
+        if job is not None:
+            self._status(job)
 
-    def _status(self, key: str, was_active: bool) -> None:
-        job = jobs.find(key)
-        if was_active and (job is None or not job.is_active):
-            st.rerun()
-        if not isinstance(job, self.kind):
-            return
+    def _status(self, job: J) -> None:
         queue = jobs.queue_of(job)
         ahead = queue.place(job)
         if job.state == "queued" and ahead >= self.least_ahead:

@@ -140,7 +140,7 @@ def _slider(
 
 
 def _number(key: str, label: str, value: Number, grid: list[Number], apply: Apply) -> None:
-    put(f"{key}_number", value)
+    put(f"{key}_number", value, ())
     st.number_input(
         f"{label}, typed",
         min_value=grid[0],

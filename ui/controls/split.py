@@ -32,7 +32,7 @@ def split_slider(settings: Settings) -> None:
     """All three parts on one line: the first handle ends the coefficients, the second the
     Hessian.
     """
-    put("split_slider", _cuts(settings.split))
+    put("split_slider", _cuts(settings.split), ())
     words = [
         f"{LINE_NAMES[name]} {_shown(settings.split.share(i))}" for i, name in enumerate(PARTS)
     ]
@@ -101,8 +101,8 @@ def _set_cuts(moved: tuple[int, int]) -> None:
 def _part_control(split: Split, index: int, name: str) -> None:
     amount = float(split.parts[index])
     share = min(98.0, max(1.0, float(round(split.share(index)))))
-    put(f"{name}_slider", share)
-    put(f"{name}_number", amount)
+    put(f"{name}_slider", share, ())
+    put(f"{name}_number", amount, ())
     st.markdown(
         f"**{text.PART_NAMES[name]}**",
         help="Its share of the budget, the amount, and a lock for the amount.",

@@ -1,5 +1,5 @@
-"""What takes longer than a move may: the best split, found when nothing moves, and the film of the
-budget's slider, made when a pointer comes to it.
+"""What takes longer than a move may, and is found when nothing moves: the film of the budget's
+slider, and the best split.
 """
 
 from __future__ import annotations
@@ -7,9 +7,11 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import cast
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpci_core import InfeasibleDesignError, StoppedError, best_split, watched
 from dpci_core.base.array import Array
@@ -22,14 +24,14 @@ from ui.explore import finding
 from ui.explore.intervals import marks
 from ui.explore.rows import rows_of
 from ui.explore.totals import MOST_INTERVALS, between, free_of_total, knots_for, lengths_at
-from ui.kit import live, quiet
+from ui.kit import again, live, streamlit_internals, turns
+from ui.kit.picture import keep_film
 from ui.session import compute, state, text
 from ui.session.budget import Split, split_of
 from ui.session.results import IntervalRows
 from ui.session.settings import Settings
 from ui.session.words import in_words
 
-KEY = "later"
 SLIDER = "total_slider"
 _WORTH = 0.01
 """A split that is shorter by less is as good."""
@@ -68,30 +70,44 @@ def _digest(*what: object) -> str:
     return sha256(repr(what).encode()).hexdigest()[:16]
 
 
-@st.fragment
-def beside_the_split(view: compute.View, units: str) -> None:
-    """The best split and its button, once known; and the film, once wanted."""
-    told_quiet, told_reached = quiet.asked(KEY)
-    key = ("best split", view.records.digest, repr(compute.free_of(view.settings, "sweep")))
-    version, film = _digest(*key), film_version(view, units)
-    best = state.curves().peek(key) if view.drawn else Best(None)
-    if best is None and told_quiet == version:
-        with suppress(StoppedError), watched(should_stop=quiet.is_over):
-            best = state.curves().get(key, lambda: _best(view))
+def beside_the_split(view: compute.View) -> DeltaGenerator:
+    """The best split with its button, once known, and the amounts; where the first will stand."""
     with st.container(key="best_split", horizontal=True, vertical_alignment="center", gap="small"):
-        _line(best if isinstance(best, Best) else None, view)
+        place = st.container(
+            key="best_line",
+            horizontal=True,
+            vertical_alignment="center",
+            gap="small",
+            width="content",
+        )
         with st.popover("Amounts, locks", type="tertiary", key="amounts"):
             split_controls(view.settings)
-    quiet.watch(
-        KEY,
-        slider=SLIDER,
-        version=version,
-        is_quiet=best is not None,
-        film_version=film,
-        film=state.films().get(("explore", film), lambda: _film(view, units, film))
-        if told_reached == film
-        else None,
-    )
+    return place
+
+
+def when_quiet(view: compute.View, units: str, place: DeltaGenerator) -> None:
+    """Below everything else: the film and the best split, found where they are not known in a run
+    that was asked for when nothing moved. Whatever moves then comes first.
+
+    place: where the best split is told.
+    """
+    split_key = ("best split", view.records.digest, repr(compute.free_of(view.settings, "sweep")))
+    film_key = ("explore", film_version(view, units))
+    version = _digest(*split_key, *film_key)
+    films, curves = state.films(), state.curves()
+    film = films.peek(film_key)
+    best = curves.peek(split_key) if view.drawn else Best(None)
+    if (film is None or best is None) and again.is_asked(version):
+        turns.give_way()
+        with suppress(StoppedError), watched(should_stop=streamlit_internals.is_over):
+            film = films.get(film_key, lambda: _film(view, units, film_key[1]))
+            best = best or curves.get(split_key, lambda: _best(view))
+    elif film is None or best is None:
+        again.want(again.QUIET, version)
+    if film is not None:
+        keep_film(SLIDER, cast("dict[str, object]", film))
+    with place:
+        _line(best if isinstance(best, Best) else None, view)
 
 
 def _best(view: compute.View) -> Best:

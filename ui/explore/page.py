@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from dataclasses import replace
 
 import streamlit as st
 
@@ -22,7 +21,7 @@ from ui.session.settings import Settings
 
 
 def page() -> None:
-    """Draw the page: the choices once, and what sliders move again and again."""
+    """Draw the page."""
     st.html(themed(SHEET))
     _header()
     hints.link_problem()
@@ -35,23 +34,11 @@ def page() -> None:
         names = feature_names()
         if state.upload() is None:
             return
-    moving(_chosen(settings))
+    _moving()
 
 
-def _chosen(settings: Settings) -> str:
-    """Everything that the line of choices shows: where it differs, the line is drawn anew."""
-    return repr(replace(settings.usual("split", "epsilon", "n", "c", "h", "units", "sweep"), d=1))
-
-
-@st.fragment
-def moving(chosen: str) -> None:
-    """The sliders and the chart.
-
-    chosen: what the line of choices shows now.
-    """
-    if _chosen(state.settings()) != chosen:
-        st.rerun()
-    state.mirror_to_link()
+def _moving() -> None:
+    """The sliders and the chart."""
     with served(compute.most_features(state.settings())):
         _moved()
 
@@ -76,11 +63,12 @@ def _moved() -> None:
             with left:
                 split_slider(settings)
             with right:
-                later.beside_the_split(view, units)
+                place = later.beside_the_split(view)
             design.quick_controls(settings, feature_names())
         st.checkbox("Settings", key="sheet_open", on_change="ignore")
     _warnings(view)
     tabs.content(view, tabs.line(view, units), units)
+    later.when_quiet(view, units, place)
 
 
 def _header() -> None:

@@ -21,23 +21,32 @@ _LATE = 4.0
 """Seconds within which a browser may still send what a widget showed before."""
 
 
-def put(key: str, value: object, options: Sequence[object] = ()) -> None:
-    """Have a widget show a value.
+def put(key: str, value: object, options: Sequence[object] | None = None) -> None:
+    """Have a widget show a value; one that shows it already is left alone where its options are
+    given.
 
-    options: of a slider; an old value that is no longer among them comes back as the first.
+    Whatever is put replaces what somebody has moved on to meanwhile: the next press of a key, or
+    digits that are being typed.
+
+    options: of a slider; an old value that is no longer among them comes back as the first. Empty
+        for a number.
     """
     before, now = st.session_state.get(key), time.monotonic()
-    _, late = st.session_state.setdefault(_SET, {}).get(key, (None, []))
-    if before is not None and before != value:
-        late = [*late, *((now, old) for old in (before, *options[: before not in options]))]
+    shown, late, among = st.session_state.setdefault(_SET, {}).get(key, (before, [], None))
+    if before == value:  # the browser has it, and sends nothing older any more
+        late = []
+    elif before is not None:  # what the page set last may be on its way too
+        gone = options[:1] if options and before not in options else ()
+        late = [*late, *((now, old) for old in (before, shown, *gone) if old is not None)]
     late = [(since, old) for since, old in late if now - since <= _LATE and old != value]
-    st.session_state[_SET][key] = (value, late)
-    st.session_state[key] = value
+    st.session_state[_SET][key] = (value, late, options)
+    if options is None or among != options or key not in st.session_state or before != value:
+        st.session_state[key] = value
 
 
 def is_stale(key: str) -> bool:
     """Whether a widget reports what it shows, or what it showed before the page set it just now."""
-    shown, late = st.session_state.get(_SET, {}).get(key, (None, ()))
+    shown, late, _ = st.session_state.get(_SET, {}).get(key, (None, (), None))
     reported, now = st.session_state[key], time.monotonic()
     return reported == shown or any(now - since <= _LATE and reported == old for since, old in late)
 

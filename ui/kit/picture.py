@@ -7,7 +7,7 @@ is dragged, and saves them with title, footer and link as SVG or PNG.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from json import dumps
@@ -26,6 +26,12 @@ for _name, _colour in LOUD.items():
     _CSS = _CSS.replace(_name, _colour)
 _component = st.components.v2.component(
     "dpci_picture", html='<div class="picture">\n</div>', css=_CSS, js=_JS, isolate_styles=False
+)
+_film = st.components.v2.component(
+    "dpci_film",
+    html="<span hidden></span>",
+    js="""const films = (window[Symbol.for("dpci films")] ??= new Map())
+export default ({ data }) => void films.set(data.slider, data.film)""",
 )
 
 Point = tuple[float, float]
@@ -217,3 +223,10 @@ def draw(name: str, picture: Picture, **live: object) -> None:
     """
     with st.container(key=f"chart_{name}"):
         _component(data=picture.data(name) | live, key=f"picture_{name}")
+
+
+def keep_film(slider: str, film: Mapping[str, object]) -> None:
+    """Give the browser the words and bars of every position of a slider, for pictures that follow
+    it.
+    """
+    _film(key=f"film_{slider}", data={"slider": slider, "film": film})

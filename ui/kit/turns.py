@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock, Semaphore, Timer
+from threading import Lock, Semaphore, Timer, local
 
 LONGEST = 1.0
 """Seconds a turn lasts at most. A page that takes longer goes on beside the next: slow pages do not
 block others.
 """
 _FREE = Semaphore(1)  # its waiters are woken in their order, which a lock does not promise
+_MINE = local()
+
+
+def give_way() -> None:
+    """End this page's turn: what is left of it takes long, and is waited for by nobody."""
+    _MINE.end()
 
 
 @contextmanager
@@ -26,6 +32,7 @@ def turn() -> Iterator[None]:
         if ended.acquire(blocking=False):
             _FREE.release()
 
+    _MINE.end = end
     _FREE.acquire()
     clock = Timer(LONGEST, end)
     clock.daemon = True

@@ -13,6 +13,7 @@ from ui.controls.paired import Number, paired
 from ui.kit import linked, live, share
 from ui.kit.bound import among, bound
 from ui.kit.figure import finish
+from ui.kit.streamlit_internals import is_back
 from ui.kit.top import begin_at_top
 from ui.learn import teach
 from ui.learn.model import Screen
@@ -25,7 +26,7 @@ from ui.views.show import show
 TEACHERS = "teachers"
 """In old links the page for teachers was a screen of this one."""
 EXERCISES = "exercises"
-_PLACE, _MIRRORED, _PROBLEM = "learn_place", "learn_mirrored", "learn_problem"
+_PLACE, _PROBLEM = "learn_place", "learn_problem"
 _VALUES, _ANSWERS = "learn_values", "learn_answers"
 _TYPE = linked.one_of("type", ("usual", "large"), default="usual", widget="learn_large_toggle")
 _PICTURES = linked.one_of(
@@ -83,12 +84,12 @@ def _answers() -> dict[str, int]:
 
 
 def _follow_link() -> None:
-    """Go where the link says, if it is another place than the one last written there: a shared
-    link, or Back.
+    """Go where the link says, if somebody came by it: a shared link, Back or Forward. Otherwise it
+    says where the page was when the browser sent it, which may be some moves ago.
     """
     state.settings()  # reads its own part of the link before this page writes to it
     key, text = st.query_params.get("screen", ""), st.query_params.get("value", "")
-    if not key or (key, text) == st.session_state.get(_MIRRORED):
+    if not key or (_PLACE in st.session_state and not is_back()):
         return
     st.session_state[_PROBLEM] = ""
     screen = find(key)
@@ -111,9 +112,7 @@ def _follow_link() -> None:
 
 def _mirror(screen: Screen) -> None:
     """Write the place into the address bar."""
-    place = _place(screen)
-    state.mirror_to_link(place)
-    st.session_state[_MIRRORED] = tuple(place.values())
+    state.mirror_to_link(_place(screen))
 
 
 def _place(screen: Screen) -> dict[str, str]:

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
-from streamlit import runtime
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from ui.kit.streamlit_internals import get_script_run_ctx, runtime
 from ui.session import quota
 from ui.session.text import plain
 

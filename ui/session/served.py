@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from threading import RLock
 
 import streamlit as st
-from streamlit import runtime
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpci_core import StoppedError, watched
+from ui.kit.streamlit_internals import get_script_run_ctx, runtime
 
 LARGE = 100
 """Features: a forecast of 250 takes half a minute and a gigabyte, cubed and squared in them."""

@@ -72,3 +72,20 @@ def test_a_clock_that_cannot_start_costs_its_own_page_only(monkeypatch):
     monkeypatch.undo()
     assert turns._FREE.acquire(blocking=False)
     turns._FREE.release()
+
+
+def test_a_page_gives_way_before_its_time_is_up(monkeypatch):
+    monkeypatch.setattr(turns, "LONGEST", NEVER)
+    with turns.turn():
+        turns.give_way()
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(_a_turn).result(PATIENCE)
+        turns.give_way()
+    assert turns._FREE.acquire(blocking=False)
+    assert not turns._FREE.acquire(blocking=False)
+    turns._FREE.release()
+
+
+def _a_turn() -> None:
+    with turns.turn():
+        pass

@@ -25,6 +25,7 @@ def follow(**query: str):
         del app.query_params[name]
     for name, value in query.items():
         app.query_params[name] = value
+    del app.session_state["learn_place"]  # a visit by a link has not been anywhere
     app.run()
     check(app)
     return app

@@ -1,0 +1,167 @@
+"""What a page asks for by itself, when it rests: never after somebody left it; and a page that has
+come to be empty is drawn again.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from tests.browser.driver import APP, chart, go, wait_chart, wait_idle
+
+pytestmark = pytest.mark.browser
+
+HELD = """(() => {
+  const held = []
+  window.asked = 0
+  window.isHeld = false
+  const { send, addEventListener } = WebSocket.prototype
+  WebSocket.prototype.send = function (message) {
+    window.asked += 1
+    return send.call(this, message)
+  }
+  WebSocket.prototype.addEventListener = function (kind, hear, ...more) {
+    const late = (event) => window.isHeld ? held.push(() => hear.call(this, event)) : hear.call(this, event)
+    return addEventListener.call(this, kind, kind === 'message' ? late : hear, ...more)
+  }
+  window.letGo = () => {
+    window.isHeld = false
+    for (const hear of held.splice(0)) hear()
+  }
+})()"""
+"""Counts what a page sends, and can hold back what it is sent: as a busy server does."""
+LEAVE = """([app, drawn, door]) => new Promise(done => {
+  const look = () => {
+    const isRested = document.querySelector(`${app}[data-test-script-state=notRunning]`)
+    const way = document.querySelector(door)
+    if (!isRested || !way || !document.querySelector(drawn)) return requestAnimationFrame(look)
+    setTimeout(() => {
+      window.isHeld = true
+      window.asked = 0
+      way.click()
+      done()
+    }, 50)
+  }
+  look()
+})"""
+"""Click on a door as soon as the page has come to rest, and hold back every answer."""
+LONGER = 1500
+"""Milliseconds: longer than any page waits before it asks for itself."""
+DOORS = {
+    "a button to Plan": (
+        "/?n={n}",
+        ".picture svg",
+        ".st-key-door_private button",
+        "h1:has-text('Describe')",
+    ),
+    "a link to Learn": (
+        "/?n={n}",
+        ".picture svg",
+        ".st-key-head a[href*=learn]",
+        ".st-key-learn_promise_peek",
+    ),
+    "a button away from work": (
+        "/plan?d=36&look=c&n={n}",
+        ".st-key-plan_stop button",
+        ".st-key-step_release button",
+        "h1:has-text('Release')",
+    ),
+}
+"""A page, what stands on it when it has something to ask for, the way out, and where that leads."""
+_NEW = iter(range(31_000, 99_000, 137))
+"""Numbers of records that nobody has asked for: the page does not know the answers."""
+
+
+def fresh(open_page, server, path, *scripts):
+    """A page with numbers that are new to the server, its messages under control."""
+    page = open_page("/_stcore/health")
+    for script in scripts:
+        page.add_init_script(script)
+    page.goto(server + path.format(n=next(_NEW)))
+    return page
+
+
+@pytest.mark.parametrize("pause", [50, 250])
+@pytest.mark.parametrize("door", DOORS)
+def test_a_page_that_is_left_asks_for_nothing(open_page, server, door, pause):
+    """Answers are held back until the page would have asked, as on a busy machine."""
+    path, drawn, way, there = DOORS[door]
+    page = fresh(open_page, server, path, HELD)
+    page.evaluate(LEAVE.replace("}, 50)", f"}}, {pause})"), [APP, drawn, way])
+    page.wait_for_timeout(LONGER)
+    assert page.evaluate("() => window.asked") == 1
+    page.evaluate("() => window.letGo()")
+    page.locator(f"[data-testid=stMain] {there}").first.wait_for(timeout=60_000)
+    wait_idle(page)
+    assert page.locator(f"[data-testid=stMain] {there}").count()
+
+
+@pytest.mark.parametrize("door", list(DOORS)[:2])
+@pytest.mark.parametrize("pause", [400, 415, 430, 445])
+def test_a_door_leads_to_its_page_whenever_it_is_used(open_page, server, door, pause):
+    path, drawn, way, there = DOORS[door]
+    page = fresh(open_page, server, path)
+    page.evaluate(LEAVE.replace("}, 50)", f"}}, {pause})"), [APP, drawn, way])
+    page.locator(f"[data-testid=stMain] {there}").first.wait_for(timeout=60_000)
+    wait_idle(page)
+    assert page.locator(f"[data-testid=stMain] {there}").count()
+
+
+def test_a_page_that_has_come_to_be_empty_is_drawn_again(open_page, server):
+    """A run of a fragment that names another page empties the one that is shown."""
+    page = open_page("/_stcore/health")
+    told: dict[str, ForwardMsg] = {}
+    routes = []
+
+    def pass_on(message) -> None:
+        one = ForwardMsg.FromString(message)
+        told.setdefault(one.WhichOneof("type") or "", one)
+        routes[0].send(message)
+
+    def listen(route) -> None:
+        routes.append(route)
+        route.connect_to_server().on_message(pass_on)
+
+    page.route_web_socket(re.compile("/_stcore/stream"), listen)
+    page.goto(server + "/ledger")
+    page.get_by_role("heading", name="Ledger", exact=True).wait_for()
+    wait_idle(page)
+    go(page, "Plan")
+    heading = page.get_by_role("heading", name="Describe the table")
+    heading.wait_for()
+    wait_idle(page)
+    begun, ended = told["new_session"], told["script_finished"]
+    for one in (begun, ended):
+        one.metadata.run.fragment_ids.append("gone")
+        one.metadata.run.script_run_id += "x"
+    ended.script_finished = ended.FINISHED_FRAGMENT_RUN_SUCCESSFULLY
+    for one in (begun, ended):
+        routes[0].send(one.SerializeToString())
+    heading.wait_for(state="detached")
+    heading.wait_for(timeout=60_000)
+
+
+def test_no_press_of_a_key_on_a_slider_is_lost(open_page, server):
+    """Three of them while the answers are late, seven as fast as somebody presses."""
+    page = open_page("/_stcore/health")
+    page.add_init_script(HELD)
+    page.goto(server + "/learn?screen=promise&value=0.95&pictures=first")
+    wait_chart(page, "chart_learn_promise")
+    slider = page.locator(".st-key-learn_promise_slider input[type=range]").first
+    at = int(slider.input_value())
+    slider.focus()
+    page.evaluate("() => { window.isHeld = true }")
+    for pause in 3 * [400] + 7 * [150]:
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_timeout(pause)
+        if pause == 400 and int(slider.input_value()) == at - 3:
+            page.evaluate("() => window.letGo()")
+    wait_idle(page)
+    page.wait_for_timeout(1_000)
+    wait_idle(page)
+    assert int(slider.input_value()) == at - 10
+    shown = chart(page, "chart_learn_promise")["meta"]["value"]
+    assert slider.get_attribute("aria-valuetext") == f"{100 * shown:g} %"
+    assert f"value={shown:g}" in page.url

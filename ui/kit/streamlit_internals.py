@@ -1,0 +1,29 @@
+"""All that this dashboard takes of Streamlit beyond what its documentation names, in one place: a
+release of Streamlit may move it, and `tests/ui/kit/test_streamlit_internals.py` says so.
+"""
+
+from __future__ import annotations
+
+from streamlit import runtime
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
+
+__all__ = ["BackMsg", "ScriptRequestType", "get_script_run_ctx", "is_back", "is_over", "runtime"]
+
+
+def is_over() -> bool:
+    """Whether this run of a page is to end: somebody has moved something meanwhile, or has left.
+
+    Streamlit ends a run where it draws the next thing, and tells nobody who computes until then.
+    """
+    running = get_script_run_ctx(suppress_warning=True)
+    return running is not None and (
+        running.script_requests._state is not ScriptRequestType.CONTINUE  # type: ignore[union-attr]
+    )
+
+
+def is_back() -> bool:
+    """Whether this run of a page was asked for by the browser's Back or Forward."""
+    running = get_script_run_ctx(suppress_warning=True)
+    return running is not None and running.is_history_navigation
