@@ -15,8 +15,8 @@ from pathlib import Path
 
 from dpci_core.base.errors import Finding, LedgerError, LedgerRuleError
 from dpci_core.ledger.entries import COLUMNS, Entry, from_rows
-from dpci_core.ledger.key import sync_folder
-from dpci_core.ledger.locks import check_by_trying, check_file_system
+from dpci_core.ledger.folder import alone_in, sync_folder
+from dpci_core.ledger.place import BESIDE, check_names, check_network, check_owners
 from dpci_core.ledger.problems import LedgerBusyError, LedgerDamagedError
 from dpci_core.ledger.tables import APPLICATION_ID, MIGRATIONS
 
@@ -54,6 +54,7 @@ class Database:
             if not self._exists():
                 yield None
                 return
+            check_names(self.path)
             with closing(self._connect_to_read()) as connection:
                 yield connection if _version(connection, self.path) else None
 
@@ -63,9 +64,10 @@ class Database:
         exception.
         """
         with _translated(self.path):
-            check_file_system(self.path)
+            check_network(self.path)
             self._make_file()
-            check_by_trying(self.path.parent)
+            check_names(self.path)
+            check_owners(self.path, BESIDE)
             with closing(self._connect("rw")) as connection:
                 connection.execute("BEGIN")
                 _version(
@@ -101,15 +103,15 @@ class Database:
         """
         if self._exists():
             return
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor, name = tempfile.mkstemp(prefix=f"{self.path.name}.new-", dir=self.path.parent)
-        os.close(descriptor)
-        try:
-            with suppress(FileExistsError):  # another process was faster
-                os.link(name, self.path)
-        finally:
-            os.unlink(name)
-        sync_folder(self.path.parent)
+        folder = self.path.parent
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with alone_in(folder, path=self.path, busy_seconds=self.busy_seconds):
+            if os.path.lexists(self.path):  # another process was faster, or a link leads nowhere
+                return
+            descriptor, name = tempfile.mkstemp(prefix=f"{self.path.name}.new-", dir=folder)
+            os.close(descriptor)  # before it has its name: see the class
+            os.rename(name, self.path)
+            sync_folder(folder)
 
     def _connect_to_read(self) -> sqlite3.Connection:
         """A view that nobody else's writing moves.

@@ -21,6 +21,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from dpci_core.base.errors import LedgerRuleError
 from dpci_core.ledger.entries import Entry, sealed_bytes
+from dpci_core.ledger.folder import sync_folder
+from dpci_core.ledger.place import check_owners
 from dpci_core.ledger.problems import LedgerDamagedError
 
 KEY_BYTES = 32
@@ -239,6 +241,7 @@ def read_key(path: Path) -> Key:
     try:
         if path.exists() and not path.is_file():
             raise LedgerDamagedError("key_not_a_file", path=path)
+        check_owners(path)
         with path.open("rb") as file:
             mode, content = os.fstat(file.fileno()).st_mode, file.read(_MOST_BYTES)
     except FileNotFoundError:
@@ -310,14 +313,3 @@ def note_ledger(path: Path, addresses: Iterable[str]) -> None:
 
 def _note(address: str) -> bytes:
     return f"ledger {address}\n".encode("ascii")
-
-
-def sync_folder(folder: Path) -> None:
-    """Make a new file's name survive a power cut, where the system can."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -278,16 +278,29 @@ SENTENCES: dict[Code, str] = {
         "The ledger {path} cannot be opened, and nothing was booked. Choose a file in a folder you "
         "may write to, for example with DPCI_LEDGER."
     ),
-    "locks_of_a_network": (
+    "on_a_network": (
         "The ledger {path} is on a file system ({kind}) that other machines may use, too. Where "
         "their locks do not hold, two of them spend the same budget, so nothing was booked. Name a "
-        "file on a local disk of one machine, for example with DPCI_LEDGER. If the locks of {kind} "
-        "are known to hold between all machines that use it, say so with {variable}={kind}."
+        "file on a local disk of one machine, for example with DPCI_LEDGER."
     ),
-    "locks_do_not_hold": (
-        "In the folder {path} a second process gets a lock that the first one holds, so two of "
-        "them would spend the same budget; nothing was booked. Name a file on a local disk, for "
-        "example with DPCI_LEDGER."
+    "file_with_two_names": (
+        "{path} has a second name (a hard link), and what is booked under one name can be missing "
+        "under the other, so it was not opened. End the programs that use it and list its names "
+        "with: find / -xdev -samefile '{path}'. Keep one, the one with a file -wal beside it if "
+        "there is such a file, and delete the others."
+    ),
+    "file_is_mounted": (
+        "{path} is mounted by itself, without the files beside it that hold the newest charges, so "
+        "it was not opened. Mount its folder instead, for example with --volume FOLDER:FOLDER."
+    ),
+    "owned_by_another": (
+        "{path} belongs to another user of this machine (number {owner}), who could change what is "
+        "booked or forge entries, so nothing was booked. If that user is trusted and has not "
+        "changed it, take it over with: sudo chown $(id -u) '{path}'"
+    ),
+    "open_to_others": (
+        "Every user of this machine may write to {path}, and could change what is booked or forge "
+        "entries, so nothing was booked. If none of them has, close it with: chmod go-w '{path}'"
     ),
     "busy": (
         "Another process is writing to the ledger {path}, and nothing was booked. Close other "
