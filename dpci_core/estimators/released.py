@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 
@@ -42,11 +41,6 @@ class ReleasedModel:
     hessian: Array | None
     covariance: Array | None
     metric: Metric | None = None
-
-    def __setstate__(self, state: list[Any]) -> None:
-        """Open pickles of versions with fewer fields, which stand at their defaults."""
-        for field, value in zip(fields(self), [*state, None], strict=False):
-            object.__setattr__(self, field.name, value)
 
     @property
     def numbers(self) -> tuple[Array, ...]:

@@ -23,7 +23,7 @@ from dpci_core.mechanisms.metric import release_metric
 from dpci_core.solvers.metric import weighted_table
 from dpci_core.solvers.moments import Moments
 
-RESULTS_VERSION = 2
+RESULTS_VERSION = 1
 """Raised whenever a number changes for the same input and generator."""
 
 

@@ -18,7 +18,6 @@ from dpci_core.release.report import (
     together_sentence,
 )
 from dpci_core.report.cautions import silent
-from dpci_core.report.refusals import said
 from dpci_core.report.words import person_rules
 
 EVALUATION_NAME = "evaluation.md"
@@ -61,7 +60,6 @@ def _sections(release: Release) -> dict[str, list[str]]:
         "Trust model": [_TRUST],
         "Algorithms and correctness": [
             mechanism_sentence(release),
-            said(release.caution) if release.caution else "",
             "Bounds and levels were declared; none was taken from the records.",
             *release.assumptions,
             f"Software: {', '.join(f'{k} {v}' for k, v in release.software.items())}.",
@@ -144,7 +142,7 @@ def registry_entry(release: Release) -> str:
             "model": "central",
             "mechanism": mechanism_of(release.design).title,
             "accounting": "composition of all parts, booked before noise is drawn",
-            "status": said(release.caution) if release.caution else release.design.status or None,
+            "status": release.design.status or None,
             "software": dict(release.software),
             "record": {"plan": release.plan_hash, "ledger": release.ledger_head},
         }

@@ -800,7 +800,7 @@ def test_no_formula_and_no_script_through_a_name(tmp_path: Path) -> None:
     for row in rows:
         assert not row[0].startswith(("=", "+", "-", "@", "\t"))
         assert all(
-            cell in ("", made.target_words) or re.fullmatch(r"-?\d+(\.\d+)?(e[+-]\d+)?|\w+", cell)
+            cell in ("", made.covers) or re.fullmatch(r"-?\d+(\.\d+)?(e[+-]\d+)?|\w+", cell)
             for cell in row[1:]
         )
     card = (tmp_path / "out" / "model_card.md").read_text()
