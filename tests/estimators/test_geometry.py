@@ -31,7 +31,7 @@ from dpci_core import (
 from dpci_core.base.metric import Metric
 from dpci_core.base.rows import WeightedRows
 from dpci_core.design import Geometry
-from dpci_core.estimators.released import ReleasedModel, divide_budget
+from dpci_core.estimators.released import divide_budget
 from dpci_core.estimators.scaling import Scaling, Standardisation
 
 PRIVATE = Geometry(ridge=0.05, leverage=9.0)
@@ -169,7 +169,7 @@ def test_what_does_not_go_together_is_refused_before_a_draw() -> None:
         chosen.fit(X, y)
 
 
-def test_it_is_a_setting_like_others_and_old_pickles_open() -> None:
+def test_it_is_a_setting_like_others_and_survives_a_pickle() -> None:
     X, y = table(300)
     model = made()
     assert clone(model).get_params()["geometry"] == PRIVATE
@@ -177,9 +177,3 @@ def test_it_is_a_setting_like_others_and_old_pickles_open() -> None:
     assert isinstance(fitted._models[0].metric, Metric)
     ours, theirs = (one.confidence_intervals() for one in (fitted, model))
     np.testing.assert_array_equal(ours.low, theirs.low)
-    released = made(geometry=None, budget=RHO).fit(X, y)._models[0]
-    old = ReleasedModel.__new__(ReleasedModel)
-    old.__setstate__(list(released.__getstate__())[:6])
-    assert old.metric is None
-    before, now = (one.half_widths(np.eye(4), 0.95) for one in (old, released))
-    np.testing.assert_array_equal(before.half_width, now.half_width)

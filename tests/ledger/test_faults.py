@@ -490,6 +490,7 @@ _BOOKED = (
     f"{_LINE}, person, account, cost_definition, cost_amount, cost_lines, spent, purpose, "
     "plan_hash, request_id)"
 )
+_NEW = "'p', 'p', 'new'"
 _SEALED = "'t', 'k', printf('%032d', 0), printf('%0128d', 0), printf('%064d', 0)"
 
 
@@ -503,12 +504,11 @@ _SEALED = "'t', 'k', printf('%032d', 0), printf('%0128d', 0), printf('%064d', 0)
         f"{_LINE}) VALUES (3, 'done', {_SEALED})",
         f"{_LINE}, charge, result_hash) VALUES (3, 'done', {_SEALED}, 1, 'r')",
         f"{_LINE}, charge, result_hash) VALUES (4, 'done', {_SEALED}, 2, 'r')",
-        f"{_BOOKED} VALUES (3, 'booked', {_SEALED}, 'p', 1, 'zcdp', '1', '[]', '-1', 'p', 'p', 'new')",
-        f"{_BOOKED} VALUES (3, 'booked', {_SEALED}, 'p', 1, 'zcdp', '1', '[]', '0.0', 'p', 'p', "
-        "'new')",
+        f"{_BOOKED} VALUES (3, 'booked', {_SEALED}, 'p', 1, 'zcdp', '1', '[]', '-1', {_NEW})",
+        f"{_BOOKED} VALUES (3, 'booked', {_SEALED}, 'p', 1, 'zcdp', '1', '[]', '0.0', {_NEW})",
         f"{_BOOKED} VALUES (3, 'booked', {_SEALED}, 'p', 1, 'zcdp', '1', '[]', '1', 'p', 'p', "
         "'first')",
-        f"{_BOOKED} VALUES (3, 'booked', {_SEALED}, 'p', 2, 'zcdp', '1', '[]', '1', 'p', 'p', 'new')",
+        f"{_BOOKED} VALUES (3, 'booked', {_SEALED}, 'p', 2, 'zcdp', '1', '[]', '1', {_NEW})",
     ],
 )
 def test_the_database_itself_refuses_what_no_ledger_does(tmp_path: Path, statement: str) -> None:
@@ -522,7 +522,7 @@ def test_the_database_takes_a_line_that_is_in_order(tmp_path: Path) -> None:
     ledger = opened(tmp_path / "ledger.sqlite")
     change(
         ledger,
-        f"{_BOOKED} VALUES (3, 'booked', {_SEALED}, 'p', 1, 'zcdp', '1', '[]', '1', 'p', 'p', 'new')",
+        f"{_BOOKED} VALUES (3, 'booked', {_SEALED}, 'p', 1, 'zcdp', '1', '[]', '1', {_NEW})",
     )
     assert (
         ledger.verify().problems[0].code == "entry_of_another_key"
