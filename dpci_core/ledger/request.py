@@ -7,37 +7,20 @@ from decimal import Decimal
 from typing import Any
 
 from dpci_core.base.errors import LedgerRuleError
-from dpci_core.ledger.amounts import Cost, as_text
+from dpci_core.ledger.amounts import as_text
 from dpci_core.ledger.names import one_line
 from dpci_core.ledger.problems import NotApprovedError
-from dpci_core.ledger.proposals import Proposal, content_of
+from dpci_core.ledger.proposals import Asked, Proposal, content_of
 from dpci_core.ledger.state import Account, Charge, lines_text
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class Request(Asked):
     """A charge that is asked for; blanks around its texts do not count.
-
-    Args:
-        dataset: name of the account.
-        schema_hash: of the declared columns; it must be the account's.
-        cost: amount and its lines, in the definition of the release.
-        purpose: one line of text.
-        plan_hash: of what will be drawn.
-        person: who spends.
-        request_id: of this release.
 
     Raises:
         LedgerError: for a text that is not one readable line.
     """
-
-    dataset: str
-    schema_hash: str
-    cost: Cost
-    purpose: str
-    plan_hash: str
-    person: str
-    request_id: str
 
     def __post_init__(self) -> None:
         for name in ("schema_hash", "purpose", "plan_hash", "person", "request_id"):

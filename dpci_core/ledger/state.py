@@ -14,7 +14,7 @@ from dpci_core.ledger.amounts import Cap, Cost, as_text, exact_difference, exact
 from dpci_core.ledger.entries import Entry
 from dpci_core.ledger.names import name_key
 from dpci_core.ledger.problems import LedgerDamagedError, SchemaChangedError, UnknownDatasetError
-from dpci_core.ledger.proposals import ANOTHER_PERSON, Proposal, Proposals
+from dpci_core.ledger.proposals import ANOTHER_PERSON, Asked, Proposal, Proposals
 
 State = Literal["booked", "done", "failed"]
 Draw = Literal["", "announced", "begun"]
@@ -22,7 +22,7 @@ People = Literal["first", "other", "same"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Charge:
+class Charge(Asked):
     """One booking. It is spent from the moment it stands, whether or not a result came of it.
 
     charge_id: its sequence in the ledger.  spent: the cost in the currency of the cap.  state:
@@ -35,15 +35,8 @@ class Charge:
 
     charge_id: int
     account_id: int
-    dataset: str
-    schema_hash: str
     state: State
-    cost: Cost
     spent: Decimal
-    purpose: str
-    plan_hash: str
-    person: str
-    request_id: str
     booked_at: str
     head: str
     ended_at: str | None = None

@@ -533,9 +533,7 @@ def test_of_two_that_read_for_one_charge_one_draws(desk: Desk, monkeypatch, is_b
         desk.ledger.begin_draw(charge.charge_id)
 
 
-def test_a_booking_without_a_draw_to_come_is_not_carried_on(
-    desk: Desk, monkeypatch
-) -> None:
+def test_a_booking_without_a_draw_to_come_is_not_carried_on(desk: Desk, monkeypatch) -> None:
     """It gave the right to draw itself: its process may have drawn before it died."""
     book = Ledger.book
     with monkeypatch.context() as patch:
