@@ -1,4 +1,4 @@
-"""How long a booking takes on a long ledger, beside the same on a short one, in the same run."""
+"""How long a booking takes, which checks every entry, on ledgers of some lengths, in one run."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ COST = Cost(definition="zcdp", amount="0.0001")
 
 def fill(ledger: Ledger, n_entries: int) -> None:
     """Charges up to so many entries, in one transaction."""
-    with ledger._writing() as page:
-        while page.last is not None and page.last.sequence < n_entries:
-            page.write(
+    with ledger._writing() as transaction:
+        while transaction.last is not None and transaction.last.sequence < n_entries:
+            transaction.write(
                 "booked",
                 person="Ada",
                 account=1,
@@ -29,7 +29,7 @@ def fill(ledger: Ledger, n_entries: int) -> None:
                 spent="0.0001",
                 purpose="model",
                 plan_hash="p",
-                request_id=f"filled {page.last.sequence}",
+                request_id=f"filled {transaction.last.sequence}",
             )
 
 
@@ -45,7 +45,7 @@ def seconds(task: Callable[[int], object], repeats: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.ledger", description=__doc__)
-    parser.add_argument("--entries", type=int, nargs="+", default=[100, 10_000, 100_000])
+    parser.add_argument("--entries", type=int, nargs="+", default=[100, 1_000, 9_000])
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     print("| entries | one booking | of the first row | what remains | check of all |")

@@ -82,6 +82,8 @@ if TYPE_CHECKING:
     from dpci_core.solvers.moments_file import read_moments, write_moments
 
 # ruff: noqa: RUF022  (grouped by floor)
+__version__ = "0.1.0"
+
 __all__ = [
     # losses and budgets
     "Loss",

@@ -31,7 +31,7 @@ from dpci_core.ledger import (
     key,
     keyring,
     ledger,
-    page,
+    transaction,
 )
 
 UNIT = "one row is one person"
@@ -279,8 +279,8 @@ STAGES: list[tuple[Any, str, bool]] = [
     (key, "sync_folder", True),  # the key is written, its name perhaps not on disk
     (keyring, "write_key", False),
     (ledger, "check_entries", True),
-    (page, "add_entry", True),
-    (page, "add_entry", False),  # written, not committed
+    (transaction, "add_entry", True),
+    (transaction, "add_entry", False),  # written, not committed
     (Ledger, "book", False),  # committed, never heard of by the caller
 ]
 

@@ -1,7 +1,7 @@
 """Test vectors of what is signed: a fixed key, a few entries of a ledger, the files of a release.
 
 `python -m tests.ledger_vectors` compares them with what the program writes now, `--write` replaces
-the file, which is right only after a new version of the format.
+the file, which is right only where the format is meant to change.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def written(folder: Path) -> Ledger:
     """A ledger of the fixed key, at one hour, with nonces that count."""
     nonces = [f"{k:032x}" for k in range(1, 100)]
     with (
-        mock.patch("dpci_core.ledger.page.new_nonce", side_effect=nonces),
+        mock.patch("dpci_core.ledger.transaction.new_nonce", side_effect=nonces),
         mock.patch("dpci_core.ledger.keyring.new_key", return_value=SigningKey(SEED)),
         mock.patch.dict(os.environ, {"DPCI_LEDGER_KEYS": str(folder / "keys")}),
     ):
@@ -71,7 +71,7 @@ def vectors(folder: Path) -> dict[str, Any]:
     rows, previous = [], ""
     for entry in ledger.entries():
         fields = {name: value for name, value in asdict(entry).items() if value is not None}
-        signature, seal = fields.pop("signature"), fields.pop("mac")
+        signature, seal = fields.pop("signature"), fields.pop("seal")
         signed = sealed_bytes(entry, previous, SIGNED).decode("ascii")
         rows.append(
             {
@@ -83,7 +83,7 @@ def vectors(folder: Path) -> dict[str, Any]:
                 "head": entry.head,
             }
         )
-        previous = entry.mac
+        previous = entry.seal
     key = SigningKey(SEED)
     return {
         "secret_key": SEED.hex(),

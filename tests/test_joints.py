@@ -328,7 +328,6 @@ EXCEPTIONS = {
     "tuning/released.py: candidate.learner.method == 'objective'": LEARNERS,
     "tuning/released.py: learner.method == 'output'": LEARNERS,
     "tuning/learners.py: learner.method == 'output'": LEARNERS,
-    "ledger/old_records.py: definition != 'zcdp'": "which records of an earlier version leak",
     "solvers/replicates.py: type(loss) is HuberSVM": KERNELS,
     "solvers/replicates.py: type(loss) is Logistic": KERNELS,
     "solvers/replicates.py: type(loss) is SmoothedHinge": KERNELS,

@@ -287,7 +287,7 @@ def _verify(options: argparse.Namespace, ledger: Ledger) -> int:
 def _public_key(options: argparse.Namespace, ledger: Ledger) -> int:
     key = ledger.public_key()
     if key is None:
-        raise ValueError("The ledger has no public key: it is empty, or of an earlier version.")
+        raise ValueError("The ledger has no public key: it is empty.")
     if options.all:
         print("\n".join(f"from entry {first}: {key.text}" for first, key in ledger.public_keys()))
     else:

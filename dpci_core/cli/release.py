@@ -64,7 +64,6 @@ from dpci_core.release.card import CARD_NAME
 from dpci_core.release.choice import Choice
 from dpci_core.report.cautions import Caution, sentences, silent, stopping
 from dpci_core.report.covered import covered
-from dpci_core.report.refusals import said
 from dpci_core.report.words import PERSONS_PLANNED, counted_as, person_rules, protected
 from dpci_core.schema import Persons
 
@@ -358,7 +357,7 @@ def _print_result(made: Entry, options: argparse.Namespace) -> None:
 
 def _print_release(made: Release) -> None:
     level = f"{100 * made.design.confidence_level:.10g} %"
-    print(f"{level} intervals for the {made.target_words}, in original units:")
+    print(f"{level} intervals for the {made.covers}, in original units:")
     print(f"{'':<32}{'estimate':>12}{'low':>12}{'high':>12}{'length':>12}{'planned':>12}")
     for c in (c for c in made.coefficients if not c.is_flat):
         at, length = c.original, c.original.length
@@ -377,8 +376,6 @@ def run_predict(options: argparse.Namespace) -> int:
         place = options.release / CARD_NAME if options.release.is_dir() else options.release
         is_card = place.name == CARD_NAME and place.exists()
         made = load_card(place) if is_card else load_release(options.release)
-        if isinstance(made, Release) and made.caution:
-            _say(f"{options.release}: {said(made.caution)}")
         header = read_header(options.file, encoding=options.encoding)
         header.check_has(made.mapper.needed[:-1])
         frame = pd.DataFrame(read_cells(header, made.mapper), dtype=object)

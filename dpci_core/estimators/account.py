@@ -190,9 +190,3 @@ class Payable:
         if privacy is None or privacy.is_simulation or privacy.charge is not None:
             return text
         return f"{text}  # {UNBOOKED_MARK}"
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Open pickles of versions with fewer settings, which stand at their defaults."""
-        super().__setstate__(  # type: ignore[misc]
-            type(self)().get_params(deep=False) | state  # type: ignore[attr-defined]
-        )

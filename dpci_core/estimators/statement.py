@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -98,10 +98,6 @@ class PrivacyStatement:
     )
     charge: Charge | None = None
 
-    def __setstate__(self, state: list[Any]) -> None:
-        """Open pickles of versions with fewer fields."""
-        _with_defaults(self, state)
-
     @property
     def is_simulation(self) -> bool:
         """Whether whoever knows the generator could subtract the noise, so that nothing drawn may
@@ -183,10 +179,6 @@ class ChoiceStatement:
     definition: Definition = "pure"
     charge: Charge | None = None
 
-    def __setstate__(self, state: list[Any]) -> None:
-        """Open pickles of versions with fewer fields."""
-        _with_defaults(self, state)
-
     @property
     def is_simulation(self) -> bool:
         """Whether whoever knows the generator could subtract the noise."""
@@ -221,8 +213,3 @@ def _caution(noise: Noise, charge: Charge | None) -> str:
         return UNBOOKED
     is_noted = charge.state == "done"
     return booked(charge.charge_id, charge.dataset, charge.person, is_noted=is_noted)
-
-
-def _with_defaults(statement: PrivacyStatement | ChoiceStatement, state: list[Any]) -> None:
-    for field, value in zip(fields(statement), [*state, None], strict=False):
-        object.__setattr__(statement, field.name, value)

@@ -20,7 +20,7 @@ from dpci_core.intervals.private_fit import private_fit
 from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.solvers.moments import Moments
 
-RESULTS_VERSION = 2
+RESULTS_VERSION = 1
 """Raised whenever a number changes for the same input and generator."""
 
 

@@ -7,7 +7,6 @@ from private records.
 
 from dpci_core.base.errors import BudgetExceededError, LedgerError
 from dpci_core.ledger.amounts import Cap, Cost, as_text, price
-from dpci_core.ledger.books import Account, Charge
 from dpci_core.ledger.entries import NO_HEAD, Entry
 from dpci_core.ledger.export import (
     account_row,
@@ -20,7 +19,6 @@ from dpci_core.ledger.export import (
 from dpci_core.ledger.key import PublicKey, SigningKey
 from dpci_core.ledger.keyring import FOLDER_VARIABLE
 from dpci_core.ledger.ledger import KEY_VARIABLE, PATH_VARIABLE, Ledger
-from dpci_core.ledger.old_records import caution_of
 from dpci_core.ledger.problems import (
     DrawBegunError,
     LedgerBusyError,
@@ -31,6 +29,7 @@ from dpci_core.ledger.problems import (
     UnknownDatasetError,
 )
 from dpci_core.ledger.proposals import Proposal
+from dpci_core.ledger.state import Account, Charge
 from dpci_core.ledger.verify import RecordedHead, Verification
 
 __all__ = [
@@ -61,7 +60,6 @@ __all__ = [
     "account_row",
     "as_csv",
     "as_text",
-    "caution_of",
     "charge_row",
     "entry_row",
     "price",

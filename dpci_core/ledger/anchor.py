@@ -12,21 +12,18 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from dpci_core.base.errors import LedgerRuleError
 from dpci_core.ledger.entries import NO_HEAD
-from dpci_core.ledger.key import sync_folder
-from dpci_core.ledger.problems import LedgerBusyError, LedgerDamagedError
+from dpci_core.ledger.folder import alone_in, sync_folder
+from dpci_core.ledger.problems import LedgerDamagedError
 from dpci_core.ledger.verify import HEAD, RecordedHead
 
 _LAYOUT = re.compile(r"dpci-ledger-head (\S+) (\S+)\n")
 _MOST_BYTES = 1000
-_PAUSE_SECONDS = 0.01
 END = ".head"
 """After the name of the ledger."""
 
@@ -118,30 +115,6 @@ class Anchor:
                 found = os.stat(self.path.with_name(self.path.name.removesuffix(END)))
                 os.fchown(descriptor, found.st_uid, found.st_gid)
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """One process at a time, where the system can: bookings may end in another order than they
-        were committed.
-        """
-        try:
-            import fcntl
-        except ImportError:
-            yield
-            return
-        descriptor = os.open(self.path.parent, os.O_RDONLY)
-        try:
-            deadline = time.monotonic() + self.busy_seconds
-            while True:
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if time.monotonic() >= deadline:
-                        raise LedgerBusyError("busy", path=self.path) from None
-                    time.sleep(_PAUSE_SECONDS)
-            try:
-                yield
-            finally:
-                fcntl.flock(descriptor, fcntl.LOCK_UN)  # closing does not, while a fork has it too
-        finally:
-            os.close(descriptor)
+    def _alone(self) -> AbstractContextManager[None]:
+        """One process at a time: bookings may end in another order than they were committed."""
+        return alone_in(self.path.parent, path=self.path, busy_seconds=self.busy_seconds)

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from dpci_core.base.errors import Finding, LedgerError, LedgerRuleError
 from dpci_core.ledger.entries import COLUMNS, Entry, from_rows
-from dpci_core.ledger.key import sync_folder
-from dpci_core.ledger.locks import check_by_trying, check_file_system
+from dpci_core.ledger.folder import alone_in, sync_folder
+from dpci_core.ledger.place import BESIDE, check_names, check_network, check_owners
 from dpci_core.ledger.problems import LedgerBusyError, LedgerDamagedError
-from dpci_core.ledger.tables import APPLICATION_ID, MIGRATIONS
+from dpci_core.ledger.tables import APPLICATION_ID, TABLES, VERSION
 
 SETTINGS = ("PRAGMA foreign_keys = ON", "PRAGMA synchronous = FULL", "PRAGMA trusted_schema = OFF")
 """Of every connection that writes: references are checked, and what is committed has reached the
@@ -29,9 +29,6 @@ _SMALLEST_DATABASE = 512
 """Bytes; SQLite itself would take a smaller file of anything for an empty database, and write over
 it.
 """
-_SINCE = {"nonce": 3, "draw": 6, "public_key": 7, "signature": 7, "history": 8, "vouched": 8}
-_SINCE |= {"approval": 9, "proposal": 9}
-"""A ledger of an earlier version than this has no such column until the next write."""
 _GUARDS = "SELECT type || ' ' || name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
 
 
@@ -54,8 +51,9 @@ class Database:
             if not self._exists():
                 yield None
                 return
+            check_names(self.path)
             with closing(self._connect_to_read()) as connection:
-                yield connection if _version(connection, self.path) else None
+                yield connection if _is_made(connection, self.path) else None
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -63,20 +61,21 @@ class Database:
         exception.
         """
         with _translated(self.path):
-            check_file_system(self.path)
+            check_network(self.path)
             self._make_file()
-            check_by_trying(self.path.parent)
+            check_names(self.path)
+            check_owners(self.path, BESIDE)
             with closing(self._connect("rw")) as connection:
                 connection.execute("BEGIN")
-                _version(
-                    connection, self.path
-                )  # before anything is changed, should it be somebody else's file
+                # before anything is changed, should it be somebody else's file
+                _is_made(connection, self.path)
                 connection.execute("COMMIT")
                 for setting in SETTINGS:
                     connection.execute(setting)
                 self._begin(connection)
                 try:
-                    _migrate(connection, self.path)
+                    if not _is_made(connection, self.path):
+                        _make(connection)
                     yield connection
                     connection.execute("COMMIT")
                 except BaseException:
@@ -101,15 +100,15 @@ class Database:
         """
         if self._exists():
             return
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor, name = tempfile.mkstemp(prefix=f"{self.path.name}.new-", dir=self.path.parent)
-        os.close(descriptor)
-        try:
-            with suppress(FileExistsError):  # another process was faster
-                os.link(name, self.path)
-        finally:
-            os.unlink(name)
-        sync_folder(self.path.parent)
+        folder = self.path.parent
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with alone_in(folder, path=self.path, busy_seconds=self.busy_seconds):
+            if os.path.lexists(self.path):  # another process was faster, or a link leads nowhere
+                return
+            descriptor, name = tempfile.mkstemp(prefix=f"{self.path.name}.new-", dir=folder)
+            os.close(descriptor)  # before it has its name: see the class
+            os.rename(name, self.path)
+            sync_folder(folder)
 
     def _connect_to_read(self) -> sqlite3.Connection:
         """A view that nobody else's writing moves.
@@ -169,64 +168,8 @@ def read_entries(connection: sqlite3.Connection) -> tuple[Entry, ...]:
     return _read(connection, "ORDER BY sequence")
 
 
-def read_some(connection: sqlite3.Connection, which: str, *values: int | str) -> tuple[Entry, ...]:
-    """The entries of a condition in order."""
-    return _read(connection, f"WHERE {which} ORDER BY sequence", *values)
-
-
-def read_last(connection: sqlite3.Connection) -> tuple[Entry, ...]:
-    """The last entry, none where there is none."""
-    return _read(connection, "ORDER BY sequence DESC LIMIT 1")
-
-
-def read_named(connection: sqlite3.Connection) -> tuple[Entry, ...]:
-    """The entries that name a public key."""
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    which = "public_key IS NOT NULL"
-    return read_some(connection, which) if version >= _SINCE["public_key"] else ()
-
-
-def last_sequence(connection: sqlite3.Connection) -> int:
-    """The number of the last entry, 0 where there is none."""
-    found = connection.execute("SELECT max(sequence) FROM entries").fetchone()[0]
-    return int(found or 0)
-
-
-def charge_entries(
-    connection: sqlite3.Connection, which: str, value: int | str
-) -> tuple[Entry, ...]:
-    """The booking of a condition, and what became of it."""
-    booked = read_some(connection, f"kind = 'booked' AND {which}", value)
-    ends = (
-        read_some(connection, f"kind {kinds} AND charge = ?", entry.sequence)
-        for entry in booked
-        for kinds in ("= 'drawing'", "IN ('done', 'failed')")  # each by its own index
-    )
-    return (*booked, *(end for found in ends for end in found))
-
-
-def proposal_entries(
-    connection: sqlite3.Connection, which: str, value: int | str
-) -> tuple[Entry, ...]:
-    """The proposals of a condition, and what became of each, in order."""
-    proposed = read_some(connection, f"kind = 'proposed' AND {which}", value)
-    answers = (
-        read_some(connection, "kind IN ('approved', 'withdrawn') AND proposal = ?", entry.sequence)
-        for entry in proposed
-    )
-    found = (*proposed, *(answer for answered in answers for answer in answered))
-    return tuple(sorted(found, key=lambda entry: entry.sequence))
-
-
-def spent_texts(connection: sqlite3.Connection) -> list[tuple[int, str]]:
-    """Account and amount of every charge."""
-    return connection.execute("SELECT account, spent FROM entries WHERE kind = 'booked'").fetchall()
-
-
-def _read(connection: sqlite3.Connection, which: str, *values: int | str) -> tuple[Entry, ...]:
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    names = ("NULL" if version < _SINCE.get(name, 0) else name for name in COLUMNS)
-    query = f"SELECT {', '.join(names)} FROM entries {which}"
+def _read(connection: sqlite3.Connection, which: str, *values: int) -> tuple[Entry, ...]:
+    query = f"SELECT {', '.join(COLUMNS)} FROM entries {which}"
     return from_rows(connection.execute(query, values).fetchall())
 
 
@@ -250,10 +193,7 @@ def changed_guards(connection: sqlite3.Connection) -> list[Finding]:
     state = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
     problems = [] if state == "ok" else [Finding("database_damaged", problem=state)]
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        fresh.execute(SETTINGS[0])  # renaming a table moves its references only then
-        for statement in (s for step in MIGRATIONS[:version] for s in step):
-            fresh.execute(statement)
+        _make(fresh)
         wanted, found = (dict(c.execute(_GUARDS).fetchall()) for c in (fresh, connection))
     problems += [
         Finding("guard_changed", name=name) for name in wanted if found.get(name) != wanted[name]
@@ -262,29 +202,22 @@ def changed_guards(connection: sqlite3.Connection) -> list[Finding]:
     return problems + [Finding("guard_added", name=name) for name in added]
 
 
-def _version(connection: sqlite3.Connection, path: Path) -> int:
-    """The version of the ledger, 0 for an empty file; anything else than a ledger is refused."""
+def _is_made(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether the file is a ledger, False for an empty one; anything else is refused."""
     number = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     n_tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if (number, version, n_tables) == (0, 0, 0):
-        return 0
-    if number != APPLICATION_ID or not n_tables or version < 1:
+        return False
+    if (number, version) != (APPLICATION_ID, VERSION) or not n_tables:
         raise LedgerDamagedError("not_a_ledger", path=path)
-    if version > len(MIGRATIONS):
-        raise LedgerRuleError("newer_version", path=path, found=version, known=len(MIGRATIONS))
-    return int(version)
+    return True
 
 
-def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Bring the database to the newest version inside the open transaction."""
-    version = _version(connection, path)
-    for step in MIGRATIONS[version:]:
-        for statement in step:
-            connection.execute(statement)
-    if version < len(MIGRATIONS):
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+def _make(connection: sqlite3.Connection) -> None:
+    """Make an empty file a ledger."""
+    for statement in TABLES:
+        connection.execute(statement)
 
 
 def _name(error: sqlite3.Error) -> str:

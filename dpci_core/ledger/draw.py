@@ -13,9 +13,9 @@ from typing import Any, Self
 import numpy as np
 
 from dpci_core.base.errors import Finding, LedgerError, without_frames
-from dpci_core.ledger.books import Charge
 from dpci_core.ledger.key import SigningKey
 from dpci_core.ledger.ledger import Ledger
+from dpci_core.ledger.state import Charge
 from dpci_core.report.refusals import said
 
 

@@ -4,9 +4,8 @@ before.
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
 
@@ -22,29 +21,27 @@ class Entry:
     """One line, its fields the columns of the database; what a kind does not use is None.
 
     sequence: 1, 2, 3, ... without gaps.  written_at: the hour on the clock of the machine, UTC, and
-    for the end of a charge that of its booking; entries of earlier versions hold microseconds.
-    key_id: names the key.
+    for the end of a charge that of its booking.  key_id: names the key.
+    nonce: drawn for this line, so that no two lines have one seal, written in the same hour or not.
     account: sequence of the account a charge is booked on, or of the one whose cap a new account
     shares.
     charge: sequence of the booking that this line is about.  spent: the cost in the currency of the
     cap.
-    nonce: drawn for this line, so that no two lines have one seal, written in the same hour or not;
-    None in entries of earlier versions.
     draw: "announced" in a booking whose draw gets a line of its own ("drawing") before it begins.
     public_key: that checks the signatures from this line on, in hexadecimal; in the first line and
     where a key takes the place of another ("key").
-    history: SHA-256 of all lines before, where those are not signed.
-    vouched: the seal of the key whose place is taken.
+    vouched: the signature of the key whose place is taken.
     approval: "another person" in an account whose charges need one.
     proposal: sequence of the proposal that this line approves or withdraws.
-    signature: Ed25519 in hexadecimal; None in a ledger whose key is secret to whoever checks, too.
-    mac: the seal.
+    signature: Ed25519 in hexadecimal.
+    seal: SHA-256 of what is signed and of the signature.
     """
 
     sequence: int
     kind: str
     written_at: str
     key_id: str
+    nonce: str
     person: str | None = None
     dataset: str | None = None
     schema_hash: str | None = None
@@ -65,26 +62,24 @@ class Entry:
     charge: int | None = None
     result_hash: str | None = None
     reason: str | None = None
-    nonce: str | None = None
     draw: str | None = None
     public_key: str | None = None
-    history: str | None = None
     vouched: str | None = None
     approval: str | None = None
     proposal: int | None = None
-    signature: str | None = None
-    mac: str = ""
+    signature: str = ""
+    seal: str = ""
 
     @property
     def head(self) -> str:
         """The line in one word: sequence, key and seal, as records carry it."""
-        return f"{self.sequence}:{self.key_id}:{self.mac}"
+        return f"{self.sequence}:{self.key_id}:{self.seal}"
 
 
 COLUMNS = tuple(field.name for field in fields(Entry))
 NO_HEAD = "0"
 """The head of a ledger without entries."""
-_SEALS = ("signature", "mac")
+_SEALS = ("signature", "seal")
 
 
 def sealed_bytes(entry: Entry, previous: str, form: str) -> bytes:
@@ -95,27 +90,18 @@ def sealed_bytes(entry: Entry, previous: str, form: str) -> bytes:
     bytes. The format stands in everything that is sealed, so that a seal says nothing about another
     program or format.
     """
-    content = {name: value for name, value in _set(entry).items() if name not in _SEALS}
+    content = {
+        name: value
+        for name in COLUMNS
+        if name not in _SEALS and (value := getattr(entry, name)) is not None
+    }
     return canonical({"format": form, "previous": previous, "entry": content})
-
-
-def _set(entry: Entry) -> dict[str, object]:
-    """What is not None: a column that a later version adds changes no seal."""
-    return {name: value for name in COLUMNS if (value := getattr(entry, name)) is not None}
 
 
 def canonical(message: dict[str, object]) -> bytes:
     """JSON in ASCII, its names in order and without blanks."""
     text = json.dumps(message, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
     return text.encode("ascii")
-
-
-def digest_of(entries: Iterable[Entry]) -> str:
-    """SHA-256 of lines with their seals, in hexadecimal."""
-    found = hashlib.sha256()
-    for entry in entries:
-        found.update(canonical(_set(entry)) + b"\n")
-    return found.hexdigest()
 
 
 def from_rows(rows: Sequence[Sequence[object]]) -> tuple[Entry, ...]:
@@ -134,4 +120,4 @@ def _from_row(row: Sequence[object]) -> Entry:
 
 
 _WHOLE = {"sequence", "account", "charge", "proposal"}
-_ALWAYS = {"sequence", "kind", "written_at", "key_id", "mac"}
+_ALWAYS = {"sequence", "kind", "written_at", "key_id", "nonce", "signature", "seal"}

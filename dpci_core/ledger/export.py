@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from dpci_core.ledger.amounts import as_text
-from dpci_core.ledger.books import Account, Charge
 from dpci_core.ledger.entries import Entry
 from dpci_core.ledger.proposals import Proposal
+from dpci_core.ledger.state import Account, Charge
 
 Row = dict[str, str | int | None]
 _STARTS = "=＝﹦⁼₌+＋﹢⁺₊\\-－﹣−⁻₋@＠﹫"

@@ -1,16 +1,14 @@
 """The keys of a ledger: one that signs, in a file that its owner alone can read, and the public one
-that checks. Ledgers of earlier versions have one secret that does both.
+that checks.
 """
 
 from __future__ import annotations
 
 import hashlib
-import hmac
 import os
 import re
 import secrets
 import stat
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,17 +19,17 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from dpci_core.base.errors import LedgerRuleError
 from dpci_core.ledger.entries import Entry, sealed_bytes
+from dpci_core.ledger.folder import sync_folder
+from dpci_core.ledger.place import check_owners
 from dpci_core.ledger.problems import LedgerDamagedError
 
 KEY_BYTES = 32
-SIGNED = "dpci-ledger-2"
+SIGNED = "dpci-ledger-1"
 """The format of what is signed."""
-NEXT_KEY = "dpci-ledger-2-next-key"
-"""The format of what a key seals that gives its place to another."""
-SECRET = "dpci-ledger-1"
-"""The format of what earlier versions sealed with a secret."""
+NEXT_KEY = "dpci-ledger-1-next-key"
+"""The format of what a key signs that gives its place to another."""
 _LAYOUT = re.compile(
-    rb"dpci-ledger-(key|signing-key) ([0-9a-f]{64})\n((?:ledger file://[!-~]+\n)*)[ -~]*"
+    rb"dpci-ledger-signing-key ([0-9a-f]{64})\n((?:ledger file://[!-~]+\n)*)[ -~]*"
 )
 _PUBLIC = re.compile(r"(?:dpci-ledger-public-key )?([0-9a-f]{64})\n?")
 _SIGNATURE = re.compile(r"[0-9a-f]{128}")
@@ -40,61 +38,8 @@ _MOST_NOTED = 16_000
 """Beyond it no further place of a ledger that moves and moves is added to its key."""
 
 
-class Checking(ABC):
-    """What tells whether an entry is the one that was sealed."""
-
-    @property
-    @abstractmethod
-    def key_id(self) -> str:
-        """The short name that entries carry; 16 hexadecimal digits."""
-
-    @abstractmethod
-    def follows(self, entry: Entry, previous: str) -> bool:
-        """Whether the seal is that of this line after that one, as far as a hash can tell: all of
-        it, if a later line that follows so is sealed.
-        """
-
-    @abstractmethod
-    def is_sealed(self, entry: Entry, previous: str) -> bool:
-        """Whether whoever has the key sealed this line after that one."""
-
-    @abstractmethod
-    def holds(self, content: bytes, seal: str) -> bool:
-        """Whether that is the seal of something else that names its format."""
-
-    def vouches(self, entry: Entry, previous: str) -> bool:
-        """Whether whoever has the key agreed that the one of this line takes its place."""
-        return self.holds(_vouched_bytes(entry, previous), entry.vouched or "")
-
-
-class Key(Checking):
-    """What seals entries, never shown."""
-
-    secret: bytes
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.key_id})"
-
-    @property
-    @abstractmethod
-    def public(self) -> PublicKey | None:
-        """What others can check with, None where only the secret can."""
-
-    @abstractmethod
-    def sealed(self, entry: Entry, previous: str) -> Entry:
-        """The entry with its seal."""
-
-    @abstractmethod
-    def seal_text(self, content: bytes) -> str:
-        """The seal of something else that names its format."""
-
-    def agreed(self, entry: Entry, previous: str) -> Entry:
-        """A line that gives this key's place to another, with what `vouches` asks for."""
-        return replace(entry, vouched=self.seal_text(_vouched_bytes(entry, previous)))
-
-
 @dataclass(frozen=True)
-class PublicKey(Checking):
+class PublicKey:
     """Checks signatures and cannot make any.
 
     >>> PublicKey(bytes(32)).key_id
@@ -105,7 +50,7 @@ class PublicKey(Checking):
 
     @property
     def key_id(self) -> str:
-        """The first digits of the SHA-256 of the 32 bytes."""
+        """The short name that entries carry: the first 16 digits of the SHA-256 of the 32 bytes."""
         return hashlib.sha256(self.raw).hexdigest()[:16]
 
     @property
@@ -125,107 +70,75 @@ class PublicKey(Checking):
             raise LedgerRuleError("not_a_public_key")
         return cls(bytes.fromhex(found[1]))
 
-    def holds(self, content: bytes, seal: str) -> bool:
-        if not _SIGNATURE.fullmatch(seal):
+    def holds(self, content: bytes, signature: str) -> bool:
+        """Whether that is the signature of something that names its format."""
+        if not _SIGNATURE.fullmatch(signature):
             return False
         try:
-            self._library.verify(bytes.fromhex(seal), content)
+            self._library.verify(bytes.fromhex(signature), content)
         except InvalidSignature:
             return False
         return True
 
-    def follows(self, entry: Entry, previous: str) -> bool:
-        content = sealed_bytes(entry, previous, SIGNED)
-        return entry.mac == signed_seal(content, entry.signature or "")
-
     def is_sealed(self, entry: Entry, previous: str) -> bool:
+        """Whether whoever has the key sealed this entry after the one with that seal."""
         content = sealed_bytes(entry, previous, SIGNED)
-        signature = entry.signature or ""
-        return entry.mac == signed_seal(content, signature) and self.holds(content, signature)
+        signature = entry.signature
+        return entry.seal == seal_of(content, signature) and self.holds(content, signature)
+
+    def vouches(self, entry: Entry, previous: str) -> bool:
+        """Whether whoever has the key agreed that the one of this entry takes its place."""
+        return self.holds(_vouched_bytes(entry, previous), entry.vouched or "")
 
     @cached_property
     def _library(self) -> Ed25519PublicKey:
         return Ed25519PublicKey.from_public_bytes(self.raw)
 
 
-@dataclass(frozen=True, repr=False)
-class SigningKey(Key):
-    """Signs with Ed25519 (RFC 8032); `secret` is its 32 random bytes."""
+@dataclass(frozen=True)
+class SigningKey:
+    """Signs with Ed25519 (RFC 8032); `secret` is its 32 random bytes, never shown."""
 
     secret: bytes
 
+    def __repr__(self) -> str:
+        return f"SigningKey({self.key_id})"
+
     @property
     def key_id(self) -> str:
+        """That of its public key."""
         return self.public.key_id
 
     @cached_property
     def public(self) -> PublicKey:
+        """What others can check with."""
         return PublicKey(self._library.public_key().public_bytes_raw())
 
-    def sealed(self, entry: Entry, previous: str) -> Entry:
-        content = sealed_bytes(entry, previous, SIGNED)
-        signature = self.seal_text(content)
-        return replace(entry, signature=signature, mac=signed_seal(content, signature))
-
-    def seal_text(self, content: bytes) -> str:
+    def sign(self, content: bytes) -> str:
+        """The signature of something that names its format."""
         return self._library.sign(content).hex()
 
-    def holds(self, content: bytes, seal: str) -> bool:
-        return self.public.holds(content, seal)
+    def sealed(self, entry: Entry, previous: str) -> Entry:
+        """The entry with its signature and its seal, after the one with that seal."""
+        content = sealed_bytes(entry, previous, SIGNED)
+        signature = self.sign(content)
+        return replace(entry, signature=signature, seal=seal_of(content, signature))
 
-    def follows(self, entry: Entry, previous: str) -> bool:
-        return self.public.follows(entry, previous)
-
-    def is_sealed(self, entry: Entry, previous: str) -> bool:
-        return self.public.is_sealed(entry, previous)
+    def agreed(self, entry: Entry, previous: str) -> Entry:
+        """An entry that gives this key's place to another, with what `vouches` asks for."""
+        return replace(entry, vouched=self.sign(_vouched_bytes(entry, previous)))
 
     @cached_property
     def _library(self) -> Ed25519PrivateKey:
         return Ed25519PrivateKey.from_private_bytes(self.secret)
 
 
-@dataclass(frozen=True, repr=False)
-class SecretKey(Key):
-    """Seals with HMAC-SHA256, as ledgers did that were begun by earlier versions: whoever can check
-    can forge.
-    """
-
-    secret: bytes
-
-    @property
-    def key_id(self) -> str:
-        return hashlib.sha256(b"dpci-ledger-key-id" + self.secret).hexdigest()[:16]
-
-    @property
-    def public(self) -> None:
-        return None
-
-    def sealed(self, entry: Entry, previous: str) -> Entry:
-        return replace(entry, mac=self.seal_text(sealed_bytes(entry, previous, SECRET)))
-
-    def seal_text(self, content: bytes) -> str:
-        return hmac.digest(self.secret, content, hashlib.sha256).hex()
-
-    def holds(self, content: bytes, seal: str) -> bool:
-        return hmac.compare_digest(self.seal_text(content).encode(), seal.encode())
-
-    def follows(self, entry: Entry, previous: str) -> bool:
-        return self.is_sealed(entry, previous)
-
-    def is_sealed(self, entry: Entry, previous: str) -> bool:
-        content = sealed_bytes(entry, previous, SECRET)
-        return entry.signature is None and self.holds(content, entry.mac)
-
-
 def _vouched_bytes(entry: Entry, previous: str) -> bytes:
     return sealed_bytes(replace(entry, vouched=None), previous, NEXT_KEY)
 
 
-def signed_seal(content: bytes, signature: str) -> str:
-    """The seal of a signed entry: SHA-256 of what is signed and of the signature's digits.
-
-    Everything that is sealed later contains it, so one signature vouches for all entries before.
-    """
+def seal_of(content: bytes, signature: str) -> str:
+    """The seal of an entry: SHA-256 of what is signed and of the signature's digits."""
     return hashlib.sha256(content + signature.encode()).hexdigest()
 
 
@@ -234,11 +147,12 @@ def new_key() -> SigningKey:
     return SigningKey(secrets.token_bytes(KEY_BYTES))
 
 
-def read_key(path: Path) -> Key:
-    """Return the key, or raise LedgerDamagedError saying why this file cannot be used."""
+def read_key(path: Path) -> SigningKey:
+    """Return the key, or raise LedgerRuleError saying why this file cannot be used."""
     try:
         if path.exists() and not path.is_file():
             raise LedgerDamagedError("key_not_a_file", path=path)
+        check_owners(path)
         with path.open("rb") as file:
             mode, content = os.fstat(file.fileno()).st_mode, file.read(_MOST_BYTES)
     except FileNotFoundError:
@@ -250,8 +164,7 @@ def read_key(path: Path) -> Key:
     found = _LAYOUT.fullmatch(content)
     if found is None:
         raise LedgerDamagedError("not_a_key", path=path)
-    secret = bytes.fromhex(found[2].decode())
-    return SigningKey(secret) if found[1] == b"signing-key" else SecretKey(secret)
+    return SigningKey(bytes.fromhex(found[1].decode()))
 
 
 def ledgers_of(path: Path) -> list[str]:
@@ -261,10 +174,10 @@ def ledgers_of(path: Path) -> list[str]:
             found = _LAYOUT.fullmatch(file.read(_MOST_BYTES))
     except OSError:
         return []
-    return found[3].decode().split()[1::2] if found else []
+    return found[2].decode().split()[1::2] if found else []
 
 
-def write_key(path: Path, key: SigningKey, ledger: Path | None) -> Key:
+def write_key(path: Path, key: SigningKey, ledger: Path | None) -> SigningKey:
     """Return the key that is in the file now: this one, or the one that was there; call it under
     the ledger's write lock only.
 
@@ -310,14 +223,3 @@ def note_ledger(path: Path, addresses: Iterable[str]) -> None:
 
 def _note(address: str) -> bytes:
     return f"ledger {address}\n".encode("ascii")
-
-
-def sync_folder(folder: Path) -> None:
-    """Make a new file's name survive a power cut, where the system can."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -9,9 +9,7 @@ from pathlib import Path
 
 import platformdirs
 
-from dpci_core.ledger.entries import Entry
 from dpci_core.ledger.key import (
-    Key,
     SigningKey,
     ledgers_of,
     new_key,
@@ -19,7 +17,6 @@ from dpci_core.ledger.key import (
     read_key,
     write_key,
 )
-from dpci_core.ledger.problems import LedgerDamagedError
 
 FOLDER_VARIABLE = "DPCI_LEDGER_KEYS"
 """Environment variable: the folder of the keys of new ledgers; default `keys` in the user's
@@ -33,64 +30,49 @@ class Keyring:
 
     Args:
         ledger: its file, links followed.
+        path: the same file as it was named.
         named: the file of its key, None for the default.
-        beside: where a ledger that was begun by an earlier version has its secret.
         folder: of the keys that are named by what they check.
     """
 
     ledger: Path
+    path: Path
     named: Path | None
-    beside: Path
     folder: Path
 
-    def file_after(self, last: Entry) -> Path:
-        """The file of the key that seals what follows an entry.
-
-        Raises:
-            LedgerDamagedError: if this ledger was signed once and is not any more.
-        """
-        if self.named is not None:
-            return self.named
-        if last.signature is not None:
-            return self.file_of(last.key_id)
-        made = self._made_for_it()
-        if made is not None:
-            raise LedgerDamagedError("signed_before", path=made)
-        return self.beside
+    def file_of(self, key_id: str) -> Path:
+        """Where a key of this name is."""
+        return self.named or self.folder / f"{key_id}.key"
 
     def kept(self) -> Path | None:
         """The file of a key that was made for this ledger; asked while the ledger has no entry."""
-        first = self.named or self.beside
+        if self.named is None:
+            return self._made_for_it()
         with suppress(OSError):
-            if first.stat().st_size > 0:
-                return first
-        return None if self.named else self._made_for_it()
+            if self.named.stat().st_size > 0:
+                return self.named
+        return None
 
-    def first(self) -> Key:
+    def first(self) -> SigningKey:
         """The key of a ledger without entries: the one that was made for it, or a new one."""
         kept = self.kept()
         if kept is not None:
             return read_key(kept)
         key = new_key()
-        return write_key(self.named or self.file_of(key.key_id), key, self.ledger)
+        return write_key(self.file_of(key.key_id), key, self.ledger)
 
-    def file_of(self, key_id: str) -> Path:
-        """Where a key of this name is by default."""
-        return self.folder / f"{key_id}.key"
-
-    def note(self, key: Key) -> None:
-        """Say in the file of a key that signs that it does so here, before it does: a ledger of an
-        earlier version in this place is then refused. Where the file cannot be written it stays as
-        it is.
+    def note(self, key: SigningKey) -> None:
+        """Say in the file of a key that signs that it does so here, before it does: no other ledger
+        is then begun in this place. Where the file cannot be written it stays as it is.
         """
-        if isinstance(key, SigningKey) and self.named is None:
+        if self.named is None:
             with suppress(OSError):
                 note_ledger(self.file_of(key.key_id), self._addresses)
 
     @property
     def _addresses(self) -> set[str]:
         """Of this place and of that of its name: whoever may write there can lay a link."""
-        return {self.ledger.as_uri(), self.beside.with_suffix("").as_uri()}
+        return {self.ledger.as_uri(), self.path.as_uri()}
 
     def _made_for_it(self) -> Path | None:
         """A key that says it signed a ledger at this place."""

@@ -5,7 +5,6 @@ line.
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -25,35 +24,17 @@ from dpci_core.base.errors import (
 from dpci_core.base.text import TextProblem
 from dpci_core.ledger.amounts import Cap, Cost, as_text
 from dpci_core.ledger.anchor import END, Anchor
-from dpci_core.ledger.books import Account, Books, Charge, People
-from dpci_core.ledger.database import (
-    Database,
-    changed_guards,
-    charge_entries,
-    last_sequence,
-    proposal_entries,
-    read_entries,
-    read_last,
-    read_named,
-    read_some,
-    spent_texts,
-)
+from dpci_core.ledger.database import Database, changed_guards, read_entries
 from dpci_core.ledger.entries import NO_HEAD, Entry, Kind
-from dpci_core.ledger.key import (
-    Key,
-    PublicKey,
-    SigningKey,
-    new_key,
-    read_key,
-    write_key,
-)
+from dpci_core.ledger.key import PublicKey, SigningKey, new_key, read_key, write_key
 from dpci_core.ledger.keyring import Keyring, keys_folder
 from dpci_core.ledger.names import MOST_CHARACTERS, dataset_name, name_key, one_line
-from dpci_core.ledger.page import Page, Wanted
 from dpci_core.ledger.people import check_declared, shared_account, shared_cap
 from dpci_core.ledger.problems import DrawBegunError, LedgerDamagedError
 from dpci_core.ledger.proposals import ANOTHER_PERSON, Proposal
-from dpci_core.ledger.running import CHECKED_WHOLE, go_on, keep
+from dpci_core.ledger.request import Request
+from dpci_core.ledger.state import Account, Charge, LedgerState, People
+from dpci_core.ledger.transaction import Transaction
 from dpci_core.ledger.verify import (
     RecordedHead,
     Verification,
@@ -86,8 +67,7 @@ class Ledger:
         path: the file; default $DPCI_LEDGER, else ledger.sqlite in the user's data folder. It and
             its key come into being at the first write.
         key_path: of the key that signs; default $DPCI_LEDGER_KEY, else a file named by its public
-            key in $DPCI_LEDGER_KEYS or the folder `keys` of the user's configuration. A ledger of
-            an earlier version has its secret beside it, with .key after its name.
+            key in $DPCI_LEDGER_KEYS or the folder `keys` of the user's configuration.
         clock: gives the time of entries, kept to the hour.
         read_only: refuse to write.
         busy_seconds: patience with other writers.
@@ -119,8 +99,8 @@ class Ledger:
         self._clock = clock
         self._database = Database(self.path, busy_seconds)
         file = Path(os.path.realpath(self.path))  # of all links to one ledger the same
-        self._anchor = Anchor(_beside(file, END), busy_seconds)
-        self._keys = Keyring(file, named, _beside(self.path, ".key"), keys_folder())
+        self._anchor = Anchor(file.with_name(file.name + END), busy_seconds)
+        self._keys = Keyring(file, self.path, named, keys_folder())
 
     @property
     def key_path(self) -> Path | None:
@@ -129,23 +109,22 @@ class Ledger:
         """
         if self._keys.named is not None:
             return self._keys.named
-        with self._database.reading() as connection:
-            last = () if connection is None else read_last(connection)
-        return self._keys.file_after(last[0]) if last else self._keys.kept()
+        entries = self.entries()
+        return self._keys.file_of(entries[-1].key_id) if entries else self._keys.kept()
 
     def public_key(self) -> PublicKey | None:
         """The key that others check this ledger with, as the ledger names it; None where nothing is
         signed.
         """
-        with self._database.reading() as connection:
-            found = () if connection is None else read_named(connection)
-        return last_key(found)
+        return last_key(self.entries())
 
     def public_keys(self) -> tuple[tuple[int, PublicKey], ...]:
         """Every key that signed, with the number of the first entry that is its."""
-        with self._database.reading() as connection:
-            found = () if connection is None else read_named(connection)
-        return tuple((entry.sequence, PublicKey.of(entry.public_key or "")) for entry in found)
+        return tuple(
+            (entry.sequence, PublicKey.of(entry.public_key))
+            for entry in self.entries()
+            if entry.public_key is not None
+        )
 
     def create_dataset(
         self,
@@ -181,15 +160,18 @@ class Ledger:
         person = one_line(person, name="person")
         if cap is not None:
             check_declared(cap)
-        with self._writing() as page:
-            other = shared_account(page.books, name, schema_hash, same_people_as, other_people)
+        with self._writing() as transaction:
+            transaction.check_room()
+            other = shared_account(
+                transaction.state, name, schema_hash, same_people_as, other_people
+            )
             if other is not None:
                 cap = shared_cap(other, cap, unit, needs_approval)
                 needs_approval = other.needs_approval
             if cap is None:
                 raise LedgerRuleError("no_cap", dataset=name)
-            people: People = "same" if other else "other" if page.books.accounts else "first"
-            page.write(
+            people: People = "same" if other else "other" if transaction.state.accounts else "first"
+            transaction.write(
                 "account",
                 person=person,
                 dataset=name,
@@ -203,7 +185,7 @@ class Ledger:
                 cap_delta=None if cap.delta is None else as_text(cap.delta),
                 approval=ANOTHER_PERSON if needs_approval else None,
             )
-            return page.books.account(name, schema_hash)
+            return transaction.state.account(name, schema_hash)
 
     def propose(
         self,
@@ -228,20 +210,21 @@ class Ledger:
             LedgerError: for an account that needs no approval, a known request id with anything
                 else changed, and as `book` does.
         """
-        wanted = Wanted(dataset, schema_hash, cost, purpose, plan_hash, person, request_id)
-        if not name_key(wanted.person):  # anybody would be another person
-            raise LedgerTextError("person", TextProblem("without_letters", wanted.person))
-        with self._writing() as page:
-            page.booked(wanted)
-            known = page.proposal_of(wanted.request_id)
+        request = Request(dataset, schema_hash, cost, purpose, plan_hash, person, request_id)
+        if not name_key(request.person):  # anybody would be another person
+            raise LedgerTextError("person", TextProblem("without_letters", request.person))
+        with self._writing() as transaction:
+            transaction.booked(request)
+            known = transaction.state.proposals.of(request.request_id)
             if known is not None and known.state != "withdrawn":
-                wanted.check_same(known, known.proposal_id)
+                request.check_same(known, known.proposal_id)
                 return known
-            account, spent = page.within_cap(wanted)
+            transaction.check_room()
+            account, spent = transaction.within_cap(request)
             if not account.needs_approval:
                 raise LedgerRuleError("no_approval_needed", dataset=account.dataset)
-            entry = page.write("proposed", **wanted.fields(account, spent))
-            return page.books.proposals.by_id[entry.sequence]
+            entry = transaction.write("proposed", **request.fields(account, spent))
+            return transaction.state.proposals.by_id[entry.sequence]
 
     def approve(self, proposal_id: int, *, person: str) -> Proposal:
         """Return the proposal, approved: its own person may book it now. Once more changes nothing.
@@ -255,15 +238,15 @@ class Ledger:
             LedgerError: for the own proposal of a person, and for one that was withdrawn.
         """
         person = one_line(person, name="person")
-        with self._writing() as page:
-            proposal = page.proposal(proposal_id)
+        with self._writing() as transaction:
+            proposal = transaction.proposal(proposal_id)
             if proposal.is_by(person):
                 raise LedgerRuleError("approves_the_own", proposal=proposal_id, person=person)
             if proposal.state == "withdrawn":
                 raise LedgerRuleError("proposal_withdrawn", proposal=proposal_id)
             if proposal.state == "proposed":
-                page.write("approved", person=person, proposal=proposal_id)
-            return page.books.proposals.by_id[proposal_id]
+                transaction.write("approved", person=person, proposal=proposal_id)
+            return transaction.state.proposals.by_id[proposal_id]
 
     def check_approved(
         self,
@@ -282,11 +265,10 @@ class Ledger:
         Args:
             dataset, schema_hash, cost, purpose, plan_hash, person, request_id: as of `book`.
         """
-        wanted = Wanted(dataset, schema_hash, cost, purpose, plan_hash, person, request_id)
-        with self._writing() as page:
-            if page.booked(wanted) is None:  # else `book` returns it, whatever is left
-                page.within_cap(wanted)
-                page.check_approved(wanted)
+        request = Request(dataset, schema_hash, cost, purpose, plan_hash, person, request_id)
+        with self._writing() as transaction:
+            if transaction.booked(request) is None:  # else `book` returns it, whatever is left
+                transaction.may_book(request)
 
     def withdraw(self, proposal_id: int, *, person: str) -> Proposal:
         """Return the proposal, which is never booked from here on, approved or not; whoever
@@ -296,13 +278,13 @@ class Ledger:
             LedgerError: where it is booked, which stays spent.
         """
         person = one_line(person, name="person")
-        with self._writing() as page:
-            proposal = page.proposal(proposal_id)
+        with self._writing() as transaction:
+            proposal = transaction.proposal(proposal_id)
             if proposal.state == "booked":
                 raise LedgerRuleError("proposal_booked", proposal=proposal_id)
             if proposal.state != "withdrawn":
-                page.write("withdrawn", person=person, proposal=proposal_id)
-            return page.books.proposals.by_id[proposal_id]
+                transaction.write("withdrawn", person=person, proposal=proposal_id)
+            return transaction.state.proposals.by_id[proposal_id]
 
     def book(
         self,
@@ -340,17 +322,15 @@ class Ledger:
             LedgerError: for a rho under a pure cap, or for a known request id with anything else
                 changed.
         """
-        wanted = Wanted(dataset, schema_hash, cost, purpose, plan_hash, person, request_id)
-        with self._writing() as page:
-            charge = page.booked(wanted)
+        request = Request(dataset, schema_hash, cost, purpose, plan_hash, person, request_id)
+        with self._writing() as transaction:
+            charge = transaction.booked(request)
             if charge is not None:
                 return charge
-            account, spent = page.within_cap(wanted)
-            if account.needs_approval:
-                page.check_approved(wanted)
+            account, spent = transaction.may_book(request)
             announced = "announced" if draws_later else None
-            entry = page.write("booked", **wanted.fields(account, spent), draw=announced)
-            return replace(page.books.charges[entry.sequence], is_new=True)
+            entry = transaction.write("booked", **request.fields(account, spent), draw=announced)
+            return replace(transaction.state.charges[entry.sequence], is_new=True)
 
     def begin_draw(self, charge_id: int) -> Charge:
         """Return the charge, which is on disk as drawn for: from here on noise may be drawn, by the
@@ -359,15 +339,12 @@ class Ledger:
         Raises:
             DrawBegunError: if it was drawn for, ended or booked without `draws_later`.
         """
-        with self._writing() as page:
-            charge = page.charge(charge_id)
-            if charge is None:
-                raise LedgerRuleError("unknown_charge", charge=charge_id)
+        with self._writing() as transaction:
+            charge = transaction.charge(charge_id)
             if not charge.may_go_on:
                 raise DrawBegunError("draw_begun", charge=charge_id)
-            page.check_not_begun(charge_id)
-            page.write("drawing", at=charge.booked_at, charge=charge_id)
-            return page.books.charges[charge_id]
+            transaction.write("drawing", at=charge.booked_at, charge=charge_id)
+            return transaction.state.charges[charge_id]
 
     def finish(self, charge_id: int, *, result_hash: str) -> Charge:
         """Return the charge as done; the same result again changes nothing. Its `head` belongs in
@@ -396,7 +373,7 @@ class Ledger:
 
     def account(self, dataset: str) -> Account:
         """The oldest account of a name: every other one of the name shares its cap."""
-        return self._sums().pool(dataset)
+        return self._state().pool(dataset)
 
     def remaining(self, dataset: str) -> Decimal:
         """What may still be spent on the people of a data set, in the currency of its cap."""
@@ -404,40 +381,36 @@ class Ledger:
 
     def accounts(self) -> tuple[Account, ...]:
         """Every account, oldest first."""
-        return self._sums().accounts
+        return self._state().accounts
 
     def history(self, dataset: str | None = None) -> tuple[Charge, ...]:
         """Every charge, or those on the cap that a data set shares with others of its people, in
         order of booking.
         """
-        books = self._books()
+        state = self._state()
         return (
-            tuple(books.charges.values())
+            tuple(state.charges.values())
             if dataset is None
-            else books.of_pool(books.pool(dataset).pool_id)
+            else state.of_pool(state.pool(dataset).pool_id)
         )
 
     def find(self, request_id: str) -> Charge | None:
         """The charge of a request, None if it was never booked."""
-        request_id = request_id.strip()
-        books = self._about(request_id)
-        known = books.by_request.get(request_id)
-        return None if known is None else books.charges[known]
+        state = self._state()
+        known = state.by_request.get(request_id.strip())
+        return None if known is None else state.charges[known]
 
     def proposals(self) -> tuple[Proposal, ...]:
         """Every proposal with what became of it, in order."""
-        return tuple(self._books().proposals.by_id.values())
+        return tuple(self._state().proposals.by_id.values())
 
     def proposal_of(self, request_id: str) -> Proposal | None:
         """The newest proposal of a request, None if there is none."""
-        request_id = request_id.strip()
-        return self._about(request_id).proposals.of(request_id)
+        return self._state().proposals.of(request_id.strip())
 
     def rotate_key(self, *, person: str, new_key_path: Path | None = None) -> PublicKey:
         """Return the public key of a new key that signs from here on; the one that did until now
         agrees, and is of no use for what follows.
-
-        A ledger of an earlier version is signed from here on.
 
         Args:
             person: who does this.
@@ -453,13 +426,13 @@ class Ledger:
             raise LedgerRuleError("new_key_unnamed", path=self._keys.named)
         if path is not None and os.path.lexists(path):
             raise LedgerRuleError("new_key_in_the_way", path=path)
-        with self._writing(from_the_first=True) as page:
-            if page.last is None:
-                raise LedgerRuleError("no_key_to_replace")
+        with self._writing() as transaction:
+            if transaction.last is None:
+                raise LedgerRuleError("no_key_yet")
             made = new_key()
             path = path or self._keys.file_of(made.key_id)
             write_key(path, made, None)  # on the disk before anything is signed with it
-            page.give_place(made, person)
+            transaction.give_place(made, person)
         with suppress(LedgerError), self._writing():
             pass  # which notes where the new key signs
         return made.public
@@ -480,25 +453,21 @@ class Ledger:
         """The head right after a charge was booked, as its record carries it; None if there is no
         such charge.
         """
-        with self._database.reading() as connection:
-            which = "kind = 'booked' AND sequence = ?"
-            found = () if connection is None else read_some(connection, which, charge_id)
+        found = [e for e in self.entries() if (e.kind, e.sequence) == ("booked", charge_id)]
         return found[0].head if found else None
 
-    def signing_key(self) -> SigningKey | None:
-        """The key that signs what follows, None of a ledger of an earlier version; it is to be
-        shown to nobody.
+    def signing_key(self) -> SigningKey:
+        """The key that signs what follows; it is to be shown to nobody.
 
         Raises:
-            LedgerDamagedError: if it is not there, or not for this ledger.
+            LedgerError: if it is not there, or not for this ledger, or there is no entry yet.
         """
-        with self._database.reading() as connection:
-            last = () if connection is None else read_last(connection)
-        if not last or last[0].signature is None:
-            return None
-        key = read_key(self._keys.file_after(last[0]))
-        if not isinstance(key, SigningKey) or key.key_id != last[0].key_id:
-            place, found = last[0].sequence, last[0].key_id
+        entries = self.entries()
+        if not entries:
+            raise LedgerRuleError("no_key_yet")
+        place, found = entries[-1].sequence, entries[-1].key_id
+        key = read_key(self._keys.file_of(found))
+        if key.key_id != found:
             problem = Finding("entry_of_another_key", entry=place, found=found, wanted=key.key_id)
             raise LedgerDamagedError("not_trusted", problem=problem)
         return key
@@ -511,7 +480,7 @@ class Ledger:
 
         Finds edits, deletions, insertions and changes of order by anyone without the key, a cut end
         as far as records reach, and records that were edited. `docs/ledger.md` says what it cannot
-        find. No secret is read, unless the ledger is one of an earlier version.
+        find. No secret is read.
 
         Args:
             against: what records carry.
@@ -546,74 +515,30 @@ class Ledger:
         own = last_key(entries)
         if public_key is not None and own != public_key:
             problems.append(_another_key(entries, own, public_key))
-        if entries:
-            try:
-                secret = self._secret(entries[0], own, public_key)
-                problems += filter(None, [broken_seal(entries, secret)])
-                Books.of(entries)
-            except LedgerDamagedError as error:
-                problems.append(without_frames(error))
-        cautions = (
-            Finding("matrices_leak_in", source=record.source, caution=record.caution)
-            for record in against
-            if record.caution
-        )
+        problems += filter(None, [broken_seal(entries)])
+        try:
+            LedgerState.of(entries)
+        except LedgerDamagedError as error:
+            problems.append(without_frames(error))
         return Verification(
             problems=tuple(problems),
             n_entries=len(entries),
             n_records=len(against),
             record_problems=tuple(filter(None, strange)),
-            remarks=(*cautions, *clock_remarks(entries), *self._orphaned_key(entries)),
-            checked_with=_checked_with(entries, own, public_key),
+            remarks=(*clock_remarks(entries), *self._orphaned_key(entries)),
+            checked_with=_checked_with(own, public_key),
         )
-
-    def _secret(self, first: Entry, own: PublicKey | None, pinned: PublicKey | None) -> Key | None:
-        """What checks the entries that are not signed, None where there are none or a signature
-        that is trusted vouches for them.
-
-        Raises:
-            LedgerDamagedError: where it is missing and needed.
-        """
-        if first.public_key is not None:
-            return None
-        if own is None:
-            return read_key(self._keys.file_after(first))
-        try:
-            return read_key(self._keys.beside)
-        except LedgerDamagedError:
-            if own == pinned:
-                return None
-            raise LedgerDamagedError("old_secret_missing", path=self._keys.beside) from None
 
     def _orphaned_key(self, entries: Sequence[Entry]) -> tuple[Finding, ...]:
         path = None if entries else self._keys.kept()
         return () if path is None else (Finding("key_without_entries", path=path),)
 
-    def _books(self) -> Books:
-        return Books.of(self.entries())
-
-    def _about(self, request_id: str) -> Books:
-        """What is known of a request; of a long ledger nothing else but the accounts."""
-        with self._database.reading() as connection:
-            if connection is None:
-                return Books()
-            if last_sequence(connection) <= CHECKED_WHOLE:
-                return Books.of(read_entries(connection))
-            books = _sums_of(connection)
-            for entries_of in (proposal_entries, charge_entries):
-                books.recall(entries_of(connection, "request_id = ?", request_id))
-            return books
-
-    def _sums(self) -> Books:
-        """The accounts with their sums; of a long ledger without its charges."""
-        with self._database.reading() as connection:
-            return Books() if connection is None else _sums_of(connection)
+    def _state(self) -> LedgerState:
+        return LedgerState.of(self.entries())
 
     def _end(self, charge_id: int, kind: Kind, *, is_drawn: bool = True, **what: str) -> Charge:
-        with self._writing() as page:
-            charge = page.charge(charge_id)
-            if charge is None:
-                raise LedgerRuleError("unknown_charge", charge=charge_id)
+        with self._writing() as transaction:
+            charge = transaction.charge(charge_id)
             if charge.state == kind and all(
                 getattr(charge, name) == value for name, value in what.items()
             ):
@@ -622,61 +547,39 @@ class Ledger:
                 raise LedgerRuleError("charge_has_ended", charge=charge_id, state=charge.state)
             if charge.draw == "begun" and not is_drawn:
                 raise DrawBegunError("draw_begun", charge=charge_id)
-            page.write(kind, at=charge.booked_at, charge=charge_id, **what)
-            return page.books.charges[charge_id]
+            transaction.write(kind, at=charge.booked_at, charge=charge_id, **what)
+            return transaction.state.charges[charge_id]
 
     @contextmanager
-    def _writing(self, *, from_the_first: bool = False) -> Iterator[Page]:
+    def _writing(self) -> Iterator[Transaction]:
+        """The open end of the ledger after a check of every entry; what is written is committed at
+        the end.
+        """
         if self.read_only:
             raise LedgerRuleError("reading_only", path=self.path)
         with self._database.writing() as connection:
-            going_on = None if from_the_first else self._going_on(connection)
-            page = going_on or self._from_the_first(connection)
-            before = page.last
-            self._keys.note(page.key)
-            yield page
-            if page.last is not None and page.last is not before:
-                keep(connection, page.key, page.books, page.last, page.n_checked)
-                self._anchor.begin(page.last.head)
-        if page.last is not None:
-            self._anchor.settle(page.last.head)
+            entries = read_entries(connection)
+            if lost := missing_head(entries, self._anchor.told()):
+                raise LedgerDamagedError("not_trusted", problem=lost)
+            last = entries[-1] if entries else None
+            key = read_key(self._keys.file_of(last.key_id)) if last else self._first_key()
+            state = check_entries(entries, key.public)
+            transaction = Transaction(connection, key, state, last, self._clock)
+            self._keys.note(key)
+            yield transaction
+            if transaction.last is not None and transaction.last is not last:
+                self._anchor.begin(transaction.last.head)
+        if transaction.last is not None:
+            self._anchor.settle(transaction.last.head)
 
-    def _going_on(self, connection: sqlite3.Connection) -> Page | None:
-        """The end of a long ledger whose sums are sealed; None where all has to be checked."""
-        if last_sequence(connection) <= CHECKED_WHOLE:
-            return None
-        (end,) = read_last(connection)
-        key, told = read_key(self._keys.file_after(end)), self._anchor.told()
-        found = go_on(connection, key)
-        held = read_some(connection, "sequence = ?", told.sequence)
-        if found is None or (told.head != NO_HEAD and [e.head for e in held] != [told.head]):
-            return None
-        return Page(connection, key, found.books, found.last, self._clock, found.n_checked, True)
-
-    def _from_the_first(self, connection: sqlite3.Connection) -> Page:
-        """The end of a ledger after a check of every entry."""
-        entries = read_entries(connection)
-        if lost := missing_head(entries, self._anchor.told()):
-            raise LedgerDamagedError("not_trusted", problem=lost)
-        if not entries and not self._anchor.is_there:
+    def _first_key(self) -> SigningKey:
+        """The key of a ledger without entries, unless it had some."""
+        if not self._anchor.is_there:
             kept = self._keys.kept()
             if kept is not None and read_key(kept):
                 raise LedgerDamagedError("key_without_ledger", path=kept)
             self._anchor.begin(NO_HEAD)  # before the key: a crash between is no lost ledger
-        last = entries[-1] if entries else None
-        key = self._keys.first() if last is None else read_key(self._keys.file_after(last))
-        return Page(connection, key, check_entries(entries, key), last, self._clock)
-
-
-def _sums_of(connection: sqlite3.Connection) -> Books:
-    """What reading needs; whether charges make sense one by one is asked of a short ledger only."""
-    if last_sequence(connection) <= CHECKED_WHOLE:
-        return Books.of(read_entries(connection))
-    accounts = read_some(connection, "kind = 'account'")
-    try:
-        return Books.with_spent(accounts, spent_texts(connection))
-    except (LookupError, ValueError, TypeError, ArithmeticError):
-        raise LedgerDamagedError("sums_impossible") from None
+        return self._keys.first()
 
 
 def _place(given: Path | None, variable: str) -> Path | None:
@@ -691,10 +594,6 @@ def _place(given: Path | None, variable: str) -> Path | None:
     return Path(os.path.abspath(os.path.expanduser(text)))
 
 
-def _beside(path: Path, end: str) -> Path:
-    return path.with_name(path.name + end)
-
-
 def _another_key(entries: Sequence[Entry], own: PublicKey | None, pinned: PublicKey) -> Finding:
     """That a ledger is not signed by the key that was given, or not any more."""
     if own is not None and pinned.text in {entry.public_key for entry in entries}:
@@ -703,12 +602,8 @@ def _another_key(entries: Sequence[Entry], own: PublicKey | None, pinned: Public
     return Finding("pinned_key_differs", found=found, wanted=pinned.text)
 
 
-def _checked_with(
-    entries: Sequence[Entry], own: PublicKey | None, pinned: PublicKey | None
-) -> Finding | None:
+def _checked_with(own: PublicKey | None, pinned: PublicKey | None) -> Finding | None:
     """Whose word the check rests on."""
-    if not entries:
-        return None
     if own is None:
-        return Finding("checked_with_secret")
+        return None
     return Finding("checked_with_named" if pinned is None else "checked_with_pinned", key=own.text)

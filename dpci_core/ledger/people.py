@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dpci_core.base.errors import LedgerRuleError
 from dpci_core.ledger.amounts import Cap
-from dpci_core.ledger.books import Account, Books
 from dpci_core.ledger.problems import SamePeopleQuestionError
+from dpci_core.ledger.state import Account, LedgerState
 
 
 def check_declared(cap: Cap) -> None:
@@ -19,12 +19,12 @@ def check_declared(cap: Cap) -> None:
 
 
 def shared_account(
-    books: Books, name: str, schema_hash: str, same_people_as: str | None, other_people: bool
+    state: LedgerState, name: str, schema_hash: str, same_people_as: str | None, other_people: bool
 ) -> Account | None:
     """Return the account whose cap a new one shares, None if its people are others.
 
     Args:
-        books: of the ledger as it is.
+        state: of the ledger as it is.
         name: of the new account's data set.
         schema_hash: of its declared columns.
         same_people_as: data set whose people these are, all or some of them; None unless said.
@@ -32,21 +32,21 @@ def shared_account(
 
     Raises:  SamePeopleQuestionError until one of both is said; LedgerRuleError.
     """
-    namesakes = books.named(name)
+    namesakes = state.named(name)
     if any(account.schema_hash == schema_hash for account in namesakes):
         raise LedgerRuleError("dataset_exists", dataset=namesakes[0].dataset)
     if same_people_as is not None and other_people:
         raise LedgerRuleError("same_people_and_others")
     if same_people_as is None and not other_people:
-        if books.accounts:
-            known = dict.fromkeys(account.dataset for account in namesakes or books.accounts)
+        if state.accounts:
+            known = dict.fromkeys(account.dataset for account in namesakes or state.accounts)
             raise SamePeopleQuestionError(name, tuple(known))
         return None
     if same_people_as is None:
         if namesakes:
             raise LedgerRuleError("name_taken", dataset=namesakes[0].dataset)
         return None
-    other = books.pool(same_people_as)
+    other = state.pool(same_people_as)
     if namesakes and namesakes[0].pool_id != other.pool_id:
         raise LedgerRuleError(
             "name_of_other_people", dataset=namesakes[0].dataset, other=other.dataset

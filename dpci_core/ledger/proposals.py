@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Literal, Protocol
+from typing import Literal
 
 from dpci_core.base.text import one_i
 from dpci_core.ledger.amounts import Cost
@@ -21,23 +21,27 @@ ANOTHER_PERSON = "another person"
 ProposalState = Literal["proposed", "approved", "withdrawn", "booked"]
 
 
-class Asked(Protocol):
-    """What is asked for, what is proposed and what is booked have in common."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked for, what is proposed and what is booked have in common.
 
-    @property
-    def dataset(self) -> str: ...
-    @property
-    def schema_hash(self) -> str: ...
-    @property
-    def cost(self) -> Cost: ...
-    @property
-    def purpose(self) -> str: ...
-    @property
-    def plan_hash(self) -> str: ...
-    @property
-    def person(self) -> str: ...
-    @property
-    def request_id(self) -> str: ...
+    Args:
+        dataset: name of the account.
+        schema_hash: of the declared columns; it must be the account's.
+        cost: amount and its lines, in the definition of the release.
+        purpose: one line of text.
+        plan_hash: of what will be drawn.
+        person: who spends.
+        request_id: of this release.
+    """
+
+    dataset: str
+    schema_hash: str
+    cost: Cost
+    purpose: str
+    plan_hash: str
+    person: str
+    request_id: str
 
 
 def content_of(asked: Asked) -> tuple[object, ...]:
@@ -48,7 +52,7 @@ def content_of(asked: Asked) -> tuple[object, ...]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Proposal:
+class Proposal(Asked):
     """A charge that one person means to book. It spends and reserves nothing.
 
     proposal_id: its sequence in the ledger.  spent: what it would take, in the currency of the cap.
@@ -58,14 +62,7 @@ class Proposal:
 
     proposal_id: int
     account_id: int
-    dataset: str
-    schema_hash: str
-    cost: Cost
     spent: Decimal
-    purpose: str
-    plan_hash: str
-    person: str
-    request_id: str
     proposed_at: str
     approved_by: str | None = None
     withdrawn_by: str | None = None

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpci_core.base.errors import Finding, LedgerRuleError
-from dpci_core.ledger.books import Books
-from dpci_core.ledger.entries import NO_HEAD, Entry, digest_of
-from dpci_core.ledger.key import Checking, Key, PublicKey
-from dpci_core.ledger.old_records import caution_of
+from dpci_core.ledger.entries import NO_HEAD, Entry
+from dpci_core.ledger.key import PublicKey
 from dpci_core.ledger.problems import LedgerDamagedError
+from dpci_core.ledger.state import LedgerState
 
 HEAD = re.compile(r"([1-9][0-9]{0,17}):([0-9a-f]{16}):([0-9a-f]{64})")
 _MOST_BYTES = 100_000_000
@@ -70,13 +69,11 @@ class RecordedHead:
         source: names the record in sentences.
         result_hash: SHA-256 of the record's file, which a charge of the ledger must have as its
             result; None where only the head is at hand.
-        caution: what must be known of records of its kind.
     """
 
     head: str
     source: str = "a record"
     result_hash: str | None = None
-    caution: Finding | None = None
 
     def __post_init__(self) -> None:
         if self.head != NO_HEAD and not (isinstance(self.head, str) and HEAD.fullmatch(self.head)):
@@ -101,75 +98,33 @@ class RecordedHead:
     def from_content(cls, content: bytes, *, source: str) -> RecordedHead:
         """Read `ledger.head` of the bytes of a release.json, and take their SHA-256."""
         try:
-            record = json.loads(content)
-            head = record["ledger"]["head"]
+            head = json.loads(content)["ledger"]["head"]
         except (ValueError, LookupError, TypeError, RecursionError):
-            record, head = {}, ""
-        guarantee = record.get("guarantee")
-        definition = guarantee.get("definition") if isinstance(guarantee, dict) else None
-        caution = caution_of(record.get("version"), definition)
+            head = ""
         return cls(
-            head if isinstance(head, str) else "",
-            source,
-            hashlib.sha256(content).hexdigest(),
-            caution,
+            head if isinstance(head, str) else "", source, hashlib.sha256(content).hexdigest()
         )
 
 
-def broken_seal(
-    entries: Sequence[Entry], secret: Key | None = None, *, last_by: Checking | None = None
-) -> Finding | None:
-    """The first entry that does not follow from the one before, None if all do.
-
-    Args:
-        entries: from the first to the last.
-        secret: of entries that are not signed; where it is missing, the hash that a later signature
-            took of them has to do.
-        last_by: the key of the last entry, which then is the only one whose signature is asked for:
-            it vouches for the seals of all others.
+def broken_seal(entries: Sequence[Entry]) -> Finding | None:
+    """The first entry that does not follow from the one before, signed by the key of its time; None
+    if all do.
     """
-    previous, by = "", _first_key(entries, secret)
-    is_moved = any(entry.history is not None for entry in entries)
+    previous, by = "", _named(entries[0]) if entries else None
     for place, entry in enumerate(entries, start=1):
         if entry.sequence != place:
             return Finding("entry_missing", entry=place)
         if entry.kind == "key":
-            if not _takes_over(entries[: place - 1], entry, by):
+            if place == 1 or by is None or not by.vouches(entry, previous):
                 return Finding("seal_broken", entry=place)
             by = _named(entry)
-        is_taken_over = by is None and is_moved
-        if not is_taken_over:
-            if by is None or entry.key_id != by.key_id:
-                held = by or last_by
-                wanted = "none" if held is None else held.key_id
-                found = entry.key_id
-                return Finding("entry_of_another_key", entry=place, found=found, wanted=wanted)
-            if not (by.is_sealed if last_by is None else by.follows)(entry, previous):
-                return Finding("seal_broken", entry=place)
-        before, previous = previous, entry.mac
-    if last_by is None or not entries:
-        return None
-    if entry.key_id != last_by.key_id:
-        return Finding(
-            "entry_of_another_key", entry=place, found=entry.key_id, wanted=last_by.key_id
-        )
-    return None if last_by.is_sealed(entry, before) else Finding("seal_broken", entry=place)
-
-
-def _takes_over(before: Sequence[Entry], entry: Entry, by: Checking | None) -> bool:
-    """Whether the key of the entries before agreed to the one that this entry names."""
-    if _named(entry) is None or not before:
-        return False
-    if isinstance(by, PublicKey) == (entry.history is not None):
-        return False
-    if entry.history is not None and entry.history != digest_of(before):
-        return False
-    return by is None or by.vouches(entry, before[-1].mac)
-
-
-def _first_key(entries: Sequence[Entry], secret: Key | None) -> Checking | None:
-    """What the first entry is checked with."""
-    return secret if not entries or entries[0].public_key is None else _named(entries[0])
+        if by is None or entry.key_id != by.key_id:
+            wanted = "none" if by is None else by.key_id
+            return Finding("entry_of_another_key", entry=place, found=entry.key_id, wanted=wanted)
+        if not by.is_sealed(entry, previous):
+            return Finding("seal_broken", entry=place)
+        previous = entry.seal
+    return None
 
 
 def _named(entry: Entry) -> PublicKey | None:
@@ -186,13 +141,22 @@ def last_key(entries: Sequence[Entry]) -> PublicKey | None:
     return _named(named[-1]) if named else None
 
 
-def check_entries(entries: Sequence[Entry], key: Key) -> Books:
-    """Return the books of entries that are all in order, or raise LedgerDamagedError."""
-    secret = key if key.public is None else None
-    problem = broken_seal(entries, secret, last_by=key)
+def check_entries(entries: Sequence[Entry], key: PublicKey) -> LedgerState:
+    """Return the state after entries that are all in order, or raise LedgerDamagedError.
+
+    Args:
+        entries: from the first to the last.
+        key: that has to be the one which signs now.
+    """
+    problem = broken_seal(entries)
+    own = last_key(entries)
+    if problem is None and entries and own != key:
+        last, wanted = entries[-1], key.key_id
+        facts = {"entry": last.sequence, "found": last.key_id, "wanted": wanted}
+        problem = Finding("entry_of_another_key", **facts)
     if problem is not None:
         raise LedgerDamagedError("not_trusted", problem=problem)
-    return Books.of(entries)
+    return LedgerState.of(entries)
 
 
 def missing_head(entries: Sequence[Entry], record: RecordedHead) -> Finding | None:

@@ -20,7 +20,6 @@ from dpci_core.release.report import (
     together_sentence,
 )
 from dpci_core.report.cautions import silent
-from dpci_core.report.refusals import said
 from dpci_core.report.words import person_rules
 
 EVALUATION_NAME = "evaluation.md"
@@ -69,7 +68,6 @@ def _sections(release: Release) -> dict[str, list[str]]:
         "Trust model": [_TRUST],
         "Algorithms and correctness": [
             mechanism_sentence(release),
-            said(release.caution) if release.caution else "",
             "Bounds and levels were declared; none was taken from the records.",
             *release.assumptions,
             f"Software: {', '.join(f'{k} {v}' for k, v in release.software.items())}.",
@@ -223,12 +221,10 @@ def _deployment_model(release: Release) -> dict[str, object]:
 
 def _implementation(release: Release) -> dict[str, object]:
     software = ", ".join(f"{name} {version}" for name, version in release.software.items())
-    caution = said(release.caution) if release.caution else ""
     return {
         "preprocessing_and_hyperparameter_tuning": "Bounds and levels were declared; the program "
         "took none from the records. That no setting was chosen by looking at them is assumed.",
-        "mechanisms": " ".join(filter(None, [mechanism_sentence(release), caution]))
-        + f" Software: {software}.",
+        "mechanisms": f"{mechanism_sentence(release)} Software: {software}.",
         "composition": "Sequential: the parts add up, and all were booked before any noise was "
         f"drawn ({price_words(release.guarantee.lines)}).",
         "post_processing": "Intervals are made from released numbers alone. "

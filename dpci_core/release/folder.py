@@ -11,7 +11,7 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from dpci_core.ledger.key import sync_folder
+from dpci_core.ledger.folder import sync_folder
 
 _ROOM_TO_TRY = 1024**2
 """Bytes; a release of a hundred coefficients is about as large."""

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from dpci_core.intervals.certified import GRID
 from dpci_core.plan.codec import FORMS, Form, PlanFieldError, at, plain_fields, read
 from dpci_core.plan.link import load_json
-from dpci_core.release.record import FORMAT, READABLE, RECORD_NAME, RecordError, Release
+from dpci_core.release.record import FORMAT, RECORD_NAME, VERSION, RecordError, Release
 
 _MOST_BYTES = 64 * 1024**2
 
@@ -22,7 +22,7 @@ class Matrices:
 
     hessian: tuple[tuple[float, ...], ...]
     covariance: tuple[tuple[float, ...], ...]
-    hessian_at: tuple[float, ...] = ()
+    hessian_at: tuple[float, ...]
     second_moment: tuple[tuple[float, ...], ...] = ()
 
 
@@ -56,6 +56,7 @@ def release_from(content: bytes) -> Release:
 def _release_from(
     *,
     format: str,
+    version: int,
     ledger: dict[str, Any],
     n_records: dict[str, Any],
     matrices: Matrices,
@@ -92,7 +93,7 @@ FORMS[Release] = Form(
     needed=("version",),
     types={
         "format": Literal[FORMAT],
-        "version": Literal[READABLE],
+        "version": Literal[VERSION],
         "ledger": {"head": str, "charge": int},
         "n_records": {"planned": int, "actual": int},
         "matrices": Matrices,

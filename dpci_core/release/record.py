@@ -17,23 +17,17 @@ import pandas as pd
 from scipy.special import expit
 
 from dpci_core.base.array import Array
-from dpci_core.base.errors import Finding
 from dpci_core.design import Design
 from dpci_core.intervals.certified import GRID
-from dpci_core.ledger import caution_of
 from dpci_core.plan.codec import PlanFieldError, plain, plain_fields
 from dpci_core.plan.content import coefficient_names
 from dpci_core.privacy.budget import definition_named
-from dpci_core.report.covered import covered
 from dpci_core.report.words import counted_as, neighbours, protected
 from dpci_core.schema import MappingNote, RecordMapper, Schema
 
 FORMAT = "dpci release"
-VERSION = 3
-"""Of the content of release.json; 1 and 2 are read too, another one is refused."""
-READABLE = (1, 2, VERSION)
-_WITH_PLACE = 3
-"""The version from which on a record says where its Hessian was released."""
+VERSION = 1
+"""Of the content of release.json; another one is refused."""
 RECORD_NAME = "release.json"
 NEIGHBOURS = neighbours(None)
 
@@ -140,11 +134,10 @@ class Release(Entry):
 
     note: for the steward alone, which cells of the table were mapped; only right after the release,
     in no file.
-    version: of the record's format; what it says about how the noise was drawn is in `caution`.
     second_moment: that shapes the noise, as released; empty where none was.
     hessian_at: where the Hessian was released, (p,); at the coefficients themselves for a penalised
-    target. Empty in a record of version 1 or 2.
-    covers: what the intervals are for, in words; empty in these too (`target_words`).
+    target.
+    covers: what the intervals are for, in words, to stand after "for the".
     out_of_reach: names that the plan called out of reach before the draw.
     warnings: what spoke against the plan before the draw, in sentences.
     """
@@ -161,10 +154,9 @@ class Release(Entry):
     verdict: str
     assumptions: tuple[str, ...]
     software: dict[str, str]
+    hessian_at: tuple[float, ...]
+    covers: str
     note: MappingNote | None = field(default=None, repr=False)
-    version: int = VERSION
-    hessian_at: tuple[float, ...] = ()
-    covers: str = ""
     out_of_reach: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     second_moment: tuple[tuple[float, ...], ...] = ()
@@ -185,10 +177,8 @@ class Release(Entry):
             matrix = getattr(self, name)
             if len(matrix) != p or any(len(row) != p for row in matrix):
                 raise RecordError(f"matrices.{name}", f"Expected {p} rows of {p} numbers.")
-        if len(self.hessian_at) != (len(names) if self.version >= _WITH_PLACE else 0):
-            raise RecordError(
-                "matrices.hessian_at", f"Expected {len(names)} numbers from version 3 on."
-            )
+        if len(self.hessian_at) != len(names):
+            raise RecordError("matrices.hessian_at", f"Expected {len(names)} numbers.")
         if self.design.rows_per_person != (self._most or 1):
             raise RecordError("design.rows_per_person", "Expected that of schema.persons.")
         lost = {c.name for c in self.coefficients if c.is_flat}
@@ -211,19 +201,9 @@ class Release(Entry):
         return counted_as(self._most)
 
     @property
-    def target_words(self) -> str:
-        """What the intervals are for, to stand after "for the"."""
-        return self.covers or covered(self.design)
-
-    @property
     def silent(self) -> tuple[str, ...]:
         """Names of the coefficients that this release cannot speak about."""
         return tuple(c.name for c in self.coefficients if c.is_flat)
-
-    @property
-    def caution(self) -> Finding | None:
-        """What whoever holds this record must know before they pass it on; None for nothing."""
-        return caution_of(self.version, self.guarantee.definition)
 
     @property
     def theta(self) -> Array:
@@ -268,20 +248,16 @@ class Release(Entry):
         return np.asarray(expit(self.decision(frame)))
 
     def to_dict(self) -> dict[str, Any]:
-        matrices = {"hessian": plain(self.hessian), "covariance": plain(self.covariance)}
-        said: dict[str, Any] = {}
+        matrices = {
+            "hessian": plain(self.hessian),
+            "hessian_at": plain(self.hessian_at),
+            "covariance": plain(self.covariance),
+        }
         if self.second_moment:
             matrices["second_moment"] = plain(self.second_moment)
-        if self.version >= _WITH_PLACE:
-            matrices["hessian_at"] = plain(self.hessian_at)
-            said = {
-                "covers": self.covers,
-                "out_of_reach": list(self.out_of_reach),
-                "warnings": list(self.warnings),
-            }
         return {
             "format": FORMAT,
-            "version": self.version,
+            "version": VERSION,
             "title": self.title,
             "dataset": self.dataset,
             "person": self.person,
@@ -301,7 +277,9 @@ class Release(Entry):
             "coefficients": plain(self.coefficients),
             "grid": GRID,
             "matrices": matrices,
-            **said,
+            "covers": self.covers,
+            "out_of_reach": list(self.out_of_reach),
+            "warnings": list(self.warnings),
             "verdict": self.verdict,
             "assumptions": list(self.assumptions),
             "software": self.software,

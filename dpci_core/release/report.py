@@ -72,7 +72,7 @@ def intervals_csv(release: Release) -> str:
             [
                 safe_cell(c.name),
                 *map(repr, (*numbers, c.released)),
-                release.target_words,
+                release.covers,
                 str(c.is_flat).lower(),
                 *("" if x is None else repr(float(x)) for x in by),
             ]
@@ -102,7 +102,7 @@ def report_html(release: Release) -> str:
         reading=reading_sentence(release),
         positive=release.schema.positive,
         column=release.schema.target,
-        covers=release.target_words,
+        covers=release.covers,
         level=f"{release.design.confidence_level:.10g}",
         silence=silent(release.silent) if release.silent else "",
         price=price_words(release.guarantee.lines),
@@ -167,10 +167,10 @@ def target_sentence(release: Release) -> str:
     """What the intervals are for."""
     if release.design.target == "penalised":
         return (
-            f"They are for the {release.target_words}: what the penalty leaves in the whole "
+            f"They are for the {release.covers}: what the penalty leaves in the whole "
             "population, not the coefficient without penalty."
         )
-    return f"They are for the {release.target_words}, reached by one step from the released one."
+    return f"They are for the {release.covers}, reached by one step from the released one."
 
 
 def together_sentence(release: Release) -> str:
@@ -186,7 +186,7 @@ def together_sentence(release: Release) -> str:
 
 def _table(release: Release) -> str:
     heads = ["", "estimate", "from", "to", "length", "planned length"]
-    caption = f"In original units of each column: the {release.target_words}"
+    caption = f"In original units of each column: the {release.covers}"
     if release.silent:
         caption += f"; {_MARK} where this release cannot speak about it"
     return str(table(heads, [_cells(c) for c in release.coefficients], caption=caption))
@@ -235,7 +235,7 @@ def _chart(release: Release) -> str:
         interval_chart(
             rows,
             series=("released", "planned length"),
-            title=f"Intervals for the {release.target_words}",
+            title=f"Intervals for the {release.covers}",
             description=f"{n_apart} of {len(rows)} intervals exclude zero.",
             axis="coefficient, for the step told of each column"
             if is_standard
@@ -272,7 +272,7 @@ def model_card(release: Release) -> str:
     told = [c for c in release.coefficients if not c.is_flat]
     if told:
         lines += [
-            f"Intervals for the {release.target_words}, in original units:",
+            f"Intervals for the {release.covers}, in original units:",
             "",
             "| coefficient | estimate | from | to | effect |",
             "|---|---:|---:|---:|---|",

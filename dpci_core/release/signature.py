@@ -72,7 +72,7 @@ def signature_text(files: Mapping[str, str], key: SigningKey) -> str:
         "format": FORMAT,
         "files": digests,
         "public_key": key.public.text,
-        "signature": key.seal_text(signed_bytes(digests, key.public)),
+        "signature": key.sign(signed_bytes(digests, key.public)),
     }
     return json.dumps(content, indent=1) + "\n"
 

@@ -266,16 +266,16 @@ SENTENCES: dict[Code, str] = {
         "The database did not keep what was written, and nothing was booked. Run `python -m "
         "dpci_core ledger verify` to see what was changed in it."
     ),
-    "sums_impossible": (
-        "What the charges of the ledger spent cannot be added up. Run `python -m dpci_core ledger "
-        "verify` to see what was changed in it."
+    "ledger_full": (
+        "The ledger has {most:,} entries and takes no further charge; what is booked can be "
+        "drawn and ended. Begin another ledger in another place, for example with DPCI_LEDGER, "
+        "give each data set there no more than `python -m dpci_core ledger show` says is left "
+        "here, and keep this one."
     ),
+    "no_key_yet": "The ledger has no entry yet: its key comes into being with the first.",
     "not_a_ledger": (
-        "{path} is a database, but not a ledger; it was left as it is. Name the ledger's own file."
-    ),
-    "newer_version": (
-        "{path} was written by a newer version of this program (ledger version {found}, known "
-        "here: {known}). Update the program; the ledger was left as it is."
+        "{path} is a database, but not a ledger of this program; it was left as it is. Name the "
+        "ledger's own file."
     ),
     "cannot_be_opened": (
         "The ledger {path} cannot be opened ({problem}), and nothing was booked. Choose a file in "
@@ -285,16 +285,29 @@ SENTENCES: dict[Code, str] = {
         "The ledger {path} cannot be opened, and nothing was booked. Choose a file in a folder you "
         "may write to, for example with DPCI_LEDGER."
     ),
-    "locks_of_a_network": (
+    "on_a_network": (
         "The ledger {path} is on a file system ({kind}) that other machines may use, too. Where "
         "their locks do not hold, two of them spend the same budget, so nothing was booked. Name a "
-        "file on a local disk of one machine, for example with DPCI_LEDGER. If the locks of {kind} "
-        "are known to hold between all machines that use it, say so with {variable}={kind}."
+        "file on a local disk of one machine, for example with DPCI_LEDGER."
     ),
-    "locks_do_not_hold": (
-        "In the folder {path} a second process gets a lock that the first one holds, so two of "
-        "them would spend the same budget; nothing was booked. Name a file on a local disk, for "
-        "example with DPCI_LEDGER."
+    "file_with_two_names": (
+        "{path} has a second name (a hard link), and what is booked under one name can be missing "
+        "under the other, so it was not opened. End the programs that use it and list its names "
+        "with: find / -xdev -samefile '{path}'. Keep one, the one with a file -wal beside it if "
+        "there is such a file, and delete the others."
+    ),
+    "file_is_mounted": (
+        "{path} is mounted by itself, without the files beside it that hold the newest charges, so "
+        "it was not opened. Mount its folder instead, for example with --volume FOLDER:FOLDER."
+    ),
+    "owned_by_another": (
+        "{path} belongs to another user of this machine (number {owner}), who could change what is "
+        "booked or forge entries, so nothing was booked. If that user is trusted and has not "
+        "changed it, take it over with: sudo chown $(id -u) '{path}'"
+    ),
+    "open_to_others": (
+        "Every user of this machine may write to {path}, and could change what is booked or forge "
+        "entries, so nothing was booked. If none of them has, close it with: chmod go-w '{path}'"
     ),
     "busy": (
         "Another process is writing to the ledger {path}, and nothing was booked. Close other "
@@ -376,21 +389,11 @@ SENTENCES: dict[Code, str] = {
         "cap out to share it."
     ),
     "unit_differs": "The same people share one unit. Expected unit={unit!r} to be {wanted!r}.",
-    "signed_before": (
-        "The ledger is not signed, but there is a key {path} that signed it: somebody put another "
-        "ledger in its place. " + _RESTORE
-    ),
     "new_key_unnamed": (
         "The ledger's key is in the file {path}, which was named. Name a new file for the new key, "
         "too."
     ),
     "new_key_in_the_way": "There is a {path} already. Name a new file for the new key.",
-    "no_key_to_replace": "The ledger has no entry yet: its key comes into being with the first.",
-    "old_secret_missing": (
-        "The first entries were sealed with a secret, before the ledger was signed, and {path} is "
-        "not it: hold the ledger against a public key that its keeper published, which vouches for "
-        "them."
-    ),
     "not_a_public_key": (
         "Expected a public key of 64 hexadecimal digits, or a file with the line that `python -m "
         "dpci_core ledger public-key` prints."
@@ -547,9 +550,8 @@ SENTENCES: dict[Code, str] = {
         "confirms the new key, hold the ledger against that one."
     ),
     "no_signature": (
-        "There is no signature.json: the release was made by an earlier version or paid for by a "
-        "ledger that one began, or somebody removed its signature. Its ledger can tell: `python -m "
-        "dpci_core ledger verify --against release.json`."
+        "There is no signature.json: somebody removed it, or this is no release. Its ledger can "
+        "tell: `python -m dpci_core ledger verify --against release.json`."
     ),
     "signature_unreadable": "signature.json is not what this program writes.",
     "signature_invalid": "The signature is not of this list of files: signature.json was edited.",
@@ -575,20 +577,9 @@ SENTENCES: dict[Code, str] = {
         "keeper published, or give that to the check."
     ),
     "checked_with_pinned": "Signatures were checked with the public key that was given, {key}.",
-    "checked_with_secret": (
-        "Seals were checked with the ledger's secret key: it is of an earlier version, and whoever "
-        "can check it can forge it."
-    ),
     "database_damaged": "The database is damaged ({problem}).",
     "guard_changed": "The {name} of the database was removed or changed.",
     "guard_added": "The {name} was added to the database.",
-    "matrices_leak": (
-        "It was made by an earlier version, whose noise under pure differential privacy left "
-        "traces of single records in the last digits of both matrices. Do not publish it as it is, "
-        "and withdraw it where it is public: keep the coefficients, and the intervals rounded to "
-        "four digits. SECURITY.md says why and how."
-    ),
-    "matrices_leak_in": "{source}: {caution}",
     "ledger_or_record_changed": (
         "The ledger is NOT as it was written, or a given record is edited or of another ledger. "
         "Find out which from what follows: a backup put back for nothing forgets the charges since."

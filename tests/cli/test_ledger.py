@@ -255,7 +255,7 @@ def test_the_export_is_text_to_every_spreadsheet(
     code, out, _ = run(capsys, "export", "--entries")
     lines = list(csv.DictReader(io.StringIO(out)))
     assert [line["kind"] for line in lines] == ["account", "booked", "done"]
-    assert lines[2]["mac"] == Ledger().entries()[2].mac
+    assert lines[2]["seal"] == Ledger().entries()[2].seal
     target = place / "out.csv"
     assert run(capsys, "export", "--output", str(target)) == (0, "", "")
     assert target.read_text().startswith("charge,dataset")

@@ -168,7 +168,7 @@ def test_what_does_not_go_together_is_refused_before_a_draw() -> None:
         chosen.fit(X, y)
 
 
-def test_it_is_a_setting_like_others() -> None:
+def test_it_is_a_setting_like_others_and_survives_a_pickle() -> None:
     X, y = table(300)
     model = made()
     assert clone(model).get_params()["geometry"] == PRIVATE

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,6 @@ from dpci_core.ledger import (
     LedgerDamagedError,
     LedgerError,
     database,
-    tables,
 )
 from dpci_core.report.refusals import said
 from tests.refusals import refuses
@@ -295,54 +295,17 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(
 
 def test_somebody_else_s_database_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
-    with sqlite3.connect(path) as other:
+    with closing(sqlite3.connect(path)) as other:
         other.execute("CREATE TABLE entries (a)")
-    other.close()
-    content = path.read_bytes()
-    for do in (Ledger(path).accounts, lambda: create(Ledger(path))):
-        with refuses(LedgerDamagedError, match="not a ledger; it was left as it is"):
-            do()
-    assert path.read_bytes() == content
-
-
-def test_a_newer_ledger_is_refused_and_left_alone(tmp_path: Path) -> None:
-    ledger = opened(tmp_path / "ledger.sqlite")
-    change(ledger, f"PRAGMA user_version = {len(tables.MIGRATIONS) + 1}")
-    for do in (ledger.accounts, lambda: book(ledger, "x")):
-        with refuses(LedgerError, match=r"newer version .*Update the program"):
-            do()
-    change(ledger, f"PRAGMA user_version = {len(tables.MIGRATIONS)}")
-    assert ledger.verify().n_entries == 2
-
-
-def begun_by_an_earlier_version(path: Path) -> None:
-    """The secret beside a ledger whose first entry was not written yet: what follows is sealed with
-    it.
-    """
-    secret = path.with_name(f"{path.name}.key")
-    secret.write_text(f"dpci-ledger-key {'5e' * 32}\n")
-    secret.chmod(0o600)
-    path.with_name(f"{path.name}.head").write_text("dpci-ledger-head 0 0\n")
-
-
-def older(path: Path, monkeypatch: pytest.MonkeyPatch) -> Ledger:
-    """A ledger as version 1 wrote it."""
-    begun_by_an_earlier_version(path)
-    with monkeypatch.context() as patch:
-        patch.setattr(database, "MIGRATIONS", tables.MIGRATIONS[:1])
-        patch.setattr("dpci_core.ledger.page.new_nonce", lambda: None)
-        patch.setattr("dpci_core.ledger.ledger.keep", lambda *what: None)
-        ledger = opened(path)
-    assert (version(ledger), has_views(ledger)) == (1, False)
-    return ledger
-
-
-def version(ledger: Ledger) -> int:
-    return int(ask(ledger, "PRAGMA user_version")[0][0])
-
-
-def has_views(ledger: Ledger) -> bool:
-    return bool(ask(ledger, "SELECT 1 FROM sqlite_master WHERE type = 'view'"))
+    another_format = opened(tmp_path / "other.sqlite").path
+    with closing(sqlite3.connect(another_format)) as other:
+        other.execute("PRAGMA user_version = 2")
+    for file in (path, another_format):
+        content = file.read_bytes()
+        for do in (Ledger(file).accounts, lambda file=file: create(Ledger(file))):
+            with refuses(LedgerDamagedError, match="not a ledger of this .* left as it is"):
+                do()
+        assert file.read_bytes() == content
 
 
 def ask(ledger: Ledger, query: str) -> list[Any]:
@@ -361,37 +324,6 @@ def change(ledger: Ledger, *statements: str) -> None:
             connection.execute(statement)
     finally:
         connection.close()
-
-
-def test_an_older_ledger_is_read_as_it_is_and_migrates_at_the_next_write(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ledger = older(tmp_path / "ledger.sqlite", monkeypatch)
-    before = ledger.entries()
-    assert (len(ledger.history()), ledger.verify().is_good, version(ledger)) == (1, True, 1)
-    change(ledger, "CREATE VIEW own AS SELECT count(*) AS n FROM entries")
-    book(ledger, "second")
-    assert (version(ledger), has_views(ledger)) == (len(tables.MIGRATIONS), True)
-    assert ledger.verify().is_good
-    assert ask(ledger, "SELECT n FROM own") == [(3,)]
-    assert ledger.entries()[:2] == before
-    assert [entry.nonce is None for entry in ledger.entries()] == [True, True, False]
-
-
-def test_a_migration_that_breaks_off_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ledger = older(tmp_path / "ledger.sqlite", monkeypatch)
-    with monkeypatch.context() as patch:
-        patch.setattr(
-            database,
-            "MIGRATIONS",
-            (*tables.MIGRATIONS, ("CREATE TABLE new (a)", "CREATE TABLE new (a)")),
-        )
-        with refuses(LedgerError, match="nothing was booked"):
-            book(ledger, "second")
-    assert (version(ledger), has_views(ledger), len(ledger.history())) == (1, False, 1)
-    assert book(ledger, "second").is_new
 
 
 @pytest.mark.parametrize("is_whole", [True, False])
@@ -553,12 +485,13 @@ def test_any_client_reads_what_happened(tmp_path: Path) -> None:
     ]
 
 
-_LINE = "INSERT INTO entries (sequence, kind, written_at, key_id, mac"
+_LINE = "INSERT INTO entries (sequence, kind, written_at, key_id, nonce, signature, seal"
 _BOOKED = (
     f"{_LINE}, person, account, cost_definition, cost_amount, cost_lines, spent, purpose, "
     "plan_hash, request_id)"
 )
-_MAC = "'t', 'k', printf('%064d', 0)"
+_NEW = "'p', 'p', 'new'"
+_SEALED = "'t', 'k', printf('%032d', 0), printf('%0128d', 0), printf('%064d', 0)"
 
 
 @pytest.mark.parametrize(
@@ -567,16 +500,15 @@ _MAC = "'t', 'k', printf('%064d', 0)"
         "UPDATE entries SET spent = '0.01' WHERE sequence = 2",
         "DELETE FROM entries WHERE sequence = 2",
         "REPLACE INTO entries SELECT * FROM entries WHERE sequence = 2",
-        f"{_LINE}) VALUES (3, 'other', {_MAC})",
-        f"{_LINE}) VALUES (3, 'done', {_MAC})",
-        f"{_LINE}, charge, result_hash) VALUES (3, 'done', {_MAC}, 1, 'r')",
-        f"{_LINE}, charge, result_hash) VALUES (4, 'done', {_MAC}, 2, 'r')",
-        f"{_BOOKED} VALUES (3, 'booked', {_MAC}, 'p', 1, 'zcdp', '1', '[]', '-1', 'p', 'p', 'new')",
-        f"{_BOOKED} VALUES (3, 'booked', {_MAC}, 'p', 1, 'zcdp', '1', '[]', '0.0', 'p', 'p', "
-        "'new')",
-        f"{_BOOKED} VALUES (3, 'booked', {_MAC}, 'p', 1, 'zcdp', '1', '[]', '1', 'p', 'p', "
+        f"{_LINE}) VALUES (3, 'other', {_SEALED})",
+        f"{_LINE}) VALUES (3, 'done', {_SEALED})",
+        f"{_LINE}, charge, result_hash) VALUES (3, 'done', {_SEALED}, 1, 'r')",
+        f"{_LINE}, charge, result_hash) VALUES (4, 'done', {_SEALED}, 2, 'r')",
+        f"{_BOOKED} VALUES (3, 'booked', {_SEALED}, 'p', 1, 'zcdp', '1', '[]', '-1', {_NEW})",
+        f"{_BOOKED} VALUES (3, 'booked', {_SEALED}, 'p', 1, 'zcdp', '1', '[]', '0.0', {_NEW})",
+        f"{_BOOKED} VALUES (3, 'booked', {_SEALED}, 'p', 1, 'zcdp', '1', '[]', '1', 'p', 'p', "
         "'first')",
-        f"{_BOOKED} VALUES (3, 'booked', {_MAC}, 'p', 2, 'zcdp', '1', '[]', '1', 'p', 'p', 'new')",
+        f"{_BOOKED} VALUES (3, 'booked', {_SEALED}, 'p', 2, 'zcdp', '1', '[]', '1', {_NEW})",
     ],
 )
 def test_the_database_itself_refuses_what_no_ledger_does(tmp_path: Path, statement: str) -> None:
@@ -590,7 +522,7 @@ def test_the_database_takes_a_line_that_is_in_order(tmp_path: Path) -> None:
     ledger = opened(tmp_path / "ledger.sqlite")
     change(
         ledger,
-        f"{_BOOKED} VALUES (3, 'booked', {_MAC}, 'p', 1, 'zcdp', '1', '[]', '1', 'p', 'p', 'new')",
+        f"{_BOOKED} VALUES (3, 'booked', {_SEALED}, 'p', 1, 'zcdp', '1', '[]', '1', {_NEW})",
     )
     assert (
         ledger.verify().problems[0].code == "entry_of_another_key"

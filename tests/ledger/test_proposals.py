@@ -27,13 +27,8 @@ from dpci_core.ledger import (
     LedgerError,
     NotApprovedError,
     Proposal,
-    database,
-    running,
-    tables,
 )
-from dpci_core.ledger import ledger as ledger_module
-from dpci_core.ledger.books import Books
-from tests.ledger.test_faults import begun_by_an_earlier_version
+from dpci_core.ledger.state import LedgerState
 from tests.ledger.test_seals import tampered
 from tests.refusals import refuses
 
@@ -61,19 +56,10 @@ def book(ledger: Ledger, **other: Any) -> Charge:
     return ledger.book(**{**ASKED, **other})
 
 
-@pytest.fixture(params=["short", "long"])
-def ledger(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Ledger:
-    """One that is checked from its first entry at each write, or one that goes on from its sums."""
-    if request.param == "long":
-        for module in (running, ledger_module):
-            monkeypatch.setattr(module, "CHECKED_WHOLE", 0)
-        monkeypatch.setattr(running, "WINDOW", 1)
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
     made = Ledger(tmp_path / "ledger.sqlite")
     create(made)
-    if request.param == "long":
-        monkeypatch.setattr(ledger_module, "check_entries", None)
     return made
 
 
@@ -333,9 +319,9 @@ def test_what_no_right_program_writes_is_damage(
         entries[0], code = replace(entries[0], approval=None), "entry_proposes_in_vain"
     code = "entry_with_another_approval" if code == "other" else code
     with pytest.raises(LedgerDamagedError) as found:
-        Books.of(entries)
+        LedgerState.of(entries)
     assert found.value.code == code
-    Books.of(booked.entries())
+    LedgerState.of(booked.entries())
 
 
 def test_an_approval_is_of_one_account(tmp_path: Path) -> None:
@@ -347,37 +333,28 @@ def test_an_approval_is_of_one_account(tmp_path: Path) -> None:
     book(ledger)
     first, other, proposed, approved, booked = ledger.entries()
     other = replace(other, dataset="CLINIC")
-    Books.of([first, other, proposed, approved, booked])
+    LedgerState.of([first, other, proposed, approved, booked])
     with pytest.raises(LedgerDamagedError) as found:
-        Books.of([first, other, proposed, approved, replace(booked, account=2)])
+        LedgerState.of([first, other, proposed, approved, replace(booked, account=2)])
     assert found.value.code == "entry_not_approved"
 
 
-@pytest.mark.parametrize("is_moved", [False, True])
-def test_a_withdrawal_taken_out_of_a_long_ledger_is_found(
-    tmp_path: Path, is_moved: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_rotated", [False, True])
+def test_a_withdrawal_taken_out_is_found_by_the_very_booking(
+    tmp_path: Path, is_rotated: bool
 ) -> None:
-    """By the very booking, whatever entries are checked in turn."""
-    for module in (running, ledger_module):
-        monkeypatch.setattr(module, "CHECKED_WHOLE", 0)
-    monkeypatch.setattr(running, "WINDOW", 0)
-    if is_moved:
-        begun_by_an_earlier_version(tmp_path / "ledger.sqlite")
     ledger = Ledger(tmp_path / "ledger.sqlite")
     create(ledger)
-    for request in ("r", "r2"):
-        number = ledger.approve(propose(ledger, request_id=request).proposal_id, person="Grace")
-    ledger.withdraw(number.proposal_id, person="Joan")
-    if is_moved:
+    number = ledger.approve(propose(ledger).proposal_id, person="Grace").proposal_id
+    ledger.withdraw(number, person="Joan")
+    if is_rotated:
         ledger.rotate_key(person="Ada")
-    for request in ("r3", "r4"):  # the last entry, whose place is checked, comes later
-        propose(ledger, request_id=request)
-    monkeypatch.setattr(ledger_module, "check_entries", None)
+    propose(ledger, request_id="r2")
     with pytest.raises(NotApprovedError):
-        book(ledger, request_id="r2")
+        book(ledger)
     tampered(ledger, "DELETE FROM entries WHERE kind = 'withdrawn'")
     with pytest.raises(LedgerDamagedError):
-        book(ledger, request_id="r2")
+        book(ledger)
     assert ledger.history() == ()
 
 
@@ -405,19 +382,9 @@ def hide(ledger: Ledger, index: str, hidden: str, shown: str) -> None:
         ("one_charge_a_request", f"{CHARGES} AND request_id = ''", "booked"),
     ],
 )
-@pytest.mark.parametrize("is_moved", [False, True])
-def test_what_a_long_ledger_leaves_out_of_an_index_is_found(
-    tmp_path: Path,
-    index: str,
-    hidden: str,
-    kind: str,
-    is_moved: bool,
-    monkeypatch: pytest.MonkeyPatch,
+def test_what_is_left_out_of_an_index_is_known_all_the_same(
+    tmp_path: Path, index: str, hidden: str, kind: str
 ) -> None:
-    for module in (running, ledger_module):
-        monkeypatch.setattr(module, "CHECKED_WHOLE", 0)
-    if is_moved:
-        begun_by_an_earlier_version(tmp_path / "ledger.sqlite")
     ledger = Ledger(tmp_path / "ledger.sqlite")
     create(ledger)
     number = ledger.approve(propose(ledger).proposal_id, person="Grace").proposal_id
@@ -425,47 +392,13 @@ def test_what_a_long_ledger_leaves_out_of_an_index_is_found(
         ledger.withdraw(number, person="Grace")
     else:
         book(ledger)
-    if is_moved:
-        ledger.rotate_key(person="Ada")
-    propose(ledger, request_id="r2")
-    sql = {"one_answer_a_proposal": ANSWERS, "one_charge_a_request": CHARGES}[index]
-    hide(ledger, index, hidden, sql)
-    with pytest.raises(LedgerDamagedError):
-        book(ledger)
-
-
-def test_a_long_ledger_of_two_keys_books_what_was_approved_under_the_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in (running, ledger_module):
-        monkeypatch.setattr(module, "CHECKED_WHOLE", 0)
-    begun_by_an_earlier_version(tmp_path / "ledger.sqlite")
-    ledger = Ledger(tmp_path / "ledger.sqlite")
-    create(ledger)
-    ledger.approve(propose(ledger).proposal_id, person="Grace")
-    ledger.rotate_key(person="Ada")
-    ledger.approve(propose(ledger, request_id="r2").proposal_id, person="Grace")
-    ledger.rotate_key(person="Ada")
-    monkeypatch.setattr(ledger_module, "check_entries", None)
-    assert book(ledger).is_new
-    assert book(ledger, request_id="r2").is_new
-    assert ledger.verify().is_good
-
-
-def test_the_tables_of_the_version_before_go_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ledger = Ledger(tmp_path / "ledger.sqlite")
-    with monkeypatch.context() as patch:
-        patch.setattr(database, "MIGRATIONS", tables.MIGRATIONS[:8])
-        create(ledger, needs_approval=False)
-        before = book(ledger)
-    assert [one.charge_id for one in ledger.history()] == [before.charge_id]
-    assert ledger.proposals() == ()
-    create(ledger, "New", other_people=True)
-    ledger.approve(propose(ledger, dataset="New", request_id="n").proposal_id, person="Grace")
-    assert book(ledger, dataset="New", request_id="n").is_new
-    assert ledger.verify().is_good
+    hide(ledger, index, hidden, {"withdrawn": ANSWERS, "booked": CHARGES}[kind])
+    if kind == "withdrawn":
+        with pytest.raises(NotApprovedError):
+            book(ledger)
+    else:
+        assert not book(ledger).is_new
+    assert not ledger.verify().is_good
 
 
 def test_a_clock_set_back_is_remarked_at_proposals_and_their_answers(tmp_path: Path) -> None:

@@ -10,16 +10,14 @@ from pathlib import Path
 import pytest
 
 from dpci_core.base.errors import LedgerRuleError
-from dpci_core.ledger import Ledger, LedgerDamagedError, page, running, verify
-from dpci_core.ledger import ledger as ledger_module
+from dpci_core.ledger import Ledger, LedgerDamagedError, transaction, verify
 from dpci_core.ledger.database import add_entry
 from dpci_core.ledger.entries import COLUMNS, Entry
-from dpci_core.ledger.key import Key, SigningKey, read_key
+from dpci_core.ledger.key import SigningKey, read_key
 from dpci_core.ledger.keyring import Keyring
 from tests.ledger.test_anchor import beside
 from tests.ledger.test_faults import book, create, opened
-from tests.ledger.test_signatures import codes, of_version_6
-from tests.ledger_lab import charge
+from tests.ledger.test_signatures import codes
 from tests.refusals import refuses
 
 
@@ -34,21 +32,6 @@ def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def ledger(tmp_path: Path) -> Ledger:
     (tmp_path / "desk").mkdir()
     return opened(tmp_path / "desk" / "ledger.sqlite")
-
-
-@pytest.fixture
-def moved(tmp_path: Path) -> Ledger:
-    """A ledger of an earlier version that is signed from its eighth entry on."""
-    (tmp_path / "old").mkdir()
-    made = of_version_6(tmp_path / "old" / "ledger.sqlite")
-    made.rotate_key(person="Ada")
-    return made
-
-
-def every_booking_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "CHECKED_WHOLE", 2)
-    monkeypatch.setattr(ledger_module, "CHECKED_WHOLE", 2)
-    monkeypatch.setattr(running, "WINDOW", 2)
 
 
 def added(ledger: Ledger, entry: Entry) -> None:
@@ -82,21 +65,19 @@ def test_a_stolen_old_key_adds_nothing_that_verifies(ledger: Ledger) -> None:
     ledger.rotate_key(person="Ada")
     *_, booked, change = ledger.entries()
     line = replace(
-        booked, sequence=4, request_id="more", signature=None, mac="", key_id=change.key_id
+        booked, sequence=4, request_id="more", signature="", seal="", key_id=change.key_id
     )
     for entry in (line, replace(line, key_id=stolen.key_id)):
         folder = ledger.path.parent.parent / entry.key_id
         shutil.copytree(ledger.path.parent, folder)
         forged = Ledger(folder / ledger.path.name, key_path=ledger.key_path)
-        added(forged, stolen.sealed(entry, change.mac))
+        added(forged, stolen.sealed(entry, change.seal))
         assert len(forged.verify().problems) == 1
         with refuses(LedgerDamagedError, match="Entry 4 was"):
             book(forged, "next")
 
 
-def named_by(
-    ledger: Ledger, key: SigningKey, *, agreed: Key, sealed: Key, history: str | None = None
-) -> Entry:
+def named_by(ledger: Ledger, key: SigningKey, *, agreed: SigningKey, sealed: SigningKey) -> Entry:
     """An entry that names a key, agreed to and sealed by whom it may be."""
     last = ledger.entries()[-1]
     entry = Entry(
@@ -105,16 +86,15 @@ def named_by(
         written_at=last.written_at,
         key_id=key.key_id,
         person="Eve",
+        nonce="0" * 32,
         public_key=key.public.text,
-        history=history,
     )
-    return sealed.sealed(agreed.agreed(entry, last.mac), last.mac)
+    return sealed.sealed(agreed.agreed(entry, last.seal), last.seal)
 
 
 def test_only_the_present_key_names_the_next_and_only_with_its_consent(ledger: Ledger) -> None:
     """Nor can a forger's ledger end with the key of somebody else, who would go on with it."""
     own, strangers = read_key(ledger.key_path), SigningKey(bytes(32))
-    assert isinstance(own, SigningKey)
     for agreed, sealed, named in (
         (strangers, strangers, strangers),
         (strangers, own, own),
@@ -123,111 +103,26 @@ def test_only_the_present_key_names_the_next_and_only_with_its_consent(ledger: L
     ):
         entry = named_by(ledger, named, agreed=agreed, sealed=sealed)
         assert verify.broken_seal([*ledger.entries(), entry]).code == "seal_broken"
-    history = verify.digest_of(ledger.entries())  # of a ledger that is signed already
-    entry = named_by(ledger, strangers, agreed=own, sealed=strangers, history=history)
-    assert verify.broken_seal([*ledger.entries(), entry]).code == "seal_broken"
     entry = named_by(ledger, strangers, agreed=own, sealed=strangers)
     assert verify.broken_seal([*ledger.entries(), entry]) is None
 
 
-def test_any_field_of_an_entry_that_names_a_key_is_sealed(ledger: Ledger, moved: Ledger) -> None:
+def test_any_field_of_an_entry_that_names_a_key_is_sealed(ledger: Ledger) -> None:
     ledger.rotate_key(person="Ada")
-    secret = read_key(beside(moved, ".key"))
-    for entries, held in ((ledger.entries(), None), (moved.entries(), secret)):
-        assert verify.broken_seal(entries, held) is None
-        last = entries[-1]
-        for name in COLUMNS:
-            now = getattr(last, name)
-            other = now + 1 if isinstance(now, int) else ("1" if now is None else f"{now}0")
-            changed = [*entries[:-1], replace(last, **{name: other})]
-            assert verify.broken_seal(changed, held) is not None, name
-
-
-def test_a_long_ledger_goes_on_after_a_change_of_keys(
-    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    every_booking_goes_on(monkeypatch)
-    book(ledger, "second")
-    new = ledger.rotate_key(person="Ada")
-    monkeypatch.setattr(ledger_module, "check_entries", None)
-    for k in range(4):
-        book(ledger, f"later {k}")
-    assert not book(ledger, "second").is_new
-    assert ledger.finish(3, result_hash="r").state == "done"
-    assert ledger.verify(public_key=new).is_good
-
-
-# --- from a secret to signatures ------------------------------------------------------------------
-
-
-def test_a_ledger_of_an_earlier_version_is_signed_from_here_on(moved: Ledger) -> None:
-    *before, change = moved.entries()
-    new = moved.public_key()
-    assert (change.sequence, change.kind, change.key_id) == (8, "key", new.key_id)
-    assert {entry.signature for entry in before} == {None}
-    assert moved.finish(7, result_hash="r").state == "done"
-    assert charge(moved, "more").is_new
-    assert moved.verify().is_good
-    assert moved.verify(public_key=new).is_good
-    beside(moved, ".key").unlink()
-    assert moved.verify(public_key=new).is_good  # the signature vouches for what was before
-    assert codes(moved.verify()) == ["old_secret_missing"]
-    assert charge(moved, "still").is_new
-
-
-@pytest.mark.parametrize("has_secret", [True, False])
-def test_what_was_before_the_signatures_is_not_edited_unseen(
-    moved: Ledger, has_secret: bool
-) -> None:
-    new = moved.public_key()
-    if not has_secret:
-        beside(moved, ".key").unlink()
-    connection = sqlite3.connect(moved.path, isolation_level=None)
-    guard = "SELECT sql FROM sqlite_master WHERE name = 'entries_are_never_changed'"
-    (sql,) = connection.execute(guard).fetchone()
-    connection.execute("DROP TRIGGER entries_are_never_changed")
-    connection.execute("UPDATE entries SET person = 'Eve' WHERE sequence = 2")
-    connection.execute(sql)
-    connection.close()
-    assert codes(moved.verify(public_key=new)) == ["seal_broken"]
-    with refuses(LedgerDamagedError, match="was changed"):
-        book(moved, "more")
-
-
-def test_nobody_without_the_secret_moves_a_ledger_to_a_key_of_their_own(tmp_path: Path) -> None:
-    ledger = of_version_6(tmp_path / "ledger.sqlite")
-    strangers = SigningKey(bytes(32))
     entries = ledger.entries()
-    history = verify.digest_of(entries)
-    entry = named_by(ledger, strangers, agreed=strangers, sealed=strangers, history=history)
-    secret = read_key(beside(ledger, ".key"))
-    assert verify.broken_seal([*entries, entry], secret).code == "seal_broken"
-    added_to_newest(ledger, entry)
-    assert "seal_broken" in codes(ledger.verify())
-    with refuses(LedgerDamagedError, match="is missing"):
-        book(ledger, "more")
+    assert verify.broken_seal(entries) is None
+    last = entries[-1]
+    for name in COLUMNS:
+        now = getattr(last, name)
+        other = now + 1 if isinstance(now, int) else ("1" if now is None else f"{now}0")
+        changed = [*entries[:-1], replace(last, **{name: other})]
+        assert verify.broken_seal(changed) is not None, name
 
 
-def added_to_newest(ledger: Ledger, entry: Entry) -> None:
-    create(ledger, "Others", other_people=True)
-    last = ledger.entries()[-1]
-    strangers = SigningKey(bytes(32))
-    entry = replace(
-        entry, sequence=last.sequence + 1, history=verify.digest_of(ledger.entries()), vouched=None
-    )
-    added(ledger, strangers.sealed(strangers.agreed(entry, last.mac), last.mac))
-
-
-def test_a_long_ledger_goes_on_after_it_was_signed(
-    moved: Ledger, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    every_booking_goes_on(monkeypatch)
-    monkeypatch.setattr(ledger_module, "check_entries", None)
-    for k in range(4):
-        charge(moved, f"later {k}")
-    assert not charge(moved, "later 1").is_new
-    assert moved.finish(7, result_hash="r").state == "done"  # booked under the secret
-    assert moved.verify().is_good
+def test_a_ledger_does_not_begin_with_a_key_that_vouches_for_itself(ledger: Ledger) -> None:
+    own = read_key(ledger.key_path)
+    entry = replace(named_by(ledger, own, agreed=own, sealed=own), sequence=1)
+    assert verify.broken_seal([own.sealed(own.agreed(entry, ""), "")]).code == "seal_broken"
 
 
 # --- where the keys are ---------------------------------------------------------------------------
@@ -259,12 +154,12 @@ def test_a_named_key_is_followed_by_a_named_one_in_a_new_file(tmp_path: Path, ke
 def test_one_that_dies_on_the_way_leaves_the_old_key_in_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ledger = of_version_6(tmp_path / "ledger.sqlite")
+    ledger = opened(tmp_path / "ledger.sqlite")
     with monkeypatch.context() as patch:
-        patch.setattr(page, "add_entry", died)
+        patch.setattr(transaction, "add_entry", died)
         with pytest.raises(KeyboardInterrupt):
             ledger.rotate_key(person="Ada")
-    assert charge(ledger, "more").is_new
+    assert book(ledger, "more").is_new
     ledger.rotate_key(person="Ada")
     assert ledger.verify().is_good
 
@@ -274,28 +169,31 @@ def died(*_: object) -> None:
 
 
 @pytest.mark.parametrize("link", ["ledger.sqlite", ""], ids=["file", "folder"])
-def test_a_link_does_not_lead_a_signed_ledger_back_to_a_secret(
-    ledger: Ledger, tmp_path: Path, link: str
+@pytest.mark.parametrize("is_empty", [True, False])
+def test_a_link_does_not_lead_to_another_ledger(
+    ledger: Ledger, tmp_path: Path, link: str, is_empty: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever may write the folder lays a link to a ledger that a secret of theirs seals."""
-    path, folder = ledger.path, tmp_path / "desk"
+    """Whoever may write the folder lays a link to a ledger of their own."""
+    path, folder, forged = ledger.path, tmp_path / "desk", tmp_path / "forged"
     book(ledger, "second")
     shutil.rmtree(folder)
-    (tmp_path / "forged").mkdir()
-    of_version_6(tmp_path / "forged" / "ledger.sqlite")
+    forged.mkdir()
+    if not is_empty:
+        with monkeypatch.context() as patch:
+            patch.setenv("DPCI_LEDGER_KEYS", str(tmp_path / "their keys"))
+            opened(forged / "ledger.sqlite")
+    elif link:
+        (forged / "ledger.sqlite").touch()
     if link:
         folder.mkdir()
-        path.symlink_to(tmp_path / "forged" / "ledger.sqlite")
-        shutil.copy2(tmp_path / "forged" / "ledger.sqlite.key", beside(ledger, ".key"))
+        path.symlink_to(forged / "ledger.sqlite")
     else:
-        folder.symlink_to(tmp_path / "forged")
-    with refuses(LedgerDamagedError, match="signed"):
-        charge(Ledger(path), "more")
+        folder.symlink_to(forged)
+    with refuses(LedgerDamagedError, match="is empty or gone" if is_empty else "is missing"):
+        create(Ledger(path), "Another", other_people=True)
 
 
-def test_where_a_moved_ledger_is_signed_no_secret_takes_its_place(
-    ledger: Ledger, tmp_path: Path
-) -> None:
+def test_where_a_moved_ledger_is_signed_none_is_begun_anew(ledger: Ledger, tmp_path: Path) -> None:
     """The key learns of the new place at the first booking there; also of one that it has never
     heard of, as after a stop at the end of a change of keys, and after half a line.
     """
@@ -309,9 +207,8 @@ def test_where_a_moved_ledger_is_signed_no_secret_takes_its_place(
         book(there, f"{name} there")
         shutil.rmtree(moved)
         moved.mkdir()
-        of_version_6(there.path)
-        with refuses(LedgerDamagedError, match="signed"):
-            charge(Ledger(there.path), "more")
+        with refuses(LedgerDamagedError, match="is empty or gone"):
+            create(Ledger(there.path))
     assert b"ledger fi\n" not in file.read_bytes()
     assert isinstance(read_key(file), SigningKey)
 
@@ -331,7 +228,7 @@ def test_a_change_of_keys_that_cannot_be_noted_is_one(
     """The place of the new key is noted by the next that books."""
     before, noted = ledger.public_key(), Keyring.note
 
-    def busy(self: Keyring, key: Key) -> None:
+    def busy(self: Keyring, key: SigningKey) -> None:
         if key.public != before:
             raise LedgerRuleError("reading_only", path=ledger.path)
         noted(self, key)

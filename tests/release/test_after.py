@@ -37,7 +37,7 @@ from dpci_core.report.refusals import said
 from dpci_core.schema import RecordMapper
 from tests.release_desk import RHO, Desk, make_plan
 
-FIXTURES = sorted((Path(__file__).parents[1] / "fixtures").glob("release_v*.json"))
+FIXTURES = sorted((Path(__file__).parents[1] / "fixtures").glob("release_*.json"))
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,8 @@ from dpci_core.__main__ import main
 from dpci_core.release import Release, load_release
 from dpci_core.release.evaluation import OPEN, evaluation, registry_entry
 from dpci_core.release.report import guarantee_sentence
-from dpci_core.report.refusals import said
 
-RECORDS = sorted((Path(__file__).parents[1] / "fixtures").glob("release_v*.json"))
+RECORDS = sorted((Path(__file__).parents[1] / "fixtures").glob("release_*.json"))
 QUESTIONS = (
     "Privacy parameters",
     "Unit of privacy",
@@ -44,8 +43,6 @@ def test_every_question_is_answered_or_left_to_the_deployer(made: Release) -> No
     assert made.guarantee.neighbours in answers["Unit of privacy"]
     assert all(name in answers["Utility"] for name in made.silent)
     assert all(sentence in text for sentence in made.assumptions)
-    if made.caution:
-        assert said(made.caution) in answers["Algorithms and correctness"]
 
 
 def test_what_people_typed_stays_text() -> None:

@@ -534,7 +534,7 @@ def test_of_two_that_read_for_one_charge_one_draws(desk: Desk, monkeypatch, is_b
         desk.ledger.begin_draw(charge.charge_id)
 
 
-def test_a_booking_of_an_earlier_version_is_not_carried_on(desk: Desk, monkeypatch) -> None:
+def test_a_booking_without_a_draw_to_come_is_not_carried_on(desk: Desk, monkeypatch) -> None:
     """It gave the right to draw itself: its process may have drawn before it died."""
     book = Ledger.book
     with monkeypatch.context() as patch:
@@ -801,7 +801,7 @@ def test_no_formula_and_no_script_through_a_name(tmp_path: Path) -> None:
     for row in rows:
         assert not row[0].startswith(("=", "+", "-", "@", "\t"))
         assert all(
-            cell in ("", made.target_words) or re.fullmatch(r"-?\d+(\.\d+)?(e[+-]\d+)?|\w+", cell)
+            cell in ("", made.covers) or re.fullmatch(r"-?\d+(\.\d+)?(e[+-]\d+)?|\w+", cell)
             for cell in row[1:]
         )
     card = (tmp_path / "out" / "model_card.md").read_text()

@@ -151,10 +151,10 @@ def test_one_signed_anew_is_told_by_the_pinned_key(folder, released) -> None:
     assert codes(check_signature(folder, public_key=released[1])) == ["release_of_another_key"]
 
 
-def test_an_old_release_opens_and_is_said_to_be_unsigned(tmp_path, capsys) -> None:
-    fixture = Path(__file__).resolve().parents[1] / "fixtures" / "release_v3_standard.json"
+def test_a_release_without_a_signature_opens_and_is_said_to_be_unsigned(tmp_path, capsys) -> None:
+    fixture = Path(__file__).resolve().parents[1] / "fixtures" / "release_standard.json"
     shutil.copy(fixture, tmp_path / "release.json")
-    assert load_release(tmp_path).version == 3
+    assert load_release(tmp_path).dataset
     assert main(["verify", str(tmp_path)]) == 1
     assert "There is no signature.json" in capsys.readouterr().out
 

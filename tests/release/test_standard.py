@@ -101,8 +101,8 @@ def lost(made: Release, *names: str) -> Release:
 
 def test_it_is_for_the_effects_and_says_where_the_hessian_is(made: Release, desk: Desk) -> None:
     record = json.loads((desk.folder / "out/release.json").read_text())
-    assert record["version"] == 3
-    assert record["covers"] == made.target_words == "coefficient without penalty"
+    assert record["version"] == 1
+    assert record["covers"] == made.covers == "coefficient without penalty"
     assert record["out_of_reach"] == list(price_of(PLAN).numbers.out_of_reach) == []
     at = np.array(record["matrices"]["hessian_at"])
     assert at.shape == made.theta.shape

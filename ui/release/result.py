@@ -27,7 +27,6 @@ from dpci_core.release.record import Interval
 from dpci_core.release.signature import SIGNATURE_NAME
 from dpci_core.report.cautions import silent
 from dpci_core.report.html import ticks
-from dpci_core.report.refusals import said
 from dpci_core.report.words import called
 from dpci_core.schema import MappingNote
 from ui.kit.figure import common_layout, literal, short_name, wrapped
@@ -54,14 +53,12 @@ def panel(
     planned: PlanNumbers | None = None,
 ) -> None:
     """The result, planned against released, files; right after the release also what was mapped."""
-    if made.caution:
-        st.error(said(made.caution))
     if made.verdict:
         st.warning(made.verdict)
     st.markdown(
         f"**{plain(made.title)}**, released {moment(made.released_at)} by {plain(made.person)} "
         f"from {made.n_records:,} {_counted(made)} (planned for {made.n_planned:,}): intervals for "
-        f"the **{made.target_words}**. Entry {made.charge_id} of "
+        f"the **{made.covers}**. Entry {made.charge_id} of "
         "the ledger."
     )
     sentence = takeaway(made)
@@ -283,7 +280,7 @@ def release_chart(made: Release) -> go.Figure:
         automargin=True,
     )
     what = "odds ratio" if is_odds else "coefficient"
-    title = wrapped(f"{what} for the step of each column, {made.target_words}", _AXIS_WIDTH)
+    title = wrapped(f"{what} for the step of each column, {made.covers}", _AXIS_WIDTH)
     drawn = [x for trace in fig.data for x in (trace.x or ()) if x is not None]
     fig.update_xaxes(
         title={"text": "<br>".join(map(literal, title)), "standoff": 4},

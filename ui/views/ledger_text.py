@@ -25,8 +25,7 @@ EMPTY = (
 BACKUP = (
     "The ledger and the key that signs it are two files on the server, apart from each other: "
     "`DPCI_LEDGER` or else in its user's data folder, and `DPCI_LEDGER_KEY` or else in "
-    "`DPCI_LEDGER_KEYS` or its user's configuration (beside it, if an earlier version began it and "
-    "its key was never changed). Keep a backup of each, in two places."
+    "`DPCI_LEDGER_KEYS` or its user's configuration. Keep a backup of each, in two places."
 )
 ADDITIVE_ONLY = (
     "It counts in μ², which is worth more than ρ, and pays for output perturbation under Gaussian "

@@ -14,7 +14,7 @@ from dpci_core.ledger.amounts import Cap, Cost, as_text, exact_difference, exact
 from dpci_core.ledger.entries import Entry
 from dpci_core.ledger.names import name_key
 from dpci_core.ledger.problems import LedgerDamagedError, SchemaChangedError, UnknownDatasetError
-from dpci_core.ledger.proposals import ANOTHER_PERSON, Proposal, Proposals
+from dpci_core.ledger.proposals import ANOTHER_PERSON, Asked, Proposal, Proposals
 
 State = Literal["booked", "done", "failed"]
 Draw = Literal["", "announced", "begun"]
@@ -22,7 +22,7 @@ People = Literal["first", "other", "same"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Charge:
+class Charge(Asked):
     """One booking. It is spent from the moment it stands, whether or not a result came of it.
 
     charge_id: its sequence in the ledger.  spent: the cost in the currency of the cap.  state:
@@ -35,15 +35,8 @@ class Charge:
 
     charge_id: int
     account_id: int
-    dataset: str
-    schema_hash: str
     state: State
-    cost: Cost
     spent: Decimal
-    purpose: str
-    plan_hash: str
-    person: str
-    request_id: str
     booked_at: str
     head: str
     ended_at: str | None = None
@@ -91,7 +84,7 @@ class Account:
 
 
 @dataclass(slots=True)
-class Books:
+class LedgerState:
     """The state after some entries; `add` reads one more and refuses what no correct program
     writes.
     """
@@ -104,55 +97,16 @@ class Books:
     _n_charges: dict[int, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, entries: Iterable[Entry]) -> Books:
+    def of(cls, entries: Iterable[Entry]) -> LedgerState:
         """Read all entries."""
-        books = cls()
+        state = cls()
         for entry in entries:
-            books.add(entry)
-        return books
-
-    @classmethod
-    def with_sums(cls, accounts: Iterable[Entry], sums: dict[str, tuple[str, int]]) -> Books:
-        """The accounts alone, with what their caps have spent (`sums`)."""
-        books = cls.of(accounts)
-        for pool, (spent, n_charges) in sums.items():
-            books._spent[int(pool)] = Decimal(spent)
-            books._n_charges[int(pool)] = n_charges
-        return books
-
-    @classmethod
-    def with_spent(cls, accounts: Iterable[Entry], spent: Iterable[tuple[int, str]]) -> Books:
-        """The accounts alone, with the account and the amount of every charge."""
-        books = cls.of(accounts)
-        for account, amount in spent:
-            pool_id = books._accounts[account].pool_id
-            books._spent[pool_id] = exact_sum((books._spent[pool_id], Decimal(amount)))
-            books._n_charges[pool_id] += 1
-        return books
-
-    @property
-    def sums(self) -> dict[str, tuple[str, int]]:
-        """What each cap has spent and in how many charges, by the account that holds it."""
-        return {
-            str(pool): (as_text(spent), self._n_charges[pool])
-            for pool, spent in self._spent.items()
-        }
-
-    def recall(self, entries: Iterable[Entry]) -> None:
-        """Read charges and proposals, and what became of them, that the sums hold already."""
-        readers = {
-            "booked": self._know,
-            "drawing": self._draw,
-            "proposed": self._know_proposal,
-            "approved": self.proposals.answer,
-            "withdrawn": self.proposals.answer,
-        }
-        for entry in entries:
-            self._guarded(readers.get(entry.kind, self._end), entry)
+            state.add(entry)
+        return state
 
     def add(self, entry: Entry) -> None:
-        """Read one more entry."""
-        readers = {
+        """Read one more entry; what no correct program writes is damage."""
+        readers: dict[str, Callable[[Entry], object]] = {
             "account": self._open,
             "proposed": self._propose,
             "approved": self.proposals.answer,
@@ -163,12 +117,8 @@ class Books:
             "failed": self._end,
             "key": _nothing,
         }
-        self._guarded(readers.get(entry.kind, _no_such_kind), entry)
-
-    def _guarded(self, reader: Callable[[Entry], object], entry: Entry) -> None:
-        """Read an entry; what no correct program writes is damage."""
         try:
-            reader(entry)
+            readers[entry.kind](entry)
         except LedgerDamagedError:
             raise
         except (LookupError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
@@ -259,12 +209,22 @@ class Books:
     def _book(self, entry: Entry) -> None:
         if entry.request_id in self.by_request:
             raise LedgerDamagedError("entry_of_a_known_request", entry=entry.sequence)
-        charge, is_approved = self._know(entry)
+        charge = Charge(
+            charge_id=entry.sequence,
+            state="booked",
+            booked_at=entry.written_at,
+            head=entry.head,
+            draw=_announced(entry),
+            **self._asked(entry),
+        )
         account, spent = self._accounts[charge.account_id], charge.spent
+        is_approved = self.proposals.book(charge, charge.account_id)
         if account.needs_approval and not is_approved:
             raise LedgerDamagedError("entry_not_approved", entry=entry.sequence)
         if spent > self._with_totals(account).remaining:
             raise LedgerDamagedError("entry_above_the_cap", entry=entry.sequence)
+        self.by_request[charge.request_id] = entry.sequence
+        self.charges[entry.sequence] = charge
         self._spent[account.pool_id] = exact_sum((self._spent[account.pool_id], spent))
         self._n_charges[account.pool_id] += 1
 
@@ -291,28 +251,9 @@ class Books:
         account = self._accounts[_number(entry.account)]
         if not account.needs_approval or entry.request_id in self.by_request:
             raise LedgerDamagedError("entry_proposes_in_vain", entry=entry.sequence)
-        self._know_proposal(entry)
-
-    def _know_proposal(self, entry: Entry) -> None:
-        """Keep a charge that is asked for."""
-        asked = self._asked(entry)
         self.proposals.add(
-            Proposal(proposal_id=entry.sequence, proposed_at=entry.written_at, **asked)
+            Proposal(proposal_id=entry.sequence, proposed_at=entry.written_at, **self._asked(entry))
         )
-
-    def _know(self, entry: Entry) -> tuple[Charge, bool]:
-        """Keep a charge, without counting it; whether its proposal was approved."""
-        charge = Charge(
-            charge_id=entry.sequence,
-            state="booked",
-            booked_at=entry.written_at,
-            head=entry.head,
-            draw=_announced(entry),
-            **self._asked(entry),
-        )
-        self.by_request[charge.request_id] = entry.sequence
-        self.charges[entry.sequence] = charge
-        return charge, self.proposals.book(charge, charge.account_id)
 
     def _draw(self, entry: Entry) -> None:
         charge = self.charges[_number(entry.charge)]
@@ -342,10 +283,6 @@ def _announced(entry: Entry) -> Draw:
 
 def _nothing(entry: Entry) -> None:
     """A key decides about seals, and about no account."""
-
-
-def _no_such_kind(entry: Entry) -> None:
-    raise LookupError(entry.kind)
 
 
 def lines_text(cost: Cost) -> str:
