@@ -308,7 +308,7 @@ class CardChoice(AskedOnce[CardRecord]):
         mapper = _mapper(self.plan.schema, self.questions)
         cells = read_cells(header, mapper, with_target=True)
         once.reached("read")
-        y = mapper.labels_of(cells[self.plan.schema.target])
+        y = mapper.signs_of(cells[self.plan.schema.target])
         if len(y) == 0:
             raise TableError("no_rows")
         begin()

@@ -216,7 +216,7 @@ class HistogramChoice(Choice):
         if not cells:
             raise TableError("no_rows")
         values = np.array([number_of(cell) for cell in cells])
-        x = np.where(np.isnan(values), column.stand_in, np.clip(values, column.low, column.high))
+        x = np.where(np.isnan(values), column.middling, np.clip(values, column.low, column.high))
         begin()
         found = select_histogram(
             x,

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from dpci_core.base.array import Array
-from dpci_core.base.rows import WeightedRows
+from dpci_core.base.rows import WeightedRows, plain
 from dpci_core.schema.declare import CONSTANT
 
 Encoding = Literal["paper", "schema", "standard"]
@@ -36,6 +36,11 @@ class Records:
     digest: str
     to_original: Array | None
     notes: tuple[str, ...] = ()
+
+    def complete(self) -> tuple[Array | WeightedRows, Array]:
+        """Return X and y without the rows of zeros, which are of neither class."""
+        is_complete = plain(self.X)[:, -1] != 0.0
+        return (self.X, self.y) if is_complete.all() else (self.X[is_complete], self.y[is_complete])
 
     @property
     def unweighted(self) -> Array:
