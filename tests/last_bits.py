@@ -233,6 +233,7 @@ SCHEMA = Schema(
     ),
     target="sick",
     positive="yes",
+    negative=("no",),
 )
 
 

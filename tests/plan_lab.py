@@ -36,6 +36,7 @@ SCHEMA = Schema(
     (NumericColumn("age", 18, 98), CategoricalColumn("owns home", ("no", "yes", "1"), other="1")),
     "ill",
     "yes",
+    negative=("no",),
 )
 
 
@@ -256,6 +257,7 @@ STANDARD_TWIN = DeclaredTable(
         ),
         "ill",
         "yes",
+        negative=("no",),
         standard=StandardEncoding(radius=3.0),
     ),
     guesses=Guesses(effects={"age": 0.03}, n_rows=2_000),

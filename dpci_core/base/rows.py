@@ -191,7 +191,7 @@ class PersonRows(WeightedRows):
 
         Privacy: which rows of a person are kept, and with which shares, depends on these alone.
         """
-        is_zero = ~plain(A).any(axis=1)  # a missing cell (docs/release.md, section 1)
+        is_zero = np.asarray(~plain(A).any(axis=1))  # a missing cell (docs/release.md, section 1)
         order = np.lexsort((is_zero, persons))
         order = order[np.searchsorted(persons[order], 0) :]
         _, first, counts = np.unique(persons[order], return_index=True, return_counts=True)

@@ -7,6 +7,7 @@ import csv
 import getpass
 import io
 import json
+import math
 import os
 import signal
 import sys
@@ -400,7 +401,7 @@ def run_predict(options: argparse.Namespace) -> int:
 
 def predictions_csv(made: Release, frame: pd.DataFrame) -> str:
     """Return one line a row: score, prediction and, where there is one, the probability of the
-    positive level.
+    positive level; empty cells for a row with a missing one.
     """
     scores, positive = made.decision(frame), made.schema.positive
     has_chances = made.design.loss.is_log_odds
@@ -410,7 +411,6 @@ def predictions_csv(made: Release, frame: pd.DataFrame) -> str:
     writer.writerow(["score", "prediction", *(["probability"] if has_chances else [])])
     for i, score in enumerate(scores):
         label = safe_cell(positive if score > 0.0 else f"not {positive}")
-        writer.writerow(
-            [repr(float(score)), label, *([] if chances is None else [repr(float(chances[i]))])]
-        )
+        row = [repr(float(score)), label, *([] if chances is None else [repr(float(chances[i]))])]
+        writer.writerow([""] * len(row) if math.isnan(score) else row)
     return out.getvalue()

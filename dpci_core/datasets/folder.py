@@ -439,11 +439,11 @@ def check_header_has(
     columns: tuple[str, ...], unusable: frozenset[str], needed: tuple[str, ...]
 ) -> None:
     """Raise DataRejectedError unless a header has every needed column once, of a usable type."""
+    if absent := [name for name in needed if name not in columns]:
+        names = " and ".join(map(repr, absent))
+        raise DataRejectedError("columns_not_in_header", names=names, found=len(absent))
     for name in needed:
-        found = columns.count(name)
-        if found != 1:
-            raise DataRejectedError(
-                "column_repeated" if found else "column_not_in_header", column=name, found=found
-            )
+        if (found := columns.count(name)) > 1:
+            raise DataRejectedError("column_repeated", column=name, found=found)
         if name in unusable:
             raise DataRejectedError("column_not_plain", column=name)

@@ -29,7 +29,7 @@ MOST_FEATURES = 250
 whoever sends a link.
 """
 MOST_CELLS = 25_000_000
-"""Rows times features of a twin, 200 MB."""
+"""Rows times features of a twin with its incomplete records, 200 MB."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,10 +117,10 @@ class DeclaredTable:
             raise ValueError(
                 f"Expected schema to have at most {MOST_FEATURES} encoded features, got {d:,}."
             )
-        if d * self.guesses.n_rows > MOST_CELLS:
+        most = int(self.schema.complete * MOST_CELLS) // d
+        if self.guesses.n_rows > most:
             raise ValueError(
-                f"Expected guesses.n_rows={self.guesses.n_rows:,} <= {MOST_CELLS // d:,} with {d} "
-                "features."
+                f"Expected guesses.n_rows={self.guesses.n_rows:,} <= {most:,} with {d} features."
             )
         self.guesses.check_against(self.schema)
 

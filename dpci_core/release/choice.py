@@ -32,7 +32,7 @@ from dpci_core.release.record import NEIGHBOURS
 from dpci_core.release.table import Header, TableError, read_cells, read_records
 from dpci_core.report.covered import transformations
 from dpci_core.schema import NumericColumn, RecordMapper
-from dpci_core.schema.mapping import number_of
+from dpci_core.schema.spelling import number_of
 from dpci_core.tuning.choose import Candidate
 from dpci_core.tuning.histograms import checked_bins, select_histogram, spend_histogram
 from dpci_core.tuning.learners import Learner, Method, learner_noise

@@ -334,7 +334,7 @@ def check_reachable(schema: Schema) -> None:
     )
     for text in (
         schema.target,
-        schema.positive,
+        *schema.codes,
         *(() if schema.persons is None else (schema.persons.column,)),
         *(column.name for column in schema.features),
         *levels,

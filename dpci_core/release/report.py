@@ -41,6 +41,7 @@ _HEADS = (
     "planned_length_encoded",
     "released_encoded",
     "covers",
+    "missing_cells",
     "is_marked",
     "step",
     "estimate_per_step",
@@ -57,6 +58,7 @@ def intervals_csv(release: Release) -> str:
     column, with the factors on the odds where there are some; a name that a spreadsheet could take
     for a formula is text.
 
+    missing_cells: what became of records with one.
     is_marked: of a coefficient that the release cannot speak about.
     """
     out = io.StringIO(newline="")
@@ -73,6 +75,7 @@ def intervals_csv(release: Release) -> str:
                 safe_cell(c.name),
                 *map(repr, (*numbers, c.released)),
                 release.target_words,
+                safe_cell(release.missing_cells),
                 str(c.is_flat).lower(),
                 *("" if x is None else repr(float(x)) for x in by),
             ]

@@ -32,6 +32,8 @@ def price_of(plan: Plan, *, allow_unreviewed: bool = False) -> Price:
         raise ReleaseRefusedError("not_reviewed", status=plan.design.status)
     check_feasible(plan.design, n_records=plan.n_records, dim=len(plan.names))
     check_reachable(plan.schema)
+    if not plan.schema.negative:
+        raise ReleaseRefusedError("codes_not_declared", target=plan.schema.target)
     return Price(
         cost=_cost(share_out(plan.design)),
         schema_hash=schema_hash(plan.schema),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from dpci_core.base.errors import check_range
@@ -139,6 +139,11 @@ class NumericColumn:
             check_range(LIMIT, **{f"limit of column {self.name!r}": self.limit})
 
     @property
+    def fill(self) -> str:
+        """What a missing value counts as, in words; empty where its record counts for nothing."""
+        return "" if self.missing is None else f"{self.missing:.12g}"
+
+    @property
     def middling(self) -> float:
         """The typical value, or the middle of the bounds where none is declared."""
         return (self.low + self.high) / 2.0 if self.typical is None else self.typical
@@ -228,6 +233,13 @@ class CategoricalColumn:
             )
 
     @property
+    def fill(self) -> str:
+        """What a missing or undeclared level counts as; empty where its record counts for
+        nothing.
+        """
+        return self.other or ""
+
+    @property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the encoded features: "column=level"."""
         return tuple(f"{self.name}={level}" for level in self.levels[int(self.has_reference) :])
@@ -298,11 +310,15 @@ class Transformations(NamedTuple):
     logarithms: columns of which the logarithm is taken.
     cut: limits in spreads, each with the columns whose bounds are wider than it.
     radius: in spreads, beyond which a row counts less; None where every row counts in full.
+    filled: columns of which a missing cell counts as something, with what that is.
+    complete: expected share of records without a missing cell.
     """
 
     logarithms: tuple[str, ...] = ()
     cut: tuple[tuple[float, tuple[str, ...]], ...] = ()
     radius: float | None = None
+    filled: tuple[tuple[str, str], ...] = ()
+    complete: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,9 +401,13 @@ class Schema:
     def transformations(self) -> Transformations:
         """What is done to values besides scaling them."""
         numbers = [column for column in self.features if isinstance(column, NumericColumn)]
-        logarithms = tuple(column.name for column in numbers if column.transform == "log")
+        made = Transformations(
+            logarithms=tuple(column.name for column in numbers if column.transform == "log"),
+            filled=tuple((one.name, one.fill) for one in self.features if one.fill),
+            complete=self.complete,
+        )
         if self.standard is None:
-            return Transformations(logarithms)
+            return made
         cut: dict[float, list[str]] = {}
         for column in numbers:
             limit = self.standard.limit if column.limit is None else column.limit
@@ -395,7 +415,11 @@ class Schema:
             if column.standard_range(limit) != ends:
                 cut.setdefault(limit, []).append(column.name)
         listed = tuple((limit, tuple(names)) for limit, names in sorted(cut.items()))
-        return Transformations(logarithms, listed, self.standard.radius)
+        return made._replace(cut=listed, radius=self.standard.radius)
+
+    def used(self, names: tuple[str, ...]) -> Schema:
+        """Return the declaration of the columns that the encoded `names` are made of."""
+        return replace(self, features=self.columns_of(names))
 
     def columns_of(self, names: tuple[str, ...]) -> tuple[Column, ...]:
         """Return the source columns that the encoded `names` are made of."""

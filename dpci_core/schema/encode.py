@@ -377,20 +377,18 @@ def _notes(columns: tuple[Column, ...], mapped: Counter[tuple[str, str]]) -> Ite
     for column in columns:
         n_missing, n_outside = mapped[column.name, _MISSING], mapped[column.name, _OUTSIDE]
         if n_missing and isinstance(column, NumericColumn):
-            filled = column.missing
-            yield f"{n_missing} missing values of {column.name}{_counting(filled)}."
+            yield f"{n_missing} missing values of {column.name}{_counting(column)}."
         elif n_missing:
-            filled = None if column.other is None else repr(column.other)
             what = f"{n_missing} values of {column.name} that are missing or not declared"
-            yield f"{what}{_counting(filled)}."
+            yield f"{what}{_counting(column)}."
         if n_outside:
             yield f"{n_outside} values of {column.name} outside its bounds were clipped."
         if n_far := mapped[column.name, _FAR]:
             yield f"{n_far} values of {column.name} beyond the limit count as the limit."
 
 
-def _counting(filled: object) -> str:
-    return ": their rows count for nothing" if filled is None else f" count as {filled}"
+def _counting(column: Column) -> str:
+    return f" count as {column.fill}" if column.fill else ": their rows count for nothing"
 
 
 def _codes(series: pd.Series[Any], levels: tuple[str, ...]) -> Integers:

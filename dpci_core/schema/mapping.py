@@ -86,9 +86,9 @@ NO_LEVEL = "missing or not declared"
 NO_CODE = "missing or none of its declared codes"
 
 
-def _kind(problem: str, filled: object = None) -> str:
+def _kind(problem: str, column: Column) -> str:
     """What became of cells, in words."""
-    return problem if filled is None else f"{problem}, counted as {filled}"
+    return f"{problem}, counted as {column.fill}" if column.fill else problem
 
 
 class RecordMapper:
@@ -185,12 +185,11 @@ class RecordMapper:
         if isinstance(column, NumericColumn):
             values = _by_distinct(cells, number_of)
             outside = (values < column.low) | (values > column.high)
-            counts[column.name, _kind(NO_NUMBER, column.missing)] += int(np.isnan(values).sum())
+            counts[column.name, _kind(NO_NUMBER, column)] += int(np.isnan(values).sum())
             counts[column.name, OUTSIDE] += int(outside.sum())
             return _reached(column, values)
         codes = _by_distinct(cells, level_finder(column.levels)).astype(np.int64)
-        filled = None if column.other is None else repr(column.other)
-        counts[column.name, _kind(NO_LEVEL, filled)] += int((codes < 0).sum())
+        counts[column.name, _kind(NO_LEVEL, column)] += int((codes < 0).sum())
         codes = np.where(codes < 0, place_of_other(column), codes).astype(np.int64)
         return pd.Categorical.from_codes(codes, categories=pd.Index(column.levels))
 

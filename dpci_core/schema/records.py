@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -21,7 +21,7 @@ class Records:
     """Encoded records, read-only.
 
     X: (n, p), the constant last; row norms at most 1, or `WeightedRows` in the standard encoding.
-    y: (n,) in {-1, +1}.
+    y: (n,) in {-1, +1}; a record with a missing cell is a row of zeros with y = +1.
     to_original: L (p, p), so that L @ theta are the coefficients in original units, the intercept
     last, exactly; None where the encoding has no such map (`paper` rescales every row by its own
     norm).
@@ -37,10 +37,13 @@ class Records:
     to_original: Array | None
     notes: tuple[str, ...] = ()
 
-    def complete(self) -> tuple[Array | WeightedRows, Array]:
-        """Return X and y without the rows of zeros, which are of neither class."""
+    def complete(self) -> Records:
+        """Return the records without the rows of zeros, which are of neither class."""
         is_complete = plain(self.X)[:, -1] != 0.0
-        return (self.X, self.y) if is_complete.all() else (self.X[is_complete], self.y[is_complete])
+        if is_complete.all():
+            return self
+        digest = f"{self.digest}, complete"
+        return replace(self, X=self.X[is_complete], y=self.y[is_complete], digest=digest)
 
     @property
     def unweighted(self) -> Array:

@@ -729,7 +729,9 @@ def test_no_seed_and_no_generator_fit_in_anywhere(desk: Desk) -> None:
 
 def test_a_schema_hash_is_of_the_declaration_alone() -> None:
     assert schema_hash(SCHEMA) == schema_hash(Schema(SCHEMA.features, "sick", "yes", ("a note",)))
-    assert schema_hash(SCHEMA) != schema_hash(Schema(SCHEMA.features, "sick", "no"))
+    assert schema_hash(SCHEMA) != schema_hash(Schema(SCHEMA.features, "ill", "yes"))
+    codes = (SCHEMA.features[0], CategoricalColumn("city", ("1", "2", "3"), other="3"))
+    assert schema_hash(SCHEMA) == schema_hash(Schema(codes, "sick", "1", negative=("0",)))
     assert price_of(make_plan()).schema_hash == schema_hash(SCHEMA)
 
 

@@ -113,7 +113,7 @@ def test_every_kind_of_odd_cell_has_its_fixed_meaning(tmp_path: Path) -> None:
     assert note.sentences() == (
         "2 of 11 cells of age: missing or no number.",
         "3 of 11 cells of age: outside the bounds, clipped.",
-        "3 of 11 cells of city: missing or not declared, counted as 'rest'.",
+        "3 of 11 cells of city: missing or not declared, counted as rest.",
         "3 of 11 cells of grade: missing or not declared.",
         "4 of 11 cells of income: missing or no number.",
         "1 of 11 cells of income: outside the bounds, clipped.",

@@ -114,9 +114,11 @@ def test_every_reader_finds_the_same_rows(schema: Schema) -> None:
         for other in (block, by_code, public.X):
             assert isinstance(other, WeightedRows)
             np.testing.assert_array_equal(other.weights, X.weights)
-    kept, labels = public.complete()
-    assert labels.tolist() == [-1.0, 1.0]
-    assert len(kept) == 2
+    kept = public.complete()
+    assert kept.y.tolist() == [-1.0, 1.0]
+    assert len(kept.X) == 2
+    assert kept.complete() is kept
+    assert kept.digest != public.digest
     assert f"{len(MISSING)} of {len(y)} rows have a missing cell and count for nothing." in (
         public.notes
     )
@@ -126,7 +128,7 @@ def test_a_declared_value_fills_a_cell_and_leaves_the_record() -> None:
     age, pay, home = SCHEMA.features
     filled = replace(
         SCHEMA,
-        features=(replace(age, missing=40.0), pay, replace(home, other="rented")),  # type: ignore[arg-type,call-arg]
+        features=(replace(age, missing=40.0), pay, replace(home, other="rented")),
     )
     mapper = RecordMapper(filled)
     X, _ = mapper.records_of(
@@ -136,8 +138,8 @@ def test_a_declared_value_fills_a_cell_and_leaves_the_record() -> None:
     assert plain(X)[0].any()
     assert not plain(X)[2].any()
     assert mapper.note.sentences() == (
-        "1 of 3 cells of age: missing or no number, counted as 40.0.",
-        "1 of 3 cells of home: missing or not declared, counted as 'rented'.",
+        "1 of 3 cells of age: missing or no number, counted as 40.",
+        "1 of 3 cells of home: missing or not declared, counted as rented.",
         "1 of 3 cells of pay: missing or no number.",
         "1 of 3 records have a missing cell and count for nothing.",
     )

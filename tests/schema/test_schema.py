@@ -140,7 +140,7 @@ def test_mapped_values_are_counted() -> None:
     assert not records.X[2].any()
     assert [note.split(" ")[0] for note in records.notes] == ["1", "2", "2", "1"]
     assert "outside its bounds" in records.notes[1]
-    assert "'blue'" in records.notes[2]
+    assert "count as blue" in records.notes[2]
 
 
 def test_a_record_with_an_unknown_level_counts_for_nothing_without_other() -> None:

@@ -286,11 +286,11 @@ def test_mapped_values_are_counted_in_words_that_are_true() -> None:
         "1 missing values of age count as 60.",
         "1 values of age outside its bounds were clipped.",
         "2 values of age beyond the limit count as the limit.",
-        "1 missing values of pay count as 30000.0.",
+        "1 missing values of pay count as 30000.",
         "2 values of pay outside its bounds were clipped.",
         "3 values of pay beyond the limit count as the limit.",
         "1 missing values of hours count as 40.",
-        "1 values of home that are missing or not declared count as 'none'.",
+        "1 values of home that are missing or not declared count as none.",
     )
     untold = Schema((NumericColumn("age", 18, 98),), "ill", "yes")
     assert coded(frame, untold).notes == (

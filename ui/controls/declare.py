@@ -60,6 +60,7 @@ def example() -> DeclaredTable:
         ),
         target="readmitted",
         positive="yes",
+        negative=("no",),
     )
     schema = replace(schema, standard=usual_encoding(schema))
     guesses = Guesses(
