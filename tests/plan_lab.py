@@ -142,6 +142,8 @@ def schemas(draw: st.DrawFn) -> Schema:
             draw(WORDS),
             tuple(draw(st.lists(TEXT, max_size=2))),
             draw(st.sampled_from([None, StandardEncoding(radius=4.0)])),
+            negative=tuple(draw(st.lists(WORDS, max_size=2, unique=True))),
+            complete=draw(st.sampled_from([1.0, 0.85])),
         )
     except ValueError:  # two columns whose features have the same name
         return SCHEMA
