@@ -60,7 +60,7 @@ LedgerCode = Literal[
 ReleaseCode = Literal[
     "not_reviewed", "blanks_around", "another_unit", "not_a_file", "folder_missing",
     "folder_not_writable", "no_release", "another_release", "release_unknown", "release_replaced",
-    "codes_not_declared",
+    "codes_not_declared", "cells_do_not_fit", "many_incomplete",
     "rows_not_as_planned", "persons_not_as_planned", "persons_not_offered", "engine_broken",
 ]
 SpentCode = Literal[

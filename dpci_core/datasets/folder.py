@@ -209,7 +209,17 @@ class ParquetBatch(Batch):
 
     def _packed(self) -> Iterator[PackedRows]:
         mapper = RecordMapper(self.schema, self.features)
-        cells = cell_blocks(
+        yield from map(mapper.packed, self._cells(mapper))
+        if _stamp(self.file.path) != self.file.stamp:
+            raise BatchError("file_changed")
+
+    def cells(self, mapper: RecordMapper) -> Iterator[dict[str, Cells]]:
+        """The cells that a mapper needs, which nothing keeps; errors as of `chunks`."""
+        with unchanged(self.file):
+            yield from self._cells(mapper)
+
+    def _cells(self, mapper: RecordMapper) -> Iterator[dict[str, Cells]]:
+        return cell_blocks(
             self.file.path,
             self.file.columns,
             mapper.needed,
@@ -217,9 +227,6 @@ class ParquetBatch(Batch):
             groups=range(self.first_group, self.last_group),
             at_once=_READ_ROWS,
         )
-        yield from map(mapper.packed, cells)
-        if _stamp(self.file.path) != self.file.stamp:
-            raise BatchError("file_changed")
 
 
 def rechunked(blocks: Iterator[Block]) -> Iterator[Block]:

@@ -37,6 +37,7 @@ from dpci_core.ledger import (
 from dpci_core.plan import Plan
 from dpci_core.release.content import schema_hash
 from dpci_core.release.folder import try_place, write_folder
+from dpci_core.release.look import Look, largest_unfit
 from dpci_core.release.record import Entry
 from dpci_core.release.signature import SIGNATURE_NAME, signature_text
 from dpci_core.release.table import (
@@ -47,6 +48,7 @@ from dpci_core.release.table import (
     read_header,
 )
 from dpci_core.report.refusals import said
+from dpci_core.report.words import percent
 from dpci_core.schema import CategoricalColumn, Schema
 
 
@@ -126,6 +128,10 @@ class Question(ABC, Generic[Made_co]):
         Raises:  ValueError, ReleaseRefusedError, InfeasibleDesignError: nothing was spent.
         """
 
+    def look(self, header: Header) -> Look | None:
+        """Return how many cells fit, before anything is booked; None where nobody looks."""
+        return None
+
     @abstractmethod
     def check_size(self, n_records: int) -> None:
         """Refuse what public numbers rule out at this n."""
@@ -155,6 +161,7 @@ def release_once(
     request_id: str,
     folder: Path | str,
     encoding: TextEncoding = "utf-8",
+    accept_incomplete: bool = False,
 ) -> Made_co:
     """Release the answer to a question from a private file, once, and return what was written to
     `folder`.
@@ -169,10 +176,12 @@ def release_once(
             draws.
         folder: a new folder for the result, its parent exists.
         encoding: of a CSV file.
+        accept_incomplete: go on although more records have a missing cell than the plan declares.
 
     Privacy: the price of the question in its own definition; replace-one neighbours, the number of
              rows is public.
-    Raises:  before booking ReleaseRefusedError, DataRejectedError (the header, the number of rows),
+    Raises:  before booking ReleaseRefusedError (where most cells of a column do not fit the plan:
+             docs/release.md, section 1), DataRejectedError (the header, the number of rows),
              InfeasibleDesignError, LedgerError (NotApprovedError where another person has to
              approve: then it is proposed, and no file was opened); after it ReleaseFailedError,
              ReleaseUnfinishedError; for a known request without a result ReleaseLostError. No
@@ -195,6 +204,8 @@ def release_once(
     _check_place(place)
     header = counted(header, question.plan.persons)
     _check_rows(question, header)
+    if known is None:  # what was booked is never refused for what its cells hold
+        _check_cells(question, header, accept_incomplete)
     reached("before booking")
     charge = ledger.book(dataset, **asked, draws_later=True)
     reached("booked")
@@ -398,6 +409,17 @@ def _check_rows(question: Question[Made_co], header: Header) -> None:
     if plan.persons is None:
         raise ReleaseRefusedError("rows_not_as_planned", n=n, planned=planned, low=low, high=high)
     raise ReleaseRefusedError("persons_not_as_planned", n=n, planned=planned, low=low, high=high)
+
+
+def _check_cells(question: Question[Made_co], header: Header, accept_incomplete: bool) -> None:
+    """Refuse a table of which most would count for nothing, naming columns and no cell."""
+    seen, plan = question.look(header), question.plan
+    problem = None if seen is None else seen.problem
+    if seen is None or problem is None or (problem == "many_incomplete" and accept_incomplete):
+        return
+    names = ", ".join(map(repr, seen.unfit))
+    shares = {"share": percent(largest_unfit(plan)), "complete": percent(plan.schema.complete)}
+    raise ReleaseRefusedError(problem, names=names, **shares)
 
 
 def _check_place(place: Path) -> None:

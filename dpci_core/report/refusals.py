@@ -401,6 +401,17 @@ SENTENCES: dict[Code, str] = {
         "The plan says which code of {target!r} counts as yes, and not which as no: every other "
         "value would, a mistyped code too. Declare both. Nothing was booked."
     ),
+    "cells_do_not_fit": (
+        "More than {share} of the cells do not fit the plan in {names}: most of the table would "
+        "count for nothing. Nothing was booked. Look at how the file writes them: codes (0 and 1, "
+        "or no and yes), the unit, a decimal comma. Put those right and nothing else: bounds or a "
+        "model that follow what is in the table are not covered by the guarantee."
+    ),
+    "many_incomplete": (
+        "More records have a missing cell than the plan expects, which declares {complete} of them "
+        "complete. Such records count for nothing. Nothing was booked. If that is as it should be, "
+        "accept it and go on; intervals will be longer than planned."
+    ),
     "another_unit": (
         "In the plan a row is {plan!r}, and in the ledger {dataset!r} has its budget for "
         "{ledger!r}. Nothing was booked. If they mean the same, write the ledger's words into the "

@@ -51,6 +51,9 @@ class Coded:
         return (values[code] for code in self.codes)
 
 
+Fits = npt.NDArray[np.int64]
+"""Counts of cells that fit a declaration, for each needed column, of complete records, and of
+records."""
 Cells = Sequence[object] | Coded | Array
 """Values, values by code, or the numbers of a numeric column (NaN where there is none)."""
 
@@ -161,6 +164,31 @@ class RecordMapper:
                 signs[is_missing if codes is None else is_missing[codes]] = 0
         return packed_rows(columns, signs, self.schema, self.names)
 
+    def fits(self, cells: Mapping[str, Cells]) -> Fits:
+        """How many cells of each needed column fit, (k + 2,), and how many records are complete.
+
+        A number fits within its bounds, a level or code as it is declared, and an empty cell where
+        a value is declared for that. Not private, and `note` counts nothing of it.
+        """
+        signs = _by_distinct(cells[self.schema.target], self._sign)
+        is_complete, found = signs != 0.0, list[int]()
+        for column in self.columns:
+            given = cells[column.name]
+            if isinstance(column, NumericColumn):
+                values = _by_distinct(given, number_of)
+                is_there, fits = ~np.isnan(values), (values >= column.low) & (values <= column.high)
+            else:
+                fits = is_there = _by_distinct(given, level_finder(column.levels)) >= 0.0
+            if column.fill:
+                is_array = isinstance(given, np.ndarray)
+                is_empty = np.isnan(values) if is_array else _by_distinct(given, is_missing) > 0.0
+                fits = fits | is_empty
+            else:
+                is_complete = is_complete & is_there
+            found.append(int(np.count_nonzero(fits)))
+        n_codes, n_complete = np.count_nonzero(signs), np.count_nonzero(is_complete)
+        return np.array([*found, n_codes, n_complete, len(signs)], dtype=np.int64)
+
     @property
     def _sign(self) -> Callable[[object], float]:
         """The function that gives the sign of a cell of the target, 0 where it is missing."""
@@ -234,6 +262,9 @@ def _by_distinct(cells: Cells, function: Callable[[object], float]) -> Array:
         return cells if function is number_of else np.array([function(cell) for cell in cells])
     if isinstance(cells, Coded):
         return np.asarray(_of_values(cells, function)[cells.codes])
+    if set(map(type, cells)) == {str}:
+        by_text = {cell: function(cell) for cell in set(cells)}
+        return np.fromiter(map(by_text.__getitem__, cells), np.float64, len(cells))
     known: dict[tuple[type, object], float] = {}
     values = np.empty(len(cells))
     for i, cell in enumerate(cells):
