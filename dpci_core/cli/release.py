@@ -46,6 +46,7 @@ from dpci_core.release import (
     CardRecord,
     ChoiceRecord,
     Entry,
+    Header,
     PlanRelease,
     Price,
     Release,
@@ -63,6 +64,7 @@ from dpci_core.release import (
 )
 from dpci_core.release.card import CARD_NAME
 from dpci_core.release.choice import Choice
+from dpci_core.release.look import CODES_ONLY
 from dpci_core.report.cautions import Caution, sentences, silent, stopping
 from dpci_core.report.covered import covered
 from dpci_core.report.refusals import said
@@ -104,7 +106,8 @@ def add_release(rooms: Any) -> None:
     spend.add_argument(
         "--accept-warnings",
         action="store_true",
-        help="go on although something speaks against the plan; without it, that is asked",
+        help="go on although something speaks against the plan, which is asked without it, or "
+        "although more records have a missing cell than it expects, which is refused without it",
     )
     spend.add_argument(
         "--allow-unreviewed", action="store_true", help="allow Gaussian objective perturbation"
@@ -177,6 +180,7 @@ def run_release(options: argparse.Namespace) -> int:
                 request_id=request,
                 folder=options.folder,
                 encoding=options.encoding,
+                accept_incomplete=options.accept_warnings,
             )
     except NotApprovedError as error:
         refuse(error)
@@ -213,7 +217,7 @@ def _check(options: argparse.Namespace, asked: Asked, ledger: Ledger) -> int:
     """What would be spent for what; with --file the header is held against the schema."""
     asked.price()
     if options.file is not None:
-        check_header(asked, options.file, encoding=options.encoding)
+        _look(asked, check_header(asked, options.file, encoding=options.encoding))
     if options.dataset is not None:
         check_account(ledger, options.dataset, asked.plan)
     if options.json and isinstance(asked, PlanRelease):
@@ -225,6 +229,17 @@ def _check(options: argparse.Namespace, asked: Asked, ledger: Ledger) -> int:
         if ledger.account(options.dataset).needs_approval:
             print("Another person has to approve it before it is booked.")
     return 0
+
+
+def _look(asked: Asked, header: Header) -> None:
+    """How many cells fit the plan, for the steward at a terminal alone."""
+    if not sys.stderr.isatty():
+        return
+    found = asked.look(header)
+    if found is not None:
+        _say("For you alone, not for publication: how many cells fit the plan.")
+        _say("\n".join(f"  {name:<32}{word}" for name, word in found.columns))
+        _say(CODES_ONLY)
 
 
 def _price_record(plan: Plan, price: Price) -> dict[str, object]:

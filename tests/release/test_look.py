@@ -5,6 +5,7 @@ what is said of it holds no cell.
 from __future__ import annotations
 
 import logging
+import re
 import traceback
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dpci_core.plan import Plan
+from dpci_core.cli.main import main
+from dpci_core.plan import Plan, as_yaml
 from dpci_core.release import (
     MemoryFile,
     PlanRelease,
@@ -282,3 +284,27 @@ def test_a_steward_whose_outcome_is_coded_otherwise_keeps_her_budget(tmp_path: P
     desk.release(plan=right, file=file)
     assert load_release(tmp_path / "out").schema.codes == ("1", "0")
     assert desk.spent == "1"
+
+
+def test_the_command_line_shows_the_look_at_a_terminal_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk = Desk.at(tmp_path)
+    (tmp_path / "plan.yaml").write_text(as_yaml(desk.plan))
+    file = table(tmp_path, [{"sick": "1"}] * N)
+    command = ["release", str(tmp_path / "plan.yaml"), "--file", str(file), "--check"]
+    assert main([*command, "--ledger", str(tmp_path / "ledger.sqlite")]) == 0
+    assert "cells" not in capsys.readouterr().err  # a server's log
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert main([*command, "--ledger", str(tmp_path / "ledger.sqlite")]) == 0
+    out, told = capsys.readouterr()
+    assert re.search(r"sick +none\n", told)
+    assert re.search(r"age +all\n", told)
+    assert "none" not in out
+    assert "codes, spellings" in told
+    spend = [*command[:-1], "--dataset", "Clinic", "--folder", str(tmp_path / "out")]
+    spend += ["--confirm", "Clinic", "--ledger", str(tmp_path / "ledger.sqlite")]
+    assert main(spend) == 1
+    assert main([*spend, "--accept-warnings"]) == 1
+    assert "in 'sick': most of the table" in capsys.readouterr().err
+    assert desk.spent == "0"
