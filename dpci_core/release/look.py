@@ -15,7 +15,6 @@ import numpy as np
 
 from dpci_core.base.batch import BatchError
 from dpci_core.base.batches import Engine, Place, added
-from dpci_core.base.codes import ReleaseCode
 from dpci_core.datasets.folder import ParquetBatch, folder_batches
 from dpci_core.plan import Plan
 from dpci_core.release.table import Header, cell_blocks_of
@@ -46,13 +45,6 @@ class Look:
     columns: tuple[tuple[str, str], ...]
     unfit: tuple[str, ...]
     has_many_incomplete: bool
-
-    @property
-    def problem(self) -> ReleaseCode | None:
-        """What stops a release, or has to be accepted first; None for nothing."""
-        if self.unfit:
-            return "cells_do_not_fit"
-        return "many_incomplete" if self.has_many_incomplete else None
 
 
 def largest_unfit(plan: Plan) -> float:

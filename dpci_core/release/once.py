@@ -414,12 +414,11 @@ def _check_rows(question: Question[Made_co], header: Header) -> None:
 def _check_cells(question: Question[Made_co], header: Header, accept_incomplete: bool) -> None:
     """Refuse a table of which most would count for nothing, naming columns and no cell."""
     seen, plan = question.look(header), question.plan
-    problem = None if seen is None else seen.problem
-    if seen is None or problem is None or (problem == "many_incomplete" and accept_incomplete):
-        return
-    names = ", ".join(map(repr, seen.unfit))
-    shares = {"share": percent(largest_unfit(plan)), "complete": percent(plan.schema.complete)}
-    raise ReleaseRefusedError(problem, names=names, **shares)
+    if seen is not None and seen.unfit:
+        names, share = ", ".join(map(repr, seen.unfit)), percent(largest_unfit(plan))
+        raise ReleaseRefusedError("cells_do_not_fit", names=names, share=share)
+    if seen is not None and seen.has_many_incomplete and not accept_incomplete:
+        raise ReleaseRefusedError("many_incomplete", complete=percent(plan.schema.complete))
 
 
 def _check_place(place: Path) -> None:
