@@ -54,6 +54,7 @@ HOSPITAL = Schema(
     ),
     target="ill",
     positive="yes",
+    negative=("no",),
 )
 GUESSES = Guesses(effects=EFFECTS, base_rate=0.22)
 BUDGETS: dict[str, Budget] = {
@@ -203,7 +204,7 @@ ADULT_COLUMNS = (
 
 
 def show_adult(runs: int) -> None:
-    schema = Schema(ADULT_COLUMNS, target="income", positive=">50K")
+    schema = Schema(ADULT_COLUMNS, target="income", positive=">50K", negative=("<=50K",))
     frame = read_public(
         PUBLIC_SETS["adult"], (*(column.name for column in ADULT_COLUMNS), "income")
     )
@@ -306,6 +307,7 @@ TAILS = Schema(
     ),
     target="ill",
     positive="yes",
+    negative=("no",),
 )
 
 

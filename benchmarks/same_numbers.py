@@ -284,7 +284,9 @@ def some_plans() -> dict[str, core.Plan]:
     """Two plans for one declared table, and one that starts from the census."""
     columns = (core.NumericColumn("age", 0, 100), core.CategoricalColumn("city", ("a", "b")))
     guesses = core.Guesses(effects={"age": 0.03}, n_rows=200)
-    twin = core.DeclaredTable(schema=core.Schema(columns, "sick", "yes"), guesses=guesses)
+    twin = core.DeclaredTable(
+        schema=core.Schema(columns, "sick", "yes", negative=("no",)), guesses=guesses
+    )
     designs = {key: design for key, (_, design) in grid().items()}
     rho = designs["p=4 smoothed_hinge objective zcdp sharp penalised"]
     ways = {

@@ -235,6 +235,7 @@ SCHEMA = Schema(
     ),
     target="sick",
     positive="yes",
+    negative=("no",),
 )
 
 

@@ -36,6 +36,7 @@ SCHEMA = Schema(
     (NumericColumn("age", 18, 98), CategoricalColumn("owns home", ("no", "yes", "1"), other="1")),
     "ill",
     "yes",
+    negative=("no",),
 )
 
 
@@ -141,6 +142,8 @@ def schemas(draw: st.DrawFn) -> Schema:
             draw(WORDS),
             tuple(draw(st.lists(TEXT, max_size=2))),
             draw(st.sampled_from([None, StandardEncoding(radius=4.0)])),
+            negative=tuple(draw(st.lists(WORDS, max_size=2, unique=True))),
+            complete=draw(st.sampled_from([1.0, 0.85])),
         )
     except ValueError:  # two columns whose features have the same name
         return SCHEMA
@@ -256,6 +259,7 @@ STANDARD_TWIN = DeclaredTable(
         ),
         "ill",
         "yes",
+        negative=("no",),
         standard=StandardEncoding(radius=3.0),
     ),
     guesses=Guesses(effects={"age": 0.03}, n_rows=2_000),

@@ -21,6 +21,7 @@ SCHEMA = Schema(
     features=(NumericColumn("age", 0, 100), CategoricalColumn("city", ("a", "b"))),
     target="sick",
     positive="yes",
+    negative=("no",),
 )
 PURE = PureDP(model="0.5", hessian="0.25", covariance="0.25")
 RHO = ZCDP(model="0.25", hessian="0.125", covariance="0.125")

@@ -24,9 +24,9 @@ DataCode = Literal[
     "another_number_of_fields", "line_unreadable", "no_column_names", "too_many_columns",
     "column_without_name", "names_are_numbers", "name_too_long", "name_unreadable", "name_repeated",
     "too_many_rows", "too_many_cells", "unpacked_too_large", "too_many_features", "column_repeated",
-    "column_not_in_header", "column_not_plain", "header_unreadable", "no_rows_below_names",
+    "columns_not_in_header", "column_not_plain", "header_unreadable", "no_rows_below_names",
     "not_csv", "header_not_utf_8", "header_without_names", "header_quotation_mark_open",
-    "file_changed", "no_row_of_data", "target_missing", "column_missing", "cell_not_a_number",
+    "file_changed", "no_row_of_data", "column_missing", "cell_not_a_number",
     "cell_empty", "level_not_declared",
     "no_feature_to_encode", "batch_of_another_size", "batch_broken_off", "batch_unreadable",
     "rows_do_not_count", "cache_unwritable",
@@ -61,6 +61,7 @@ LedgerCode = Literal[
 ReleaseCode = Literal[
     "not_reviewed", "blanks_around", "another_unit", "not_a_file", "folder_missing",
     "folder_not_writable", "no_release", "another_release", "release_unknown", "release_replaced",
+    "codes_not_declared", "cells_do_not_fit", "many_incomplete",
     "rows_not_as_planned", "persons_not_as_planned", "persons_not_offered", "engine_broken",
 ]
 SpentCode = Literal[

@@ -59,7 +59,7 @@ class PackedRows:
     """Rows y_i x_i of some records, (n, p).
 
     columns: the features.
-    signs: y (n,), as whole numbers.
+    signs: y (n,), as whole numbers; 0 for a row of zeros, whose record has a missing cell.
     constant: the last column of X.
     dim: p.
     is_weighted: whether rows get the weights of their length (`WeightedRows.of`).
@@ -81,11 +81,14 @@ class PackedRows:
         return self.signs.nbytes + sum(array.nbytes for array in held)
 
     def write(self, rows: slice, X: Array, y: Array) -> None:
-        """Write x and y of some rows."""
+        """Write x and y of some rows; a row of zeros has y = +1."""
         for column in self.columns:
             column.write(rows, X)
         X[:, -1] = self.constant
         y[:] = self.signs[rows]
+        is_left_out = y == 0.0
+        if is_left_out.any():
+            X[is_left_out], y[is_left_out] = 0.0, 1.0
 
 
 def written_out(parts: Iterable[PackedRows]) -> Iterator[Block]:

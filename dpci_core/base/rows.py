@@ -181,7 +181,8 @@ class PersonRows(WeightedRows):
 
     @classmethod
     def of(cls, A: Array | WeightedRows, persons: npt.NDArray[np.int64], *, most: int) -> Self:  # type: ignore[override]
-        """Return the rows that count: the first `most` of each person, in the order of the table.
+        """Return the rows that count: the first `most` of each person that are not zeros, in the
+        order of the table; one row of zeros where a person has no other.
 
         Args:
             A: rows y_i x_i, (m, p).
@@ -190,11 +191,13 @@ class PersonRows(WeightedRows):
 
         Privacy: which rows of a person are kept, and with which shares, depends on these alone.
         """
-        order = np.argsort(persons, kind="stable")
+        is_zero = np.asarray(~plain(A).any(axis=1))  # a missing cell (docs/release.md, section 1)
+        order = np.lexsort((is_zero, persons))
         order = order[np.searchsorted(persons[order], 0) :]
         _, first, counts = np.unique(persons[order], return_index=True, return_counts=True)
-        order = order[np.arange(len(order)) - np.repeat(first, counts) < most]
-        kept = np.minimum(counts, most)
+        kept = np.clip(np.add.reduceat(~is_zero[order], first, dtype=np.int64), 1, most)
+        place = np.arange(len(order)) - np.repeat(first, counts)
+        order = order[place < np.repeat(kept, counts)]
         shares = np.where(kept > 1, NORM_MARGIN / np.maximum(kept, 1), 1.0)
         rows, weights = parted(A)
         before = 1.0 if weights is None else weights[order]

@@ -171,6 +171,12 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--n-records", type=int, help="n to plan for (default: the rows, or the plan's n)"
     )
+    parser.add_argument(
+        "--complete",
+        type=float,
+        metavar="SHARE",
+        help="expected share of records without a missing cell, in the place of the plan's",
+    )
     parser.add_argument("--confidence-level", type=float, help="(default: 0.95)")
     parser.add_argument(
         "--target",
@@ -244,6 +250,8 @@ def _check_flags(options: argparse.Namespace) -> None:
 
     if options.action == "standard" and options.plan is None:
         options.parser.error("--plan is required: radius and limit are fields of a plan")
+    if options.complete is not None and options.plan is None:
+        options.parser.error("--complete needs --plan: a set that is here has its own rows")
     if options.plan is not None:
         repeated = flags(_OF_A_PLAN if is_rank else (*_OF_A_PLAN, "epsilon", "delta"), given=True)
         if repeated:
@@ -309,9 +317,19 @@ def _choose(options: argparse.Namespace) -> StandardEncoding | None:
     return found.encoding
 
 
+def _expecting(plan: Plan, complete: float | None) -> Plan:
+    """A plan with another expected share of complete records, if one is given."""
+    if complete is None:
+        return plan
+    if not isinstance(plan.source, DeclaredTable):
+        raise ValueError("Expected a plan of a declared table: a public set has its own rows.")
+    schema = replace(plan.source.schema, complete=complete)
+    return replace(plan, source=replace(plan.source, schema=schema))
+
+
 def _start(options: argparse.Namespace) -> _Start:
     if options.plan is not None:
-        plan = read_plan(options.plan)
+        plan = _expecting(read_plan(options.plan), options.complete)
         n = plan.n_records if options.n_records is None else options.n_records
         is_rank = options.action == "rank"  # of mechanisms that no geometry goes with, too
         asked = replace(plan, design=without_geometry(plan.design)) if is_rank else plan

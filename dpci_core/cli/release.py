@@ -7,6 +7,7 @@ import csv
 import getpass
 import io
 import json
+import math
 import os
 import signal
 import sys
@@ -45,6 +46,7 @@ from dpci_core.release import (
     CardRecord,
     ChoiceRecord,
     Entry,
+    Header,
     PlanRelease,
     Price,
     Release,
@@ -62,6 +64,7 @@ from dpci_core.release import (
 )
 from dpci_core.release.card import CARD_NAME
 from dpci_core.release.choice import Choice
+from dpci_core.release.look import CODES_ONLY
 from dpci_core.report.cautions import Caution, sentences, silent, stopping
 from dpci_core.report.covered import covered
 from dpci_core.report.words import PERSONS_PLANNED, counted_as, person_rules, protected
@@ -102,7 +105,8 @@ def add_release(rooms: Any) -> None:
     spend.add_argument(
         "--accept-warnings",
         action="store_true",
-        help="go on although something speaks against the plan; without it, that is asked",
+        help="go on although something speaks against the plan, which is asked without it, or "
+        "although more records have a missing cell than it expects, which is refused without it",
     )
     spend.add_argument(
         "--allow-unreviewed", action="store_true", help="allow Gaussian objective perturbation"
@@ -175,6 +179,7 @@ def run_release(options: argparse.Namespace) -> int:
                 request_id=request,
                 folder=options.folder,
                 encoding=options.encoding,
+                accept_incomplete=options.accept_warnings,
             )
     except NotApprovedError as error:
         refuse(error)
@@ -211,7 +216,7 @@ def _check(options: argparse.Namespace, asked: Asked, ledger: Ledger) -> int:
     """What would be spent for what; with --file the header is held against the schema."""
     asked.price()
     if options.file is not None:
-        check_header(asked, options.file, encoding=options.encoding)
+        _look(asked, check_header(asked, options.file, encoding=options.encoding))
     if options.dataset is not None:
         check_account(ledger, options.dataset, asked.plan)
     if options.json and isinstance(asked, PlanRelease):
@@ -223,6 +228,17 @@ def _check(options: argparse.Namespace, asked: Asked, ledger: Ledger) -> int:
         if ledger.account(options.dataset).needs_approval:
             print("Another person has to approve it before it is booked.")
     return 0
+
+
+def _look(asked: Asked, header: Header) -> None:
+    """How many cells fit the plan, for the steward at a terminal alone."""
+    if not sys.stderr.isatty():
+        return
+    found = asked.look(header)
+    if found is not None:
+        _say("For you alone, not for publication: how many cells fit the plan.")
+        _say("\n".join(f"  {name:<32}{word}" for name, word in found.columns))
+        _say(CODES_ONLY)
 
 
 def _price_record(plan: Plan, price: Price) -> dict[str, object]:
@@ -397,7 +413,7 @@ def run_predict(options: argparse.Namespace) -> int:
 
 def predictions_csv(made: Release, frame: pd.DataFrame) -> str:
     """Return one line a row: score, prediction and, where there is one, the probability of the
-    positive level.
+    positive level; empty cells for a row with a missing one.
     """
     scores, positive = made.decision(frame), made.schema.positive
     has_chances = made.design.loss.is_log_odds
@@ -407,7 +423,6 @@ def predictions_csv(made: Release, frame: pd.DataFrame) -> str:
     writer.writerow(["score", "prediction", *(["probability"] if has_chances else [])])
     for i, score in enumerate(scores):
         label = safe_cell(positive if score > 0.0 else f"not {positive}")
-        writer.writerow(
-            [repr(float(score)), label, *([] if chances is None else [repr(float(chances[i]))])]
-        )
+        row = [repr(float(score)), label, *([] if chances is None else [repr(float(chances[i]))])]
+        writer.writerow([""] * len(row) if math.isnan(score) else row)
     return out.getvalue()

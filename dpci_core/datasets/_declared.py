@@ -50,6 +50,7 @@ ADULT = Schema(
     ),
     target="income",
     positive=">50K",
+    negative=("<=50K",),
 )
 """Adult without education (education_num stays), relationship and native_country: 36 features, full
 rank.
@@ -83,6 +84,7 @@ BANK = Schema(
     ),
     target="y",
     positive="yes",
+    negative=("no",),
 )
 """Bank Marketing with the month as a number and a flag `contacted` (pdays is not -1): 33 features,
 full rank.
@@ -147,6 +149,7 @@ KDD99 = Schema(
     features=(*(NumericColumn(name, 0, _HIGH.get(name, 1)) for name in _KDD_NUMERIC), *_KDD_LEVELS),
     target="label",
     positive="attack",
+    negative=("normal",),
 )
 """KDD Cup 1999, 10 % file: full one-hot (every level has its feature), so 118 features that are
 collinear.
@@ -187,5 +190,6 @@ BREAST_CANCER = Schema(
     ),
     target="diagnosis",
     positive="malignant",
+    negative=("benign",),
 )
 """Wisconsin breast cancer, as scikit-learn carries it."""

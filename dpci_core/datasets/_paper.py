@@ -14,6 +14,7 @@ from dpci_core.schema import (
     Records,
     Schema,
     design_matrix,
+    leave_out,
     make_records,
     target_signs,
 )
@@ -38,15 +39,17 @@ def encode_paper(
     Source:  Wang, Kifer, Lee, section 7 (preprocessing).
     """
     names = schema.select(features)
-    X, notes = design_matrix(frame, schema.columns_of(names), names, scale="original")
+    X, is_complete, notes = design_matrix(frame, schema.columns_of(names), names, scale="original")
     largest = np.maximum(X.max(axis=0), -X.min(axis=0))
     X /= np.where(largest > 0.0, largest, 1.0)
     X /= np.maximum(_row_norms(X), 1.0)[:, None]
-    X[:, -1] = 1.0
+    X[:, -1] = is_complete
     X *= (NORM_MARGIN / np.maximum(_row_norms(X), 1.0))[:, None]
+    y = target_signs(frame, schema)
+    leave_out(X, y)
     return make_records(
         X,
-        target_signs(frame, schema),
+        y,
         names=names,
         encoding="paper",
         source=source,

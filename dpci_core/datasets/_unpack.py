@@ -49,7 +49,7 @@ def read_parquet(data: bytes) -> pd.DataFrame:
             if isinstance(error, DataRejectedError):
                 raise
             raise DataRejectedError(_why(child), seconds=MOST_SECONDS) from None
-        if _reason(child) is not None:
+        if _reason(child, MOST_SECONDS) is not None:
             raise DataRejectedError(_why(child), seconds=MOST_SECONDS)
     return frame
 
@@ -81,7 +81,7 @@ def unpacked_columns(
             yield from _batches_of(child)
         except (pyarrow.ArrowException, OSError, ValueError, OverflowError, MemoryError):
             raise BatchError(_why(child), seconds=MOST_SECONDS) from None
-        if _reason(child) is not None:
+        if _reason(child, MOST_SECONDS) is not None:
             raise BatchError(_why(child), seconds=MOST_SECONDS)
 
 
@@ -200,10 +200,14 @@ def _without_clock_times(table: Any) -> Any:
     return table
 
 
-def _reason(child: subprocess.Popen[bytes]) -> DataCode | None:
-    """Why the child stopped before the end, as far as its exit code tells; None if it did not."""
+def _reason(child: subprocess.Popen[bytes], patience: float = 2.0) -> DataCode | None:
+    """Why the child stopped before the end, as far as its exit code tells; None if it did not.
+
+    patience: seconds for it to leave. One whose table arrived whole may take long on a machine that
+    has much to do, and its release is paid for by then.
+    """
     try:
-        code = child.wait(timeout=2)
+        code = child.wait(timeout=patience)
     except subprocess.TimeoutExpired:
         return "parquet_damaged"  # what it sent could not be read
     known: dict[int, DataCode | None] = {

@@ -209,7 +209,17 @@ class ParquetBatch(Batch):
 
     def _packed(self) -> Iterator[PackedRows]:
         mapper = RecordMapper(self.schema, self.features)
-        cells = cell_blocks(
+        yield from map(mapper.packed, self._cells(mapper))
+        if _stamp(self.file.path) != self.file.stamp:
+            raise BatchError("file_changed")
+
+    def cells(self, mapper: RecordMapper) -> Iterator[dict[str, Cells]]:
+        """The cells that a mapper needs, which nothing keeps; errors as of `chunks`."""
+        with unchanged(self.file):
+            yield from self._cells(mapper)
+
+    def _cells(self, mapper: RecordMapper) -> Iterator[dict[str, Cells]]:
+        return cell_blocks(
             self.file.path,
             self.file.columns,
             mapper.needed,
@@ -217,9 +227,6 @@ class ParquetBatch(Batch):
             groups=range(self.first_group, self.last_group),
             at_once=_READ_ROWS,
         )
-        yield from map(mapper.packed, cells)
-        if _stamp(self.file.path) != self.file.stamp:
-            raise BatchError("file_changed")
 
 
 def rechunked(blocks: Iterator[Block]) -> Iterator[Block]:
@@ -432,11 +439,11 @@ def check_header_has(
     columns: tuple[str, ...], unusable: frozenset[str], needed: tuple[str, ...]
 ) -> None:
     """Raise DataRejectedError unless a header has every needed column once, of a usable type."""
+    if absent := [name for name in needed if name not in columns]:
+        names = " and ".join(map(repr, absent))
+        raise DataRejectedError("columns_not_in_header", names=names, found=len(absent))
     for name in needed:
-        found = columns.count(name)
-        if found != 1:
-            raise DataRejectedError(
-                "column_repeated" if found else "column_not_in_header", column=name, found=found
-            )
+        if (found := columns.count(name)) > 1:
+            raise DataRejectedError("column_repeated", column=name, found=found)
         if name in unusable:
             raise DataRejectedError("column_not_plain", column=name)

@@ -33,7 +33,8 @@ from dpci_core.datasets.folder import (
 )
 from dpci_core.estimators.input import signs_of
 from dpci_core.estimators.scaling import Scaling, Standardisation
-from dpci_core.schema.mapping import Cells, Coded, number_of
+from dpci_core.schema.mapping import Cells, Coded
+from dpci_core.schema.spelling import number_of
 
 
 @dataclass(frozen=True, slots=True)

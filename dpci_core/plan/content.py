@@ -67,7 +67,7 @@ FORMS.update(
     {
         NumericColumn: Form(short=("low", "high", "missing", "typical", "spread", "step", "limit")),
         StandardEncoding: Form(short=("radius", "limit")),
-        Schema: Form(first=("target", "positive")),
+        Schema: Form(first=("target", "positive", "negative"), short=("complete",)),
         NumberGuess: Form(short=("centre", "spread")),
         Guesses: Form(always=("base_rate", "n_rows"), short=("effects",)),
         DeclaredTable: Form(always=("unit", "guesses"), build=_declared_table),

@@ -154,8 +154,7 @@ class Plan:
     @property
     def transformations(self) -> Transformations:
         """What is done to values of the columns that the plan uses, besides scaling them."""
-        used = self.schema.columns_of(self.names)
-        return replace(self.schema, features=used).transformations
+        return self.schema.used(self.names).transformations
 
     def records(self) -> Records:
         """Return the public or simulated records that the plan is computed from, as they would be

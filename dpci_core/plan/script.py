@@ -260,6 +260,8 @@ def _schema(schema: Schema) -> str:
         f"features={_sequence(map(_column, schema.features))}",
         f"target={schema.target!r}",
         f"positive={schema.positive!r}",
+        *([f"negative={schema.negative!r}"] if schema.negative else []),
+        *([f"complete={schema.complete!r}"] if schema.complete != 1.0 else []),
         *([f"notes={schema.notes!r}"] if schema.notes else []),
         *([f"standard={schema.standard!r}"] if schema.standard is not None else []),
         *([f"persons={schema.persons!r}"] if schema.persons is not None else []),

@@ -30,7 +30,9 @@ MOST_FEATURES = 250
 whoever sends a link.
 """
 MOST_CELLS = DEFAULT_ROWS * MOST_FEATURES
-"""Rows times features of a twin, 40 MB: the usual rows are enough for as many features."""
+"""Rows times features of a twin with its incomplete records, 40 MB: the usual rows are enough for
+as many features.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,10 +120,10 @@ class DeclaredTable:
             raise ValueError(
                 f"Expected schema to have at most {MOST_FEATURES} encoded features, got {d:,}."
             )
-        if d * self.guesses.n_rows > MOST_CELLS:
+        most = int(self.schema.complete * MOST_CELLS) // d
+        if self.guesses.n_rows > most:
             raise ValueError(
-                f"Expected guesses.n_rows={self.guesses.n_rows:,} <= {MOST_CELLS // d:,} with {d} "
-                "features."
+                f"Expected guesses.n_rows={self.guesses.n_rows:,} <= {most:,} with {d} features."
             )
         self.guesses.check_against(self.schema)
 

@@ -26,6 +26,7 @@ from dpci_core.release.effects import (
     effects,
     reading_sentence,
 )
+from dpci_core.release.look import Look, look_at
 from dpci_core.release.notebook import notebook
 from dpci_core.release.once import (
     Question,
@@ -73,6 +74,7 @@ __all__ = [
     "Header",
     "HistogramChoice",
     "Interval",
+    "Look",
     "MemoryFile",
     "ModelChoice",
     "PlanRelease",
@@ -112,6 +114,7 @@ __all__ = [
     "load_card",
     "load_choice",
     "load_release",
+    "look_at",
     "model_card",
     "notebook",
     "price_of",

@@ -35,7 +35,7 @@ from dpci_core.schema import (
     RecordMapper,
     told_steps,
 )
-from dpci_core.schema.mapping import level_of, number_of
+from dpci_core.schema.spelling import level_of, number_of, spellings
 from dpci_core.solvers.metric import metric_of
 
 Unit = Literal["unit", "step", "encoded"]
@@ -532,7 +532,7 @@ def _check_cell(column: NumericColumn | CategoricalColumn, cell: object, row: in
                 high=column.high,
             )
         return
-    if level_of(cell, {level: k for k, level in enumerate(column.levels)}) < 0:
+    if level_of(cell, spellings(column.levels)) < 0:
         raise AfterError(
             "level_to_predict_unknown", column=column.name, row=row, names=", ".join(column.levels)
         )

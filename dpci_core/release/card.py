@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from dpci_core.base.array import Array, Integers
-from dpci_core.base.codes import DataCode
-from dpci_core.base.errors import DataRejectedError, check_probability
+from dpci_core.base.errors import check_probability
+from dpci_core.datasets.folder import check_header_has
 from dpci_core.ledger import Charge, Cost, as_text, safe_cell
 from dpci_core.plan import Plan, as_yaml
 from dpci_core.plan.codec import PlanFieldError, at, plain
@@ -148,11 +148,7 @@ class CardRecord(Entry):
                  cells as declared; a card in use has somebody to ask.
         """
         names = self.mapper.needed[:-1]
-        for name in names:
-            found = list(frame.columns).count(name)
-            if found != 1:
-                code: DataCode = "column_repeated" if found else "column_not_in_header"
-                raise DataRejectedError(code, column=name, found=found)
+        check_header_has(tuple(frame.columns), frozenset(), names)
         assert self.schema is not None
         cells = {name: frame[name].tolist() for name in names}
         check_cells(cells, self.questions, self.schema)
@@ -308,7 +304,7 @@ class CardChoice(AskedOnce[CardRecord]):
         mapper = _mapper(self.plan.schema, self.questions)
         cells = read_cells(header, mapper, with_target=True)
         once.reached("read")
-        y = mapper.labels_of(cells[self.plan.schema.target])
+        y = mapper.signs_of(cells[self.plan.schema.target])
         if len(y) == 0:
             raise TableError("no_rows")
         begin()

@@ -32,7 +32,7 @@ from dpci_core.release.record import NEIGHBOURS
 from dpci_core.release.table import Header, TableError, read_cells, read_records
 from dpci_core.report.covered import transformations
 from dpci_core.schema import NumericColumn, RecordMapper
-from dpci_core.schema.mapping import number_of
+from dpci_core.schema.spelling import number_of
 from dpci_core.tuning.choose import Candidate
 from dpci_core.tuning.histograms import checked_bins, select_histogram, spend_histogram
 from dpci_core.tuning.learners import Learner, Method, learner_noise
@@ -216,7 +216,7 @@ class HistogramChoice(Choice):
         if not cells:
             raise TableError("no_rows")
         values = np.array([number_of(cell) for cell in cells])
-        x = np.where(np.isnan(values), column.stand_in, np.clip(values, column.low, column.high))
+        x = np.where(np.isnan(values), column.middling, np.clip(values, column.low, column.high))
         begin()
         found = select_histogram(
             x,

@@ -54,16 +54,20 @@ class Price:
 
 
 def schema_hash(schema: Schema) -> str:
-    """SHA-256 of the columns, bounds and levels that a schema declares, in hexadecimal.
+    """SHA-256 of the columns and bounds that a schema declares, in hexadecimal.
 
     It says which people an account of the ledger is about. Notes do not count, nor does what is
     declared for planning, so that another radius or step is no reason to open a second account, nor
-    how many rows of a person count. Whose row it is does: an account of persons pays for no plan of
+    how many rows of a person count, nor codes and what a missing cell counts as: correcting them
+    leaves the people who they are. Whose row it is does: an account of persons pays for no plan of
     single rows.
     """
     bare = replace(
         schema,
         features=tuple(map(_bare, schema.features)),
+        positive="",
+        negative=(),
+        complete=1.0,
         notes=(),
         standard=None,
         persons=None if schema.persons is None else replace(schema.persons, rows=1),
@@ -72,11 +76,18 @@ def schema_hash(schema: Schema) -> str:
 
 
 def _bare(column: Column) -> Column:
-    """A column without what is declared for planning and encoding."""
+    """A column without what is declared for planning and encoding, and without codes."""
     if isinstance(column, CategoricalColumn):
-        return replace(column, shares=None)
+        return CategoricalColumn(column.name, ("0", "1"))
     return replace(
-        column, typical=None, spread=None, step=None, limit=None, transform=None, units=""
+        column,
+        missing=None,
+        typical=None,
+        spread=None,
+        step=None,
+        limit=None,
+        transform=None,
+        units="",
     )
 
 

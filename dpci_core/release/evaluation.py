@@ -76,8 +76,8 @@ def _sections(release: Release) -> dict[str, list[str]]:
         "Utility": _utility(release),
         "Bias": [
             target_sentence(release),
-            "Values beyond their declared bounds count as the bound, unknown levels as a declared "
-            "one; how many is in no file.",
+            "Values beyond their declared bounds count as the bound; how many is in no file.",
+            f"{as_code(release.missing_cells)} How many there are is in no file.",
             f"{OPEN} which groups are so small that their coefficients stay uncertain, and what "
             "is decided about them.",
         ],

@@ -97,7 +97,7 @@ def _row(release: Release) -> dict[str, float | str]:
     """A row in the middle of what is declared."""
     columns = release.schema.columns_of(release.features)
     return {
-        column.name: column.stand_in if isinstance(column, NumericColumn) else column.levels[0]
+        column.name: column.middling if isinstance(column, NumericColumn) else column.levels[0]
         for column in columns
     }
 

@@ -36,6 +36,7 @@ from dpci_core.ledger.draw import Draw, check_approval
 from dpci_core.plan import Plan
 from dpci_core.release.content import schema_hash
 from dpci_core.release.folder import try_place, write_folder
+from dpci_core.release.look import Look, largest_unfit
 from dpci_core.release.record import Entry
 from dpci_core.release.signature import SIGNATURE_NAME, signature_text
 from dpci_core.release.table import (
@@ -45,6 +46,7 @@ from dpci_core.release.table import (
     counted,
     read_header,
 )
+from dpci_core.report.words import percent
 from dpci_core.schema import CategoricalColumn, Schema
 
 
@@ -124,6 +126,10 @@ class Question(ABC, Generic[Made_co]):
         Raises:  ValueError, ReleaseRefusedError, InfeasibleDesignError: nothing was spent.
         """
 
+    def look(self, header: Header) -> Look | None:
+        """Return how many cells fit, before anything is booked; None where nobody looks."""
+        return None
+
     @abstractmethod
     def check_size(self, n_records: int) -> None:
         """Refuse what public numbers rule out at this n."""
@@ -153,6 +159,7 @@ def release_once(
     request_id: str,
     folder: Path | str,
     encoding: TextEncoding = "utf-8",
+    accept_incomplete: bool = False,
 ) -> Made_co:
     """Release the answer to a question from a private file, once, and return what was written to
     `folder`.
@@ -167,10 +174,12 @@ def release_once(
             draws.
         folder: a new folder for the result, its parent exists.
         encoding: of a CSV file.
+        accept_incomplete: go on although more records have a missing cell than the plan declares.
 
     Privacy: the price of the question in its own definition; replace-one neighbours, the number of
              rows is public.
-    Raises:  before booking ReleaseRefusedError, DataRejectedError (the header, the number of rows),
+    Raises:  before booking ReleaseRefusedError (where most cells of a column do not fit the plan:
+             docs/release.md, section 1), DataRejectedError (the header, the number of rows),
              InfeasibleDesignError, LedgerError (NotApprovedError where another person has to
              approve: then it is proposed, and no file was opened); after it ReleaseFailedError,
              ReleaseUnfinishedError; for a known request without a result ReleaseLostError. No
@@ -189,6 +198,8 @@ def release_once(
     _check_place(place)
     header = counted(header, question.plan.persons)
     _check_rows(question, header)
+    if known is None:  # what was booked is never refused for what its cells hold
+        _check_cells(question, header, accept_incomplete)
     reached("before booking")
     charge = ledger.book(dataset, **asked, draws_later=True)
     reached("booked")
@@ -267,7 +278,7 @@ def check_reachable(schema: Schema) -> None:
     )
     for text in (
         schema.target,
-        schema.positive,
+        *schema.codes,
         *(() if schema.persons is None else (schema.persons.column,)),
         *(column.name for column in schema.features),
         *levels,
@@ -331,6 +342,16 @@ def _check_rows(question: Question[Made_co], header: Header) -> None:
     if plan.persons is None:
         raise ReleaseRefusedError("rows_not_as_planned", n=n, planned=planned, low=low, high=high)
     raise ReleaseRefusedError("persons_not_as_planned", n=n, planned=planned, low=low, high=high)
+
+
+def _check_cells(question: Question[Made_co], header: Header, accept_incomplete: bool) -> None:
+    """Refuse a table of which most would count for nothing, naming columns and no cell."""
+    seen, plan = question.look(header), question.plan
+    if seen is not None and seen.unfit:
+        names, share = ", ".join(map(repr, seen.unfit)), percent(largest_unfit(plan))
+        raise ReleaseRefusedError("cells_do_not_fit", names=names, share=share)
+    if seen is not None and seen.has_many_incomplete and not accept_incomplete:
+        raise ReleaseRefusedError("many_incomplete", complete=percent(plan.schema.complete))
 
 
 def _check_place(place: Path) -> None:

@@ -17,11 +17,13 @@ import pandas as pd
 from scipy.special import expit
 
 from dpci_core.base.array import Array
+from dpci_core.base.rows import plain as plain_rows
 from dpci_core.design import Design
 from dpci_core.intervals.certified import GRID
 from dpci_core.plan.codec import PlanFieldError, plain, plain_fields
 from dpci_core.plan.content import coefficient_names
 from dpci_core.privacy.budget import definition_named
+from dpci_core.report.covered import missing_cells
 from dpci_core.report.words import counted_as, neighbours, protected
 from dpci_core.schema import MappingNote, RecordMapper, Schema
 
@@ -201,6 +203,11 @@ class Release(Entry):
         return counted_as(self._most)
 
     @property
+    def missing_cells(self) -> str:
+        """What became of records with a missing cell, in words."""
+        return missing_cells(self.schema.used(self.features).transformations)
+
+    @property
     def silent(self) -> tuple[str, ...]:
         """Names of the coefficients that this release cannot speak about."""
         return tuple(c.name for c in self.coefficients if c.is_flat)
@@ -216,10 +223,10 @@ class Release(Entry):
         return RecordMapper(self.schema, self.features)
 
     def decision(self, frame: pd.DataFrame) -> Array:
-        """Return x.theta (n,) for rows of a table with the schema's columns, in original units.
+        """Return x.theta (n,) for rows of a table with the schema's columns, in original units; NaN
+        for a row with a missing cell.
 
-        Every row is mapped as in the release: clipped to the bounds, unknown levels to the declared
-        one.
+        Every row is mapped as in the release: clipped to the bounds, what is missing as declared.
         Raises:  ValueError naming a column that the table does not have.
         """
         mapper = self.mapper
@@ -229,17 +236,17 @@ class Release(Entry):
                 raise ValueError(f"Expected the table to have one column {name!r}.")
         if len(frame) == 0:
             return np.zeros(0)
-        return np.asarray(
-            mapper.features_of({name: frame[name].tolist() for name in columns}) @ self.theta
-        )
+        X = plain_rows(mapper.features_of({name: frame[name].tolist() for name in columns}))
+        return np.where(X[:, -1] == 0.0, np.nan, X @ self.theta)
 
     def predict(self, frame: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Return +1 (the positive level) or -1 for every row."""
-        return np.where(self.decision(frame) > 0.0, 1, -1)
+        """Return +1 (the positive level) or -1 for every row; 0 for one with a missing cell."""
+        scores = self.decision(frame)
+        return np.where(np.isnan(scores), 0, np.where(scores > 0.0, 1, -1))
 
     def predict_proba(self, frame: pd.DataFrame) -> Array:
-        """Return the probability of the positive level for every row (n,); of a logistic model
-        only.
+        """Return the probability of the positive level for every row (n,), NaN for one with a
+        missing cell; of a logistic model only.
         """
         if not self.design.loss.is_log_odds:
             raise ValueError(

@@ -41,6 +41,7 @@ _HEADS = (
     "planned_length_encoded",
     "released_encoded",
     "covers",
+    "missing_cells",
     "is_marked",
     "step",
     "estimate_per_step",
@@ -57,11 +58,13 @@ def intervals_csv(release: Release) -> str:
     column, with the factors on the odds where there are some; a name that a spreadsheet could take
     for a formula is text.
 
+    missing_cells: what became of them, and of their records.
     is_marked: of a coefficient that the release cannot speak about.
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_HEADS)
+    filled = release.schema.used(release.features).transformations.filled
     for c, effect in zip(release.coefficients, (*effects(release), None), strict=True):
         numbers = [*_ends(c.original), c.planned_original, *_ends(c.scaled), c.planned_scaled]
         by = (None,) * 7
@@ -73,6 +76,7 @@ def intervals_csv(release: Release) -> str:
                 safe_cell(c.name),
                 *map(repr, (*numbers, c.released)),
                 release.covers,
+                "filled in where declared" if filled else "left out",
                 str(c.is_flat).lower(),
                 *("" if x is None else repr(float(x)) for x in by),
             ]

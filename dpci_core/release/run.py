@@ -17,6 +17,7 @@ from dpci_core.mechanisms.shares import Shares, share_out
 from dpci_core.plan import Plan
 from dpci_core.release import once
 from dpci_core.release.content import Price, files_of, make_record, schema_hash
+from dpci_core.release.look import Look, look_at
 from dpci_core.release.once import Question, ReleaseRefusedError, check_header, check_reachable
 from dpci_core.release.reading import load_release
 from dpci_core.release.record import RECORD_NAME, Release
@@ -33,6 +34,8 @@ def price_of(plan: Plan, *, allow_unreviewed: bool = False) -> Price:
         raise ReleaseRefusedError("not_reviewed", status=plan.design.status)
     check_feasible(plan.design, n_records=plan.n_records, dim=len(plan.names))
     check_reachable(plan.schema)
+    if not plan.schema.negative:
+        raise ReleaseRefusedError("codes_not_declared", target=plan.schema.target)
     return Price(
         cost=_cost(share_out(plan.design)),
         schema_hash=schema_hash(plan.schema),
@@ -84,6 +87,9 @@ class PlanRelease(Question[Release]):
                 raise ReleaseRefusedError("engine_broken", problem=type(error).__name__) from None
         return self.priced.cost
 
+    def look(self, header: Header) -> Look | None:
+        return look_at(self.plan, header, engine=self.engine)
+
     def check_size(self, n_records: int) -> None:
         check_feasible(self.plan.design, n_records=n_records, dim=len(self.plan.names))
 
@@ -112,6 +118,7 @@ def release(
     allow_unreviewed: bool = False,
     encoding: TextEncoding = "utf-8",
     engine: Engine | None = None,
+    accept_incomplete: bool = False,
 ) -> Release:
     """Release the model of a plan from a private file or folder of Parquet files, once, and return
     what was written to `folder`.
@@ -130,6 +137,7 @@ def release(
         request_id=request_id,
         folder=folder,
         encoding=encoding,
+        accept_incomplete=accept_incomplete,
     )
 
 

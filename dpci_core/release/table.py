@@ -274,7 +274,7 @@ def counted(header: Header, persons: Persons | None = None) -> Header:
 def _persons_counted(header: Header, column: str) -> Header:
     numbers, n_rows = PersonNumbers(), 0
     try:
-        for cells in _found_blocks(header, (column,), frozenset()):
+        for cells in cell_blocks_of(header, (column,), frozenset()):
             n_rows += len(numbers.of(cells[column]))
     except BatchError:
         if header.kind == "csv":
@@ -343,14 +343,14 @@ def _blocks(
     fewer than the header knows of.
     """
     found = 0
-    for block in _found_blocks(header, needed, numbers):
+    for block in cell_blocks_of(header, needed, numbers):
         found += len(next(iter(block.values()), []))
         yield block
     if header.n_records not in (None, found):
         raise TableError("file_changed")
 
 
-def _found_blocks(
+def cell_blocks_of(
     header: Header, needed: tuple[str, ...], numbers: frozenset[str]
 ) -> Iterator[Mapping[str, Cells]]:
     """The same, whatever their number."""

@@ -71,6 +71,14 @@ class Transformed(Protocol):
     def radius(self) -> float | None:
         """In spreads, beyond which a row counts less; None where every row counts in full."""
 
+    @property
+    def filled(self) -> Sequence[tuple[str, str]]:
+        """Columns of which a missing cell counts as something, with what that is."""
+
+    @property
+    def complete(self) -> float:
+        """Expected share of records without a missing cell."""
+
 
 def transformations(of: Transformed) -> tuple[str, ...]:
     """Return one sentence for each thing that the encoding does to values besides scaling them."""
@@ -84,7 +92,17 @@ def transformations(of: Transformed) -> tuple[str, ...]:
         )
     if of.radius is not None:
         found.append(f"Rows longer than {number(of.radius)} spreads count less.")
-    return tuple(found)
+    return (*found, missing_cells(of))
+
+
+def missing_cells(of: Transformed) -> str:
+    """Return what becomes of records with a missing cell in a column that is used."""
+    share = "all" if of.complete == 1.0 else percent(of.complete)
+    rest = f"counts for nothing; the plan expects {share} of the records to be complete."
+    if not of.filled:
+        return f"A record with a missing cell {rest}"
+    values = ", ".join(f"{name} as {value}" for name, value in of.filled)
+    return f"Missing cells count as declared: {values}. A record with another missing cell {rest}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -112,7 +112,10 @@ SENTENCES: dict[Code, str] = {
         "features, or a file with fewer rows."
     ),
     "column_repeated": "The header has {found} columns {column!r}; the schema declares one.",
-    "column_not_in_header": "The header has no column {column!r}; the schema declares one.",
+    "columns_not_in_header": (
+        "The header has no column {names}; the schema declares {found}, and names are compared "
+        "letter by letter."
+    ),
     "column_not_plain": "Column {column!r} holds values that are not plain.",
     "header_unreadable": "The file cannot be opened, or its header cannot be read.",
     "no_rows_below_names": "The file has no line of column names followed by rows.",
@@ -127,10 +130,6 @@ SENTENCES: dict[Code, str] = {
     "header_quotation_mark_open": "A quotation mark in the header is not closed on its line.",
     "file_changed": "The file has changed since its header was read.",
     "no_row_of_data": "Expected at least one row of data.",
-    "target_missing": (
-        "Expected a value of the target {column!r} in every row; row {row} (counting from 0) has "
-        "none."
-    ),
     "column_missing": "Expected the table to have a column {column!r}, as the schema declares.",
     "cell_not_a_number": (
         "Expected numbers in column {column!r}; row {row} (counting from 0) holds something else."
@@ -407,6 +406,21 @@ SENTENCES: dict[Code, str] = {
     "blanks_around": (
         "The schema has {text!r} with blanks around it, which no cell can match. Declare it "
         "without them."
+    ),
+    "codes_not_declared": (
+        "The plan says which code of {target!r} counts as yes, and not which as no: every other "
+        "value would, a mistyped code too. Declare both. Nothing was booked."
+    ),
+    "cells_do_not_fit": (
+        "More than {share} of the cells do not fit the plan in {names}: most of the table would "
+        "count for nothing. Nothing was booked. Look at how the file writes them: codes (0 and 1, "
+        "or no and yes), the unit, a decimal comma. Put those right and nothing else: bounds or a "
+        "model that follow what is in the table are not covered by the guarantee."
+    ),
+    "many_incomplete": (
+        "More records have a missing cell than the plan expects, which declares {complete} of them "
+        "complete. Such records count for nothing. Nothing was booked. If that is as it should be, "
+        "accept it and go on; intervals will be longer than planned."
     ),
     "another_unit": (
         "In the plan a row is {plan!r}, and in the ledger {dataset!r} has its budget for "

@@ -10,7 +10,14 @@ from dpci_core.schema.declare import (
     StandardEncoding,
     Transformations,
 )
-from dpci_core.schema.encode import as_text, design_matrix, encode, target_signs, to_original
+from dpci_core.schema.encode import (
+    as_text,
+    design_matrix,
+    encode,
+    leave_out,
+    target_signs,
+    to_original,
+)
 from dpci_core.schema.mapping import MappingNote, RecordMapper
 from dpci_core.schema.propose import (
     MAX_LEVELS,
@@ -42,6 +49,7 @@ __all__ = [
     "as_text",
     "design_matrix",
     "encode",
+    "leave_out",
     "make_records",
     "propose_schema",
     "propose_standard",

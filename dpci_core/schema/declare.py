@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from dpci_core.base.errors import check_range
@@ -24,6 +24,8 @@ squared.
 
 LIMIT = (1.0, 1e6)
 """Least and greatest number of spreads from the typical value at which values may be cut off."""
+COMPLETE = (0.05, 1.0)
+"""Least and greatest expected share of records without a missing cell."""
 RADIUS = (1.0, 1e6)
 """Least and greatest length of a row that still counts in full."""
 DEFAULT_LIMIT = 4.0
@@ -46,8 +48,8 @@ class NumericColumn:
         name: of the column in the table.
         low: smallest value, in the column's units.
         high: largest value.
-        missing: what a missing value, or one that is no number, counts as; None is the typical
-            value, or the middle of the bounds where none is declared.
+        missing: what a missing value, or one that is no number, counts as; None: its record has a
+            missing cell, and counts for nothing.
         typical: a middling value, in the column's units.
         spread: about the standard deviation, in the column's units; of a logarithm the factor,
             greater than 1, between a middling and a large value.
@@ -137,10 +139,13 @@ class NumericColumn:
             check_range(LIMIT, **{f"limit of column {self.name!r}": self.limit})
 
     @property
-    def stand_in(self) -> float:
-        """What a missing value counts as."""
-        if self.missing is not None:
-            return self.missing
+    def fill(self) -> str:
+        """What a missing value counts as, in words; empty where its record counts for nothing."""
+        return "" if self.missing is None else f"{self.missing:.12g}"
+
+    @property
+    def middling(self) -> float:
+        """The typical value, or the middle of the bounds where none is declared."""
         return (self.low + self.high) / 2.0 if self.typical is None else self.typical
 
     @property
@@ -188,13 +193,11 @@ class CategoricalColumn:
     """One of the declared levels; the first is the reference and has no feature unless
     `has_reference` is False.
 
-    An unknown or missing level counts as `other` where that is declared, and as the first level
-    where it is not.
-
     Args:
         name: of the column in the table.
         levels: as texts, at least two.
-        other: the level that unknown ones count as.
+        other: the level that missing and undeclared ones count as; None: such a record has a
+            missing cell, and counts for nothing.
         has_reference: whether the first level has no feature of its own.
         shares: expected share of every level, at least 0, 1 together up to rounding; public
             knowledge, by default equal.
@@ -230,9 +233,11 @@ class CategoricalColumn:
             )
 
     @property
-    def stand_in(self) -> str:
-        """What an unknown or missing level counts as."""
-        return self.levels[0] if self.other is None else self.other
+    def fill(self) -> str:
+        """What a missing or undeclared level counts as; empty where its record counts for
+        nothing.
+        """
+        return self.other or ""
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -305,11 +310,15 @@ class Transformations(NamedTuple):
     logarithms: columns of which the logarithm is taken.
     cut: limits in spreads, each with the columns whose bounds are wider than it.
     radius: in spreads, beyond which a row counts less; None where every row counts in full.
+    filled: columns of which a missing cell counts as something, with what that is.
+    complete: expected share of records without a missing cell.
     """
 
     logarithms: tuple[str, ...] = ()
     cut: tuple[tuple[float, tuple[str, ...]], ...] = ()
     radius: float | None = None
+    filled: tuple[tuple[str, str], ...] = ()
+    complete: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,11 +329,14 @@ class Schema:
     Args:
         features: the columns, each name once.
         target: column of the outcome.
-        positive: its level for y = +1; y is -1 elsewhere.
+        positive: its code for y = +1.
+        negative: its codes for y = -1; empty: every other value, for tables that anybody may look
+            at. A record with another value, or none, has a missing cell, and counts for nothing.
         notes: what a proposal left out and why.
         standard: the standard encoding with its public numbers, or None for the one by bounds
             (`encode`).
         persons: whose row it is, where a person may have several; None where a row is a record.
+        complete: expected share of records without a missing cell, for planning.
     """
 
     features: tuple[Column, ...]
@@ -333,8 +345,13 @@ class Schema:
     notes: tuple[str, ...] = field(default=())
     standard: StandardEncoding | None = None
     persons: Persons | None = None
+    negative: tuple[str, ...] = ()
+    complete: float = 1.0
 
     def __post_init__(self) -> None:
+        check_range(COMPLETE, complete=self.complete)
+        for code in _repeated(list(self.codes)):
+            raise ValueError(f"Expected every code of {self.target!r} once, got {code!r} twice.")
         if not self.features:
             raise ValueError("Expected features to hold at least one column.")
         whose = [] if self.persons is None else [self.persons.column]
@@ -349,6 +366,11 @@ class Schema:
                 f"Expected every feature name once; column {owners[0]!r} and {other} make the same "
                 "one."
             )
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Declared codes of the outcome, the positive one first."""
+        return (self.positive, *self.negative)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -379,9 +401,13 @@ class Schema:
     def transformations(self) -> Transformations:
         """What is done to values besides scaling them."""
         numbers = [column for column in self.features if isinstance(column, NumericColumn)]
-        logarithms = tuple(column.name for column in numbers if column.transform == "log")
+        made = Transformations(
+            logarithms=tuple(column.name for column in numbers if column.transform == "log"),
+            filled=tuple((one.name, one.fill) for one in self.features if one.fill),
+            complete=self.complete,
+        )
         if self.standard is None:
-            return Transformations(logarithms)
+            return made
         cut: dict[float, list[str]] = {}
         for column in numbers:
             limit = self.standard.limit if column.limit is None else column.limit
@@ -389,7 +415,11 @@ class Schema:
             if column.standard_range(limit) != ends:
                 cut.setdefault(limit, []).append(column.name)
         listed = tuple((limit, tuple(names)) for limit, names in sorted(cut.items()))
-        return Transformations(logarithms, listed, self.standard.radius)
+        return made._replace(cut=listed, radius=self.standard.radius)
+
+    def used(self, names: tuple[str, ...]) -> Schema:
+        """Return the declaration of the columns that the encoded `names` are made of."""
+        return replace(self, features=self.columns_of(names))
 
     def columns_of(self, names: tuple[str, ...]) -> tuple[Column, ...]:
         """Return the source columns that the encoded `names` are made of."""

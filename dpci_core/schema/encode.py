@@ -20,11 +20,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from dpci_core.base.array import Array, Integers
+from dpci_core.base.array import Array, Flags, Integers
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.limits import NORM_MARGIN
 from dpci_core.base.packed import Codes, PackedColumn, PackedRows
-from dpci_core.base.rows import WeightedRows
+from dpci_core.base.rows import WeightedRows, plain
 from dpci_core.schema.declare import (
     LEVEL_SPREAD,
     CategoricalColumn,
@@ -34,6 +34,7 @@ from dpci_core.schema.declare import (
     StandardEncoding,
 )
 from dpci_core.schema.records import Provenance, Records, make_records
+from dpci_core.schema.spelling import level_finder
 
 _MISSING, _OUTSIDE, _FAR = "missing", "outside", "far"
 """Why a value was mapped."""
@@ -63,14 +64,17 @@ def encode(
 
     Raises:
         DataRejectedError: naming row and column, never a value: a declared column is absent, a
-            number is not a number, a target is missing. Values outside a declaration are mapped and
-            counted in `notes`.
+            number is not a number. Values outside a declaration are mapped and counted in `notes`;
+            a record with a missing cell is a row of zeros with y = +1.
     """
     names = schema.select(features)
     columns = schema.columns_of(names)
     X, notes = encoded_rows(frame, schema, names)
     y = target_signs(frame, schema)
-    if np.all(y == y[0]):
+    is_complete = leave_out(X, y)
+    if n_left := int(np.count_nonzero(~is_complete)):
+        notes = (*notes, f"{n_left} of {len(y)} rows have a missing cell and count for nothing.")
+    if len(set(y[is_complete].tolist())) < 2:
         notes = (
             *notes,
             "Every record is of the same class: the fit says little about the features.",
@@ -87,6 +91,23 @@ def encode(
     )
 
 
+def leave_out(X: Array | WeightedRows, y: Array) -> Flags:
+    """Return which records are complete, (n,), after making those that are not rows of zeros with
+    y = +1, whatever their other cells hold.
+
+    Args:
+        X: encoded rows (n, p), of zeros where a feature is missing; written to.
+        y: signs (n,), 0 where the outcome is missing; written to.
+    """
+    rows = plain(X)
+    is_complete = np.asarray((y != 0.0) & (rows[:, -1] != 0.0))  # the constant, else never 0
+    if not is_complete.all():
+        rows[~is_complete], y[~is_complete] = 0.0, 1.0
+        if isinstance(X, WeightedRows):
+            X.weights[~is_complete] = 1.0
+    return is_complete
+
+
 def scale_of(columns: tuple[Column, ...]) -> float:
     """1 / (B sqrt 2) for the source columns used, by the margin against rounding."""
     return NORM_MARGIN / math.sqrt(2.0 * len(columns))
@@ -98,17 +119,17 @@ def encoded_rows(
     """Return the rows of the features `names`, the constant last, and notes on mapped values.
 
     Each row is a function of that record and the schema alone: of norm at most 1, or with a weight
-    that makes up for a greater one.
+    that makes up for a greater one; of zeros where a cell is missing.
     """
     columns, standard = schema.columns_of(names), schema.standard
-    X, notes = design_matrix(
+    X, is_complete, notes = design_matrix(
         frame, columns, names, scale="bounds" if standard is None else standard.limit
     )
     if standard is None:
         X *= scale_of(columns)
-        X[:, -1] = NORM_MARGIN / math.sqrt(2.0)
+        X[:, -1] = is_complete * (NORM_MARGIN / math.sqrt(2.0))
         return X, notes
-    X[:, -1] = 1.0
+    X[:, -1] = is_complete
     X /= standard.radius
     return WeightedRows.of(X), notes
 
@@ -162,9 +183,9 @@ def design_matrix(
     names: tuple[str, ...],
     *,
     scale: Literal["original", "bounds"] | float,
-) -> tuple[Array, tuple[str, ...]]:
-    """Return the features `names` as a matrix (n, d+1) with a last column of zeros, and notes on
-    mapped values.
+) -> tuple[Array, Flags, tuple[str, ...]]:
+    """Return the features `names` as a matrix (n, d+1) with a last column of zeros, which rows have
+    all cells (n,), the others being zeros, and notes on mapped values.
 
     scale: "original" for the units of the table (numbers as their transformation gives them) and
     levels as 0 and 1; "bounds" for numbers in [-1, 1] by their bounds; a number is the limit of the
@@ -173,6 +194,7 @@ def design_matrix(
     if len(frame) == 0:
         raise DataRejectedError("no_row_of_data")
     X = np.zeros((len(frame), len(names) + 1))
+    is_complete = np.ones(len(frame), dtype=bool)
     position = {name: j for j, name in enumerate(names)}
     mapped: Counter[tuple[str, str]] = Counter()
     limit = None if isinstance(scale, str) else scale
@@ -182,7 +204,8 @@ def design_matrix(
         if isinstance(column, NumericColumn):
             name = column.feature_names[0]
             for rows in _blocks(len(frame)):
-                values = _numbers(series.iloc[rows], column, mapped, start=rows.start)
+                values, is_there = _numbers(series.iloc[rows], column, mapped, start=rows.start)
+                is_complete[rows] &= is_there
                 if scale != "original":
                     values = _within(values, column, mapped, limit)
                 X[rows, position[name]] = values
@@ -192,14 +215,17 @@ def design_matrix(
         for k, name in enumerate(column.feature_names, start=offset):
             to_feature[k] = position.get(name, -1)
         for rows in _blocks(len(frame)):
-            target = to_feature[_levels(series.iloc[rows], column, mapped)]
+            codes = _levels(series.iloc[rows], column, mapped)
+            is_complete[rows] &= codes >= 0
+            target = to_feature[codes]
             rows_used = np.flatnonzero(target >= 0)
             X[rows.start + rows_used, target[rows_used]] = 1.0
         if limit is not None:
             for name, (share, unit) in affine.items():
                 if name in position:
                     X[:, position[name]] = (X[:, position[name]] - share) / unit
-    return X, tuple(_notes(columns, mapped))
+    X[~is_complete] = 0.0
+    return X, is_complete, tuple(_notes(columns, mapped))
 
 
 def _blocks(n: int) -> Iterator[slice]:
@@ -208,18 +234,16 @@ def _blocks(n: int) -> Iterator[slice]:
 
 
 def target_signs(frame: pd.DataFrame, schema: Schema) -> Array:
-    """Return y (n,): +1 where the target equals the positive level, -1 elsewhere; a missing target
-    is refused.
+    """Return y (n,): +1 for the positive code of the target, -1 for a negative one, 0 for a missing
+    cell (`Schema.negative`).
     """
     series = _series(frame, schema.target)
     y = np.empty(len(series))
     for rows in _blocks(len(series)):
         part = series.iloc[rows]
-        missing = part.isna().to_numpy()
-        if missing.any():
-            row = rows.start + int(missing.argmax())
-            raise DataRejectedError("target_missing", row=row, column=schema.target)
-        y[rows] = np.where(_codes(part, (schema.positive,)) == 0, 1.0, -1.0)
+        codes = _codes(part, schema.codes)
+        is_negative = codes > 0 if schema.negative else (codes < 0) & part.notna().to_numpy()
+        y[rows] = np.where(codes == 0, 1.0, np.where(is_negative, -1.0, 0.0))
     return y
 
 
@@ -235,9 +259,9 @@ def _numbers(
     mapped: Counter[tuple[str, str]],
     *,
     start: int,
-) -> Array:
-    """Some rows of a numeric column on the scale of its effects, missing ones as declared and
-    counted.
+) -> tuple[Array, Flags]:
+    """Some rows of a numeric column on the scale of its effects, missing ones counted and as
+    declared for that, and which rows have a number then.
 
     Before a logarithm is taken, values are brought within the bounds: some have none.
     """
@@ -248,11 +272,12 @@ def _numbers(
         row = start + int(is_text.argmax())
         raise DataRejectedError("cell_not_a_number", row=row, column=column.name)
     if n_missing := int(missing.sum()):
-        values = np.where(missing, column.stand_in, values)
+        values = np.where(missing, column.low if column.missing is None else column.missing, values)
         mapped[column.name, _MISSING] += n_missing
     if column.transform == "log":
         mapped[column.name, _OUTSIDE] += int(((values < column.low) | (values > column.high)).sum())
-    return _on_scale(values, column)
+    is_there = ~missing if column.missing is None else np.ones(len(values), dtype=bool)
+    return _on_scale(values, column), is_there
 
 
 def _on_scale(values: Array, column: NumericColumn) -> Array:
@@ -333,13 +358,18 @@ def _range(
 def _levels(
     series: pd.Series[Any], column: CategoricalColumn, mapped: Counter[tuple[str, str]]
 ) -> Integers:
-    """Index of every row's level; unknown and missing ones as `other` or the first level,
-    counted.
+    """Index of every row's level; unknown and missing ones counted, and as `other` where that is
+    declared, else -1.
     """
     codes = _codes(series, column.levels)
     unknown = codes < 0
     mapped[column.name, _MISSING] += int(unknown.sum())
-    return np.where(unknown, column.levels.index(column.stand_in), codes)
+    return codes if column.other is None else np.where(unknown, place_of_other(column), codes)
+
+
+def place_of_other(column: CategoricalColumn) -> int:
+    """Index of the level that missing and undeclared ones count as, -1 where none is declared."""
+    return -1 if column.other is None else column.levels.index(column.other)
 
 
 def _notes(columns: tuple[Column, ...], mapped: Counter[tuple[str, str]]) -> Iterator[str]:
@@ -347,27 +377,24 @@ def _notes(columns: tuple[Column, ...], mapped: Counter[tuple[str, str]]) -> Ite
     for column in columns:
         n_missing, n_outside = mapped[column.name, _MISSING], mapped[column.name, _OUTSIDE]
         if n_missing and isinstance(column, NumericColumn):
-            as_what = "declared for that"
-            if column.missing is None:
-                is_middle = column.typical is None
-                as_what = "the middle of its bounds" if is_middle else "the typical value"
-            yield f"{n_missing} missing values of {column.name} count as {as_what}."
+            yield f"{n_missing} missing values of {column.name}{_counting(column)}."
         elif n_missing:
             what = f"{n_missing} values of {column.name} that are missing or not declared"
-            yield f"{what} count as {column.stand_in!r}."
+            yield f"{what}{_counting(column)}."
         if n_outside:
             yield f"{n_outside} values of {column.name} outside its bounds were clipped."
         if n_far := mapped[column.name, _FAR]:
             yield f"{n_far} values of {column.name} beyond the limit count as the limit."
 
 
+def _counting(column: Column) -> str:
+    return f" count as {column.fill}" if column.fill else ": their rows count for nothing"
+
+
 def _codes(series: pd.Series[Any], levels: tuple[str, ...]) -> Integers:
-    """Index of every value among the levels, compared as text; -1 where it is none of them."""
+    """Index of every value among the levels (`spelling`); -1 where it is none of them."""
     distinct = pd.Categorical(series)
-    index = {level: k for k, level in enumerate(levels)}
-    table = np.array(
-        [index.get(as_text(value), -1) for value in distinct.categories] + [-1], dtype=np.int64
-    )
+    table = np.array([*map(level_finder(levels), distinct.categories), -1], dtype=np.int64)
     return table[np.asarray(distinct.codes)]
 
 

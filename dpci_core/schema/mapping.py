@@ -12,8 +12,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -24,7 +22,14 @@ from dpci_core.base.array import Array
 from dpci_core.base.packed import Codes, PackedRows, smallest_codes
 from dpci_core.base.rows import WeightedRows
 from dpci_core.schema.declare import Column, NumericColumn, Schema
-from dpci_core.schema.encode import encoded_rows, packed_rows, to_original
+from dpci_core.schema.encode import (
+    encoded_rows,
+    leave_out,
+    packed_rows,
+    place_of_other,
+    to_original,
+)
+from dpci_core.schema.spelling import level_finder, number_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,79 +51,31 @@ class Coded:
         return (values[code] for code in self.codes)
 
 
+Fits = npt.NDArray[np.int64]
+"""Counts of cells that fit a declaration, for each needed column, of complete records, and of
+records."""
 Cells = Sequence[object] | Coded | Array
 """Values, values by code, or the numbers of a numeric column (NaN where there is none)."""
-_LONGEST_NUMBER = 400
-"""Signs; a longer text is no number, so that no cell takes long to read."""
-
-
-def number_of(cell: object) -> float:
-    """Return the number in a cell, NaN where there is none. Infinity is a number: it is clipped
-    like any other.
-
-    >>> [number_of(cell) for cell in (" 1.5", "1e3", 7, True, "", "1,5", "1_000", None)]
-    [1.5, 1000.0, 7.0, 1.0, nan, nan, nan, nan]
-    """
-    if isinstance(cell, str):
-        return _parsed(cell)
-    if not isinstance(cell, Real | Decimal | np.bool_):
-        return math.nan
-    try:
-        return float(cell)
-    except (OverflowError, ValueError):  # too large a whole number; a signalling NaN
-        return _end_of(cell)
-
-
-def _end_of(cell: Real | Decimal | np.bool_) -> float:
-    if isinstance(cell, Decimal):
-        return math.nan
-    return math.inf if cell > 0 else -math.inf  # type: ignore[operator]
-
-
-def _parsed(text: str) -> float:
-    if "_" in text or len(text) > _LONGEST_NUMBER:
-        return math.nan
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
-
-
-def level_of(cell: object, levels: Mapping[str, int]) -> int:
-    """Return the index of a cell's level, -1 for none of them.
-
-    The text without spaces around it, as it stands; else a whole number without its decimal point;
-    else yes/no as Python writes it.
-
-    >>> [level_of(cell, {"1": 0, "True": 1, "a": 2})
-    ...  for cell in ("a ", 1.0, "1.0", "TRUE", True, None, "A")]
-    [2, 0, 0, 1, 1, -1, -1]
-    """
-    if cell is None:
-        return -1
-    text = cell.strip() if isinstance(cell, str) else str(cell)
-    found = levels.get(text, -1)
-    if found >= 0:
-        return found
-    number = number_of(cell)
-    if math.isfinite(number) and number.is_integer() and not isinstance(cell, bool | np.bool_):
-        return levels.get(str(int(number)), -1)
-    return levels.get({"true": "True", "false": "False"}.get(text.lower(), ""), -1)
 
 
 @dataclass(slots=True)
 class MappingNote:
-    """For the steward alone: how many cells were mapped, by column and kind. Not private, so never
-    written or shown to others."""
+    """For the steward alone: how many cells were mapped, by column and kind, and how many records
+    have a missing cell. Not private, so never written or shown to others."""
 
     n_records: int = 0
+    n_incomplete: int = 0
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def sentences(self) -> tuple[str, ...]:
-        """One sentence for every kind of mapped cell that occurred."""
-        return tuple(
-            f"{n:,} of {self.n_records:,} cells of {column}: {kind}."
-            for (column, kind), n in self.items()
+        """One sentence for every kind of mapped cell that occurred, and one for the records."""
+        left = f"{self.n_incomplete:,} of {self.n_records:,} records"
+        return (
+            *(
+                f"{n:,} of {self.n_records:,} cells of {column}: {kind}."
+                for (column, kind), n in self.items()
+            ),
+            *([f"{left} have a missing cell and count for nothing."] if self.n_incomplete else []),
         )
 
     def items(self) -> Iterable[tuple[tuple[str, str], int]]:
@@ -126,10 +83,15 @@ class MappingNote:
         return sorted(item for item in self.counts.items() if item[1])
 
 
-MISSING_NUMBER = "missing or no number, counted as declared for that"
+NO_NUMBER = "missing or no number"
 OUTSIDE = "outside the bounds, clipped"
-UNKNOWN_LEVEL = "missing or not declared, counted as the declared level for that"
-MISSING_TARGET = "missing target, counted as not the positive level"
+NO_LEVEL = "missing or not declared"
+NO_CODE = "missing or none of its declared codes"
+
+
+def _kind(problem: str, column: Column) -> str:
+    """What became of cells, in words."""
+    return f"{problem}, counted as {column.fill}" if column.fill else problem
 
 
 class RecordMapper:
@@ -170,65 +132,102 @@ class RecordMapper:
         return X
 
     def records_of(self, cells: Mapping[str, Cells]) -> tuple[Array | WeightedRows, Array]:
-        """X (n, p) and y (n,) for cells by column, the target among them."""
-        X = self.features_of(cells)
-        self.note.n_records += len(X)
-        return X, self.labels_of(cells[self.schema.target])
+        """X (n, p) and y (n,) for cells by column, the target among them; a record with a missing
+        cell is a row of zeros with y = +1.
+        """
+        X, y = self.features_of(cells), self.signs_of(cells[self.schema.target])
+        is_complete = leave_out(X, y)
+        self.note.n_records += len(y)
+        self.note.n_incomplete += int(np.count_nonzero(~is_complete))
+        return X, y
 
     def packed(self, cells: Mapping[str, Cells]) -> PackedRows:
         """The rows y x of `records_of` by the values that differ; `note` counts nothing of them."""
         columns: dict[str, tuple[Array | None, Codes | None]] = {}
+        values, codes = _distinct(cells[self.schema.target], self._sign)
+        signs = values.astype(np.int8) if codes is None else values.astype(np.int8)[codes]
         for column in self.columns:
             given = cells[column.name]
             if isinstance(column, NumericColumn):
                 numbers, codes = _distinct(given, number_of)
-                columns[column.name] = _reached(column, numbers), codes
+                numbers = _reached(column, numbers)
+                is_missing = np.isnan(numbers)
+                numbers[is_missing] = column.low  # of a row of zeros
+                columns[column.name] = numbers, codes
             else:
                 levels, codes = _distinct(given, level_finder(column.levels))
-                found = np.where(levels < 0, column.levels.index(column.stand_in), levels)
-                found = smallest_codes(found, len(column.levels))
+                found = np.where(levels < 0, place_of_other(column), levels)
+                is_missing = found < 0
+                found = smallest_codes(np.maximum(found, 0), len(column.levels))
                 columns[column.name] = None, found if codes is None else found[codes]
-        positive, codes = _distinct(
-            cells[self.schema.target], level_finder((self.schema.positive,))
-        )
-        signs = np.where(positive == 0, 1, -1).astype(np.int8)
-        signs = signs if codes is None else signs[codes]
+            if is_missing.any():
+                signs[is_missing if codes is None else is_missing[codes]] = 0
         return packed_rows(columns, signs, self.schema, self.names)
 
-    def labels_of(self, cells: Cells) -> Array:
-        """y (n,) for cells of the target."""
-        name, positive = self.schema.target, self.schema.positive
-        codes = _by_distinct(cells, level_finder((positive,)))
-        are_missing = _by_distinct(cells, is_missing)
-        self.note.counts[name, MISSING_TARGET] += int(
-            np.count_nonzero((are_missing > 0) & (codes < 0))
-        )
-        return np.where(codes == 0, 1.0, -1.0)
+    def fits(self, cells: Mapping[str, Cells]) -> Fits:
+        """How many cells of each needed column fit, (k + 2,), and how many records are complete.
+
+        A number fits within its bounds, a level or code as it is declared, and an empty cell where
+        a value is declared for that. Not private, and `note` counts nothing of it.
+        """
+        signs = _by_distinct(cells[self.schema.target], self._sign)
+        is_complete, found = signs != 0.0, list[int]()
+        for column in self.columns:
+            given = cells[column.name]
+            if isinstance(column, NumericColumn):
+                values = _by_distinct(given, number_of)
+                is_there, fits = ~np.isnan(values), (values >= column.low) & (values <= column.high)
+            else:
+                fits = is_there = _by_distinct(given, level_finder(column.levels)) >= 0.0
+            if column.fill:
+                is_array = isinstance(given, np.ndarray)
+                is_empty = np.isnan(values) if is_array else _by_distinct(given, is_missing) > 0.0
+                fits = fits | is_empty
+            else:
+                is_complete = is_complete & is_there
+            found.append(int(np.count_nonzero(fits)))
+        n_codes, n_complete = np.count_nonzero(signs), np.count_nonzero(is_complete)
+        return np.array([*found, n_codes, n_complete, len(signs)], dtype=np.int64)
+
+    @property
+    def _sign(self) -> Callable[[object], float]:
+        """The function that gives the sign of a cell of the target, 0 where it is missing."""
+        place, has_negative = level_finder(self.schema.codes), bool(self.schema.negative)
+
+        def sign(cell: object) -> float:
+            found = place(cell)
+            is_negative = found > 0 if has_negative else found < 0 and not is_missing(cell)
+            return 1.0 if found == 0 else -float(is_negative)
+
+        return sign
+
+    def signs_of(self, cells: Cells) -> Array:
+        """Signs (n,) for cells of the target, 0 for a missing one."""
+        signs = _by_distinct(cells, self._sign)
+        self.note.counts[self.schema.target, NO_CODE] += int(np.count_nonzero(signs == 0.0))
+        return signs
 
     def _clean(self, column: Column, cells: Cells) -> Any:
-        """A column of numbers within reach, or of declared levels only."""
+        """A column of numbers within reach, or of declared levels; NaN where a cell is missing."""
         counts = self.note.counts
         if isinstance(column, NumericColumn):
             values = _by_distinct(cells, number_of)
             outside = (values < column.low) | (values > column.high)
-            counts[column.name, MISSING_NUMBER] += int(np.isnan(values).sum())
+            counts[column.name, _kind(NO_NUMBER, column)] += int(np.isnan(values).sum())
             counts[column.name, OUTSIDE] += int(outside.sum())
             return _reached(column, values)
         codes = _by_distinct(cells, level_finder(column.levels)).astype(np.int64)
-        counts[column.name, UNKNOWN_LEVEL] += int((codes < 0).sum())
-        codes = np.where(codes < 0, column.levels.index(column.stand_in), codes).astype(np.int64)
+        counts[column.name, _kind(NO_LEVEL, column)] += int((codes < 0).sum())
+        codes = np.where(codes < 0, place_of_other(column), codes).astype(np.int64)
         return pd.Categorical.from_codes(codes, categories=pd.Index(column.levels))
 
 
 def _reached(column: NumericColumn, values: Array) -> Array:
-    """Numbers within reach, what is missing as declared."""
-    return np.where(np.isnan(values), column.stand_in, np.clip(values, column.low, column.high))
-
-
-def level_finder(levels: tuple[str, ...]) -> Callable[[object], float]:
-    """The function that gives the index of a cell's level (`level_of`)."""
-    index = {level: k for k, level in enumerate(levels)}
-    return lambda cell: level_of(cell, index)
+    """Numbers within reach; what is missing as declared for that, else NaN."""
+    reached: Array = np.clip(values, column.low, column.high)
+    if column.missing is not None:
+        reached[np.isnan(reached)] = column.missing
+    return reached
 
 
 def is_missing(cell: object) -> float:
@@ -263,6 +262,9 @@ def _by_distinct(cells: Cells, function: Callable[[object], float]) -> Array:
         return cells if function is number_of else np.array([function(cell) for cell in cells])
     if isinstance(cells, Coded):
         return np.asarray(_of_values(cells, function)[cells.codes])
+    if set(map(type, cells)) == {str}:
+        by_text = {cell: function(cell) for cell in set(cells)}
+        return np.fromiter(map(by_text.__getitem__, cells), np.float64, len(cells))
     known: dict[tuple[type, object], float] = {}
     values = np.empty(len(cells))
     for i, cell in enumerate(cells):

@@ -95,8 +95,11 @@ def _with_typical(series: pd.Series[Any], column: Column) -> Column:
             return column
         counts = Counter(as_text(value) for value in series.dropna())
         seen = [counts[level] for level in column.levels]
-        seen[column.levels.index(column.stand_in)] += len(series) - sum(seen)
-        shares = [_rounded(count / len(series)) for count in seen]
+        if column.other is not None:
+            seen[column.levels.index(column.other)] += len(series) - sum(seen)
+        if not any(seen):
+            return column
+        shares = [_rounded(count / sum(seen)) for count in seen]
         total = math.fsum(shares)
         return replace(column, shares=tuple(share / total for share in shares))
     if column.typical is not None:

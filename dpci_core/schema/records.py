@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from dpci_core.base.array import Array
-from dpci_core.base.rows import WeightedRows, parted
+from dpci_core.base.rows import WeightedRows, parted, plain
 from dpci_core.schema.declare import CONSTANT
 
 Encoding = Literal["paper", "schema", "standard"]
@@ -21,7 +21,7 @@ class Records:
     """Encoded records, read-only.
 
     X: (n, p), the constant last; row norms at most 1, or `WeightedRows` in the standard encoding.
-    y: (n,) in {-1, +1}.
+    y: (n,) in {-1, +1}; a record with a missing cell is a row of zeros with y = +1.
     to_original: L (p, p), so that L @ theta are the coefficients in original units, the intercept
     last, exactly; None where the encoding has no such map (`paper` rescales every row by its own
     norm).
@@ -36,6 +36,14 @@ class Records:
     digest: str
     to_original: Array | None
     notes: tuple[str, ...] = ()
+
+    def complete(self) -> Records:
+        """Return the records without the rows of zeros, which are of neither class."""
+        is_complete = plain(self.X)[:, -1] != 0.0
+        if is_complete.all():
+            return self
+        digest = f"{self.digest}, complete"
+        return replace(self, X=self.X[is_complete], y=self.y[is_complete], digest=digest)
 
     @property
     def unweighted(self) -> Array:

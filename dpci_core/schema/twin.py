@@ -171,8 +171,10 @@ def simulate_twin(
 
 
 def twin_table(schema: Schema, guesses: Guesses) -> pd.DataFrame:
-    """Return the table behind a twin, in original units; columns as declared and the target
-    last.
+    """Return the table behind a twin, in original units; columns as declared and the target last.
+
+    Below the `n_rows` of the guesses stand as many without any cell as make their share the one
+    that is expected (`Schema.complete`).
     """
     n = guesses.n_rows
     factor = None if guesses.correlation == 0.0 else _stream(_FACTOR).standard_normal(n)
@@ -194,8 +196,11 @@ def twin_table(schema: Schema, guesses: Guesses) -> pd.DataFrame:
     is_positive = _stream(_TARGET).random(n) < expit(
         _intercept(log_odds, guesses.base_rate) + log_odds
     )
-    table[schema.target] = _categories(is_positive, (f"not {schema.positive}", schema.positive))
-    return pd.DataFrame(table)
+    negative = schema.negative[0] if schema.negative else f"not {schema.positive}"
+    table[schema.target] = _categories(is_positive, (negative, schema.positive))
+    n_incomplete = round(n * (1.0 / schema.complete - 1.0))
+    frame = pd.DataFrame(table)
+    return frame.reindex(range(n + n_incomplete)) if n_incomplete else frame
 
 
 def _categories(codes: npt.NDArray[Any], levels: tuple[str, ...]) -> object:
@@ -261,8 +266,9 @@ def _check_texts(schema: Schema) -> None:
                 raise ValueError(
                     f"Expected level {level!r} of column {column.name!r} without spaces around it."
                 )
-    if schema.positive != schema.positive.strip():
-        raise ValueError(f"Expected positive={schema.positive!r} without spaces around it.")
+    for code in schema.codes:
+        if code != code.strip():
+            raise ValueError(f"Expected {code!r} of {schema.target!r} without spaces around it.")
 
 
 def _shares(given: object, name: str) -> tuple[float, ...]:

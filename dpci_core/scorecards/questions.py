@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema
-from dpci_core.schema.mapping import Cells, is_missing, level_of, number_of
+from dpci_core.schema.mapping import Cells, is_missing
+from dpci_core.schema.spelling import level_of, number_of, spellings
 
 Bits = npt.NDArray[np.uint8]
 """Answers, 1 for yes."""
@@ -114,8 +115,8 @@ def check_questions(questions: Sequence[Question], schema: Schema) -> None:
 def answers(cells: Mapping[str, Cells], questions: Sequence[Question], schema: Schema) -> Bits:
     """Return the answers (n, k), each a fixed function of one cell and the declaration.
 
-    Nothing is refused: a missing or undeclared value counts as declared for that
-    (`schema.RecordMapper`).
+    Nothing is refused: a missing or undeclared value counts as declared for that; where nothing is
+    declared, the answer is no.
 
     Args:
         cells: by column, as long as each other.
@@ -136,14 +137,14 @@ def check_cells(cells: Mapping[str, Cells], questions: Sequence[Question], schem
     """
     for name in dict.fromkeys(question.column for question in questions):
         column = next(one for one in schema.features if one.name == name)
-        levels = {} if isinstance(column, NumericColumn) else dict.fromkeys(column.levels, 0)
+        known = spellings(() if isinstance(column, NumericColumn) else column.levels)
         for row, cell in enumerate(cells[name]):
             if is_missing(cell):
                 raise DataRejectedError("cell_empty", row=row, column=name)
             if isinstance(column, NumericColumn):
                 if np.isnan(number_of(cell)):
                     raise DataRejectedError("cell_not_a_number", row=row, column=name)
-            elif level_of(cell, levels) < 0:
+            elif level_of(cell, known) < 0:
                 raise DataRejectedError("level_not_declared", row=row, column=name)
 
 
@@ -163,10 +164,12 @@ def _is_yes(cell: object, question: Question, column: NumericColumn | Categorica
     if isinstance(column, NumericColumn):
         assert question.at_least is not None
         value = number_of(cell)
-        return (column.stand_in if np.isnan(value) else value) >= question.at_least
+        if np.isnan(value):
+            value = np.nan if column.missing is None else column.missing
+        return bool(value >= question.at_least)
     assert question.one_of is not None
-    place = level_of(cell, {level: k for k, level in enumerate(column.levels)})
-    return (column.stand_in if place < 0 else column.levels[place]) in question.one_of
+    place = level_of(cell, spellings(column.levels))
+    return (column.other if place < 0 else column.levels[place]) in question.one_of
 
 
 def _column(question: Question, schema: Schema) -> NumericColumn | CategoricalColumn:

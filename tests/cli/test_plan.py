@@ -266,3 +266,21 @@ def test_persons_are_declared_by_one_command(
         is_gaussian = (row["mechanism"], row["definition"]) == ("objective", "zcdp")
         if is_gaussian and row["calibration"] == "sharp":
             assert row["design"] is None
+
+
+def test_an_expected_share_of_complete_records_is_given_by_a_flag(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain, asked = tmp_path / "plain.yaml", tmp_path / "asked.yaml"
+    write_plan(make_plan(), plain)
+    lengths = [
+        said(capsys, "split", "--plan", str(plain), *flags)["length"]
+        for flags in ([], ["--complete", "0.7", "--write", str(asked)])
+    ]
+    assert lengths[0] != lengths[1]
+    assert lengths[1] == pytest.approx(read_plan(asked).numbers().ci_length_mean, rel=1e-9)
+    assert read_plan(asked).schema.complete == 0.7
+    assert "complete: 0.7" in asked.read_text()
+    with pytest.raises(SystemExit):
+        main(["plan", "split", "--data", "census", "--complete", "0.7"])
+    assert "--complete needs --plan" in capsys.readouterr().err

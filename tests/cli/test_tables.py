@@ -155,6 +155,7 @@ SCHEMA = Schema(
     features=(NumericColumn("age", 0, 100), CategoricalColumn("city", ("a", "1", "1,5"))),
     target="sick",
     positive="yes",
+    negative=("no",),
 )
 CSV = """age,city, sick
 050, a ,yes

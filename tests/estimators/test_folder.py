@@ -67,7 +67,7 @@ def test_what_else_a_fit_may_ask(frame: pd.DataFrame, tmp_path: Path) -> None:
     [
         ("sick", {}, {"classes": None}, "classes, declared"),
         (None, {}, {}, "name of the column"),
-        ("ill", {}, {}, "column not in header"),
+        ("ill", {}, {}, "columns not in header"),
         ("sick", {"score": "many"}, {}, "column not numbers"),
         ("sick", {"age": np.nan}, {}, "rows do not count"),
         ("sick", {"sick": "31337"}, {}, "rows do not count"),

@@ -211,6 +211,7 @@ def turn_of(pair: Pair) -> Array:
     """
     angles = np.linspace(0.0, np.pi, 180, endpoint=False)
     records = np.vstack(pair)
+    records = records[records.any(axis=1)]
     seconds = np.abs(records @ [-np.sin(angles), np.cos(angles)]) / np.linalg.norm(
         records, axis=1, keepdims=True
     )

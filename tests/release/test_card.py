@@ -238,7 +238,7 @@ def test_a_row_that_answers_nothing_is_refused_by_its_place(
     error = caught.value
     assert (error.code, error.row, error.column) == (code, 3, column)
     for odd, why in (
-        (ROWS[["age"]], "column_not_in_header"),
+        (ROWS[["age"]], "columns_not_in_header"),
         (pd.concat([ROWS, ROWS[["city"]]], axis=1), "column_repeated"),
     ):
         with pytest.raises(DataRejectedError) as caught:

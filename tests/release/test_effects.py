@@ -114,6 +114,7 @@ def test_a_step_fits_the_declared_range_and_a_level_its_base(tmp_path: Path) -> 
         ),
         target="sick",
         positive="yes",
+        negative=("no",),
     )
     desk = Desk.at(tmp_path, plan=make_plan(schema=schema), cap=Cap.pure(2))
     desk.file.write_text("pay,city,flag,sick\n" + "5,a,x,yes\n90000,c,y,no\n" * 100)

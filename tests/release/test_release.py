@@ -627,7 +627,7 @@ def test_too_few_records_are_refused_in_public_numbers_and_cost_nothing(tmp_path
 def test_refusals_cost_nothing(desk: Desk) -> None:
     unreviewed = make_plan(RHO, mechanism="objective", calibration="sharp")
     infeasible = make_plan(mechanism="objective", regularization=1e-6)
-    other_schema = make_plan(schema=Schema(SCHEMA.features, "sick", "no"))
+    other_schema = make_plan(schema=replace(SCHEMA, target="name"))
     refused = [
         (ReleaseRefusedError, "off by default", {"plan": unreviewed}),
         (InfeasibleDesignError, "smallest c", {"plan": infeasible}),
@@ -689,10 +689,16 @@ def test_the_budget_has_to_be_for_the_unit_of_the_plan(desk: Desk) -> None:
     assert desk.ledger.history() == ()
 
 
+def test_a_release_wants_both_codes_of_the_outcome() -> None:
+    with refuses(ReleaseRefusedError, match="which code of 'sick' counts as yes, and not which"):
+        price_of(make_plan(schema=replace(SCHEMA, negative=())))
+
+
 @pytest.mark.parametrize(
     "schema",
     [
         Schema(SCHEMA.features, "sick", "yes "),
+        Schema(SCHEMA.features, "sick", "yes", negative=(" no",)),
         Schema(SCHEMA.features, " sick", "yes"),
         Schema((NumericColumn("age ", 0, 1),), "sick", "yes"),
         Schema((CategoricalColumn("city", ("a", " b")),), "sick", "yes"),
@@ -730,7 +736,9 @@ def test_no_seed_and_no_generator_fit_in_anywhere(desk: Desk) -> None:
 
 def test_a_schema_hash_is_of_the_declaration_alone() -> None:
     assert schema_hash(SCHEMA) == schema_hash(Schema(SCHEMA.features, "sick", "yes", ("a note",)))
-    assert schema_hash(SCHEMA) != schema_hash(Schema(SCHEMA.features, "sick", "no"))
+    assert schema_hash(SCHEMA) != schema_hash(Schema(SCHEMA.features, "ill", "yes"))
+    codes = (SCHEMA.features[0], CategoricalColumn("city", ("1", "2", "3"), other="3"))
+    assert schema_hash(SCHEMA) == schema_hash(Schema(codes, "sick", "1", negative=("0",)))
     assert price_of(make_plan()).schema_hash == schema_hash(SCHEMA)
 
 
@@ -780,7 +788,7 @@ class Tags(HTMLParser):
 def test_no_formula_and_no_script_through_a_name(tmp_path: Path) -> None:
     features = tuple(NumericColumn(name, 0, 1) for name in HOSTILE[:-1])
     levels = CategoricalColumn(HOSTILE[-1], ("=1", "<b>"))
-    schema = Schema((*features, levels), "<i>y</i>", "=yes<script>")
+    schema = Schema((*features, levels), "<i>y</i>", "=yes<script>", negative=("=no<script>",))
     plan = make_plan(schema=schema, title="<script>alert('title')</script>")
     desk = Desk.at(tmp_path, plan=plan)
     with desk.file.open("w", newline="") as out:
@@ -801,7 +809,8 @@ def test_no_formula_and_no_script_through_a_name(tmp_path: Path) -> None:
     for row in rows:
         assert not row[0].startswith(("=", "+", "-", "@", "\t"))
         assert all(
-            cell in ("", made.covers) or re.fullmatch(r"-?\d+(\.\d+)?(e[+-]\d+)?|\w+", cell)
+            cell in ("", made.covers, "left out")
+            or re.fullmatch(r"-?\d+(\.\d+)?(e[+-]\d+)?|\w+", cell)
             for cell in row[1:]
         )
     card = (tmp_path / "out" / "model_card.md").read_text()
@@ -828,11 +837,11 @@ def test_predictions_are_those_of_the_released_coefficients(desk: Desk) -> None:
     made = load_release(desk.release() and desk.folder / "out")
     frame = pd.DataFrame({"age": [0.0, 100.0, 250.0, None], "city": ["a", "b", "b", "?"]})
     s = (1 - 1e-12) / 2.0
-    rows = np.array([[-s, 0, 1], [s, s, 1], [s, s, 1], [0, 0, 1]], dtype=float)
+    rows = np.array([[-s, 0, 1], [s, s, 1], [s, s, 1]], dtype=float)
     rows[:, 2] = (1 - 1e-12) / np.sqrt(2)
-    scores = rows @ made.theta
+    scores = np.append(rows @ made.theta, np.nan)  # the last row has missing cells
     np.testing.assert_allclose(made.decision(frame), scores, rtol=1e-12)
-    assert made.predict(frame).tolist() == np.where(scores > 0, 1, -1).tolist()
+    assert made.predict(frame).tolist() == [*np.where(scores[:3] > 0, 1, -1), 0]
     np.testing.assert_allclose(made.predict_proba(frame), 1 / (1 + np.exp(-scores)), rtol=1e-12)
     assert made.predict(frame.iloc[:0]).shape == (0,)
     assert (
@@ -1057,7 +1066,7 @@ def test_no_count_of_private_cells_gets_into_a_log(
         # a comma after every row: not a column of its own that shifts the others
         "age,city\n50,b,\n10,a,\n",
         " age ;city\n50;b\n\n10;a;9;9\n",
-        '\ufeffx,age,city\n,50,b\n"é",10\n',
+        '\ufeffx,age,city\n,50,b\n"é",10,A\n',
     ],
 )
 def test_new_rows_are_read_as_the_release_reads_them(
@@ -1069,9 +1078,11 @@ def test_new_rows_are_read_as_the_release_reads_them(
     scores = pd.read_csv(io.StringIO(capsys.readouterr().out))["score"]
     expected = made.decision(pd.DataFrame({"age": [50, 10], "city": ["b", "a"]}))
     np.testing.assert_allclose(scores, expected, rtol=1e-12)
-    pd.DataFrame({"age": [50, 10], "city": ["b", "a"]}).to_parquet(tmp_path / "new.parquet")
+    pd.DataFrame({"age": [50, 10], "city": ["b", None]}).to_parquet(tmp_path / "new.parquet")
     assert main(["predict", str(desk.folder / "out"), str(tmp_path / "new.parquet")]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 3
+    head, first, second = capsys.readouterr().out.splitlines()
+    assert first.split(",")[1] in ("yes", "not yes")
+    assert second == "," * head.count(",")  # a missing cell, no prediction
 
 
 def test_commands_end_in_sentences(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:

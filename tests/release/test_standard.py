@@ -45,6 +45,7 @@ SCHEMA = Schema(
     ),
     "ill",
     "yes",
+    negative=("no",),
     standard=StandardEncoding(radius=3.0),
 )
 PLAN = Plan(

@@ -9,6 +9,7 @@ import io
 import math
 import os
 import tracemalloc
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from dpci_core.datasets.upload import read_upload
 from dpci_core.release import table as tables
 from dpci_core.release.table import read_cells, read_header, read_records
 from dpci_core.schema import CategoricalColumn, NumericColumn, RecordMapper, Schema, encode
-from dpci_core.schema.mapping import level_of, number_of
+from dpci_core.schema.spelling import level_of, number_of, spellings
 from tests.refusals import refuses
 
 SCHEMA = Schema(
@@ -87,31 +88,37 @@ def test_every_kind_of_odd_cell_has_its_fixed_meaning(tmp_path: Path) -> None:
         b"50,\xff,0,1,yes",  # no UTF-8
         b'"' + b"9" * 200_000 + b'",a,0,1,yes',  # a cell the reader gives up on
         b"inf,a,nan,1,YES",
+        b"inf,a,-3,1.0, YES ",
+        b"0,a,0,1,no answer",
+        b"0,a,0,1,No",
     ]
-    X, y, note = mapped(HEADER + b"\n".join(rows) + b"\n\n", tmp_path)
+    schema = replace(SCHEMA, negative=("no",))
+    X, y, note = mapped(HEADER + b"\n".join(rows) + b"\n\n", tmp_path, schema=schema)
     s = (1 - 1e-12) / math.sqrt(8)
-    middle, one, zero = 0.0, s, 0.0
-    expected = [
-        [middle, zero, zero, middle, zero],
-        [one, one, zero, -s, one],
-        [middle, zero, one, middle, zero],
-        [middle, zero, zero, middle, zero],
-        [middle, zero, zero, middle, zero],
-        [middle, zero, one, middle, zero],
-        [middle, zero, one, middle, zero],
-        [one, zero, zero, middle, zero],
-    ]
-    np.testing.assert_allclose(X[:, :-1], expected, atol=1e-15)
-    np.testing.assert_allclose(X[:, -1], (1 - 1e-12) / math.sqrt(2))
-    assert y.tolist() == [1, -1, -1, -1, 1, 1, -1, -1]
+    low, middle, one, zero = -s, 0.0, s, 0.0
+    expected = {
+        0: [middle, zero, zero, middle, zero],
+        1: [one, one, zero, low, one],
+        4: [middle, zero, zero, middle, zero],
+        5: [middle, zero, one, middle, zero],  # an unknown city is the declared other
+        8: [one, zero, zero, -0.3 * s, zero],
+        10: [low, zero, zero, middle, zero],
+    }
+    for i, row in expected.items():
+        np.testing.assert_allclose(X[i, :-1], row, atol=1e-15)
+    left_out = [i for i in range(len(rows)) if i not in expected]
+    assert not X[left_out].any()
+    np.testing.assert_allclose(X[[*expected], -1], (1 - 1e-12) / math.sqrt(2))
+    assert y.tolist() == [1, -1, 1, 1, 1, 1, 1, 1, 1, 1, -1]
     assert note.sentences() == (
-        "2 of 8 cells of age: missing or no number, counted as declared for that.",
-        "2 of 8 cells of age: outside the bounds, clipped.",
-        "3 of 8 cells of city: missing or not declared, counted as the declared level for that.",
-        "3 of 8 cells of grade: missing or not declared, counted as the declared level for that.",
-        "4 of 8 cells of income: missing or no number, counted as declared for that.",
-        "1 of 8 cells of income: outside the bounds, clipped.",
-        "3 of 8 cells of y: missing target, counted as not the positive level.",
+        "2 of 11 cells of age: missing or no number.",
+        "3 of 11 cells of age: outside the bounds, clipped.",
+        "3 of 11 cells of city: missing or not declared, counted as rest.",
+        "3 of 11 cells of grade: missing or not declared.",
+        "4 of 11 cells of income: missing or no number.",
+        "1 of 11 cells of income: outside the bounds, clipped.",
+        "4 of 11 cells of y: missing or none of its declared codes.",
+        "5 of 11 records have a missing cell and count for nothing.",
     )
 
 
@@ -208,11 +215,11 @@ def test_numbers_of_cells(cell: object, number: float) -> None:
 
 
 def test_levels_of_cells() -> None:
-    assert level_of(math.nan, {"a": 0}) == -1
-    assert level_of(math.inf, {"a": 0}) == -1
-    assert level_of("nan", {"nan": 3}) == 3
-    assert level_of(np.float64(4.0), {"4": 1}) == 1
-    assert level_of(True, {"1": 0}) == -1
+    assert level_of(math.nan, spellings(("a",))) == -1
+    assert level_of(math.inf, spellings(("a",))) == -1
+    assert level_of("nan", spellings(("b", "nan"))) == 1
+    assert level_of(np.float64(4.0), spellings(("b", "4"))) == 1
+    assert level_of(True, spellings(("1",))) == -1
 
 
 # --- the header -----------------------------------------------------------------------------------
@@ -278,10 +285,11 @@ def test_a_decimal_comma_where_no_comma_separates(tmp_path: Path, delimiter: str
     header, mapper = read_header(path), RecordMapper(COMMAS)
     X, y, _ = read_records(header, mapper)
     expected = mapper.features_of(
-        {"age": [3.5, 3.5, None, None, 0.5], "step": ["1,5", "1,5", "1,5", "0,5", "0,5"]}
+        {"age": [3.5, 3.5, None, None, 0.5], "step": ["1,5", "1,5", "1,5", "0,5", "1.5"]}
     )
     np.testing.assert_array_equal(X, expected)
-    assert y.tolist() == [1.0, 1.0, -1.0, -1.0, 1.0]
+    assert X.any(axis=1).tolist() == [True, True, False, False, False]
+    assert y.tolist() == [1.0, 1.0, 1.0, 1.0, 1.0]
     assert header.has_decimal_comma
     assert read_cells(header, mapper)["age"] == ["3.5", "3.5", "3,5,0", "1.003,5", " .5"]
 
@@ -398,12 +406,10 @@ def test_parquet_cells_are_plain_or_refused_by_their_type(tmp_path: Path) -> Non
     pyarrow.parquet.write_table(pyarrow.table(columns), path)
     X, y, note = read_records(read_header(path), RecordMapper(SCHEMA))
     s = (1 - 1e-12) / math.sqrt(8)
-    np.testing.assert_allclose(X[:, 0] / s, [1.0, 0.0, -0.86])
-    np.testing.assert_allclose(X[:, 3] / s, [0.15, 0.0, 1.0])
-    np.testing.assert_allclose(X[:, 1:3] / s, [[0, 1], [0, 0], [0, 1]])
-    np.testing.assert_allclose(X[:, 4] / s, [0, 1, 0])
-    assert y.tolist() == [1, -1, -1]
-    assert note.n_records == 3
+    np.testing.assert_allclose(X[0, :-1] / s, [1.0, 0.0, 1.0, 0.15, 0.0])
+    assert not X[1:].any()  # without age, and without grade and outcome
+    assert y.tolist() == [1, 1, 1]
+    assert (note.n_records, note.n_incomplete) == (3, 2)
     with refuses(DataRejectedError, match="'when' holds values that are not plain"):
         read_header(path).check_has(("when",))
 
@@ -465,7 +471,8 @@ def test_a_record_longer_than_its_cap_has_missing_cells(tmp_path: Path) -> None:
     X, y, _ = mapped(HEADER + b"\n".join(rows) + b"\n", tmp_path)
     assert np.array_equal(X[0], X[3])
     assert np.array_equal(X[1], X[2])
-    assert y.tolist() == [1.0, -1.0, -1.0, 1.0]
+    assert y.tolist() == [1.0, 1.0, 1.0, 1.0]
+    assert not X[1].any()
 
 
 CELL = st.text(st.sampled_from("ab\"',;\r\n "), max_size=6)

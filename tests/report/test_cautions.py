@@ -119,7 +119,10 @@ def test_one_large_effect_does_not_decide_what_the_penalty_leaves() -> None:
 
 
 def test_transformations_are_named() -> None:
-    assert transformations(a_plan().schema.transformations) == ()
+    assert transformations(a_plan().schema.transformations) == (
+        "Missing cells count as declared: owns home as 1. A record with another missing cell "
+        "counts for nothing; the plan expects all of the records to be complete.",
+    )
     schema = Schema(
         (
             NumericColumn("age", 18, 98, typical=60, spread=15),
@@ -129,12 +132,15 @@ def test_transformations_are_named() -> None:
         "ill",
         "yes",
         standard=StandardEncoding(radius=3.5),
+        complete=0.9,
     )
     assert transformations(schema.transformations) == (
         "cost: the logarithm is taken.",
         "Values of cost beyond 3 spreads from the typical count as that far.",
         "Values of income beyond 4 spreads from the typical count as that far.",
         "Rows longer than 3.5 spreads count less.",
+        "A record with a missing cell counts for nothing; the plan expects 90 % of the records to "
+        "be complete.",
     )
 
 

@@ -50,7 +50,7 @@ def test_medians_spreads_and_shares_have_two_digits() -> None:
     assert same == schema.features[2]  # nothing can be said of what does not vary
     assert known == schema.features[3]  # what is declared stays
     assert isinstance(city, CategoricalColumn)
-    assert city.shares == (0.5, 0.5)  # others count as the first level
+    assert city.shares == (0.38, 0.62)  # of the rows that have one of them
     assert found.standard == STANDARD
     assert found.transformations.radius == 5.0
     assert schema.standard is None

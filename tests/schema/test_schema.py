@@ -136,16 +136,18 @@ def test_mapped_values_are_counted() -> None:
     records = coded(frame)
     s = 1 / math.sqrt(6)
     np.testing.assert_allclose(records.X[:, 0], [-s, s, 0, 0], rtol=2e-12)
-    np.testing.assert_allclose(records.X[:, 2], [0, s, s, 0], rtol=2e-12)
-    assert [note.split(" ")[0] for note in records.notes] == ["1", "2", "2"]
+    np.testing.assert_allclose(records.X[:, 2], [0, s, 0, 0], rtol=2e-12)
+    assert not records.X[2].any()
+    assert [note.split(" ")[0] for note in records.notes] == ["1", "2", "2", "1"]
     assert "outside its bounds" in records.notes[1]
-    assert "'blue'" in records.notes[2]
+    assert "count as blue" in records.notes[2]
 
 
-def test_unknown_level_without_other_is_the_reference() -> None:
+def test_a_record_with_an_unknown_level_counts_for_nothing_without_other() -> None:
     schema = Schema((CategoricalColumn("color", ("red", "green", "blue")),), "bought", "yes")
     records = coded(table(color=["red", "pink", "green", "blue"]), schema)
-    assert (records.X[1] == records.X[0]).all()
+    assert records.X.any(axis=1).tolist() == [True, False, True, True]
+    assert records.y.tolist() == [1, 1, -1, 1]
 
 
 def test_full_one_hot_has_a_feature_for_every_level() -> None:
@@ -181,7 +183,6 @@ def test_one_class_is_accepted_with_a_note() -> None:
             "age",
             "Expected numbers in column 'age'; row 1",
         ),
-        ({"bought": ["yes", "no", None, "no"]}, 2, "bought", "row 2"),
     ],
 )
 def test_rejections_name_row_and_column_but_no_value(

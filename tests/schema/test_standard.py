@@ -30,10 +30,12 @@ from dpci_core.schema import (
     twin_table,
 )
 
-AGE = NumericColumn("age", 18, 98, typical=60, spread=15, step=10)
-PAY = NumericColumn("pay", 1e2, 1e6, typical=3e4, spread=2.5, transform="log", limit=2.0)
+AGE = NumericColumn("age", 18, 98, missing=60, typical=60, spread=15, step=10)
+PAY = NumericColumn(
+    "pay", 1e2, 1e6, missing=3e4, typical=3e4, spread=2.5, transform="log", limit=2.0
+)
 HOURS = NumericColumn("hours", 0, 100, missing=40)
-HOME = CategoricalColumn("home", ("none", "rented", "owned"), shares=(0.2, 0.5, 0.3))
+HOME = CategoricalColumn("home", ("none", "rented", "owned"), "none", shares=(0.2, 0.5, 0.3))
 SEX = CategoricalColumn("sex", ("f", "m", "x"), other="x", has_reference=False)
 COLUMNS = (AGE, HOME, PAY, HOURS, SEX)
 STANDARD = StandardEncoding(radius=2.5, limit=2.5)
@@ -140,7 +142,7 @@ def slow_row(row: pd.Series, radius: float) -> tuple[list[float], list[float], f
         ({"transform": "log", "spread": 1e8}, r"spread=100000000.0 of column 'age' to be at most"),
         (
             {"transform": "log", "low": 1e20, "high": math.nextafter(1e20, 1e21), "typical": None,
-             "spread": None, "step": None},
+             "spread": None, "step": None, "missing": None},
             "of column 'age' to have different logarithms",
         ),
     ],
@@ -175,7 +177,7 @@ def test_bad_numbers_of_the_encoding_are_named(name: str, bad: object) -> None:
 
 
 def test_what_follows_from_a_declaration() -> None:
-    assert (AGE.centre, AGE.unit, AGE.step_size, AGE.stand_in) == (60, 15, 10, 60)
+    assert (AGE.centre, AGE.unit, AGE.step_size, AGE.middling) == (60, 15, 10, 60)
     assert AGE.standard_range(2.0) == (30.0, 90.0)
     assert AGE.standard_range(2.6) == (21.0, 98)
     assert PAY.feature_names == ("log(pay)",)
@@ -185,10 +187,10 @@ def test_what_follows_from_a_declaration() -> None:
     assert PAY.standard_range(99.0) == pytest.approx(  # its own limit
         (math.log(3e4 / 2.5**2), math.log(3e4 * 2.5**2)), rel=1e-14
     )
-    assert (HOURS.centre, HOURS.step_size, HOURS.stand_in) == (50, 1, 40)
+    assert (HOURS.centre, HOURS.step_size, HOURS.middling) == (50, 1, 50)
     assert HOURS.unit == pytest.approx(np.std(np.linspace(0, 100, 100_001)), rel=1e-4)
     assert NumericColumn("a", 1, 100, transform="log").centre == pytest.approx(math.log(10))
-    assert NumericColumn("a", 1, 100, transform="log").stand_in == 50.5
+    assert NumericColumn("a", 1, 100, transform="log").middling == 50.5
     assert SEX.expected_shares == (1 / 3, 1 / 3, 1 / 3)
     rounded = replace(HOME, shares=(0.333, 0.333, 0.333)).expected_shares
     assert rounded == pytest.approx((1 / 3,) * 3, rel=1e-14)
@@ -281,18 +283,20 @@ def test_mapped_values_are_counted_in_words_that_are_true() -> None:
         (AGE, PAY, HOURS, HOME), "ill", "yes", standard=StandardEncoding(radius=2, limit=2)
     )
     assert coded(frame, schema).notes == (
-        "1 missing values of age count as the typical value.",
+        "1 missing values of age count as 60.",
         "1 values of age outside its bounds were clipped.",
         "2 values of age beyond the limit count as the limit.",
-        "1 missing values of pay count as the typical value.",
+        "1 missing values of pay count as 30000.",
         "2 values of pay outside its bounds were clipped.",
         "3 values of pay beyond the limit count as the limit.",
-        "1 missing values of hours count as declared for that.",
-        "1 values of home that are missing or not declared count as 'none'.",
+        "1 missing values of hours count as 40.",
+        "1 values of home that are missing or not declared count as none.",
     )
     untold = Schema((NumericColumn("age", 18, 98),), "ill", "yes")
-    assert coded(frame, untold).notes[0] == (
-        "1 missing values of age count as the middle of its bounds."
+    assert coded(frame, untold).notes == (
+        "1 missing values of age: their rows count for nothing.",
+        "1 values of age outside its bounds were clipped.",
+        "1 of 5 rows have a missing cell and count for nothing.",
     )
 
 
@@ -355,6 +359,8 @@ def test_the_mapper_refuses_nothing_and_keeps_the_rule() -> None:
     typical = weighted(coded(pd.DataFrame({
         "age": [60.0], "home": ["none"], "pay": [3e4], "hours": [40.0], "sex": ["x"], "ill": ["no"],
     })))  # fmt: skip
+    X, _ = RecordMapper(SCHEMA).records_of(cells | {"ill": ["no"] * len(HOSTILE)})
+    assert isinstance(X, WeightedRows)
     for i, cell in enumerate(HOSTILE):
         if cell in ("", "abc", "nan", "\u0000") or cell is None:
             np.testing.assert_array_equal(X.rows[i], typical.rows[0])
@@ -416,7 +422,7 @@ def test_the_encoding_by_bounds_has_kept_every_bit() -> None:
 
 def test_original_units_take_the_logarithm_and_no_limit() -> None:
     frame = pd.DataFrame({"age": [200.0, 20.0], "pay": [1e5, 1e2]})
-    found, _ = design_matrix(frame, (AGE, PAY), ("age", "log(pay)"), scale="original")
+    found, _, _ = design_matrix(frame, (AGE, PAY), ("age", "log(pay)"), scale="original")
     np.testing.assert_allclose(found[:, :2], [[200, math.log(1e5)], [20, math.log(1e2)]])
 
 

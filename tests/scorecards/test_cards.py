@@ -213,10 +213,10 @@ def test_answers_are_functions_of_one_cell_and_never_refuse() -> None:
         "capital_gain": [5001, "5000.5", 0, "inf", "", np.nan],
     }
     found = answers(cells, ASKED, ADULT)
-    assert found.T.tolist() == [  # a missing age is the middle, 53.5; a missing gain is 50,000
-        [1, 0, 1, 1, 1, 0],
+    assert found.T.tolist() == [  # nothing is declared for what is missing: no
+        [1, 0, 0, 0, 1, 0],
         [0, 1, 0, 0, 0, 1],
-        [1, 1, 0, 1, 1, 1],
+        [1, 1, 0, 1, 0, 0],
     ]
     for i in range(6):
         alone = {name: [column[i]] for name, column in cells.items()}

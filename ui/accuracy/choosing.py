@@ -219,9 +219,10 @@ def _here(view: compute.View, question: Question, measure: str) -> None:
 def _start(view: compute.View, question: Question, asked: tuple[str, str]) -> None:
     if _PANEL.is_active:  # no double click
         return
+    records = view.records.complete()
     job = ChoosingJob(
-        X=view.records.unweighted,
-        y=view.records.y,
+        X=records.unweighted,
+        y=records.y,
         question=question,
         title="The table at hand",
         asked=asked,

@@ -168,8 +168,9 @@ def _ask_quick(asked: Request, view: compute.View) -> None:
 
 def _job_of(asked: Request, view: compute.View) -> AccuracyJob:
     is_private = view.settings.dataset == "upload"
+    records = view.records.complete()
     return AccuracyJob(
-        request=asked, is_private_to_session=is_private, X=view.records.unweighted, y=view.records.y
+        request=asked, is_private_to_session=is_private, X=records.unweighted, y=records.y
     )
 
 

@@ -62,6 +62,7 @@ def example() -> DeclaredTable:
         ),
         target="readmitted",
         positive="yes",
+        negative=("no",),
     )
     schema = replace(schema, standard=usual_encoding(schema))
     guesses = Guesses(
@@ -139,20 +140,24 @@ def from_grid(
     *,
     target: str,
     positive: str,
+    negative: tuple[str, ...],
     base_rate: float,
     unit: str,
     rows: int,
     correlation: float = 0.0,
     before: DeclaredTable | None = None,
     persons: Persons | None = None,
+    complete: float = 1.0,
 ) -> DeclaredTable:
     """The declaration that a grid and the fields beside it describe.
 
+    positive, negative: codes of the outcome.
     rows, correlation: of the twin, which the grid does not show.
     before: what filled the grid. What it says and a row cannot show stays: levels with a semicolon
     in them and levels without a reference, as long as the row's levels are as they were; limits;
     the encoding, as long as there are as many features; and notes.
     persons: whose row it is, where one person may have several.
+    complete: expected share of records without a missing cell.
     Raises:  ValueError naming the row and the field.
     """
     columns: list[Column] = []
@@ -180,8 +185,10 @@ def from_grid(
         tuple(columns),
         target=target,
         positive=positive,
+        negative=negative,
         notes=old.notes if old else (),
         persons=persons,
+        complete=complete,
     )
     if old is None or old.standard is not None:
         is_same = old is not None and len(old.feature_names) == len(schema.feature_names)

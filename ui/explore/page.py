@@ -93,7 +93,7 @@ def _budget_details(settings: Settings) -> None:
 
 def _warnings(view: compute.View) -> None:
     """What cannot be drawn, and what helps where intervals are useless."""
-    if len(set(view.records.y.tolist())) == 1:
+    if len(set(view.records.complete().y.tolist())) == 1:
         st.warning(
             "All rows of this table belong to one class. The method works, but there is nothing to "
             "tell apart."

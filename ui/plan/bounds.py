@@ -14,7 +14,7 @@ import streamlit as st
 
 from dpci_core import DeclaredTable, fit_moments, forecast
 from dpci_core.base.errors import ConvergenceError
-from dpci_core.schema import NumericColumn, Schema, encode
+from dpci_core.schema import NumericColumn, encode
 from dpci_core.schema.twin import twin_table
 from ui.kit.figure import finish, literal
 from ui.kit.palette import BLUE, GRID, ORANGE, QUIET
@@ -59,7 +59,7 @@ def outcomes(case: Case, table: DeclaredTable, name: str) -> list[Outcome]:
         try:  # bounds near the ends of what can be declared have no wider, or no narrower ones
             tried = _widened(column, factor)
             features = tuple(tried if c is column else c for c in table.schema.features)
-            schema = Schema(features, table.schema.target, table.schema.positive)
+            schema = replace(table.schema, features=features, standard=None, notes=())
             names = case.records.feature_names[:-1]
             records = encode(
                 rows, schema, features=names, source="simulated", title=case.records.title
@@ -76,7 +76,7 @@ def outcomes(case: Case, table: DeclaredTable, name: str) -> list[Outcome]:
         except (ValueError, ConvergenceError):
             continue
         place = records.feature_names.index(name)
-        values = rows[name].to_numpy()
+        values = rows[name].dropna().to_numpy()
         outside = float(np.mean((values < tried.low) | (values > tried.high)))
         found.append(
             Outcome(

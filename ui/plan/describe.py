@@ -19,6 +19,7 @@ from dpci_core import datasets
 from dpci_core.base.limits import MOST_ROWS_PER_PERSON
 from dpci_core.report.words import PERSONS_PLANNED
 from dpci_core.schema import Persons
+from dpci_core.schema.declare import COMPLETE
 from dpci_core.schema.twin import BASE_RATE
 from ui.controls import declare, design, plan_file, upload
 from ui.controls.lines import names_of, read_lines
@@ -49,6 +50,13 @@ sex: F, M
 systolic_bp: 60 to 260 mmHg, typical 130, spread 18, per 10
 diabetes: no, yes"""
 _YES = ("yes", "1", "true", "positive", "case", "y")
+_USUAL_CODES = {"0 / 1": ("0", "1"), "no / yes": ("no", "yes"), "false / true": ("false", "true")}
+"""Of an outcome whose values nobody typed; one rule reads Yes, TRUE and 1.0 like these."""
+_LEAVE_OUT, _FILL_IN = "Leave out", "Fill in"
+_CODES_HELP = (
+    "As the file writes them. Case, blanks around them and a decimal point do not count: 1 is 1.0, "
+    "yes is Yes. A row with any other value counts for nothing."
+)
 
 _header = st.components.v2.component(
     "dpci_header",
@@ -137,6 +145,7 @@ def _records(settings: Settings, how: str) -> None:
             help="The guarantee protects one record, or one person with all rows that count.",
         )
         _persons()
+        _missing()
 
 
 def _refused_number(n: int | None) -> str:
@@ -187,6 +196,35 @@ def _persons() -> None:
         help="Of somebody with more, the first ones count.",
     )
     st.caption(PERSONS_PLANNED)
+
+
+def _missing() -> None:
+    """What becomes of rows with missing cells, and how many are expected to be complete."""
+    said = st.session_state
+    for name, usual in (("fill", _LEAVE_OUT), ("complete", 100.0)):
+        if f"describe_{name}" not in said:
+            said[f"describe_{name}"] = usual
+    left, right = st.columns(2)
+    left.radio(
+        "Rows with missing cells",
+        [_LEAVE_OUT, _FILL_IN],
+        key="describe_fill",
+        persist_state="session",
+        horizontal=True,
+        help="Left out: a row that lacks a column of the model counts for nothing. Filled in: the "
+        "cell counts as what stands under “If missing”; where nothing stands there, the row is "
+        "left out.",
+    )
+    right.number_input(
+        "Expected share of complete rows (%)",
+        100.0 * COMPLETE[0],
+        100.0,
+        key="describe_complete",
+        persist_state="session",
+        step=1.0,
+        format="%.4g",
+        help="From what you knew beforehand, such as another year. Lengths are planned with it.",
+    )
 
 
 # --- a table that is here -------------------------------------------------------------------------
@@ -299,11 +337,17 @@ def _draft(settings: Settings) -> None:
         return
     table = declared_table(of)
     grid = declare.to_grid(table)
-    outcome = declare.typed([{"column": table.schema.target}])
+    schema = table.schema
+    codes = (*schema.negative, schema.positive)
+    levels = "; ".join(codes) if len(codes) > 1 else None
+    outcome = declare.typed([{"column": schema.target, "levels": levels}])
     _fill(
         pd.concat([grid, outcome], ignore_index=True),
-        target=table.schema.target,
-        positive=table.schema.positive,
+        target=schema.target,
+        positive=schema.positive,
+        negative="; ".join(schema.negative),
+        fill=_FILL_IN if any(column.fill for column in schema.features) else _LEAVE_OUT,
+        complete=100.0 * schema.complete,
     )
     st.session_state["describe_rate"] = 100.0 * table.guesses.base_rate
     st.session_state["describe_unit"] = table.unit
@@ -357,8 +401,10 @@ def _add(found: dict[str, dict[str, object]]) -> None:
         rows[name] = rows.get(name, {}) | {"column": name} | cells
     target = None if is_example else st.session_state.get("describe_target")
     _fill(declare.typed(list(rows.values())), target=target)
+    if any("if missing" in cells for cells in found.values()):
+        _fill(_rows(), fill=_FILL_IN)
     if is_example:
-        _fill(_rows(), positive=None)
+        _fill(_rows(), positive=None, negative=None)
         for name, usual in (("n", None), ("unit", _UNIT), ("rate", 50.0)):
             st.session_state[f"describe_{name}"] = usual
 
@@ -376,12 +422,13 @@ def _columns() -> None:
     is_outcome = np.array([name == target for name in names])
     features = rows[~is_outcome].reset_index(drop=True)
     st.markdown("**The columns**, to be completed or changed")
+    is_filled = st.session_state.get("describe_fill") == _FILL_IN
     grid = st.data_editor(
-        features.drop(columns="effect"),
+        features.drop(columns=["effect"] if is_filled else ["effect", "if missing"]),
         num_rows="dynamic",
         placeholder="",
         hide_index=True,
-        key=f"describe_grid_{turn}_{hash(target)}",
+        key=f"describe_grid_{turn}_{hash((target, is_filled))}",
         column_config=_CONFIG,
         width="stretch",
         alt="The columns you describe, one in each row",
@@ -416,8 +463,7 @@ def _outcome(names: Sequence[str], rows: pd.DataFrame) -> str | None:
     )
     if target is None:
         return None
-    written = rows.set_index("column")["levels"].fillna("").get(target)
-    known_levels = [level.strip() for level in str(written or "").split(";") if level.strip()]
+    known_levels = _outcome_levels(rows, target)
     positive = st.session_state.get("describe_positive")
     if known_levels:
         usual = next((level for level in known_levels if level.lower() in _YES), None)
@@ -433,20 +479,65 @@ def _outcome(names: Sequence[str], rows: pd.DataFrame) -> str | None:
             key="describe_positive_pick",
             on_change=_pick_positive,
         )
+        st.caption(f"The others count as “no”. {_CODES_HELP}")
     else:
-        st.session_state["describe_positive_pick"] = positive or ""
-        st.text_input(
-            "Its value that counts as “yes”",
-            key="describe_positive_pick",
-            placeholder="yes",
-            on_change=_pick_positive,
-        )
+        _codes(positive)
     return str(target)
+
+
+def _outcome_levels(rows: pd.DataFrame, target: object) -> list[str]:
+    """The codes that were typed for the outcome; none where they are not two at least."""
+    written = rows.set_index("column")["levels"].fillna("").get(target)
+    levels = _listed(written)
+    return levels if len(levels) > 1 else []
+
+
+def _listed(written: object) -> list[str]:
+    return [level.strip() for level in str(written or "").split(";") if level.strip()]
+
+
+def _codes(positive: object) -> None:
+    """Both codes of an outcome whose values nobody typed, and the usual ones to choose from."""
+    said = st.session_state
+    st.pills(
+        "How does the file write the outcome?",
+        list(_USUAL_CODES),
+        key="describe_usual_codes",
+        on_change=_pick_codes,
+        help=_CODES_HELP,
+    )
+    said["describe_positive_pick"] = positive or ""
+    said["describe_negative_pick"] = said.get("describe_negative") or ""
+    left, right = st.columns(2)
+    left.text_input(
+        "Its value that counts as “yes”",
+        key="describe_positive_pick",
+        placeholder="yes",
+        on_change=_pick_positive,
+    )
+    right.text_input(
+        "Its value that counts as “no”",
+        key="describe_negative_pick",
+        placeholder="no",
+        on_change=_pick_negative,
+        help="Several are separated by semicolons.",
+    )
+
+
+def _pick_codes() -> None:
+    if usual := st.session_state["describe_usual_codes"]:
+        negative, positive = _USUAL_CODES[usual]
+        st.session_state["describe_negative"] = negative
+        st.session_state["describe_positive"] = positive
+
+
+def _pick_negative() -> None:
+    st.session_state["describe_negative"] = st.session_state["describe_negative_pick"] or None
 
 
 def _pick_target() -> None:
     st.session_state["describe_target"] = st.session_state["describe_target_pick"]
-    st.session_state["describe_positive"] = None
+    st.session_state["describe_positive"] = st.session_state["describe_negative"] = None
     _fill(_edited())
 
 
@@ -529,6 +620,10 @@ def _hand_in() -> None:
         missing.append("Choose the outcome.")
     elif not positive:
         missing.append(f"Say which value of “{target}” counts as yes.")
+    levels = _outcome_levels(rows, target) or _listed(said.get("describe_negative"))
+    negative = tuple(level for level in levels if level != positive)
+    if positive and not negative:
+        missing.append(f"Say which value of “{target}” counts as no.")
     if missing:
         said[_SAID] = missing
         return
@@ -539,12 +634,14 @@ def _hand_in() -> None:
             rows[rows["column"] != target],
             target=str(target),
             positive=str(positive),
+            negative=negative,
             base_rate=float(said.get("describe_rate", 50.0)) / 100.0,
             unit=str(said.get("describe_unit") or _UNIT),
             rows=old.guesses.n_rows if old else declare.USUAL_ROWS,
             correlation=old.guesses.correlation if old else 0.0,
             before=old,
             persons=persons,
+            complete=float(said.get("describe_complete", 100.0)) / 100.0,
         )
         declare.take(table)
     except ValueError as problem:
@@ -593,7 +690,10 @@ _CONFIG = {
         "Spread", width=68, help="About the standard deviation; empty: every value is as likely."
     ),
     "levels": st.column_config.TextColumn(
-        "Levels", width=96, help="All levels, separated by semicolons; the first is the reference."
+        "Levels",
+        width=96,
+        help="All levels as the file writes them, such as 0; 1, separated by semicolons; the first "
+        "is the reference.",
     ),
     "shares": st.column_config.TextColumn(
         "Shares", width=72, help="How often each level occurs, in their order; empty: all alike."
@@ -601,7 +701,6 @@ _CONFIG = {
     "log": st.column_config.CheckboxColumn("Log", width=50, help="For amounts: ratios count."),
     "if missing": st.column_config.TextColumn(
         "If missing",
-        help="What a missing value counts as: a number (empty: the middle), or a level (empty: the "
-        "first).",
+        help="What a missing value counts as: a number, or a level. Empty: its row is left out.",
     ),
 }

@@ -130,7 +130,7 @@ def _field(column: Column) -> float | str:
             plain(f"{column.name}{units}"),
             min_value=float(column.low),
             max_value=float(column.high),
-            value=float(column.stand_in),
+            value=float(column.middling),
             key=key,
         )
     )

@@ -51,6 +51,7 @@ from ui.views.cautions import box
 FOLDER_VARIABLE = "DPCI_RELEASES"
 """Names the folder of finished releases in the environment."""
 _WANTED, _AGAIN, _FRESH = "release_wanted", "release_again", "release_fresh"
+_LOOK, _LACKING = "release_look", "release_lacking"
 
 
 @dataclass(frozen=True)
@@ -296,7 +297,28 @@ def _file_step(chosen: Question[Any]) -> tuple[MemoryFile | None, Header | None]
     )
     if plan.persons is None and header.n_records not in (None, plan.n_records):
         st.warning(words.other_rows(header.n_records, plan.n_records))
+    _look(chosen, header, upload.file_id)
     return file, header
+
+
+def _look(chosen: Question[Any], header: Header, file_id: str) -> None:
+    """How many cells fit, on request, for whoever has the file; kept in this session alone."""
+    of = (chosen.digest, file_id, header.encoding)
+    if st.button(words.LOOK, key="release_look_now"):
+        try:
+            with st.spinner("Looking …", show_time=True):
+                st.session_state[_LOOK] = of, chosen.look(header)
+        except ValueError as problem:
+            st.error(text.plain(in_words(problem)))
+    kept, found = st.session_state.get(_LOOK, (None, None))
+    if kept != of:
+        return
+    if found is None:
+        st.caption(words.NOT_LOOKED)
+        return
+    st.caption(words.ALONE)  # no data frame, whose toolbar offers a file
+    st.markdown("\n".join(f"- {text.plain(name)}: **{word}**" for name, word in found.columns))
+    st.session_state[_LACKING] = chosen.digest if found.has_many_incomplete else None
 
 
 # --- 4: the one action ----------------------------------------------------------------------------
@@ -338,6 +360,8 @@ def _release_step(
         is_read = not stopping(said) or st.checkbox(
             "I have read the warnings and go on", key="release_read"
         )
+        lacks = st.session_state.get(_LACKING) == request.asked.digest
+        accepted = lacks and st.checkbox(words.INCOMPLETE, key="release_incomplete")
         missing = words.missing(
             who, typed.strip() == account.dataset, header is not None, is_read=is_read
         )
@@ -359,7 +383,7 @@ def _release_step(
         and not missing
         and file is not None
     ):
-        _carry_out(ledger, request, file, header, who)
+        _carry_out(ledger, request, file, header, who, accepted)
 
 
 def _want(request_id: str) -> None:
@@ -367,7 +391,12 @@ def _want(request_id: str) -> None:
 
 
 def _carry_out(
-    ledger: Ledger, request: Request, file: MemoryFile, header: Header | None, who: str
+    ledger: Ledger,
+    request: Request,
+    file: MemoryFile,
+    header: Header | None,
+    who: str,
+    accepted: bool,
 ) -> None:
     """Release, and say what became of it on a page drawn anew."""
     assert header is not None
@@ -383,8 +412,11 @@ def _carry_out(
                 request_id=request.request_id,
                 folder=request.folder,
                 encoding=header.encoding,
+                accept_incomplete=accepted,
             )
         except (ValueError, RuntimeError, OSError) as problem:
+            if isinstance(problem, ReleaseRefusedError) and problem.code == "many_incomplete":
+                st.session_state[_LACKING] = request.asked.digest
             is_file = isinstance(problem, OSError)
             said = "The folder of releases cannot be written." if is_file else in_words(problem)
             if not _is_booked(ledger, request) and "Nothing was" not in said:

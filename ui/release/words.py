@@ -18,8 +18,9 @@ from dpci_core.release import (
     warnings_of,
 )
 from dpci_core.release.choice import Choice
+from dpci_core.release.look import CODES_ONLY
 from dpci_core.report.cautions import Caution
-from dpci_core.report.covered import covered
+from dpci_core.report.covered import covered, missing_cells
 from dpci_core.report.words import card_parts, neighbours, number_at_most, person_rules, protected
 from ui.session.text import PRIVACY_UNIT, noise_sentence, number, plain, risk_approx, risk_pure
 from ui.views.ledger_text import GREEK, cost_words, left_after, moment, shown, symbol
@@ -72,16 +73,23 @@ AGAIN = (
     "pays for."
 )
 FILE = (
-    "Only the **header** is read before you release: column names (of a Parquet file also types "
-    "and the number of rows), nothing below them. The file stays in the memory of this session, "
-    "never on the disk; remove it with the × beside its name when you are done."
+    "Only the **header** is read until you look or release: column names (of a Parquet file also "
+    "types and the number of rows), nothing below them. The file stays in the memory of this "
+    "session, never on the disk; remove it with the × beside its name when you are done."
 )
+LOOK = "Look whether its cells fit"
+ALONE = (
+    "For you alone, and gone when you leave: how many cells of each column fit the plan. It costs "
+    f"nothing and is in no file. {CODES_ONLY}"
+)
+NOT_LOOKED = "The cells of this file cannot be looked at beforehand."
+INCOMPLETE = "More records have a missing cell than the plan expects. I go on without them"
 ENCODINGS = {"utf-8": "UTF-8 (usual)", "latin-1": "Latin-1 (older programs)"}
 
 
 def plan_words(plan: Plan) -> str:
     """The plan in a paragraph."""
-    design = plan.design
+    design, missing = plan.design, missing_cells(plan.transformations)
     names = ", ".join(plain(name) for name in plan.names[:-1])
     noise = noise_sentence(design)
     return (
@@ -89,7 +97,8 @@ def plan_words(plan: Plan) -> str:
         f"{plain(plan.schema.positive)} on {len(plan.names) - 1} features ({names}), "
         f"{design.mechanism} perturbation, c = {design.regularization:g}, "
         f"{100 * design.confidence_level:g} % intervals for the **{covered(design)}**. Planned for "
-        f"n = {plan.n_records:,}; {_one_is(plan, plan.unit)}{f' {noise}' if noise else ''}"
+        f"n = {plan.n_records:,}; {_one_is(plan, plan.unit)} {plain(missing)}"
+        f"{f' {noise}' if noise else ''}"
     )
 
 

@@ -47,6 +47,7 @@ def patient(monkeypatch):
 OUTCOME = {
     "target": "ill",
     "positive": "yes",
+    "negative": ("no",),
     "base_rate": 0.3,
     "unit": "one person",
     "rows": 5_000,
@@ -62,7 +63,7 @@ SEX = {"column": "sex", "kind": "levels", "levels": "f; m; x"}
 
 
 def table_of(*columns: object, **guesses: object) -> DeclaredTable:
-    schema = Schema(columns, "y", "yes")  # type: ignore[arg-type]
+    schema = Schema(columns, "y", "yes", negative=("no", "0"), complete=0.9)  # type: ignore[arg-type]
     schema = replace(schema, standard=StandardEncoding(radius=2.0, limit=3.0))
     return DeclaredTable(schema=schema, guesses=Guesses(base_rate=0.25, **guesses), unit="a visit")  # type: ignore[arg-type]
 
@@ -72,11 +73,13 @@ def through_the_grid(table: DeclaredTable, *, before: DeclaredTable | None = Non
         declare.to_grid(table),
         target="y",
         positive="yes",
+        negative=("no", "0"),
         base_rate=0.25,
         unit="a visit",
         rows=3_000,
         correlation=0.2,
         before=before,
+        complete=0.9,
     )
 
 
@@ -111,7 +114,11 @@ def test_guesses_of_an_older_description_become_part_of_it():
     """They stood in the grid as guesses; handed in, they are declared, and the twin is the same."""
     old = DeclaredTable(
         schema=Schema(
-            (NumericColumn("a", 0, 10), CategoricalColumn("b", ("no", "yes"))), "y", "yes"
+            (NumericColumn("a", 0, 10), CategoricalColumn("b", ("no", "yes"))),
+            "y",
+            "yes",
+            negative=("no", "0"),
+            complete=0.9,
         ),
         guesses=Guesses(
             numbers={"a": NumberGuess(4.0, 2.0)}, shares={"b": (0.9, 0.1)}, n_rows=3_000
@@ -298,7 +305,7 @@ def test_what_a_row_cannot_show_stays_as_it_was():
         CategoricalColumn("parts", ("p; q", "r")),
         NumericColumn("z", 0, 1),
     )
-    schema = Schema(columns, "ill", "yes", notes=("a note",))
+    schema = Schema(columns, "ill", "yes", notes=("a note",), negative=("no",))
     table = DeclaredTable(
         schema=schema, guesses=Guesses(effects={"all=a": 0.3, "all=b": 0.1, "parts=r": 1.0})
     )

@@ -73,7 +73,9 @@ def test_lines_become_a_table_with_what_was_typed_and_nothing_else():
             "systolic_bp", 60.0, 260.0, typical=130.0, spread=18.0, step=10.0, units="mmHg"
         ),
     )
-    assert (table.schema.target, table.schema.positive) == ("diabetes", "yes")
+    schema = table.schema
+    assert (schema.target, schema.positive, schema.negative) == ("diabetes", "yes", ("no",))
+    assert schema.complete == 1.0
     assert table.guesses == Guesses()
     assert table.unit == "one person"
     assert (now(app).n, now(app).d, now(app).target) == (8_000, 3, "unpenalised")
@@ -115,11 +117,15 @@ def test_what_is_missing_is_said_at_the_button_all_at_once():
     assert "which value of “ill”" in app.error[0].value
     app.text_input(key="describe_positive_pick").set_value("yes").run()
     go_on(app)
+    assert "which value of “ill” counts as no" in app.error[0].value
+    app.text_input(key="describe_negative_pick").set_value("no; never").run()
+    go_on(app)
     assert "lowest" in app.error[0].value
     assert "age" in app.error[0].value
     add(app, "age: 0 to 100\nsex: f, m")
     go_on(app)
     assert title(app) == "What do you need from the intervals?"
+    assert declared_table(now(app).declared).schema.codes == ("yes", "no", "never")
 
 
 def test_the_outcome_is_picked_and_leaves_the_columns_by_itself():
@@ -132,6 +138,42 @@ def test_the_outcome_is_picked_and_leaves_the_columns_by_itself():
     schema = declared_table(now(app).declared).schema
     assert (schema.target, schema.positive) == ("sex", "F")
     assert [c.name for c in schema.features] == ["age", "systolic_bp", "diabetes"]
+
+
+def test_the_usual_codes_of_an_outcome_are_offered():
+    app = add(start("plan"), "age: 0 to 100\nill")
+    app.number_input(key="describe_n").set_value(500)
+    app.radio(key="describe_target_pick").set_value("ill").run()
+    app.pills(key="describe_usual_codes").set_value("0 / 1").run()
+    assert not app.exception
+    assert app.text_input(key="describe_positive_pick").value == "1"
+    assert app.text_input(key="describe_negative_pick").value == "0"
+    go_on(app)
+    assert declared_table(now(app).declared).schema.codes == ("1", "0")
+    app.button(key="step_describe").click().run()
+    assert app.text_input(key="describe_positive_pick").value == "1"
+
+
+def test_rows_with_missing_cells_are_left_out_or_filled_in():
+    app = described()
+    assert app.radio(key="describe_fill").value == "Leave out"
+    app.number_input(key="describe_complete").set_value(90.0)
+    go_on(app)
+    schema = declared_table(now(app).declared).schema
+    assert schema.complete == 0.9
+    assert [column.fill for column in schema.features] == ["", "", ""]
+    app.button(key="step_describe").click().run()
+    assert app.number_input(key="describe_complete").value == 90.0
+    add(app, "bmi: 12 to 60 points, missing 27")
+    assert app.radio(key="describe_fill").value == "Fill in"
+    go_on(app)
+    schema = declared_table(now(app).declared).schema
+    assert [column.fill for column in schema.features] == ["", "", "", "27"]
+    app.button(key="step_describe").click().run()
+    app.radio(key="describe_fill").set_value("Leave out").run()
+    go_on(app)
+    schema = declared_table(now(app).declared).schema
+    assert [column.fill for column in schema.features] == ["", "", "", ""]
 
 
 def test_bad_lines_stay_where_they_are_and_are_told():

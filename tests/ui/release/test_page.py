@@ -46,7 +46,10 @@ from ui.session.compute import DECLARED, packed_table
 from ui.session.text import number, plain
 
 SCHEMA = Schema(
-    (NumericColumn("age", 0, 100), CategoricalColumn("smoker", ("no", "yes"))), "ill", "yes"
+    (NumericColumn("age", 0, 100), CategoricalColumn("smoker", ("no", "yes"))),
+    "ill",
+    "yes",
+    negative=("no",),
 )
 TABLE = DeclaredTable(
     schema=SCHEMA, guesses=Guesses(base_rate=0.3, n_rows=3_000), unit="one patient"
@@ -495,7 +498,8 @@ def test_an_unreviewed_proof_has_to_be_allowed_by_name():
 def test_a_second_data_set_asks_for_the_same_people():
     with_budget(begin())
     other = DeclaredTable(
-        schema=Schema((NumericColumn("age", 0, 120),), "ill", "yes"), unit="one patient"
+        schema=Schema((NumericColumn("age", 0, 120),), "ill", "yes", negative=("no",)),
+        unit="one patient",
     )
     app = start("release", **(LINK | {"declared": packed_table(other), "d": "1"}))
     app.text_input(key="budget_name").set_value("Follow-up")
@@ -993,7 +997,7 @@ def test_a_question_is_remembered_and_fits_the_table_that_is_described_now():
     assert app.text_input(key="release_epsilon").value == "0.5"
     assert app.text_input(key="release_histogram_candidates").value == "4, 8"
     assert app.selectbox(key="release_column").value == "age"
-    schema = Schema((CategoricalColumn("smoker", ("no", "yes")),), "ill", "yes")
+    schema = Schema((CategoricalColumn("smoker", ("no", "yes")),), "ill", "yes", negative=("no",))
     other = begin(declared=packed_table(replace(TABLE, schema=schema)), d="1")
     other.session_state["release_column"] = "age"
     other.radio(key="release_kind").set_value("histogram").run()

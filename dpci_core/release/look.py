@@ -1,0 +1,114 @@
+"""The look before a charge: how many cells of each used column fit the plan, in coarse words.
+
+It is for whoever is about to release, alone. docs/release.md, section 1, says what it does to the
+guarantee. Nothing of it is written, and no message holds a cell or a count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from dpci_core.base.batch import BatchError
+from dpci_core.base.batches import Engine, Place, added
+from dpci_core.datasets.folder import ParquetBatch, folder_batches
+from dpci_core.plan import Plan
+from dpci_core.release.table import Header, cell_blocks_of
+from dpci_core.schema import RecordMapper
+from dpci_core.schema.mapping import Fits
+
+NEARLY_ALL = 0.95
+"""Share of the cells of a column."""
+MORE_INCOMPLETE = 0.05
+"""Share of the records by which more may be incomplete than a plan declares, unasked."""
+CODES_ONLY = (
+    "Put right codes, spellings, the unit or the decimal comma, and nothing else: bounds, levels "
+    "or a model that follow what is in the table are not covered by the guarantee."
+)
+"""Stands with every look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a steward may know of a table that she may see anyway, before she spends on it.
+
+    columns: each used column with how many of its cells fit: "all", "nearly all", "half or more",
+    "less than half" or "none".
+    unfit: those of which so few fit that a release refuses.
+    has_many_incomplete: whether more records lack a cell than the plan declares, by some points.
+    """
+
+    columns: tuple[tuple[str, str], ...]
+    unfit: tuple[str, ...]
+    has_many_incomplete: bool
+
+
+def largest_unfit(plan: Plan) -> float:
+    """Return the share of a column's cells beyond which a release refuses, a public number."""
+    return max(0.5, 1.0 - plan.schema.complete)
+
+
+def look_at(plan: Plan, header: Header, *, engine: Engine | None = None) -> Look | None:
+    """Return the look at a private table; None where it cannot be unpacked, which is no reason to
+    refuse it.
+
+    Args:
+        plan: what would be released.
+        header: of the table.
+        engine: where the batches of a folder are read.
+
+    Privacy: none. For the eyes of somebody who may see the table, before anything is booked.
+    Raises:  TableError for a CSV file that changed.
+    """
+    mapper = RecordMapper(plan.schema, plan.features)
+    try:
+        if header.kind == "folder":
+            batches = folder_batches(
+                header.parts, plan.schema, features=plan.features, engine=engine
+            )
+            found = batches.total(_fits_of_batch)
+        else:
+            blocks = cell_blocks_of(header, mapper.needed, mapper.numbers)
+            found = _sum(mapper, blocks)
+    except BatchError:
+        if header.kind == "csv":
+            raise
+        return None
+    return _in_words(plan, mapper.needed, found)
+
+
+def _fits_of_batch(place: Place) -> Any:
+    """Sums of a batch of a folder, where it is read."""
+    batch = place.batch
+    assert isinstance(batch, ParquetBatch)
+    mapper = RecordMapper(batch.schema, batch.features)
+    return _sum(mapper, batch.cells(mapper))
+
+
+def _sum(mapper: RecordMapper, blocks: Iterable[Any]) -> Any:
+    """Cells that fit by column, complete records, records."""
+    nothing = np.zeros(len(mapper.needed) + 2, dtype=np.int64)
+    return reduce(added, map(mapper.fits, blocks), nothing)
+
+
+def _in_words(plan: Plan, names: tuple[str, ...], found: Fits) -> Look:
+    *fitting, n_complete, n = (int(count) for count in found)
+    least = (1.0 - largest_unfit(plan)) * n
+    return Look(
+        columns=tuple((name, _word(k, n)) for name, k in zip(names, fitting, strict=True)),
+        unfit=tuple(name for name, k in zip(names, fitting, strict=True) if k < least),
+        has_many_incomplete=n_complete < (plan.schema.complete - MORE_INCOMPLETE) * n,
+    )
+
+
+def _word(k: int, n: int) -> str:
+    """How many k of n are."""
+    if k in (0, n):
+        return "all" if k else "none"
+    if k >= NEARLY_ALL * n:
+        return "nearly all"
+    return "half or more" if 2 * k >= n else "less than half"

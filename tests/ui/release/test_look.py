@@ -1,0 +1,65 @@
+"""What the page shows of a table before anything is spent, and what it refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpci_core.ledger import Ledger
+from dpci_core.release import load_release
+from tests.ui.release.test_page import (  # noqa: F401 - the ledger is a fixture
+    button,
+    csv_bytes,
+    desk,
+    ready,
+    rows,
+    with_file,
+    words,
+)
+from tests.ui.test_pages import check
+from ui.release.page import folder_of
+from ui.session.text import plain
+
+
+def test_the_look_says_in_words_how_many_cells_fit_and_spends_nothing():
+    frame = rows()
+    app = with_file(ready(), csv_bytes(frame.assign(ill=frame["ill"].map({"no": 0, "yes": 1}))))
+    assert "**none**" not in words(app)
+    app.button(key="release_look_now").click().run()
+    check(app)
+    for said in ("- age: **all**", "- smoker: **all**", "- ill: **none**", "For you alone"):
+        assert said in words(app)
+    assert "3,000 of" not in words(app)
+    with_file(app, name="another.csv")  # words of one file never stand beside another
+    assert "**none**" not in words(app)
+    assert Ledger().history() == ()
+
+
+def test_an_outcome_coded_otherwise_is_refused_before_it_is_paid_for():
+    frame = rows()
+    app = with_file(ready(), csv_bytes(frame.assign(ill=frame["ill"].map({"no": 0, "yes": 1}))))
+    app.button(key="release_now").click().run()
+    assert not app.exception
+    assert "do not fit the plan in 'ill'" in words(app)
+    assert "Nothing was booked" in words(app)
+    assert Ledger().history() == ()
+    assert not button(app, "release_now").disabled
+
+
+@pytest.mark.parametrize("is_seen", [True, False])
+def test_more_incomplete_records_than_planned_are_accepted_first(is_seen: bool):
+    frame = rows()
+    frame.loc[:299, "smoker"] = ""
+    app = with_file(ready(), csv_bytes(frame))
+    app.button(key="release_look_now" if is_seen else "release_now").click().run()
+    assert not app.exception
+    assert Ledger().history() == ()
+    app.checkbox(key="release_incomplete").check().run()
+    app.button(key="release_now").click().run()
+    check(app)
+    (charge,) = Ledger().history()
+    assert load_release(folder_of(charge.request_id)).n_records == 3_000
+    for told in (
+        "300 of 3,000 cells of smoker: missing or not declared.",
+        "300 of 3,000 records have a missing cell and count for nothing.",
+    ):
+        assert plain(told) in words(app)
