@@ -151,9 +151,8 @@ def check_entries(entries: Sequence[Entry], key: PublicKey) -> LedgerState:
     problem = broken_seal(entries)
     own = last_key(entries)
     if problem is None and entries and own != key:
-        last, wanted = entries[-1], key.key_id
-        facts = {"entry": last.sequence, "found": last.key_id, "wanted": wanted}
-        problem = Finding("entry_of_another_key", **facts)
+        place, found = entries[-1].sequence, entries[-1].key_id
+        problem = Finding("entry_of_another_key", entry=place, found=found, wanted=key.key_id)
     if problem is not None:
         raise LedgerDamagedError("not_trusted", problem=problem)
     return LedgerState.of(entries)
