@@ -8,7 +8,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,7 +36,7 @@ from dpci_core.studies import census_check
 
 if TYPE_CHECKING:
     from dpci_core.simulation.result import Progress
-    from dpci_core.studies.compare import Compared, DataTable
+    from dpci_core.studies.compare import Compared, Comparison, DataTable
 
 CHECK_FILE = DATA / "census_check.json"
 """The committed numbers of census and Adult side by side."""
@@ -113,7 +113,7 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument(
         "--output",
         type=Path,
-        help="CSV file to take up and append to (default: data/published_or_sharp.csv)",
+        help="append to this CSV file and pass over the cells it has from the same k, m and seed",
     )
     add_engine(compare, elsewhere=True)
     compare.add_argument("--json", action="store_true", help="print JSON for machines")
@@ -177,21 +177,19 @@ def _cell_line(key: str, published: float | None, found: Any) -> str:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    """Measure the cells that are not on file with so many replicates, then print all that were
-    asked for.
-    """
+    """Measure every cell that was asked for, but for those on the file to go on with; print all."""
     from dpci_core.studies import compare  # a second of imports that the other commands do without
 
-    path, m = options.output or compare.COMPARISON_FILE, max(options.m, options.k)
+    path, m = options.output, max(options.m, options.k)
     try:
         cells = {
             name: compare.cells_of(name) for name in dict.fromkeys(options.sets or compare.SETS)
         }
-        done = compare.read_comparisons(path)
-        left = {
-            name: [c for c in of_set if c not in done or done[c].k < options.k or done[c].m < m]
-            for name, of_set in cells.items()
-        }
+        asked = (options.k, m, options.seed)
+        on_file = compare.read_comparisons(path) if path else {}
+        done = {c: row for c, row in on_file.items() if (row.k, row.m, row.seed) == asked}
+        stored = set(done)
+        left = {name: [c for c in of_set if c not in done] for name, of_set in cells.items()}
         missing = compare.missing_sets(name for name in cells if left[name])
         for name, how_to_get in missing.items():
             print(
@@ -206,10 +204,8 @@ def _compare(options: argparse.Namespace) -> int:
         check_count(k=options.k, m=m, seed=options.seed + 1)
         if options.jobs == 0:
             raise ValueError("Expected jobs=0 to be a whole number other than 0.")
-        if run:
-            compare.append_comparisons(
-                [], path
-            )  # a file that cannot be written is found out before the work
+        if path and run:  # a file that cannot be written is found out before the work
+            compare.append_comparisons([], path)
         with workers_named(options.engine, options.jobs) as n_jobs:
             for found in compare.run_comparisons(
                 run,
@@ -219,18 +215,20 @@ def _compare(options: argparse.Namespace) -> int:
                 n_jobs=n_jobs,
                 progress=_progress_lines(),
             ):
-                compare.append_comparisons([found], path)
+                if path:
+                    compare.append_comparisons([found], path)
                 done[found.cell] = found
     except (ValueError, OSError) as error:
         return refuse(error)
     except KeyboardInterrupt:
-        print("Stopped; the same command goes on from here.", file=sys.stderr)
+        more = "the same command goes on from here" if path else "nothing was kept"
+        print(f"Stopped; {more}.", file=sys.stderr)
         return 1
     rows = [done[cell] for of_set in cells.values() for cell in of_set if cell in done]
     print(
         json.dumps([_plain_row(row) for row in rows], indent=1)
         if options.json
-        else _compared_table(rows)
+        else _compared_table(rows, stored)
     )
     return int(bool(missing))
 
@@ -261,8 +259,10 @@ def _plain_row(row: Compared) -> dict[str, Any]:
     }
 
 
-def _compared_table(rows: Iterable[Compared]) -> str:
-    """One block a design, its published length as the measure of the others."""
+def _compared_table(rows: Iterable[Compared], stored: Set[Comparison]) -> str:
+    """One block a design, its published length as the measure of the others; a row that was not
+    measured now is called stored.
+    """
     lines: list[str] = []
     design: tuple[object, ...] = ()
     published: float | None = None
@@ -279,6 +279,7 @@ def _compared_table(rows: Iterable[Compared]) -> str:
             f"  {row.calibration:<38}{row.shares:>20}{row.coverage:>9.4f}{row.coverage_se:>8.4f}"
             f"{row.coverage_prevalent:>11.3f}{row.coverage_smallest:>10.3f}{row.ci_length:>10.4f}{row.vi_length:>13.4f}"
             f"{row.ratio:>8.3f}{row.forecast_length:>10.4f}{against}"
+            + (f"  stored, {row.date}" if row.cell in stored else "")
         )
     return "\n".join(lines[1:])
 

@@ -79,7 +79,7 @@ ALONE = {
 """From published, one improvement each; the last is the published calibration at its own best
 split.
 """
-BEST_SPLITS = ("only split", "best_split")
+BEST_SPLITS = ("only split", "best_split", "best_split_reviewed")
 """Labels whose split `best_split` finds on the moments of the table, which is public or
 simulated.
 """
@@ -94,11 +94,14 @@ CALIBRATIONS = {
     "sharp": Calibration.sharp(),
     "sharp_reviewed": Calibration(gaussian_objective=False),
     "best_split": Calibration.sharp(),
+    "best_split_reviewed": Calibration(gaussian_objective=False),
     "shaped": Calibration.sharp(),
 }
-"""By label: sharp_reviewed leaves out the one result that is not peer-reviewed; best_split moves
-the split as well.
+"""By label: those of `REVIEWED` leave out Gaussian objective perturbation, which is not
+peer-reviewed; best_split moves the split as well.
 """
+REVIEWED = ("sharp_reviewed", "best_split_reviewed")
+"""Labels that differ from sharp and best_split under zCDP objective perturbation only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,9 +232,9 @@ def cells_of(name: str) -> tuple[Comparison, ...]:
 def _is_compared(name: str, privacy: Definition, mechanism: MechanismName, label: str) -> bool:
     if label in SHAPED and not mechanism_named(mechanism).perturbs_objective:
         return False
-    if label in LADDER or label in ALONE or label in SHAPED:
+    if label in LADDER or label in SHAPED or (label in ALONE and label != "only split"):
         return name == LADDER_SET
-    return label != "sharp_reviewed" or (privacy, mechanism) == ("zcdp", "objective")
+    return label not in REVIEWED or (privacy, mechanism) == ("zcdp", "objective")
 
 
 def missing_sets(names: Iterable[str]) -> dict[str, str]:

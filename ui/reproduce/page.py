@@ -4,10 +4,13 @@ machine.
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpci_core.base.array import Array
 from dpci_core.base.places import HOME
 from dpci_core.studies.reproduce import (
     IPUMS,
@@ -158,9 +161,21 @@ def _finding(cells: tuple[Cell, ...], found: dict[str, Reproduced | None]) -> st
     if not pairs:
         return f"Published coverage lies between {_span(cells)}"
     gaps = np.array([f.coverage - p for p, f in pairs])
+    errors = np.array([difference_in_errors(p, f) for p, f in pairs])
     mean, largest = 100 * gaps.mean(), 100 * gaps[np.abs(gaps).argmax()]
     return (
-        f"Our coverage is on average {_points(mean)} the published; largest gap {_points(largest)}"
+        f"Our coverage is on average {_points(mean)} the published; largest gap "
+        f"{_points(largest)}, {_apart(errors)}"
+    )
+
+
+def _apart(errors: Array) -> str:
+    """How many of the gaps are more than noise."""
+    many = int((np.abs(errors) > 3).sum())
+    if not many:
+        return "none beyond three standard errors"
+    return (
+        f"{many} of {errors.size} beyond three standard errors, one by {np.abs(errors).max():.0f}"
     )
 
 
@@ -176,12 +191,10 @@ def _sentence(cells: tuple[Cell, ...], found: dict[str, Reproduced | None]) -> s
         return f"{len(cells)} published values, between {_span(cells)}; none recomputed here."
     gaps = np.array([f.coverage - p for p, f in pairs])
     errors = np.array([difference_in_errors(p, f) for p, f in pairs])
-    many = int((np.abs(errors) > 3).sum())
     return (
         f"{len(pairs)} of {len(cells)} published values recomputed: ours are on average "
         f"{100 * gaps.mean():+.2f} points away, at most "
-        f"{number_at_most(100 * np.abs(gaps).max())}; {many} differ by more than three "
-        "standard errors (the note below says why)."
+        f"{number_at_most(100 * np.abs(gaps).max())}; {_apart(errors)} (the note below says why)."
     )
 
 
@@ -193,11 +206,14 @@ def _span(cells: tuple[Cell, ...]) -> str:
 def _provenance(found: list[Reproduced]) -> None:
     if not found:
         return
-    one = found[0]
-    st.caption(
-        f"Ours: k = {one.k:,} bootstrap replicates, seed {one.seed}, {one.date}, {one.versions}. "
-        f"The run on file was made by `{COMMAND}`."
+    stored = [f for f in found if f.cell not in _recent()]
+    runs = Counter(
+        f"{'on file' if f in stored else 'computed here'}, k = {f.k:,} bootstrap replicates, seed "
+        f"{f.seed}, {f.date}, {f.versions}"
+        for f in found
     )
+    said = "; ".join(f"{count} of {len(found)} {run}" for run, count in runs.items())
+    st.caption(f"Ours: {said}. The run on file was made by `{COMMAND}`.")
 
 
 def _recent() -> dict[str, Reproduced]:

@@ -12,16 +12,16 @@ import plotly.graph_objects as go
 from dpci_core.studies.compare import Compared
 from ui.kit.figure import Meta, finish, log_axis
 from ui.kit.palette import BLUE, GREEN, GRID, HEAT, ORANGE, QUIET, Combination, shortened
-from ui.sharp.rows import CALIBRATION_WORDS, SHOWN, Groups, Heat
+from ui.sharp.rows import SIDES, Groups, Heat
 
 _LOOK = {
     "published": ("square-open", QUIET),
-    "sharp": ("circle", BLUE),
-    "best_split": ("diamond", ORANGE),
+    "reviewed": ("circle", BLUE),
+    "new": ("diamond", ORANGE),
 }
-"""Mark and colour of a calibration."""
-_ROW, _GAP = 12, 6
-"""Pixels of a calibration's line, and of the room between combinations."""
+"""Mark and colour of each of `SIDES`."""
+_ROW, _GAP = 13, 6
+"""Pixels of one line, and of the room between combinations."""
 _LOG_FROM = 8.0
 """Lengths that differ by more than this factor go on a logarithmic axis."""
 _LARGE_ENOUGH = 2.0
@@ -31,11 +31,11 @@ one.
 
 
 def lengths_chart(groups: Groups, *, caption: str, meta: Meta, source: str) -> go.Figure:
-    """Per combination three lines: from the tick, the variability interval, to the mark, the
-    private interval.
+    """Per combination a line for each of `SIDES`: from the tick, the variability interval, to the
+    mark, the private interval; beside it their quotient and the measured coverage.
     """
     fig = go.Figure()
-    labels = [label for label in SHOWN if any(label in rows for rows in groups.values())]
+    labels = [label for label in SIDES if any(label in rows for rows in groups.values())]
     step = len(labels) + _GAP / _ROW
     base = {c: step * (len(groups) - 1 - i) for i, c in enumerate(groups)}
     lengths: list[float] = []
@@ -58,7 +58,8 @@ def lengths_chart(groups: Groups, *, caption: str, meta: Meta, source: str) -> g
         zeroline=False,
     )
     fig.add_annotation(
-        text="÷ shortest",
+        text="÷ shortest<br>coverage",
+        align="left",
         x=1,
         xref="paper",
         xanchor="left",
@@ -71,14 +72,14 @@ def lengths_chart(groups: Groups, *, caption: str, meta: Meta, source: str) -> g
     )
     height = int(_ROW * step * len(groups)) + 10
     return finish(
-        fig, caption=caption, meta=meta, source=source, height=height, legend_rows=1, right=58
+        fig, caption=caption, meta=meta, source=source, height=height, legend_rows=2, right=104
     )
 
 
 def _calibration(
     fig: go.Figure, label: str, drawn: Sequence[tuple[float, Combination, Compared]]
 ) -> None:
-    """Ticks, connecting lines, marks and ratios of one calibration."""
+    """Ticks, connecting lines, marks, ratios and coverages of one side."""
     symbol, colour = _LOOK[label]
     pairs = [(y, row) for y, _, row in drawn if row.vi_length > 0]
     fig.add_scatter(
@@ -88,7 +89,7 @@ def _calibration(
         line={"color": colour, "width": 2},
         showlegend=False,
         hoverinfo="skip",
-        name=f"{CALIBRATION_WORDS[label]}: gap",
+        name=f"{SIDES[label]}: gap",
     )
     fig.add_scatter(
         x=[row.vi_length for _, row in pairs],
@@ -110,13 +111,14 @@ def _calibration(
             "color": colour,
             "line": {"color": colour, "width": 2},
         },
-        name=CALIBRATION_WORDS[label],
-        hovertext=[_hover(c, row) for _, c, row in drawn],
+        name=SIDES[label],
+        hovertext=[_hover(c, SIDES[label], row) for _, c, row in drawn],
         hoverinfo="text",
     )
-    for y, row in pairs:
+    for y, _, row in drawn:
+        ratio = f"{row.ratio:.2f}×" if row.vi_length > 0 else "–"
         fig.add_annotation(
-            text=f"{row.ratio:.2f}×",
+            text=f"{ratio} · {100 * row.coverage:.1f} %",
             x=1,
             xref="paper",
             y=y,
@@ -128,9 +130,9 @@ def _calibration(
         )
 
 
-def _hover(combination: Combination, row: Compared) -> str:
+def _hover(combination: Combination, side: str, row: Compared) -> str:
     return (
-        f"<b>{combination.plain}</b><br>{CALIBRATION_WORDS[row.calibration]}"
+        f"<b>{combination.plain}</b><br>{side}"
         f"<br>length {row.ci_length:.4g} ± {row.ci_length_se:.2g}"
         f"<br>variability {row.vi_length:.4g} ± {row.vi_length_se:.2g}, ratio {row.ratio:.3f}"
         f"<br>coverage {100 * row.coverage:.1f} ± {100 * row.coverage_se:.1f} %"

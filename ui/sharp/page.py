@@ -40,6 +40,10 @@ _SHARED = LRU(1)
 """The forecast of that chart, for all sessions: it has no settings, and its table is simulated."""
 _TABLE = linked.one_of("compared", tuple(SETS), default=LADDER_SET, widget="compared_table")
 _SPLITS = {"sharp": "at the published split", "best_split": "at the best split"}
+_SPLIT_WORDS = {"published": "As published", "best": "The best of each"}
+_SPLIT = linked.one_of(
+    "compared_split", _SPLIT_WORDS, default="published", widget="compared_split_of"
+)
 
 
 def page() -> None:
@@ -116,19 +120,27 @@ def _choice(tables: dict[str, DataTable]) -> str:
 
 
 def _comparison(name: str, table: DataTable, groups: Groups) -> None:
-    here = [row for found in groups.values() for row in found.values()]
+    st.segmented_control(
+        "Split of the budget, the same way for all",
+        list(_SPLIT_WORDS),
+        format_func=_SPLIT_WORDS.__getitem__,
+        required=True,
+        **_SPLIT.bound(),
+    )
+    sides = sharp_rows.sides_of(groups, _SPLIT.value)
+    here = [row for found in sides.values() for row in found.values()]
     figure = chart.lengths_chart(
-        groups,
-        caption=_assumptions(table),
+        sides,
+        caption=f"{_assumptions(table)}; split: {_SPLIT_WORDS[_SPLIT.value].lower()}",
         meta={"table": name, "rows": len(here)},
         source=sharp_rows.source_of(table),
     )
     show(
         f"sharp_{name}",
         figure,
-        sharp_rows.sentence(groups),
+        sharp_rows.sentence(sides, _SPLIT.value),
         sharp_rows.results_table(groups),
-        title=sharp_rows.finding(groups),
+        title=sharp_rows.finding(sides, _SPLIT.value),
     )
 
 
@@ -151,7 +163,8 @@ def _provenance(
 
     k, m, seed = (max(getattr(row, field) for row in here) for field in ("k", "m", "seed"))
     again = (
-        f" `python -m dpci_core compare --sets {name} -k {k} -m {m} --seed {seed}` makes it again."
+        f" `python -m dpci_core compare --sets {name} -k {k} -m {m} --seed {seed}` measures all of "
+        "it again, which takes from minutes to hours."
     )
     with st.expander("Where these numbers are from"):
         st.markdown(
@@ -389,7 +402,7 @@ def _unpenalised() -> None:
 
 
 def _new_result(table: DataTable | None, rows: Iterable[Compared]) -> None:
-    with st.expander("New result, not peer-reviewed: Gaussian objective"):
+    with st.expander("Two new results, not peer-reviewed"):
         st.markdown(words.NEW_RESULT)
         if table is not None and (
             said := sharp_rows.without_new_result(sharp_rows.groups_of(rows, table))

@@ -14,15 +14,16 @@ INTRODUCTION = (
 )
 
 HOW_TO_READ = (
-    "Each combination of privacy definition, mechanism and model has three lines: published, "
-    "sharp, and sharp with the budget split in the best way. The **mark** is the mean length of "
-    "the private intervals. The **tick** on the same line is the *variability interval*: the "
-    "length an interval of 95 % would have if one could repeat the whole private study thousands "
-    "of times and look at how its estimates scatter. No honest interval for that estimate is much "
-    "shorter. The line between tick and mark is what is lost because the scatter itself has to be "
-    "estimated privately; the number at the right is the length at the mark divided by that at the "
-    "tick. Further left is better. The best split and Gaussian noise change the estimate "
-    "itself, so their tick moves as well."
+    "Each combination of privacy definition, mechanism and model has a line for published and one "
+    "for sharp intervals, at the same budget and split the same way: as published, or each in its "
+    "own best way. Where sharp uses the theorem that is not peer-reviewed, it has two lines, "
+    "without and with it. The **mark** is the mean length of the private intervals. The **tick** "
+    "on the same line is the *variability interval*: the length an interval of 95 % would have if "
+    "one could repeat the whole private study thousands of times and look at how its estimates "
+    "scatter. No honest interval for that estimate is much shorter. The line between tick and mark "
+    "is what is lost because the scatter itself has to be estimated privately; at the right are "
+    "the length at the mark divided by that at the tick, and the measured coverage. Further left "
+    "is better, as long as the coverage is no less than promised."
 )
 
 
@@ -170,13 +171,14 @@ UNPENALISED_MECHANISM = (
 UNPENALISED_COMMAND = "python -m benchmarks.unpenalised"
 
 NEW_RESULT = (
-    "Sharp rests on published mathematics and on short arguments of our own, with one exception: "
-    "**Gaussian objective perturbation under zCDP is a new result, not peer-reviewed.** Its proof "
-    "was re-derived twice within this project and tested numerically, but no journal or conference "
-    "has examined it. A design that uses it says so in every result. To go without: "
-    "`Calibration(gaussian_objective=False)` keeps every other improvement, "
-    '`calibration="published"` follows the paper to the letter. Pure ε and output perturbation '
-    "never use it."
+    "Two results on this page are new and **not peer-reviewed**; everything else rests on "
+    "published mathematics and on short arguments of our own. **Gaussian objective perturbation "
+    "under zCDP** is part of sharp; its proof was re-derived twice within this project and tested "
+    "numerically, but no journal or conference has examined it. **Noise shaped like the data** "
+    "(`docs/whitened.md`) is used only where it is asked for. A design that uses either says so in "
+    "every result. To go without the first: `Calibration(gaussian_objective=False)` keeps every "
+    'other improvement, `calibration="published"` follows the paper to the letter. Pure ε and '
+    "output perturbation never use it."
 )
 
 

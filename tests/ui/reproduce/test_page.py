@@ -29,7 +29,10 @@ def test_tables_stand_beside_our_run(name):
     gaps = 100 * table.difference
     largest = gaps[gaps.abs().idxmax()]
     assert (mean, most) == pytest.approx((gaps.mean(), largest), abs=0.051)
-    assert any("seed 20261121" in c.value for c in app.caption)
+    (words,) = re.findall(r"(\d+) of \d+ beyond three standard errors, one by (\d+)", title)
+    errors = table["in standard errors"].abs()
+    assert words == (str((errors > 3).sum()), f"{errors.max():.0f}")
+    assert any(f"{len(table)} of {len(table)} on file, k = 1,000" in c.value for c in app.caption)
 
 
 @pytest.mark.parametrize("name", ["table5", "table6", "figure1f", "figure2h"])
@@ -73,6 +76,9 @@ def test_a_row_is_computed_again():
     assert job.state == "done"
     assert len(job.found) == 8
     assert any("8 of 8 cells" in s.value for s in app.success)
+    (caption,) = [c.value for c in app.caption if c.value.startswith("Ours")]
+    assert "72 of 80 on file, k = 1,000" in caption
+    assert "8 of 80 computed here, k = 40 " in caption
 
 
 def test_a_reload_finds_its_cells_again(monkeypatch):

@@ -25,11 +25,12 @@ from ui.sharp import words as sharp_text
 LENGTH = {
     "published": 1.0,
     "sharp": 0.8,
-    "sharp_reviewed": 0.9,
+    "sharp_reviewed": 0.88,
     "best_split": 0.6,
+    "best_split_reviewed": 0.7,
     "only split": 0.75,
 }
-RATIO = {"published": 1.3, "best_split": 1.2}
+RATIO = {"published": 1.3, "best_split": 1.2, "best_split_reviewed": 1.2}
 PURE = Combination("pure", "objective", "logistic")
 
 
@@ -113,14 +114,16 @@ def test_full_results_are_drawn_with_words_targets_and_provenance(on_file):
         part.name for part in sharp_text.IMPROVEMENTS
     ]
     assert [title.value for title in app.header] == [
-        "Sharp intervals are 20\u202f% shorter at the same budget, 40\u202f% with the best split",
+        # published 1, sharp .8 in six of eight, .88 in two without the theorem
+        "At the published split, sharp intervals are 18\u202f% shorter, 20\u202f% with a theorem "
+        "not yet peer-reviewed",
         "Alone, “The best split” buys most: up to 25\u202f% of the mean length",
     ]
     assert charts["lengths"]["layout"]["meta"]["table"] == "adult-10"
     for element in app.get("plotly_chart"):
         assert len(element.proto.alt) > 40
     texts = " ".join(m.value for m in app.markdown)
-    assert "on average 20 % shorter" in app.get("plotly_chart")[0].proto.alt
+    assert "on average 18 % shorter" in app.get("plotly_chart")[0].proto.alt
     verdicts = "40 of 40 reached at the published split; 32 of 40 reached at the best split."
     assert f"Held to its targets: {verdicts}" in {box.label for box in app.expander}
     assert "Every target is reached at the published split." in texts
@@ -160,6 +163,17 @@ def test_partial_results_show_what_there_is(on_file):
     assert "Held to its targets: 20 of 20 reached at the published split." in labels
 
 
+def test_the_split_is_chosen_for_all_alike(on_file):
+    on_file(rows_of("adult-10"))
+    app = start("sharp")
+    app.button_group(key="compared_split_of").set_value("best").run()
+    check(app)
+    assert app.header[0].value.startswith("Each at its own best split, sharp intervals are 17")
+    names = {trace["name"] for trace in names_of(app)["lengths"]["data"]}
+    assert "sharp with the new theorem" in names
+    assert app.query_params["compared_split"] in ("best", ["best"])
+
+
 def test_published_rows_alone_are_no_comparison(on_file):
     on_file([r for r in rows_of("census-10") if r.calibration == "published"])
     app = start("sharp")
@@ -179,7 +193,8 @@ def test_no_results_are_said_in_words(tmp_path, monkeypatch, on_file):
     check(app)
     assert any("missing or empty" in i.value for i in app.info)
     texts = " ".join(m.value for m in app.markdown)
-    assert "new result, not peer-reviewed" in texts
+    assert "Two results on this page are new and **not peer-reviewed**" in texts
+    assert "docs/whitened.md" in texts
     assert any(sharp_text.UNPENALISED_COMMAND in m.value for m in app.markdown)
 
 
@@ -288,19 +303,49 @@ def test_the_matrix_of_targets_says_it_without_colour():
 # --- words and numbers ----------------------------------------------------------------------------
 
 
-def test_the_takeaway_holds_the_numbers():
+def test_the_takeaway_compares_like_with_like_and_what_is_reviewed_first():
     groups = sharp_rows.groups_of(rows_of("adult-10"), SETS["adult-10"])
-    words = sharp_rows.sentence(groups)
-    assert "on average 20 % shorter" in words
-    assert "40 % shorter at the best split" in words
+    words = sharp_rows.sentence(sharp_rows.sides_of(groups, "published"), "published")
+    assert "At the published split" in words
+    assert "on average 18 % shorter than published ones from reviewed results alone" in words
+    assert "(from 12 to 20 % over 8 combinations)" in words
+    assert "20 % shorter with the new theorem, which is not peer-reviewed and acts on 2" in words
     assert "1.02 times as long as the variability interval, the published ones 1.30 times" in words
-    assert "between 95.2 and 95.2 % (Monte Carlo error at most 0.21 points)" in words
+    assert "between 95.2 and 95.2 %, of the published between 98.0 and 98.0 %" in words
+    assert "Monte Carlo error at most 0.21 points" in words
+    best = sharp_rows.sides_of(groups, "best")
+    # .75 published; .6 in six of eight, .7 in two without the theorem
+    assert sharp_rows.finding(best, "best") == (
+        "Each at its own best split, sharp intervals are 17\u202f% shorter, "
+        "20\u202f% with a theorem not yet peer-reviewed"
+    )
+
+
+def test_a_comparison_without_the_theorem_says_nothing_of_it():
+    pure = {PURE: {label: one(label) for label in ("published", "sharp")}}
+    sides = sharp_rows.sides_of(pure, "published")
+    assert set(sides[PURE]) == {"published", "reviewed"}
+    assert "theorem" not in sharp_rows.finding(sides, "published")
+    assert "theorem" not in sharp_rows.sentence(sides, "published")
+    assert "not both on file" in sharp_rows.finding(sharp_rows.sides_of(pure, "best"), "best")
+
+
+def test_the_headline_on_file_is_what_the_rows_of_adult_say():
+    groups = sharp_rows.groups_of(compare.read_comparisons().values(), SETS["adult-10"])
+    reviewed = [
+        found.get("sharp_reviewed", found["sharp"]).ci_length / found["published"].ci_length
+        for found in groups.values()
+    ]
+    sides = sharp_rows.sides_of(groups, "published")
+    assert [c.value + 1 for c in sharp_rows.changes(sides, "reviewed")] == pytest.approx(reviewed)
+    assert np.mean(reviewed) == pytest.approx(1 - 0.135, abs=5e-4)
+    assert "are 14\u202f% shorter, 27\u202f% with a" in sharp_rows.finding(sides, "published")
 
 
 def test_the_table_has_every_number():
     groups = sharp_rows.groups_of(rows_of("adult-10"), SETS["adult-10"])
     table = sharp_rows.results_table(groups)
-    assert len(table) == 8 * 3 + 2 + 4  # three of each, two reviewed, four shaped
+    assert len(table) == 8 * 4 + 2 * 2 + 4  # four of each, twice two reviewed, four shaped
     assert set(table["calibration"]) == set(sharp_rows.CALIBRATION_WORDS.values())
     assert len(sharp_rows.everything(rows_of("adult-10", "bank-10"), SETS["adult-10"])) == len(
         cells_of("adult-10")
@@ -337,7 +382,7 @@ def test_tables_keep_the_order_of_the_command_and_others_come_last():
 
 def test_the_new_result_is_told_with_and_without():
     groups = sharp_rows.groups_of(rows_of("adult-10"), SETS["adult-10"])
-    assert "0.8 with it, 0.9 without, 1 as published" in sharp_rows.without_new_result(groups)
+    assert "0.8 with it, 0.88 without, 1 as published" in sharp_rows.without_new_result(groups)
     assert sharp_rows.without_new_result({}) == ""
 
 
@@ -355,31 +400,36 @@ def finite(chart: dict) -> bool:
 
 def test_the_lengths_are_marks_ticks_and_ratios():
     groups = sharp_rows.groups_of(rows_of("adult-10"), SETS["adult-10"])
-    chart = built(sharp_chart.lengths_chart(groups, caption="c", meta={}, source="public"))
+    sides = sharp_rows.sides_of(groups, "published")
+    chart = built(sharp_chart.lengths_chart(sides, caption="c", meta={}, source="public"))
     assert finite(chart)
     marks = {
         t["name"]: t
         for t in chart["data"]
         if t["mode"] == "markers" and t["name"] != "variability interval"
     }
-    assert set(marks) == {"published", "sharp", "sharp, best split"}
+    assert set(marks) == set(sharp_rows.SIDES.values())
     assert len({t["marker"]["symbol"] for t in marks.values()}) == 3
-    assert marks["sharp"]["x"] == [0.8] * 8
-    assert "coverage 95.2 ± 0.2 %" in marks["sharp"]["hovertext"][0]
-    assert sum(a["text"].endswith("×") for a in chart["layout"]["annotations"]) == 24
+    assert sorted(marks["sharp, reviewed results only"]["x"]) == [0.8] * 6 + [0.88] * 2
+    assert marks["sharp with the new theorem"]["x"] == [0.8] * 2
+    assert "coverage 95.2 ± 0.2 %" in marks["sharp with the new theorem"]["hovertext"][0]
+    notes = [a["text"] for a in chart["layout"]["annotations"]]
+    assert notes.count("1.30× · 98.0 %") == 8
+    assert notes.count("1.02× · 95.2 %") == 10
     assert chart["layout"]["xaxis"].get("type") != "log"
 
 
 def test_lengths_far_apart_go_on_a_log_scale_and_missing_ones_are_left_out():
     long = one("published", ci_length=30.0, vi_length=25.0)
     none = one("best_split", ci_length=0.5, vi_length=0.0, ratio=math.nan)
-    groups = {PURE: {"published": long, "sharp": one(), "best_split": none}}
+    groups = {PURE: {"published": long, "reviewed": one(), "new": none}}
     chart = built(sharp_chart.lengths_chart(groups, caption="c", meta={}, source="public"))
     assert finite(chart)
     assert chart["layout"]["xaxis"]["type"] == "log"
     assert "log scale" in chart["layout"]["xaxis"]["title"]["text"]
     assert chart["layout"]["xaxis"]["ticktext"] == ["0.5", "1", "2", "5", "10", "20"]
-    assert sum(a["text"].endswith("×") for a in chart["layout"]["annotations"]) == 2
+    assert sum("× · " in a["text"] for a in chart["layout"]["annotations"]) == 2
+    assert sum(a["text"] == "– · 95.2 %" for a in chart["layout"]["annotations"]) == 1
 
 
 def test_improvements_are_a_table_with_a_row_each():
