@@ -26,7 +26,6 @@ DataCode = Literal[
     "column_not_in_header", "column_not_plain", "header_unreadable", "no_rows_below_names",
     "not_csv", "header_not_utf_8", "header_without_names", "header_quotation_mark_open",
     "file_changed", "no_row_of_data", "target_missing", "column_missing", "cell_not_a_number",
-    "cell_empty", "level_not_declared",
     "no_feature_to_encode", "batch_of_another_size", "batch_broken_off", "batch_unreadable",
     "batch_not_finite", "batch_label_not_declared", "cache_unwritable",
     "chunks_unknown",
@@ -67,7 +66,7 @@ SpentCode = Literal[
     "release_paused",
 ]
 AfterCode = Literal[
-    "intervals_of_other_matrices", "no_intervals_in_record", "no_such_coefficient",
+    "intervals_of_other_matrices", "no_such_coefficient",
     "weight_not_finite", "no_weight", "a_value_for_each", "depend_on_each_other", "silent_about",
     "nothing_spoken_about", "names_of_region", "column_to_predict_missing", "column_not_used",
     "no_row_to_predict", "cell_to_predict_missing", "cell_outside_bounds",

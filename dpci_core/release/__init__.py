@@ -13,9 +13,6 @@ from dpci_core.release.after import (
     Together,
     WaldTest,
 )
-from dpci_core.release.card import CardChoice, CardRecord, card_html, load_card
-from dpci_core.release.choice import HistogramChoice, ModelChoice
-from dpci_core.release.chosen import ChoiceRecord, load_choice
 from dpci_core.release.content import Price, assumptions_of, schema_hash, warnings_of
 from dpci_core.release.effects import (
     Effect,
@@ -62,19 +59,14 @@ __all__ = [
     "TAU",
     "AfterError",
     "Answer",
-    "CardChoice",
-    "CardRecord",
-    "ChoiceRecord",
     "Coefficient",
     "Drawn",
     "Effect",
     "Entry",
     "Guarantee",
     "Header",
-    "HistogramChoice",
     "Interval",
     "MemoryFile",
-    "ModelChoice",
     "PlanRelease",
     "Prediction",
     "Price",
@@ -95,7 +87,6 @@ __all__ = [
     "Together",
     "WaldTest",
     "assumptions_of",
-    "card_html",
     "check_account",
     "check_approved",
     "check_feasible",
@@ -109,8 +100,6 @@ __all__ = [
     "effects",
     "intervals_csv",
     "is_drawing",
-    "load_card",
-    "load_choice",
     "load_release",
     "model_card",
     "notebook",

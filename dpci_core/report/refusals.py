@@ -130,14 +130,6 @@ SENTENCES: dict[Code, str] = {
     "cell_not_a_number": (
         "Expected numbers in column {column!r}; row {row} (counting from 0) holds something else."
     ),
-    "cell_empty": (
-        "Expected a value in column {column!r}; row {row} (counting from 0) has none, and the card "
-        "cannot be added up."
-    ),
-    "level_not_declared": (
-        "Expected a declared level in column {column!r}; row {row} (counting from 0) holds "
-        "something else."
-    ),
     "no_feature_to_encode": (
         "Expected at least one column besides the target that varies and can be encoded."
     ),
@@ -462,10 +454,6 @@ SENTENCES: dict[Code, str] = {
     "intervals_of_other_matrices": (
         "The intervals of this record are not those of its matrices: it was edited, or made by "
         "other formulas. Only its own intervals can be read."
-    ),
-    "no_intervals_in_record": (
-        "This record holds no intervals of coefficients: a histogram, a model without intervals or "
-        "a card answers nothing more. Name a release.json."
     ),
     "no_such_coefficient": "There is no coefficient {name!r}. There are: {names}.",
     "weight_not_finite": "Expected the weight of {name!r} to be a finite number.",
