@@ -32,7 +32,7 @@ from dpci_core.losses import HuberSVM, Logistic, Loss
 from dpci_core.mechanisms.mechanism import mechanism_named
 from dpci_core.planner import best_geometry, best_split, shaped, shares_of
 from dpci_core.privacy.budget import DEFINITIONS, Parts
-from dpci_core.simulation.result import DesignResult, ExperimentResult, provenance
+from dpci_core.simulation.result import DesignResult, ExperimentResult
 from dpci_core.solvers.moments import Moments, fit_moments
 
 COMPARISON_FILE = DATA / "published_or_sharp.csv"
@@ -301,7 +301,7 @@ class Background:
             **asdict(cell),
             shares=" ".join(f"{share:.4f}" for share in shares_of(found.design.budget)),
             **{name: round(float(value), 6) for name, value in numbers.items()},
-            **provenance(found, result, seed),
+            **study.provenance(found, result, seed),
         )
 
 

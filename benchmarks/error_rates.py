@@ -10,7 +10,6 @@ import argparse
 import csv
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
-from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks import study
 from benchmarks.files import append_rows
 from dpci_core.base.array import Array
 from dpci_core.base.errors import check_choice, check_count, check_generator, check_range
@@ -28,7 +28,6 @@ from dpci_core.base.validation import check_unit_records
 from dpci_core.datasets import load, load_cms
 from dpci_core.losses import make_loss
 from dpci_core.privacy.budget import Amount, to_decimal, to_float_down
-from dpci_core.simulation.result import versions
 from dpci_core.tuning.accuracy import accuracy_curve
 from dpci_core.tuning.learners import Learner, Method, learner_noise
 from dpci_core.tuning.training import HeldOut, Point, Training
@@ -432,7 +431,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         n_fits=options.draws,
         rng=np.random.default_rng(options.seed),
     )
-    made = how_made(options.seed)
+    made = study.how_made(options.seed)
     rows = [_row(*pair, options.folds, made) for pair in zip(cells, found, strict=True)]
     if options.out is not None:
         append_rows(rows, options.out, MeasuredRate)
@@ -450,15 +449,6 @@ def records_as_published(
         return load_cms(key, n_rows=n_rows, features=features)
     records = load(key, encoding=encoding, features=features, n_rows=n_rows)
     return records.unweighted, records.y
-
-
-def how_made(seed: int) -> dict[str, Any]:
-    """What a row says of its making."""
-    return {
-        "seed": seed,
-        "date": datetime.now(UTC).date().isoformat(),
-        "versions": " ".join(f"{name} {number}" for name, number in versions().items()),
-    }
 
 
 def _row(cell: RateCell, found: Accuracy, folds: int, made: dict[str, Any]) -> MeasuredRate:

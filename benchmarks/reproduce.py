@@ -22,15 +22,15 @@ import numpy as np
 
 from benchmarks import study
 from benchmarks.files import read_rows
+from benchmarks.ipums import load_ipums
 from dpci_core.base.errors import check_choice
 from dpci_core.base.places import DATA
 from dpci_core.datasets import load
-from dpci_core.datasets.ipums import load_ipums
 from dpci_core.design import Design, MechanismName
 from dpci_core.losses import make_loss
 from dpci_core.privacy.budget import PureDP, pair_budget
 from dpci_core.schema import Records
-from dpci_core.simulation.result import DesignResult, ExperimentResult, provenance
+from dpci_core.simulation.result import DesignResult, ExperimentResult
 
 PUBLISHED_FILE = DATA / "published_coverage.csv"
 RUN_FILE = DATA / "reproduction.csv"
@@ -316,7 +316,7 @@ def reproduced(cell: Cell, found: DesignResult, result: ExperimentResult, seed: 
         ci_length_se=round(float(sd / root), 6),
         vi_length=round(vi, 6),
         vi_length_se=round(share * vi, 6),
-        **provenance(found, result, seed),
+        **study.provenance(found, result, seed),
     )
 
 

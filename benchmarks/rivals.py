@@ -14,13 +14,13 @@ import argparse
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from decimal import ROUND_DOWN, Decimal
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks import study
 from benchmarks.compare import CONFIDENCE_LEVEL, REGULARIZATION, SETS
 from benchmarks.files import append_rows, read_rows
 from benchmarks.rivals_steps import (
@@ -41,7 +41,6 @@ from dpci_core.design import Calibration, Design
 from dpci_core.planner import best_geometry, best_split, shares_of
 from dpci_core.privacy.budget import ZCDP
 from dpci_core.schema import Records
-from dpci_core.simulation.result import versions
 from dpci_core.simulation.run import replicate_bits, run_experiment
 from dpci_core.solvers.moments import fit_moments
 from dpci_core.solvers.replicates import Table, draw_counts
@@ -368,9 +367,7 @@ def _row(
         ci_length_se=round(length[1], 6),
         n_failed=n_failed,
         k=k,
-        seed=seed,
-        date=datetime.now(UTC).date().isoformat(),
-        versions=" ".join(f"{name} {number}" for name, number in versions().items()),
+        **study.how_made(seed),
     )
 
 

@@ -12,12 +12,12 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks import study
 from benchmarks.files import append_rows
 from dpci_core import datasets
 from dpci_core.base.array import Array, Integers
@@ -45,7 +45,6 @@ from dpci_core.scorecards.published import (
     perturbed_choice,
 )
 from dpci_core.scorecards.questions import Bits
-from dpci_core.simulation.result import versions
 from dpci_core.tuning.learners import Learner, train
 from dpci_core.tuning.released import for_coefficients_alone
 
@@ -325,9 +324,7 @@ def curves(runs: list[str], draws: int, fits: int, seed: int, out: Path | None) 
                         card=p.card,
                         n_records=len(table.labels),
                         draws=p.draws,
-                        seed=seed,
-                        date=datetime.now(UTC).date().isoformat(),
-                        versions=" ".join(f"{name} {value}" for name, value in versions().items()),
+                        **study.how_made(seed),
                     )
                     for p in points
                 ],

@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Literal
@@ -20,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import beta, rankdata
 
+from benchmarks import study
 from benchmarks.files import append_rows
 from dpci_core import Logistic, datasets
 from dpci_core.base.array import Array, Integers
@@ -35,7 +35,6 @@ from dpci_core.estimators.defaults import default_regularization
 from dpci_core.privacy.budget import Amount, PureDP, to_decimal, to_float_down
 from dpci_core.privacy.choice import noisy_max_probabilities
 from dpci_core.privacy.noise import sample_spherical_laplace
-from dpci_core.simulation.result import versions
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.replicates import Table, fit_replicates
 from dpci_core.tuning.choose import Candidate
@@ -781,9 +780,7 @@ def rate(
         n_train=n_train,
         n_validation=n_validation,
         divisions=divisions,
-        seed=seed,
-        date=datetime.now(UTC).date().isoformat(),
-        versions=" ".join(f"{name} {value}" for name, value in versions().items()),
+        **study.how_made(seed),
     )
 
 

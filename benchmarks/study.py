@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,8 +17,23 @@ from benchmarks.files import append_rows
 from dpci_core.base.errors import check_count
 from dpci_core.design import Design
 from dpci_core.schema import Records
-from dpci_core.simulation.result import DesignResult, ExperimentResult
+from dpci_core.simulation.result import DesignResult, ExperimentResult, versions
 from dpci_core.simulation.run import run_experiment
+
+
+def how_made(seed: int) -> dict[str, Any]:
+    """What every row says of its making: the seed of the run, today, and what it ran on."""
+    return {
+        "seed": seed,
+        "date": datetime.now(UTC).date().isoformat(),
+        "versions": " ".join(f"{name} {number}" for name, number in versions().items()),
+    }
+
+
+def provenance(found: DesignResult, result: ExperimentResult, seed: int) -> dict[str, Any]:
+    """The same with the fits that failed and the replicates."""
+    counts = {"n_failed": found.n_failed, "k": result.n_covered, "m": result.n_done}
+    return counts | how_made(seed)
 
 
 class Table(Protocol):

@@ -29,10 +29,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks import study
 from benchmarks.error_rates import (
     PUBLISHED_WIDTH,
     accuracy_experiment,
-    how_made,
     penalty_value,
     records_as_published,
 )
@@ -478,7 +478,7 @@ def figure(options: argparse.Namespace) -> None:
         protocol=protocol,
         rng=np.random.default_rng(options.seed),
     )
-    rows = [_row(point, protocol, options.what, how_made(options.seed)) for point in found]
+    rows = [_row(point, protocol, options.what, study.how_made(options.seed)) for point in found]
     if options.out is not None:
         append_rows(rows, options.out, TunedRate)
     for row in rows:

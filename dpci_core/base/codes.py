@@ -15,7 +15,7 @@ DataCode = Literal[
     "row_outweighs_1", "weights_have_another_shape", "X_has_weights",
     "persons_have_another_shape", "no_person",
     "label_not_declared", "no_training_part", "another_number_of_columns", "cannot_be_unpacked",
-    "not_the_original", "column_not_in_file", "column_not_numbers", "another_table",
+    "not_the_original", "column_not_numbers", "another_table",
     "parquet_damaged", "unpacking_too_large", "unpacking_too_slow", "type_not_plain",
     "text_too_long", "file_empty", "file_too_large", "not_parquet", "no_rows", "nothing_to_release",
     "quotation_marks_open", "text_is_utf_16", "another_format", "control_character",

@@ -55,7 +55,6 @@ SENTENCES: dict[Code, str] = {
     "another_number_of_columns": "It has {found} columns instead of {wanted}.",
     "cannot_be_unpacked": "The file {file} cannot be unpacked ({problem}).",
     "not_the_original": "The file {file} is not the original: its SHA-256 checksum differs.",
-    "column_not_in_file": "Expected a column {column!r} in {file}.",
     "column_not_numbers": "Expected numbers in the column {column!r}.",
     "another_table": "This is not the {title} table that is expected here: it has {difference}.",
     "parquet_damaged": "The file starts like Parquet but cannot be read as Parquet.",

@@ -54,19 +54,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Reproduced:
-    """A cell as recomputed by `benchmarks.reproduce`: coverage and mean lengths, with Monte Carlo
-    standard errors.
+    """A cell as recomputed by `benchmarks.reproduce`: coverage with its Monte Carlo standard error,
+    and mean length.
     """
 
     cell: str
     coverage: float
     coverage_se: float
     ci_length: float
-    ci_length_sd: float
-    ci_length_se: float
-    vi_length: float
-    vi_length_se: float
-    n_failed: int
     k: int
     m: int
     seed: int

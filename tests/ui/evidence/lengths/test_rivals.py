@@ -10,9 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from benchmarks.files import append_rows
-from benchmarks.rivals import CELLS, METHODS
+from benchmarks.rivals import CELLS, METHODS, Measured
 from ui.evidence.lengths import rivals
-from ui.evidence.lengths.rivals import Measured
 
 ROW = Measured(
     table="adult-10",

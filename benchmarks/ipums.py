@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from dpci_core.base.errors import DataRejectedError
 from dpci_core.datasets._paper import encode_paper
 from dpci_core.datasets.upload import read_upload
 from dpci_core.schema import Records, Schema, propose_schema
@@ -30,15 +29,15 @@ def load_ipums(
         target: column of the outcome.
         above: positive where the target exceeds it (default: its median).
 
-    Raises:  DataRejectedError naming the column that is missing or unusable.
+    Raises:  ValueError naming the column that is missing or unusable.
     """
     frame = read_upload(path.read_bytes(), path.name)
     if target not in frame.columns:
-        raise DataRejectedError("column_not_in_file", column=target, file=path.name)
+        raise ValueError(f"Expected a column {target!r} in {path.name}.")
     frame = frame.dropna().reset_index(drop=True)
     income = pd.to_numeric(frame[target], errors="coerce")
     if income.isna().any():
-        raise DataRejectedError("column_not_numbers", column=target)
+        raise ValueError(f"Expected numbers in the column {target!r}.")
     cut = float(income.median()) if above is None else above
     frame[target] = (income > cut).map({True: "yes", False: "no"})
     chosen = (
