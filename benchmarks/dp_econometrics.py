@@ -28,12 +28,12 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 from scipy.stats import norm
 
+from benchmarks.compare import REGULARIZATION, SETS
 from dpci_core.base.array import Array
 from dpci_core.base.rows import signed
 from dpci_core.losses import Logistic
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.risk import PenalisedRisk
-from dpci_core.studies.compare import REGULARIZATION, SETS
 
 EPSILON, DELTA, LARGEST_ENTRY = 1.0, 1e-6, 1.0
 ROWS_OF_A_RUN = 2_000

@@ -11,8 +11,8 @@ import argparse
 
 import numpy as np
 
+from benchmarks.reproduce import SETS, Cell, published_cells
 from dpci_core import datasets, fit_moments, forecast
-from dpci_core.studies.reproduce import SETS, Cell, published_cells
 
 CHOICES = {"adult": 30_162, "banking": 45_211, "kddcup99": 50_000}
 

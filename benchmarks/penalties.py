@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
+from benchmarks.error_rates import accuracy_experiment
 from dpci_core import datasets
 from dpci_core.losses import LOSSES, make_loss
-from dpci_core.studies.accuracy.study import accuracy_experiment
 from dpci_core.tuning import Learner
 
 FACTORS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)

@@ -98,11 +98,6 @@ REFUSED = (
     "plan split --data census --features 3 --rows 3000 --loss logistic --regularization 1e-6 "
     "--epsilon 0.01 --mechanism objective --calibration published"
 )
-ERRORS = (
-    "epsilon --loss huber_svm --h 0.5 --regularization 0.01 --epsilons 0.1 1 --folds 3",
-    "tuning --loss logistic --regularizations 0.01 0.1 --epsilon 1 --sizes 500",
-)
-ON_A_TABLE = "--data census --rows 3000 --features 5 --draws 5 --seed 1 --json"
 RENAMED = {
     "is_flat": "is_unidentified",
     "flat_share": "unidentified_share",
@@ -265,8 +260,6 @@ def learners(folder: Path) -> Entries:
         how = {"epsilon": "0.5", "rng": np.random.default_rng(seed)}
         made = found("tune_privately", *homes)(of.X, of.y, candidates=listed, **how)
         yield f"tuned {seed}", picked(made, "index theta epsilon n_train n_holdout")
-    for action in ERRORS:
-        yield action, command(folder, "accuracy", *action.split(), *ON_A_TABLE.split())
 
 
 def links(_: Path) -> Entries:

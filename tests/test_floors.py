@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from ui.session.evidence import TABS
+
 ROOT = Path(__file__).resolve().parents[1]
 FLOORS = (
     ("base", "losses"),
@@ -21,7 +23,7 @@ FLOORS = (
     ("intervals", "tuning", "scorecards"),
     ("simulation", "planner"),
     ("plan", "ledger", "release"),
-    ("estimators", "studies"),
+    ("estimators",),
     ("cli", "__main__"),
 )
 """Lowest first; within a floor a room may lean on those to its left. Packages may lean on
@@ -36,15 +38,12 @@ UI_FLOORS = (
     ("controls",),
     ("views",),
     (
-        "accuracy",
+        "evidence",
         "explore",
         "learn",
         "ledger",
         "plan",
         "release",
-        "reproduce",
-        "sharp",
-        "validate",
     ),
     ("shell", "gate"),
 )
@@ -175,7 +174,7 @@ def test_no_module_leans_on_itself_in_a_ring() -> None:
 
 
 def test_the_public_interface_does_not_wake_the_compiler() -> None:
-    modules = "sys, dpci_core.studies.compare, ui.validate.page, ui.reproduce.page"
+    modules = "sys, ui.evidence.page"
     code = f"import {modules}; assert not {{'numba', 'sklearn'}} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
@@ -202,7 +201,7 @@ def test_the_charts_are_pure() -> None:
         *pure,
         *(
             f"{page}/{part}"
-            for page in UI_FLOORS[-2]
+            for page in (*UI_FLOORS[-2], *(f"evidence/{tab}" for tab in TABS))
             for part in ("chart", "charts", "job", "numbers")
         ),
     ):
@@ -227,7 +226,9 @@ def test_the_rule_sees_a_breach() -> None:
 def test_the_rule_of_the_dashboard_sees_a_breach() -> None:
     assert broken_ui_floors("explore", "from ui.plan import words") == ["plan"]
     assert broken_ui_floors("session", "def f():\n    from ui.views.show import show") == ["views"]
-    assert broken_ui_floors("session", "from ui.accuracy.job import AccuracyJob") == ["accuracy"]
+    assert broken_ui_floors("session", "from ui.evidence.errors.job import AccuracyJob") == [
+        "evidence"
+    ]
     assert broken_ui_floors("kit", "import ui.session.text") == ["session"]
     assert broken_ui_floors("controls", "from ui import views, state") == ["state", "views"]
     assert broken_ui_floors("learn", "import ui") == ["ui"]

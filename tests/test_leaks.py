@@ -19,9 +19,9 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from ui.evidence.coverage.job import Job
 from ui.plan.job import PlanJob
 from ui.session import jobs
-from ui.validate.job import Job
 
 ROOT = Path(__file__).resolve().parents[1]
 NAME, LEVEL, TEXT, NUMBER = "lovelace_shoe", "ZanzibarLevel", "MsLovelacePlanted", 7_351_946.25
@@ -132,7 +132,7 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, object]
     mine.selectbox(key="upload_positive_ill").set_value("yes").run()
     explored = shown(mine)
     assert not mine.exception
-    go_to(mine, "validate")
+    go_to(mine, "evidence")
     mine.button(key="start").click().run()
     job = jobs.QUEUE.find(mine.session_state["job"])
     assert isinstance(job, Job)
@@ -148,7 +148,7 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, object]
     wait(lambda: not search.is_active)
     planned = shown(mine.run())
     declared = [shown(go_to(mine, page)) for page in ("ledger", "release")]
-    for page in ("explore", "validate", "plan", "ledger", "release"):
+    for page in ("explore", "evidence", "plan", "ledger", "release"):
         go_to(other, page)
         others += shown(other)
     yield {

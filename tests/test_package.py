@@ -31,14 +31,11 @@ PACKED = ("dpci_core", "ui", "pages", "data", "app.py", ".streamlit", "docs")
 COMMANDS = (
     "app",
     "data",
-    "reproduce",
-    "compare",
     "moments",
     "plan",
     "ledger",
     "release",
     "predict",
-    "accuracy",
 )
 
 
@@ -195,37 +192,34 @@ def test_the_command_shows_every_room_and_its_own_name(fresh: Path, tmp_path: Pa
     )
     listed = json.loads(run(fresh / "dpci", "data", "list", "--json", folder=tmp_path))
     assert "census" in {row["key"] for row in listed}
-    assert (
-        run(
-            fresh / "dpci", "compare", "--sets", "census-10", "-k", "1", "-m", "1", folder=tmp_path
-        ).count("\n")
-        > 20
-    )
 
 
 def test_the_installed_app_finds_its_files_and_draws_its_pages(fresh: Path, tmp_path: Path) -> None:
     code = """if True:
         import json
         from streamlit.testing.v1 import AppTest
-        from dpci_core.cli import main
-        from dpci_core.studies import compare
         from dpci_core.base import places
-        from dpci_core.studies import reproduce
-        files = [main.CHECK_FILE, compare.COMPARISON_FILE, reproduce.PUBLISHED_FILE, reproduce.RUN_FILE]
-        app = AppTest.from_file(str(places.HOME / "ui" / "shell.py"), default_timeout=120).run()
+        app = AppTest.from_file(str(places.HOME / "ui" / "shell.py"), default_timeout=120)
+        app.query_params["evidence"] = "replication"
+        app.run()
+        from ui.evidence.errors import published
+        from ui.evidence.lengths import rivals, rows
+        from ui.evidence.replication import tab
+        files = [published.PRINTED_FILE, published.RUN_FILE, rivals.RIVALS_FILE]
+        files += [rows.COMPARISON_FILE, tab.PUBLISHED_FILE, tab.RUN_FILE]
         shown = {}
-        for page in ("explore", "reproduce"):
+        for page in ("explore", "evidence"):
             app.switch_page(str(places.HOME / "pages" / f"{page}.py")).run()
             shown[page] = [e.value for e in app.exception], "".join(m.value for m in app.markdown)
-        print(json.dumps([places.HOME.name, [str(f) for f in files if not f.is_file()], shown]))"""  # noqa: E501 - a script
+        print(json.dumps([places.HOME.name, [str(f) for f in files if not f.is_file()], shown]))"""
     home, missing, shown = json.loads(
         run(fresh / "python", "-c", code, folder=tmp_path).splitlines()[-1]
     )
     assert (home, missing) == ("_app", [])
     assert [problems for problems, _ in shown.values()] == [[], []]
     note = "Differences are in standard errors of the difference"
-    assert note in shown["reproduce"][1]  # below the tables, a document
-    assert shown["explore"][1] not in ("", shown["reproduce"][1])
+    assert note in shown["evidence"][1]  # below the tables, a document
+    assert shown["explore"][1] not in ("", shown["evidence"][1])
 
 
 def test_the_installed_app_starts_elsewhere_with_its_own_settings(

@@ -33,7 +33,7 @@ TESTS = (
     "tests/plan/test_script.py",
     "tests/privacy/test_budget.py",
     "tests/schema/test_schema.py",
-    "tests/ui/reproduce/test_page.py",
+    "tests/ui/evidence/replication/test_tab.py",
     "tests/ui/views/test_charts.py",
 )
 """Every dependency at work, in a few minutes."""

@@ -17,15 +17,12 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 # Pages are imported here so that the heap is frozen with them.
-import ui.accuracy.page  # noqa: E402
+import ui.evidence.page  # noqa: E402
 import ui.explore.page  # noqa: E402
 import ui.learn.page  # noqa: E402
 import ui.ledger.page  # noqa: E402
 import ui.plan.page  # noqa: E402
-import ui.release.page  # noqa: E402
-import ui.reproduce.page  # noqa: E402
-import ui.sharp.page  # noqa: E402
-import ui.validate.page  # noqa: E402, F401
+import ui.release.page  # noqa: E402, F401
 from ui.controls import hints  # noqa: E402
 from ui.kit import again, style  # noqa: E402
 from ui.kit.turns import turn  # noqa: E402
@@ -59,6 +56,7 @@ page = st.navigation(
             _entry("explore", "Explore", "front", default=True),
             # Drawn where they are: Back would come to an address that leads on again and again.
             *(_entry("explore", "Explore", address, visibility="hidden") for address in FRONT[1:]),
+            _entry("evidence", "Evidence"),
         ],
         "Plan & release": [
             _entry("plan", "Plan"),
@@ -68,12 +66,6 @@ page = st.navigation(
         "Learn": [
             _entry("learn", "The path"),
             _entry("teachers", "For teachers"),
-        ],
-        "Evidence": [
-            _entry("validate", "Check by simulation"),
-            _entry("accuracy", "Prediction error"),
-            _entry("sharp", "Sharper intervals"),
-            _entry("reproduce", "Replication"),
         ],
     },
     position="top",

@@ -16,7 +16,7 @@ DataCode = Literal[
     "persons_have_another_shape", "no_person",
     "label_not_declared", "record_not_encoded", "no_training_part",
     "another_number_of_columns", "cannot_be_unpacked",
-    "not_the_original", "column_not_in_file", "column_not_numbers", "another_table",
+    "not_the_original", "column_not_numbers", "another_table",
     "parquet_damaged", "unpacking_too_large", "unpacking_too_slow", "type_not_plain",
     "text_too_long", "file_empty", "file_too_large", "not_parquet", "no_rows", "nothing_to_release",
     "quotation_marks_open", "text_is_utf_16", "another_format", "control_character",
@@ -27,7 +27,6 @@ DataCode = Literal[
     "columns_not_in_header", "column_not_plain", "header_unreadable", "no_rows_below_names",
     "not_csv", "header_not_utf_8", "header_without_names", "header_quotation_mark_open",
     "file_changed", "no_row_of_data", "column_missing", "cell_not_a_number",
-    "cell_empty", "level_not_declared",
     "no_feature_to_encode", "batch_of_another_size", "batch_broken_off", "batch_unreadable",
     "rows_do_not_count", "cache_unwritable",
     "chunks_unknown",
@@ -69,7 +68,7 @@ SpentCode = Literal[
     "release_paused",
 ]
 AfterCode = Literal[
-    "intervals_of_other_matrices", "no_intervals_in_record", "no_such_coefficient",
+    "intervals_of_other_matrices", "no_such_coefficient",
     "weight_not_finite", "no_weight", "a_value_for_each", "depend_on_each_other", "silent_about",
     "nothing_spoken_about", "names_of_region", "column_to_predict_missing", "column_not_used",
     "no_row_to_predict", "cell_to_predict_missing", "cell_outside_bounds",

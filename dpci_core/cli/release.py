@@ -21,14 +21,6 @@ from typing import Any
 import pandas as pd
 
 from dpci_core.base.engine_names import HERE, engine_named
-from dpci_core.cli.choice import (
-    add_choice,
-    card_csv,
-    choice_lines,
-    choice_of,
-    print_card,
-    print_choice,
-)
 from dpci_core.cli.engines import Watched, add_engine, progress_line
 from dpci_core.cli.refuse import refuse
 from dpci_core.cli.tables import check_folder
@@ -42,10 +34,6 @@ from dpci_core.ledger import (
 )
 from dpci_core.plan import Plan, read_plan
 from dpci_core.release import (
-    CardChoice,
-    CardRecord,
-    ChoiceRecord,
-    Entry,
     Header,
     PlanRelease,
     Price,
@@ -54,7 +42,6 @@ from dpci_core.release import (
     check_header,
     effect_lines,
     is_drawing,
-    load_card,
     load_release,
     propose,
     read_cells,
@@ -62,15 +49,12 @@ from dpci_core.release import (
     release_once,
     warnings_of,
 )
-from dpci_core.release.card import CARD_NAME
-from dpci_core.release.choice import Choice
 from dpci_core.release.look import CODES_ONLY
 from dpci_core.report.cautions import Caution, sentences, silent, stopping
 from dpci_core.report.covered import covered
 from dpci_core.report.words import PERSONS_PLANNED, counted_as, person_rules, protected
 from dpci_core.schema import Persons
 
-Asked = PlanRelease | Choice | CardChoice
 NOT_APPROVED = 3
 """Exit code of a release that waits for the approval of another person."""
 _COUNTED_FIRST = (
@@ -83,7 +67,7 @@ def add_release(rooms: Any) -> None:
     """Add both commands to the parsers of the command line."""
     spend = rooms.add_parser(
         "release",
-        help="release the model of a plan from a private file, once, or what is chosen privately",
+        help="release the model of a plan from a private file, once",
     )
     spend.add_argument("plan", type=Path)
     spend.add_argument(
@@ -111,7 +95,6 @@ def add_release(rooms: Any) -> None:
     spend.add_argument(
         "--allow-unreviewed", action="store_true", help="allow Gaussian objective perturbation"
     )
-    add_choice(spend)
     spend.add_argument(
         "--encoding", choices=("utf-8", "latin-1"), default="utf-8", help="of a CSV file"
     )
@@ -122,10 +105,8 @@ def add_release(rooms: Any) -> None:
     add_engine(spend, elsewhere=False)
     spend.add_argument("--json", action="store_true", help="print JSON for machines")
     spend.set_defaults(run=run_release)
-    guess = rooms.add_parser("predict", help="apply a released model or card to new rows")
-    guess.add_argument(
-        "release", type=Path, help="release.json or scorecard.json, or the folder that holds it"
-    )
+    guess = rooms.add_parser("predict", help="apply a released model to new rows")
+    guess.add_argument("release", type=Path, help="release.json, or the folder that holds it")
     guess.add_argument("file", type=Path, help="CSV or Parquet with the columns of the schema")
     guess.add_argument(
         "--encoding", choices=("utf-8", "latin-1"), default="utf-8", help="of a CSV file"
@@ -140,9 +121,7 @@ def run_release(options: argparse.Namespace) -> int:
     """
     try:
         plan, ledger = read_plan(options.plan), Ledger(options.ledger, key_path=options.key)
-        asked = choice_of(options, plan) or PlanRelease(
-            plan=plan, allow_unreviewed=options.allow_unreviewed
-        )
+        asked = PlanRelease(plan=plan, allow_unreviewed=options.allow_unreviewed)
         if options.check:
             return _check(options, asked, ledger)
         missing = [
@@ -171,7 +150,7 @@ def run_release(options: argparse.Namespace) -> int:
         ):
             watched = Watched(engine, told)
             made = release_once(
-                replace(asked, engine=watched) if isinstance(asked, PlanRelease) else asked,
+                replace(asked, engine=watched),
                 options.file,
                 ledger=ledger,
                 dataset=options.dataset,
@@ -212,15 +191,15 @@ def _say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
-def _check(options: argparse.Namespace, asked: Asked, ledger: Ledger) -> int:
+def _check(options: argparse.Namespace, asked: PlanRelease, ledger: Ledger) -> int:
     """What would be spent for what; with --file the header is held against the schema."""
-    asked.price()
+    price = asked.priced
     if options.file is not None:
         _look(asked, check_header(asked, options.file, encoding=options.encoding))
     if options.dataset is not None:
         check_account(ledger, options.dataset, asked.plan)
-    if options.json and isinstance(asked, PlanRelease):
-        print(json.dumps(_price_record(asked.plan, asked.priced), indent=1))
+    if options.json:
+        print(json.dumps(_price_record(asked.plan, price), indent=1))
         return 0
     print("\n".join(_price_lines(asked)))
     if options.dataset is not None:
@@ -230,7 +209,7 @@ def _check(options: argparse.Namespace, asked: Asked, ledger: Ledger) -> int:
     return 0
 
 
-def _look(asked: Asked, header: Header) -> None:
+def _look(asked: PlanRelease, header: Header) -> None:
     """How many cells fit the plan, for the steward at a terminal alone."""
     if not sys.stderr.isatty():
         return
@@ -257,9 +236,7 @@ def _price_record(plan: Plan, price: Price) -> dict[str, object]:
     }
 
 
-def _price_lines(asked: Asked) -> list[str]:
-    if not isinstance(asked, PlanRelease):
-        return [*choice_lines(asked), _COUNTED_FIRST]
+def _price_lines(asked: PlanRelease) -> list[str]:
     plan, price = asked.plan, asked.priced
     cost, numbers = price.cost, price.numbers
     lengths = zip(plan.names, numbers.original.ci_length, numbers.scaled.ci_length, strict=True)
@@ -289,11 +266,11 @@ def _rules(persons: Persons) -> str:
     return person_rules(repr(persons.column), persons.rows)
 
 
-def _warnings(asked: Asked) -> tuple[Caution, ...]:
-    return warnings_of(asked.plan, asked.priced) if isinstance(asked, PlanRelease) else ()
+def _warnings(asked: PlanRelease) -> tuple[Caution, ...]:
+    return warnings_of(asked.plan, asked.priced)
 
 
-def _said_of(asked: Asked) -> list[str]:
+def _said_of(asked: PlanRelease) -> list[str]:
     """A line each; what has to be accepted is called a warning."""
     called = {"stops": "Warning", "weigh": "To weigh", "know": "Note"}
     return [f"{called[one.gravity]}: {one.sentence}" for one in _warnings(asked)]
@@ -308,7 +285,7 @@ def _remaining(ledger: Ledger, dataset: str) -> str:
 
 
 def _check_approved(
-    options: argparse.Namespace, asked: Asked, ledger: Ledger, person: str, request: str
+    options: argparse.Namespace, asked: PlanRelease, ledger: Ledger, person: str, request: str
 ) -> None:
     """Propose what another person has to approve, and raise NotApprovedError until one did."""
     if not ledger.account(options.dataset).needs_approval:
@@ -319,7 +296,7 @@ def _check_approved(
         raise proposal.waiting()
 
 
-def _is_confirmed(options: argparse.Namespace, asked: Asked, ledger: Ledger) -> bool:
+def _is_confirmed(options: argparse.Namespace, asked: PlanRelease, ledger: Ledger) -> bool:
     """Whether the warnings were accepted and the name of the data set was typed once more, after
     the price was shown.
     """
@@ -350,21 +327,16 @@ def _typed(question: str) -> str:
     return sys.stdin.readline().strip()
 
 
-def _print_result(made: Entry, options: argparse.Namespace) -> None:
+def _print_result(made: Release, options: argparse.Namespace) -> None:
     """The released numbers; what was mapped goes to the steward at a terminal alone, never into the
     log of a server.
     """
     if options.json:
         print(made.to_json(), end="")
     else:
-        if isinstance(made, ChoiceRecord):
-            print_choice(made)
-        elif isinstance(made, CardRecord):
-            print_card(made)
-        elif isinstance(made, Release):
-            _print_release(made)
+        _print_release(made)
         print(f"Written to {options.folder}.")
-    note = made.note if isinstance(made, Release) else None
+    note = made.note
     if note is not None and note.sentences() and sys.stderr.isatty():
         _say("For you alone, not for publication:")
         for sentence in note.sentences():
@@ -385,19 +357,13 @@ def _print_release(made: Release) -> None:
 
 
 def run_predict(options: argparse.Namespace) -> int:
-    """Write a score, a label and, for a logistic model, a probability for every row; of a card
-    points, threshold and label.
-    """
+    """Write a score, a label and, for a logistic model, a probability for every row."""
     try:
-        place = options.release / CARD_NAME if options.release.is_dir() else options.release
-        is_card = place.name == CARD_NAME and place.exists()
-        made = load_card(place) if is_card else load_release(options.release)
+        made = load_release(options.release)
         header = read_header(options.file, encoding=options.encoding)
         header.check_has(made.mapper.needed[:-1])
         frame = pd.DataFrame(read_cells(header, made.mapper), dtype=object)
-        text = (
-            card_csv(made, frame) if isinstance(made, CardRecord) else predictions_csv(made, frame)
-        )
+        text = predictions_csv(made, frame)
         if options.output is None:
             print(text, end="")
         else:

@@ -15,9 +15,6 @@ from dpci_core.release.after import (
     Together,
     WaldTest,
 )
-from dpci_core.release.card import CardChoice, CardRecord, card_html, load_card
-from dpci_core.release.choice import HistogramChoice, ModelChoice
-from dpci_core.release.chosen import ChoiceRecord, load_choice
 from dpci_core.release.content import Price, assumptions_of, schema_hash, warnings_of
 from dpci_core.release.effects import (
     Effect,
@@ -63,20 +60,15 @@ __all__ = [
     "TAU",
     "AfterError",
     "Answer",
-    "CardChoice",
-    "CardRecord",
-    "ChoiceRecord",
     "Coefficient",
     "Drawn",
     "Effect",
     "Entry",
     "Guarantee",
     "Header",
-    "HistogramChoice",
     "Interval",
     "Look",
     "MemoryFile",
-    "ModelChoice",
     "PlanRelease",
     "Prediction",
     "Price",
@@ -97,7 +89,6 @@ __all__ = [
     "Together",
     "WaldTest",
     "assumptions_of",
-    "card_html",
     "check_account",
     "check_approved",
     "check_feasible",
@@ -111,8 +102,6 @@ __all__ = [
     "effects",
     "intervals_csv",
     "is_drawing",
-    "load_card",
-    "load_choice",
     "load_release",
     "look_at",
     "model_card",

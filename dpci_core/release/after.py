@@ -25,9 +25,8 @@ from dpci_core.base.rows import plain
 from dpci_core.intervals.certified import noise_of_release
 from dpci_core.intervals.joint import Errors, JointLaw
 from dpci_core.mechanisms.shares import share_out
-from dpci_core.plan.link import load_json
 from dpci_core.release.reading import load_release
-from dpci_core.release.record import Interval, RecordError, Release
+from dpci_core.release.record import Interval, Release
 from dpci_core.schema import (
     CONSTANT,
     CategoricalColumn,
@@ -47,9 +46,6 @@ _SAME = 1e-6
 _MIXED = 4.0
 """They may differ by this factor where the release mixed two half-widths (`half_widths`)."""
 _FLAT_WEIGHT = 1e-12
-_WITHOUT_INTERVALS = ("histogram", "model", "scorecard")
-"""Kinds of other records."""
-_MOST_BYTES = 16 * 1024**2
 
 
 class AfterError(CodedError, ValueError):
@@ -177,16 +173,9 @@ class ReleaseInference:
     def read(cls, path: str | Path) -> ReleaseInference:
         """Return that of a release.json, or of the folder that holds one.
 
-        Raises:  AfterError for a record of a choice or a card, which has no intervals of
-                 coefficients; RecordError and OSError as `load_release`.
+        Raises:  RecordError and OSError as `load_release`.
         """
-        try:
-            return cls(load_release(path))
-        except (RecordError, FileNotFoundError):
-            folder = Path(path)
-            if any(map(_is_choice, [folder, *folder.glob("*.json")])):
-                raise AfterError("no_intervals_in_record") from None
-            raise
+        return cls(load_release(path))
 
     # --- the record -------------------------------------------------------------------------------
 
@@ -494,16 +483,6 @@ class ReleaseInference:
         """
         errors = self._law.errors(self._units(unit))
         return np.asarray(errors.estimate + errors.draws(size, rng))
-
-
-def _is_choice(file: Path) -> bool:
-    """Whether a file is the record of a choice or a card."""
-    try:
-        with file.open("rb") as raw:
-            found = load_json(raw.read(_MOST_BYTES).decode("utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(found, dict) and found.get("kind") in _WITHOUT_INTERVALS
 
 
 def _around(estimate: float, half_width: float) -> Interval:

@@ -57,7 +57,6 @@ SENTENCES: dict[Code, str] = {
     "another_number_of_columns": "It has {found} columns instead of {wanted}.",
     "cannot_be_unpacked": "The file {file} cannot be unpacked ({problem}).",
     "not_the_original": "The file {file} is not the original: its SHA-256 checksum differs.",
-    "column_not_in_file": "Expected a column {column!r} in {file}.",
     "column_not_numbers": "Expected numbers in the column {column!r}.",
     "another_table": "This is not the {title} table that is expected here: it has {difference}.",
     "parquet_damaged": "The file starts like Parquet but cannot be read as Parquet.",
@@ -133,14 +132,6 @@ SENTENCES: dict[Code, str] = {
     "column_missing": "Expected the table to have a column {column!r}, as the schema declares.",
     "cell_not_a_number": (
         "Expected numbers in column {column!r}; row {row} (counting from 0) holds something else."
-    ),
-    "cell_empty": (
-        "Expected a value in column {column!r}; row {row} (counting from 0) has none, and the card "
-        "cannot be added up."
-    ),
-    "level_not_declared": (
-        "Expected a declared level in column {column!r}; row {row} (counting from 0) holds "
-        "something else."
     ),
     "no_feature_to_encode": (
         "Expected at least one column besides the target that varies and can be encoded."
@@ -486,10 +477,6 @@ SENTENCES: dict[Code, str] = {
     "intervals_of_other_matrices": (
         "The intervals of this record are not those of its matrices: it was edited, or made by "
         "other formulas. Only its own intervals can be read."
-    ),
-    "no_intervals_in_record": (
-        "This record holds no intervals of coefficients: a histogram, a model without intervals or "
-        "a card answers nothing more. Name a release.json."
     ),
     "no_such_coefficient": "There is no coefficient {name!r}. There are: {names}.",
     "weight_not_finite": "Expected the weight of {name!r} to be a finite number.",

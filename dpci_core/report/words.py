@@ -197,26 +197,6 @@ _EXCEEDED: dict[Ratio, tuple[str, str]] = {
 }
 
 
-def card_parts(n_rules: int, parts: tuple[int, int], excess_share: float) -> list[str]:
-    """What a card is drawn from, what that costs, and how near to the best it will be.
-
-    >>> card_parts(104, (2_100, 900), 0.0364)[2]
-    'with 95 % the drawn card errs for at most 3.7 % more of the rows that choose than the best'
-    """
-    n_train, n_holdout = parts
-    reach = (
-        f"with 95 % the drawn card errs for at most {people_at_most(excess_share)} % more of the "
-        "rows that choose than the best"
-        if excess_share < 1.0
-        else "so few rows or so small a budget promise nothing: the card may be any"
-    )
-    return [
-        f"drawn from {n_rules:,} cards on {n_train:,} rows; {n_holdout:,} count its mistakes",
-        "choice and count are two sides of a maximum: they do not add up",
-        reach,
-    ]
-
-
 def exceeded(ratio: Ratio, value: float, limit: float, few: Sequence[str] = ()) -> str:
     """Why a forecast is off: a ratio that is at or above its limit; for r4 at these coefficients.
 

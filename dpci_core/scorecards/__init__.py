@@ -15,7 +15,7 @@ from dpci_core.scorecards.forecast import (
 )
 from dpci_core.scorecards.interval import error_interval
 from dpci_core.scorecards.mistakes import cell_counts, checked_cost, mistakes_of_all
-from dpci_core.scorecards.questions import Question, answers, check_cells, check_questions
+from dpci_core.scorecards.questions import Question, answers, check_questions
 from dpci_core.scorecards.spending import CardSpending
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
     "TooManyCardsError",
     "answers",
     "cell_counts",
-    "check_cells",
     "check_questions",
     "checked_cost",
     "choose_rule",

@@ -9,9 +9,8 @@ from numbers import Real
 import numpy as np
 import numpy.typing as npt
 
-from dpci_core.base.errors import DataRejectedError
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema
-from dpci_core.schema.mapping import Cells, is_missing
+from dpci_core.schema.mapping import Cells
 from dpci_core.schema.spelling import level_of, number_of, spellings
 
 Bits = npt.NDArray[np.uint8]
@@ -61,27 +60,6 @@ class Question:
                 f"Expected one_of of the question about {self.column!r} to hold levels, each once."
             )
 
-    @classmethod
-    def read(cls, text: str) -> Question:
-        """Return the question that a text such as "age>=40" or "city=Oslo|Bergen" asks.
-
-        Raises:  ValueError for a text of another form.
-
-        >>> Question.read("age >= 40").at_least, Question.read("city=Oslo|Bergen").one_of
-        (40.0, ('Oslo', 'Bergen'))
-        """
-        column, sign, cut = text.partition(">=")
-        try:
-            if sign:
-                return cls(column.strip(), at_least=float(cut))
-            column, sign, levels = text.partition("=")
-            listed = tuple(level.strip() for level in levels.split("|"))
-            if sign and column.strip() and all(listed):
-                return cls(column.strip(), one_of=listed)
-        except ValueError:
-            pass
-        raise ValueError(f"Expected a question such as age>=40 or city=Oslo|Bergen, got {text!r}.")
-
     @property
     def name(self) -> str:
         """Of the points for a yes."""
@@ -124,28 +102,6 @@ def answers(cells: Mapping[str, Cells], questions: Sequence[Question], schema: S
         schema: the declaration.
     """
     return np.stack([_answers(cells[q.column], q, schema) for q in questions], axis=1)
-
-
-def check_cells(cells: Mapping[str, Cells], questions: Sequence[Question], schema: Schema) -> None:
-    """Raise DataRejectedError unless every question has an answer of its own in every row: no cell
-    is empty, text for a number, or a level that is not declared.
-
-    For people whom a card is applied to; of the private table `answers` refuses nothing.
-
-    Args:
-        cells, questions, schema: as for `answers`.
-    """
-    for name in dict.fromkeys(question.column for question in questions):
-        column = next(one for one in schema.features if one.name == name)
-        known = spellings(() if isinstance(column, NumericColumn) else column.levels)
-        for row, cell in enumerate(cells[name]):
-            if is_missing(cell):
-                raise DataRejectedError("cell_empty", row=row, column=name)
-            if isinstance(column, NumericColumn):
-                if np.isnan(number_of(cell)):
-                    raise DataRejectedError("cell_not_a_number", row=row, column=name)
-            elif level_of(cell, known) < 0:
-                raise DataRejectedError("level_not_declared", row=row, column=name)
 
 
 def _answers(cells: Cells, question: Question, schema: Schema) -> Bits:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import platform
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -237,31 +236,6 @@ def _design_from(record: dict[str, Any]) -> DesignResult:
         for k in _NUMBERS
     }
     return DesignResult(design=design, n_failed=_count(record, "n_failed"), **values)
-
-
-class Provenance(TypedDict):
-    """Last columns of a row of results on file."""
-
-    n_failed: int
-    k: int
-    m: int
-    seed: int
-    date: str
-    versions: str
-
-
-def provenance(found: DesignResult, result: ExperimentResult, seed: int) -> Provenance:
-    """How a row came about: fits that failed, replicates, the seed of the run, today, and what it
-    ran on.
-    """
-    return Provenance(
-        n_failed=found.n_failed,
-        k=result.n_covered,
-        m=result.n_done,
-        seed=seed,
-        date=datetime.now(UTC).date().isoformat(),
-        versions=" ".join(f"{name} {number}" for name, number in result.versions.items()),
-    )
 
 
 def versions() -> dict[str, str]:

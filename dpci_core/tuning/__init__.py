@@ -1,7 +1,7 @@
 """The learners of Chaudhuri, Monteleoni and Sarwate [CMS]: training, kernels and private tuning.
 
-`curve`, `study`, `protocol` and `tuned_curve` of `studies.accuracy` measure them and are imported
-by themselves, because the compiler takes half a second; `tuning.training` says what they measure.
+`tuning.accuracy` measures them and is imported by itself, because the compiler takes half a
+second; `tuning.training` says what it measures.
 """
 
 from dpci_core.privacy.choice import noisy_max_probabilities

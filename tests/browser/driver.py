@@ -113,14 +113,8 @@ def wait_idle(page: Page, timeout: int = 60_000) -> None:
 GROUPS: dict[str, tuple[str, ...]] = {
     "Plan & release": ("Plan", "Release", "Ledger"),
     "Learn": ("The path", "For teachers"),
-    "Evidence": (
-        "Check by simulation",
-        "Prediction error",
-        "Sharper intervals",
-        "Replication",
-    ),
 }
-"""The navigation; Explore stands before them by itself."""
+"""The navigation; Explore and Evidence stand before them."""
 
 
 def go(page: Page, name: str) -> None:

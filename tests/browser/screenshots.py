@@ -30,15 +30,15 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "learn": ("/learn?screen=odds", "chart_learn_odds"),
     "teachers": ("/teachers", None),
     "explore": ("/", "chart_intervals"),
-    "validate": ("/validate?d=5&n=5000", "chart_simulation"),
+    "evidence": ("/evidence?d=5&n=5000", "chart_simulation"),
     "plan": ("/plan?step=choose", "chart_plan_map"),
     "plan-describe": ("/plan", None),
     "plan-split": ("/plan?look=split", "chart_plan_split"),
     "release": ("/release?" + urlencode(LINK), None),
     "ledger": ("/ledger", None),
-    "accuracy": ("/accuracy", "chart_accuracy_total"),
-    "sharp": ("/sharp", "chart_sharp_adult-10"),
-    "reproduce": ("/reproduce", "chart_published_table2"),
+    "evidence-lengths": ("/evidence?evidence=lengths", "chart_sharp_adult-10"),
+    "evidence-replication": ("/evidence?evidence=replication", "chart_published_2"),
+    "evidence-errors": ("/evidence?evidence=errors", "chart_accuracy_total"),
 }
 
 
@@ -61,7 +61,7 @@ def desk_server(desk: Path) -> AbstractContextManager[str]:
 
 BELOW = ("plan-split",)
 """Pages whose picture is of the chart, not of the top."""
-ANSWERS = {"validate": "Start the simulation", "learn": "Show it without answering"}
+ANSWERS = {"evidence": "Start the simulation", "learn": "Show it without answering"}
 """The button that brings the chart of a page."""
 
 

@@ -27,10 +27,8 @@ FILES = {
     "/" if file.stem == "explore" else f"/{file.stem}" for file in (ROOT / "pages").glob("*.py")
 }
 STATES = PAGES | {
-    "validate": ("/validate?d=2&n=500", "chart_simulation"),  # a simulation that is soon done
-    "accuracy-tuning": ("/accuracy?published=figure4", "chart_accuracy_figure4"),
-    "accuracy-choosing": ("/accuracy?errors=choosing", "chart_choosing_density"),
-    "accuracy-cards": ("/accuracy?errors=cards", "chart_cards"),
+    "evidence": ("/evidence?d=2&n=500", "chart_simulation"),  # a simulation that is soon done
+    "evidence-published": ("/evidence?evidence=errors&errors=published", "chart_accuracy_table1"),
     "plan-goal": ("/plan?step=goal", None),
     "plan-approve": ("/plan?step=approve", None),
 }
@@ -58,7 +56,7 @@ KNOWN = (
         "presentation-role-conflict",
         'data-testid="stFileUploaderDropzone"',
         (
-            *("release", "ledger", "validate"),
+            *("release", "ledger", "evidence"),
             *("explore upload", "release file", "approval waiting", "approval approved"),
         ),
         "minor: the drop zone is presentation and has a label; the button in it has a name and "
@@ -366,13 +364,13 @@ def test_no_picture_moves_by_itself(open_page):
 
 
 def test_with_reduced_motion_nothing_glides(open_page):
-    page = open_page("/validate")
+    page = open_page("/evidence")
     page.emulate_media(reduced_motion="reduce")
     page.locator("details:not([open]) > summary").first.wait_for()
     wait_idle(page)
     page.wait_for_timeout(2_000)  # what is in it may still arrive and make it taller
     assert page.evaluate(OPENED) <= 3  # gliding has a height for every frame
-    page.goto(page.url.replace("/validate", "/explore"))
+    page.goto(page.url.replace("/evidence", "/explore"))
     wait_chart(page, "chart_intervals")
     press(page, "total_slider")
     assert page.evaluate(GLIDING) == []

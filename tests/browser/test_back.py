@@ -44,7 +44,7 @@ def length(page):
 
 
 def test_back_and_forward_go_between_pages_and_keep_the_settings(open_page):
-    page = open_page("/sharp")
+    page = open_page("/evidence?evidence=lengths")
     page.locator("h1").wait_for()
     wait_idle(page)
     begun = length(page)
@@ -65,7 +65,7 @@ def test_back_and_forward_go_between_pages_and_keep_the_settings(open_page):
     type_number(page, "total_number", "6")
     wait_meta(page, "chart_intervals", "total", 6.0)
     page.go_back()
-    page.locator("h1").get_by_text("Sharper intervals").wait_for()
+    page.locator("h1").get_by_text("Evidence").wait_for()
     wait_idle(page)
     assert total_in_link(page) == 6.0
     page.go_forward()

@@ -30,7 +30,7 @@ def saved(page, kind: str) -> bytes:
 
 
 def opened(open_page, browser, subtests, width: int, tmp_path) -> None:
-    page = open_page("/sharp?compared=census-10", width=width)
+    page = open_page("/evidence?evidence=lengths&compared=census-10", width=width)
     page.locator(".js-plotly-plot .scatterlayer").first.wait_for()
     wait_idle(page)
     finding = page.locator("h2").first.inner_text()

@@ -96,9 +96,9 @@ def test_the_image_works_on_read_only_files_under_a_base_path(open_page):
         page = open_page(f"/{BASE}/explore?n=5000", at=f"http://127.0.0.1:{container.port}")
         wait_chart(page, patience=180.0)  # it compiles first: what it compiled before is elsewhere
         assert page.locator("[data-testid=stException]").count() == 0
-        go(page, "Check by simulation")
+        go(page, "Evidence")
         page.get_by_role("button", name="Start the simulation").wait_for(timeout=60_000)
-        assert f"/{BASE}/validate" in page.url
+        assert f"/{BASE}/evidence" in page.url
         page.close()
         assert "Traceback" not in container.stop()
         assert container.listing() == container.files

@@ -14,15 +14,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpci_core.cli.main import CHECK_FILE
+from benchmarks import census_check
 from dpci_core.datasets import COEFFICIENTS, INTERCEPT, feature_names, load, simulate_census
 from dpci_core.losses import Logistic
 from dpci_core.solvers.moments import fit_moments
-from dpci_core.studies import census_check
 
 DATA = Path(__file__).parents[2] / "data"
 FIGURES: dict[str, Any] = json.loads((DATA / "adult_public_figures.json").read_text())
-COMMITTED: dict[str, Any] = json.loads(CHECK_FILE.read_text())
+COMMITTED: dict[str, Any] = json.loads(census_check.CHECK_FILE.read_text())
 
 
 @pytest.fixture(scope="module")

@@ -14,11 +14,11 @@ from scipy.stats import chisquare
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from benchmarks.selection import Mixture, histogram_curve
 from dpci_core import DPHistogram, DPLinearSVC, DPLogisticRegression, DPSelection
 from dpci_core.estimators.statement import LABELS_READ
 from dpci_core.privacy.randomness import NoiseError, SystemSource
 from dpci_core.report.words import SEEDED, UNBOOKED
-from dpci_core.studies.accuracy.histogram_curve import Mixture, histogram_curve
 from dpci_core.tuning import SELECTION_METHODS, ScoreBounds, histograms
 from dpci_core.tuning import selection as tuning_selection
 from dpci_core.tuning.histograms import (

@@ -12,8 +12,8 @@ import pytest
 
 from dpci_core.base.rows import PersonRows, WeightedRows
 from dpci_core.mechanisms.mechanism import train_private
-from dpci_core.solvers.newton import solve
-from dpci_core.solvers.objective import moments_at
+from dpci_core.solvers.newton import Newton
+from dpci_core.solvers.risk import PenalisedRisk
 from tests.mechanisms import test_weighted_audit as weighted
 from tests.mechanisms.test_audit import (
     EPSILON,
@@ -78,7 +78,11 @@ def test_a_missing_cell_moves_the_minimiser_half_as_far_as_is_paid_for(loss: str
     for A, B in incomplete_pairs(p):
         for c in (0.001, 0.1, 1.0, 100.0):
             here, there = (
-                solve(weighted.with_weights(T), loss=LOSSES[loss], regularization=c).theta
+                Newton()
+                .minimise(
+                    PenalisedRisk(weighted.with_weights(T), loss=LOSSES[loss], regularization=c)
+                )
+                .theta
                 for T in (A, B)
             )
             moves.append(len(A) * c * float(np.linalg.norm(here - there)))
@@ -127,8 +131,10 @@ def test_a_person_with_incomplete_rows_moves_nothing_farther_than_one_row() -> N
             changed[:n_zero] = 0.0
             tables.append(PersonRows.of(changed, persons, most=3))
         theta = rng.normal(size=2)
-        H = [moments_at(A, theta, loss=loss, regularization=0.1)[0] for A in tables]
-        at = [solve(A, loss=loss, regularization=0.1).theta for A in tables]
+        H = [PenalisedRisk(A, loss=loss, regularization=0.1).moments(theta)[0] for A in tables]
+        at = [
+            Newton().minimise(PenalisedRisk(A, loss=loss, regularization=0.1)).theta for A in tables
+        ]
         for one in range(4):
             for other in range(one):
                 assert np.linalg.norm(H[one] - H[other]) <= np.sqrt(2.0) * 0.25 / 3.0 + 1e-12

@@ -22,7 +22,6 @@ from dpci_core.datasets.folder import cell_blocks
 from dpci_core.ledger import Cap, Ledger
 from dpci_core.plan import write_plan
 from dpci_core.release import (
-    HistogramChoice,
     RecordError,
     Release,
     ReleaseFailedError,
@@ -205,8 +204,6 @@ def test_what_is_not_shown_for_persons_is_refused() -> None:
     plan = make_plan(RHO, schema=WITH, n=N, mechanism="objective", calibration="sharp")
     with pytest.raises(PersonsNotShownError):
         price_of(plan, allow_unreviewed=True)
-    with refuses(ReleaseRefusedError, match="Only the model of a plan"):
-        HistogramChoice.make(PLAN, column="age", bins=(2, 4), epsilon="1")
     blank = dataclasses.replace(WITH, persons=Persons(" name", K))
     with refuses(ReleaseRefusedError, match=" name"):
         price_of(make_plan(schema=blank, n=N))

@@ -10,9 +10,7 @@ from dpci_core.base import batches
 from dpci_core.base.rows import PersonRows, WeightedRows
 from dpci_core.losses import Loss
 from dpci_core.solvers.minimise import Solver, minimise
-from dpci_core.solvers.risk import (
-    PenalisedRisk,
-)
+from dpci_core.solvers.risk import PenalisedRisk
 from tests.oracle import paper
 from tests.solvers.test_minimise import SOLVERS
 from tests.solvers.test_weights import make_rows, name_and_width

@@ -32,7 +32,6 @@ from dpci_core.tuning.stability import (
     linear_score_bounds,
     plan_concentrated_selection,
     plan_selection,
-    regularization_for_reach,
 )
 
 RELEASED = 1e-9
@@ -386,21 +385,11 @@ def test_plans_by_hand() -> None:
     assert rich.scale == pytest.approx(0.1)
 
 
-def test_a_blind_choice_and_what_would_open_its_eyes() -> None:
+def test_a_blind_choice_is_called_one() -> None:
     size = {"n_train": 24_130, "n_validation": 3_016}
     blind = plan_selection(epsilon=1, bounds=linear_score_bounds(**size, regularization=5e-5))
     assert blind.is_blind(10)
     assert not blind.is_blind(1)
-    c = regularization_for_reach(reach=0.1, epsilon=1, n_candidates=10, **size)
-    assert c is not None
-
-    def reach(at: float) -> float:
-        bounds = linear_score_bounds(**size, regularization=at)
-        return plan_selection(epsilon=1, bounds=bounds).reach(10)
-
-    assert reach(c) <= 0.1 < reach(c * 0.99)
-    assert c == pytest.approx(math.log(200) / (24_130 * 0.1), rel=0.01)
-    assert regularization_for_reach(reach=1e-9, epsilon=1, n_candidates=10, **size) is None
 
 
 def test_a_sharp_plan_costs_its_epsilon_and_one_side_needs_all_of_it() -> None:

@@ -461,12 +461,12 @@ def test_a_field_of_a_plan_keeps_its_path(nonsense):
     assert said == "source: This field is missing."
 
 
-@pytest.mark.parametrize("page", ["explore", "validate", "plan", "accuracy"])
+@pytest.mark.parametrize("page", ["explore", "coverage", "plan", "errors"])
 def test_pages_keep_the_numbers(page, nonsense):
     app = start(page, n="100", mechanisms="objective")
     said = seen(app)
     assert NONSENSE not in said
-    if page != "accuracy":
+    if page != "errors":
         assert "penalty c is 0.001, but has to be above 0.00193" in said
         assert "with this budget and n = 100. The smallest c that works is 0.00193." in said
 

@@ -18,7 +18,7 @@ from dpci_core.datasets import upload_rules
 from dpci_core.privacy.budget import zcdp_to_epsilon
 from dpci_core.schema import NumericColumn
 from tests.refusals import refuses
-from ui.session import jobs
+from ui.session import evidence, jobs
 from ui.session.compute import Store, TableSource
 from ui.session.settings import Settings, from_query
 
@@ -32,6 +32,8 @@ ALL = {
 
 def start(page: str = "explore", **query: str) -> AppTest:
     app = AppTest.from_file(str(ROOT / "ui" / "shell.py"), default_timeout=60)
+    if page in evidence.TABS:
+        page, query = "evidence", {"evidence": page} | query
     for name, value in query.items():
         app.query_params[name] = value
     if page != "front":
@@ -433,7 +435,7 @@ def test_a_broken_link_is_said_in_words():
     assert any("cannot be used" in w.value for w in app.warning)
 
 
-@pytest.mark.parametrize("page", ["explore", "validate"])
+@pytest.mark.parametrize("page", ["explore", "coverage"])
 @pytest.mark.parametrize(
     "query",
     [
@@ -639,5 +641,5 @@ def test_no_uploads_on_a_public_demo(monkeypatch):
 
 def test_nothing_but_the_page_is_shown_above_its_title():
     """Streamlit shows any bare text of the script, a docstring of a name included."""
-    app = start("sharp")
+    app = start("lengths")
     assert not [m.value for m in app.markdown if "front page" in m.value]

@@ -273,8 +273,8 @@ def _reviewed_toggle(settings: Settings) -> None:
             lambda is_on: state.update(results="reviewed" if is_on else "all"),
         ),
         help="Sharp objective perturbation under zCDP uses Gaussian noise, by a theorem of this "
-        "project. Its proof stands in the documentation and on the page “Sharper intervals”; no "
-        "journal has reviewed it yet.",
+        "project. Its proof stands in the documentation and on the page Evidence, under lengths; "
+        "no journal has reviewed it yet.",
     )
 
 

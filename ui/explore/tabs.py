@@ -19,7 +19,7 @@ from ui.explore.intervals import Around, interval_picture, styles_of
 from ui.kit import linked
 from ui.kit.exports import csv_bytes
 from ui.kit.picture import Picture, Table, draw
-from ui.session import compute, state, text
+from ui.session import compute, evidence, state, text
 from ui.session.results import IntervalRows, SweepCurve
 from ui.session.settings import Settings
 from ui.views import sweep
@@ -81,7 +81,9 @@ def line(view: compute.View, units: str) -> str:
             disabled=not state.can_undo(),
             help="Takes back the last change of a setting.",
         )
-        st.page_link("../pages/accuracy.py", label="Prediction error →")
+        if st.button("Prediction error →", key="to_errors", type="tertiary"):
+            evidence.TAB.take("errors")
+            st.switch_page("../pages/evidence.py")
     return tab
 
 

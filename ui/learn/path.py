@@ -115,7 +115,7 @@ SHARP = Screen(
         "Contributions to both matrices are positive semidefinite, which takes √2 off every "
         "sensitivity; a symmetric matrix needs noise for p(p + 1)/2 entries only; the floor 2c "
         "under the gradient covariance has no ground; and the known law of the noise is undone in "
-        "the half-widths. The page “Sharper intervals” shows each alone."
+        "the half-widths. The page Evidence shows each alone."
     ),
 )
 

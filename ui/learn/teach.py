@@ -140,7 +140,7 @@ def _level() -> str:
     return (
         f"Here {hits} hold the truth. The count is binomial with mean 80 and standard deviation "
         "√(100 · 0.8 · 0.2) = 4, so anything from 72 to 88 is no surprise. Coverage of a method is "
-        "measured with thousands of studies, not a hundred: the page “Check by simulation” does "
+        "measured with thousands of studies, not a hundred: the page Evidence does "
         "that, with its Monte Carlo error."
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
 
 import streamlit as st
 
@@ -11,7 +10,7 @@ from dpci_core import Plan
 from dpci_core.ledger import Account, Cap, Cost, Ledger, price
 from dpci_core.ledger.amounts import exact_amount
 from dpci_core.privacy.budget import DEFINITIONS
-from dpci_core.release import Question, schema_hash
+from dpci_core.release import PlanRelease, schema_hash
 from ui.controls import person
 from ui.controls.currency import CURRENCIES
 from ui.kit.top import told_here
@@ -27,7 +26,7 @@ _SAID, _CHOSEN = "budget_said", "release_account"
 OTHERS = "No, these are different people"
 
 
-def step(ledger: Ledger, asked: Question[Any]) -> Account | None:
+def step(ledger: Ledger, asked: PlanRelease) -> Account | None:
     """The account of these people that the release is charged to; None while there is none."""
     cost, schema = asked.price(), schema_hash(asked.plan.schema)
     st.markdown(f"Price: {words.guarantee_words(asked)}")

@@ -21,13 +21,9 @@ from dpci_core.ledger import (
     price,
 )
 from dpci_core.release import (
-    CardRecord,
-    ChoiceRecord,
-    Entry,
     Header,
     MemoryFile,
     PlanRelease,
-    Question,
     Release,
     ReleaseRefusedError,
     check_account,
@@ -58,7 +54,7 @@ _LOOK, _LACKING = "release_look", "release_lacking"
 class Request:
     """Everything that a click on the button would carry out."""
 
-    asked: Question[Any]
+    asked: PlanRelease
     account: Account
     attempt: int
 
@@ -130,7 +126,7 @@ def _steps(ledger: Ledger) -> None:
             _say()
             _released_before(account, chosen, paused)
             return
-        st.info(words.before_words(paused, words.subject(chosen)))
+        st.info(words.before_words(paused))
     else:
         request = Request(chosen, account, len(charges))
     if paused is None and account.needs_approval:
@@ -199,12 +195,11 @@ def _charges(ledger: Ledger, account: Account, digest: str) -> tuple[Charge, ...
     return tuple(c for c in found if c.plan_hash == digest)
 
 
-def _released_before(account: Account, chosen: Question[Any], last: Charge) -> None:
+def _released_before(account: Account, chosen: PlanRelease, last: Charge) -> None:
     """The newest charge of this question: its result, or what became of it."""
     st.header("3 · The release")
-    subject = words.subject(chosen)
-    st.info(words.before_words(last, subject))
-    made: Entry | None = None
+    st.info(words.before_words(last))
+    made: Release | None = None
     if last.state != "failed" and last.request_id.count("/") == 2:
         try:
             made = chosen.load(folder_of(last.request_id))
@@ -218,11 +213,7 @@ def _released_before(account: Account, chosen: Question[Any], last: Charge) -> N
             on_click=_note,
             args=(chosen, last.request_id),
         )
-    if isinstance(made, ChoiceRecord):
-        result.choice_panel(made, folder_of(last.request_id))
-    elif isinstance(made, CardRecord):
-        result.card_panel(made, folder_of(last.request_id))
-    elif isinstance(made, Release) and isinstance(chosen, PlanRelease):
+    if made is not None:
         fresh = st.session_state.get(_FRESH)
         result.panel(
             made,
@@ -230,7 +221,7 @@ def _released_before(account: Account, chosen: Question[Any], last: Charge) -> N
             fresh if fresh and fresh[0] == last.request_id else None,
             chosen.priced.numbers,
         )
-    with st.expander(f"Release the same {subject} once more"):
+    with st.expander("Release the same plan once more"):
         st.markdown(words.AGAIN)
         st.button(
             "I want another release, at the same price again",
@@ -240,7 +231,7 @@ def _released_before(account: Account, chosen: Question[Any], last: Charge) -> N
         )
 
 
-def _note(chosen: Question[Any], request_id: str) -> None:
+def _note(chosen: PlanRelease, request_id: str) -> None:
     try:
         complete(chosen, Ledger(), request_id=request_id, folder=folder_of(request_id))
     except (ValueError, RuntimeError, OSError) as problem:
@@ -257,7 +248,7 @@ def _once_more(account_id: int, digest: str, charge_id: int) -> None:
 # --- 3: the file ----------------------------------------------------------------------------------
 
 
-def _file_step(chosen: Question[Any]) -> tuple[MemoryFile | None, Header | None]:
+def _file_step(chosen: PlanRelease) -> tuple[MemoryFile | None, Header | None]:
     plan = chosen.plan
     st.header(f"3 · {words.PARTS['3']}")
     st.markdown(words.FILE)
@@ -301,7 +292,7 @@ def _file_step(chosen: Question[Any]) -> tuple[MemoryFile | None, Header | None]
     return file, header
 
 
-def _look(chosen: Question[Any], header: Header, file_id: str) -> None:
+def _look(chosen: PlanRelease, header: Header, file_id: str) -> None:
     """How many cells fit, on request, for whoever has the file; kept in this session alone."""
     of = (chosen.digest, file_id, header.encoding)
     if st.button(words.LOOK, key="release_look_now"):

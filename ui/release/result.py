@@ -6,7 +6,6 @@ import io
 import math
 import zipfile
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from statistics import NormalDist
 
@@ -16,8 +15,6 @@ import streamlit as st
 
 from dpci_core.plan.numbers import PlanNumbers
 from dpci_core.release import (
-    CardRecord,
-    ChoiceRecord,
     Release,
     effect_sentences,
     reading_sentence,
@@ -77,69 +74,6 @@ def panel(
 
 def _counted(made: Release) -> str:
     return "rows" if made.schema.persons is None else made.counted
-
-
-def choice_panel(made: ChoiceRecord, folder: Path) -> None:
-    """A histogram or the coefficients of a chosen model, and the files."""
-    is_histogram = made.kind == "histogram"
-    what = f"{len(made.counts)} bins" if is_histogram else f"the penalty c = {number(made.chosen)}"
-    several = len(made.candidates) > 1
-    st.markdown(
-        f"**{plain(made.title)}**, released {moment(made.released_at)} by {plain(made.person)} "
-        f"from {made.n_records:,} rows for ε = {plain(made.epsilon)}. Entry {made.charge_id} of "
-        "the ledger."
-    )
-    sentence = (
-        f"Chosen privately among {len(made.candidates)} candidates: {what}."
-        if several
-        else f"Nothing was chosen: {what}."
-    )
-    table = pd.read_csv(io.StringIO(made.table()), keep_default_na=False)
-    if is_histogram:
-        show("choice", histogram_chart(made), sentence, table, is_plain=True)
-    else:
-        st.markdown(f"{sentence} Its coefficients, of columns scaled by their bounds:")
-        st.dataframe(table, hide_index=True, alt=sentence, key="choice_table")
-    _files(folder)
-
-
-def card_panel(made: CardRecord, folder: Path) -> None:
-    """The card as a table of points, how often it is wrong, and the files."""
-    st.markdown(
-        f"**{plain(made.title)}**, released {moment(made.released_at)} by {plain(made.person)} "
-        f"from {made.n_records:,} rows for {plain(made.guarantee)}. Entry {made.charge_id} of "
-        "the ledger."
-    )
-    sentence = (
-        f"Wrong for {100 * made.error_low:.1f} % to {100 * made.error_high:.1f} % of the people "
-        f"it is for ({100 * made.confidence_level:g} %). Drawn from {made.n_rules:,} cards; "
-        "another draw could give other points."
-    )
-    table = pd.read_csv(io.StringIO(made.table()), keep_default_na=False, dtype=str)
-    st.dataframe(table, hide_index=True, alt=sentence, key="card_table")
-    st.markdown(sentence)
-    _files(folder)
-
-
-def histogram_chart(made: ChoiceRecord) -> go.Figure:
-    """The released counts over the declared range."""
-    edges = made.edges
-    fig = go.Figure()
-    fig.add_bar(
-        x=[(a + b) / 2 for a, b in pairwise(edges)],
-        y=made.counts,
-        width=[b - a for a, b in pairwise(edges)],
-        marker={"color": BLUE, "line": {"color": PAPER, "width": 0.5}},
-        hovertext=[
-            f"{number(a)} to {number(b)}: {count:,}"
-            for (a, b), count in zip(pairwise(edges), made.counts, strict=True)
-        ],
-        hoverinfo="text",
-    )
-    fig.update_xaxes(title=literal(made.column), gridcolor=GRID, zeroline=False)
-    fig.update_yaxes(title="rows, noisy count", gridcolor=GRID, automargin=True)
-    meta: dict[str, object] = {"release": made.request_id, "guarantee": f"pure {made.epsilon}"}
-    return fig.update_layout(common_layout(meta=meta, height=320, top=20, bottom=48))
 
 
 def takeaway(made: Release) -> str:

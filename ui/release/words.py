@@ -4,24 +4,15 @@ from __future__ import annotations
 
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 from dpci_core import Plan
 from dpci_core.ledger import Account, Charge, Proposal
 from dpci_core.privacy.budget import DEFINITIONS
-from dpci_core.release import (
-    CardChoice,
-    HistogramChoice,
-    ModelChoice,
-    PlanRelease,
-    Question,
-    warnings_of,
-)
-from dpci_core.release.choice import Choice
+from dpci_core.release import PlanRelease, warnings_of
 from dpci_core.release.look import CODES_ONLY
 from dpci_core.report.cautions import Caution
 from dpci_core.report.covered import covered, missing_cells
-from dpci_core.report.words import card_parts, neighbours, number_at_most, person_rules, protected
+from dpci_core.report.words import neighbours, number_at_most, person_rules, protected
 from ui.session.text import PRIVACY_UNIT, noise_sentence, number, plain, risk_approx, risk_pure
 from ui.views.ledger_text import GREEK, cost_words, left_after, moment, shown, symbol
 
@@ -30,20 +21,6 @@ INTRODUCTION = (
     "operating system, and you get coefficients and intervals that may be published. It costs "
     "budget, and it cannot be undone."
 )
-KINDS = {
-    "plan": "The model with its intervals",
-    "model": "The model, its penalty chosen privately",
-    "histogram": "A histogram of one column",
-    "card": "A card of whole points",
-}
-CHOICE = {
-    "model": "The plan's model **without intervals**, at one of these penalties: each is trained "
-    "on most of the rows, the others choose.",
-    "histogram": "Noisy counts of a declared number between its bounds; of several numbers of bins "
-    "one is chosen privately.",
-    "card": "Whole points for a yes to each question, and a threshold: one card is drawn from "
-    "all. The rows held out count its mistakes, for an interval.",
-}
 NEEDS_DECLARATION = (
     "A release starts from a plan for a table that you **describe**: its columns with bounds or "
     "levels, known beforehand. The table of this plan is not of that kind yet."
@@ -110,7 +87,7 @@ def _one_is(plan: Plan, unit: str) -> str:
     return f"protected is {plain(protected(unit, plan.persons.rows))}. {rules}"
 
 
-def guarantee_words(asked: Question[Any]) -> str:
+def guarantee_words(asked: PlanRelease) -> str:
     """The price in its own definition, and what it means for one person."""
     cost = asked.price()
     amount = f"**{cost_words(cost)}**"
@@ -122,48 +99,23 @@ def guarantee_words(asked: Question[Any]) -> str:
     return f"{amount}, that is ε = {told} at δ = {delta:g}. {risk_approx(epsilon, delta)}"
 
 
-def parts(asked: Question[Any]) -> list[str]:
+def parts(asked: PlanRelease) -> list[str]:
     """What the price is made of."""
     cost = asked.price()
-    if isinstance(asked, CardChoice):
-        return card_parts(asked.cards.n_rules, asked.parts, asked.excess_share)
-    if isinstance(asked, Choice):
-        spending = asked.spending(asked.plan.n_records)
-        train = number_at_most(float(spending.train))
-        return [
-            f"one training gets at most {GREEK[cost.symbol]} = {train}, on {spending.n_train:,} "
-            "rows",
-            "training and choice are two sides of a maximum: they do not add up",
-        ]
     return [
         f"{PRICED.get(name, name)}: {GREEK[cost.symbol]} = {shown(amount)}"
         for name, amount in cost.lines
     ]
 
 
-def columns_are_there(asked: Question[Any]) -> str:
+def columns_are_there(asked: PlanRelease) -> str:
     """Which columns of a table were looked for and found."""
-    if isinstance(asked, HistogramChoice):
-        return f"the column “{plain(asked.column)}” is there"
-    if isinstance(asked, CardChoice):
-        return f"all {len(asked.needed)} columns of its questions and the outcome are there"
     return f"all {len(asked.needed)} columns of the plan are there"
 
 
-def warnings(asked: Question[Any]) -> tuple[Caution, ...]:
+def warnings(asked: PlanRelease) -> tuple[Caution, ...]:
     """What speaks against a release, gravest first, before anything is spent."""
-    if isinstance(asked, PlanRelease):
-        return warnings_of(asked.plan, asked.priced)
-    if not isinstance(asked, ModelChoice):
-        return ()
-    plan = asked.spending(asked.plan.n_records).plan
-    if plan is None or not plan.is_blind(len(asked.candidates)):
-        return ()
-    sentence = (
-        "With 95 % the choice is off by up to the whole range of the score: it is a die. Larger "
-        "penalties, more rows or a larger ε would let it see."
-    )
-    return (Caution("stops", sentence),)
+    return warnings_of(asked.plan, asked.priced)
 
 
 def _protection(plan: Plan, account: Account) -> str:
@@ -173,7 +125,7 @@ def _protection(plan: Plan, account: Account) -> str:
     return f"{one[0].upper()}{one[1:]} {neighbours(plan.persons.rows)}"
 
 
-def _what_it_is(asked: Question[Any], account: Account, spent: Decimal) -> str:
+def _what_it_is(asked: PlanRelease, account: Account, spent: Decimal) -> str:
     """Price, what remains, unit, planned lengths."""
     price = asked.price()
     in_cap = (
@@ -181,24 +133,17 @@ def _what_it_is(asked: Question[Any], account: Account, spent: Decimal) -> str:
         if price.symbol == account.cap.symbol
         else f" (it counts as {symbol(account.cap)} = {shown(spent)})"
     )
-    if isinstance(asked, PlanRelease):
-        length = number(asked.priced.numbers.ci_length_mean)
-        expected = f"**Planned:** intervals {length} long on average (scaled coefficients)."
-    elif isinstance(asked, CardChoice):
-        reach = card_parts(asked.cards.n_rules, asked.parts, asked.excess_share)[-1]
-        expected = f"**Planned:** {reach}."
-    else:
-        expected = "**Scores and results of the candidates not chosen are never released.**"
+    length = number(asked.priced.numbers.ci_length_mean)
     return (
         f"- **Price:** {guarantee_words(asked)}{in_cap}\n"
         f"- **What remains afterwards** of the budget of “{plain(account.dataset)}”: "
         f"{left_after(account, spent)}.\n"
         f"- {_protection(asked.plan, account)}\n"
-        f"- {expected}\n"
+        f"- **Planned:** intervals {length} long on average (scaled coefficients).\n"
     )
 
 
-def before_proposal(asked: Question[Any], account: Account, spent: Decimal) -> str:
+def before_proposal(asked: PlanRelease, account: Account, spent: Decimal) -> str:
     """What is proposed, and that nothing is spent by it."""
     return (
         f"{_what_it_is(asked, account, spent)}"
@@ -246,7 +191,7 @@ def withdraw_words(one: Proposal, known: str | None) -> str:
     return "Withdraw it" if known else f"Withdraw it, as {plain(one.person)}"
 
 
-def before_click(asked: Question[Any], account: Account, spent: Decimal) -> str:
+def before_click(asked: PlanRelease, account: Account, spent: Decimal) -> str:
     """What is released, and that it cannot be undone."""
     plan = asked.plan
     low, high = plan.n_range
@@ -283,35 +228,27 @@ def missing(person: str, is_confirmed: bool, has_file: bool, *, is_read: bool = 
     return f"Still needed: {', '.join(wanted)}." if wanted else ""
 
 
-def subject(asked: Question[Any]) -> str:
-    """What was released, in a word."""
-    if isinstance(asked, PlanRelease):
-        return "plan"
-    names = {HistogramChoice: "histogram", CardChoice: "card"}
-    return names.get(type(asked), "choice")
-
-
-def before_words(charge: Charge, subject: str = "plan") -> str:
-    """What became of an earlier charge of the same kind."""
+def before_words(charge: Charge) -> str:
+    """What became of an earlier charge for the same plan."""
     when = f"on {moment(charge.booked_at)} by {plain(charge.person)}"
     if charge.state == "done":
         return (
-            f"This {subject} was released {when}. The result is below; looking at it again costs "
+            f"This plan was released {when}. The result is below; looking at it again costs "
             "nothing."
         )
     if charge.state == "failed":
         return (
-            f"A release of this {subject} {when} failed, and its price is spent: "
+            f"A release of this plan {when} failed, and its price is spent: "
             f"{plain(charge.reason or '')}"
         )
     if charge.may_go_on:
         return (
-            f"A release of this {subject} was booked {when}. It reads its file, or was stopped "
+            f"A release of this plan was booked {when}. It reads its file, or was stopped "
             "before anything was drawn: then it goes on here, with the same file, and costs "
             "nothing more. Noise is drawn for it once, whoever goes on."
         )
     return (
-        f"A release of this {subject} was booked {when} and has no result in the ledger: it is "
+        f"A release of this plan was booked {when} and has no result in the ledger: it is "
         "running, or it broke off. Its price is spent, and no noise is ever drawn for it again."
     )
 

@@ -20,14 +20,11 @@ class Term:
     packages: tuple[str, ...] = ()
 
 
-_EVIDENCE = ("accuracy", "learn", "reproduce", "sharp", "validate")
+_EVIDENCE = ("evidence", "learn")
 
 TERMS = (
-    Term("Sharper intervals", ("published or sharp",)),
-    Term("Check by simulation", ("page validate", "on validate"), _EVIDENCE),
-    Term("Replication", ("page reproduce",), _EVIDENCE),
-    Term("Prediction error", ("page accuracy",), _EVIDENCE),
-    Term("intercept", ("constant column", "and constant,"), ("learn", "session", "sharp")),
+    Term("Evidence", ("page validate", "on validate", "page reproduce", "page accuracy")),
+    Term("intercept", ("constant column", "and constant,"), ("evidence", "learn", "session")),
     Term("Hessian", ("for the curvature", "noise on the curvature", "curvature (hessian)")),
     Term("Target", ("what the intervals are for",)),
     Term("Mechanism", ("where the noise goes",)),

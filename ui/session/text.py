@@ -293,7 +293,7 @@ CALIBRATIONS = {"sharp": "Sharp (this project)", "published": "Published (the pa
 CALIBRATION_HELP = (
     "Both make the same promise from the same budget. Published follows the paper to the letter; "
     "sharp is this project's own and shorter; only where the noise dominates, and published "
-    "intervals miss too often, it is longer. The page “Sharper intervals” shows by how much, and "
+    "intervals miss too often, it is longer. The page Evidence shows by how much, and "
     "why."
 )
 NOISE = {

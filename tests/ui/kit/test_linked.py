@@ -10,12 +10,12 @@ from tests.ui.test_pages import ROOT, check, now, picture_of, start, upload
 from ui.session.settings import Settings, from_query
 
 CHANGES = [
-    ("reproduce", "selectbox", "what", "figure1b", "shown"),
-    ("sharp", "selectbox", "compared_table", "census-10", "compared"),
-    ("accuracy", "segmented_control", "who", "published", "learners"),
-    ("accuracy", "selectbox", "published_choice", "figure2", "published"),
-    ("validate", "segmented_control", "effort", "Usual", "effort"),
-    ("validate", "number_input", "seed", 7, "seed"),
+    ("replication", "selectbox", "published_table", "3", "table"),
+    ("lengths", "selectbox", "compared_table", "census-10", "compared"),
+    ("lengths", "segmented_control", "compared_split_of", "best", "compared_split"),
+    ("errors", "segmented_control", "errors_view", "n", "errors"),
+    ("coverage", "segmented_control", "effort", "Usual", "effort"),
+    ("coverage", "number_input", "seed", 7, "seed"),
 ]
 
 
@@ -53,7 +53,8 @@ def test_a_choice_travels_and_survives_other_pages(page, kind, key, value, name)
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("shown", "table9"),
+        ("table", "9"),
+        ("evidence", "cards"),
         ("effort", ""),
         ("seed", "-1"),
         ("seed", str(2**31)),
@@ -64,21 +65,21 @@ def test_a_choice_travels_and_survives_other_pages(page, kind, key, value, name)
     ],
 )
 def test_a_choice_that_does_not_exist_is_named(name, text):
-    app = start("validate", **{name: text})
+    app = start("coverage", **{name: text})
     assert any(name in warning.value for warning in app.warning)
     assert app.segmented_control(key="effort").value == "Quick"
     assert app.number_input(key="seed").value == 1
 
 
 def test_an_emptied_control_changes_nothing():
-    app = start("validate", effort="Usual")
+    app = start("coverage", effort="Usual")
     app.segmented_control(key="effort").set_value(None).run()
     check(app)
     assert app.segmented_control(key="effort").value == "Usual"
 
 
 def test_the_largest_seed_travels():
-    assert start("validate", seed=str(2**31 - 1)).number_input(key="seed").value == 2**31 - 1
+    assert start("coverage", seed=str(2**31 - 1)).number_input(key="seed").value == 2**31 - 1
 
 
 def pinned(app):

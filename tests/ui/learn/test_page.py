@@ -293,7 +293,7 @@ def test_the_own_budget_stands_in_its_place_among_them(epsilon, place):
     assert len(lines) == len(deployments.deployments()) + 1
 
 
-@pytest.mark.parametrize("page", ["explore", "validate"])
+@pytest.mark.parametrize("page", ["explore", "coverage"])
 def test_others_stand_beside_the_budget_with_the_caveat(page):
     app = start(page)
     titles = {e.label for e in app.expander} | {m.value.strip("*") for m in app.markdown}
@@ -319,7 +319,7 @@ def test_explanations_can_be_switched_off_and_stay_off():
     check(app)
     assert NOTE not in words(app)
     assert link_of(app) == {"help": "off"}
-    switch_to(app, "validate")
+    switch_to(app, "evidence")
     assert "What coverage means" not in labels(app)
     switch_to(app, "explore")
     assert NOTE not in words(app)

@@ -18,6 +18,7 @@ from dpci_core.planner.standard import best_standard
 from dpci_core.report.cautions import cautions, gravest
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding
 from tests.ui.test_pages import check, now, start, stop_jobs
+from ui.evidence.coverage import tab as validate_page
 from ui.plan import options
 from ui.plan import work as plan_work
 from ui.session import jobs
@@ -26,7 +27,6 @@ from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, pa
 from ui.session.plan_settings import plan_of, settings_of
 from ui.session.settings import Settings
 from ui.session.text import plain
-from ui.validate import page as validate_page
 from ui.views.goals import goal_words, interval_words, unit_words
 
 SCHEMA = Schema(
@@ -207,18 +207,18 @@ def test_shrunken_intervals_are_called_so_before_they_are_planned_with():
     assert "shrunk to about" in words(app)
 
 
-@pytest.mark.parametrize("page", ["explore", "validate", "accuracy", "sharp", "reproduce"])
+@pytest.mark.parametrize("page", ["explore", "coverage", "errors", "lengths", "replication"])
 def test_every_page_opens_with_weighted_records(page):
     check(start(page, **LINK))
 
 
 def test_test_errors_are_refused_in_words_where_rows_count_less():
-    assert "encoding by bounds only" in words(start("accuracy", **LINK))
+    assert "encoding by bounds only" in words(start("errors", **LINK))
 
 
 def test_weighted_records_are_simulated(monkeypatch):
     monkeypatch.setitem(validate_page._EFFORT, "Quick", (40, 40))
-    app = start("validate", **LINK | {"mechanisms": "objective", "n": "3000"})
+    app = start("coverage", **LINK | {"mechanisms": "objective", "n": "3000"})
     app.button(key="start").click().run()
     job = jobs.find(app.session_state["job"])
     deadline = time.monotonic() + 120.0

@@ -18,25 +18,17 @@ import pytest
 
 from dpci_core import DeclaredTable, Guesses, ReleaseInference
 from dpci_core.base.errors import LedgerRuleError
-from dpci_core.cli.choice import choice_lines
 from dpci_core.ledger import Cap, Ledger, account_row, as_csv, charge_row, entry_row
-from dpci_core.plan import read_plan as load_plan
 from dpci_core.release import (
-    CardChoice,
-    HistogramChoice,
     effect_sentences,
-    load_card,
-    load_choice,
     load_release,
     once,
     schema_hash,
 )
 from dpci_core.report.afterwards import CHARGED, hold_together
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding
-from dpci_core.scorecards import Question
 from tests.release_desk import SCHEMA as SICK
 from tests.release_desk import Desk, make_plan, write_table
-from tests.test_leaks import go_to
 from tests.ui.test_pages import check, position, start, told_focus
 from ui.release import after as release_after
 from ui.release import budget as release_budget
@@ -796,7 +788,7 @@ def test_a_visitor_is_not_shown_where_files_are(page, desk):
         assert "Keep a backup" in said
 
 
-@pytest.mark.parametrize("page", ["release", "ledger", "sharp", "reproduce"])
+@pytest.mark.parametrize("page", ["release", "ledger", "lengths", "replication"])
 def test_every_page_says_what_of_its_link_cannot_be_used(page):
     app = start(page, dataset=DECLARED, declared=LINK["declared"][:40])
     assert any("cannot be used (declared)" in warning.value for warning in app.warning)
@@ -805,9 +797,8 @@ def test_every_page_says_what_of_its_link_cannot_be_used(page):
 @pytest.mark.parametrize(
     ("page", "job", "what"),
     [
-        ("accuracy", "accuracy_job", "measurement"),
-        ("reproduce", "cells_job", "computation"),
-        ("validate", "job", "simulation"),
+        ("errors", "accuracy_job", "measurement"),
+        ("coverage", "job", "simulation"),
     ],
 )
 def test_a_job_that_is_gone_is_said_so(page, job, what):
@@ -815,215 +806,3 @@ def test_a_job_that_is_gone_is_said_so(page, job, what):
         f"The {what} of this link is no longer kept" in i.value
         for i in start(page, **{job: "zzz"}).info
     )
-
-
-# --- what is chosen privately ---------------------------------------------------------------------
-
-
-def asking(kind: str, epsilon: str = "0.5", **fields: str):
-    """The page with a budget, a file, and something else than the plan's own release asked for."""
-    app = begin()
-    app.radio(key="release_kind").set_value(kind).run()
-    app.text_input(key="release_epsilon").set_value(epsilon)
-    for key, value in fields.items():
-        app.text_input(key=f"release_{key}").set_value(value)
-    app.run()
-    assert not app.exception
-    return app
-
-
-def chosen_and_ready(kind: str, **fields: str):
-    app = with_file(with_budget(asking(kind, **fields)))
-    app.text_input(key="release_person").set_value("Ada")
-    app.text_input(key="release_typed").set_value("Clinic").run()
-    check(app)
-    return app
-
-
-def test_a_histogram_is_released_as_the_command_line_does():
-    app = chosen_and_ready("histogram", histogram_candidates="4, 8 16")
-    assert "the column “age” is there, and 2 that stay unread" in words(app)
-    assert "**Price:** **ε = 0.5**" in words(app)
-    app.button(key="release_now").click().run()
-    check(app)
-    (charge,) = Ledger().history()
-    assert [(name, str(amount)) for name, amount in charge.cost.lines] == [("histogram", "0.5")]
-    assert (charge.state, str(charge.spent), charge.person) == ("done", "0.5", "Ada")
-    folder = folder_of(charge.request_id)
-    made = load_choice(folder)
-    assert {path.name for path in folder.iterdir()} == {
-        "choice.json", "histogram.csv", "report.md", "plan.yaml", "signature.json",
-    }  # fmt: skip
-    asked = HistogramChoice.make(
-        load_plan(folder / "plan.yaml"), "age", epsilon="0.5", bins=(4, 8, 16)
-    )
-    assert made.plan_hash == charge.plan_hash == asked.digest
-    assert made.n_records == 3_000
-    assert "This histogram was released" in words(app)
-    assert plain(f"Chosen privately among 3 candidates: {made.chosen:g} bins.") in words(app)
-    assert button(app, "release_now") is None
-    table = next(d.value for d in app.dataframe if "noisy count" in d.value.columns)
-    assert table["noisy count"].tolist() == list(made.counts)
-    # The plan itself, another question of the same plan: not released, nothing else is spent.
-    app.radio(key="release_kind").set_value("plan").run()
-    check(app)
-    assert "was released" not in words(app)
-
-
-def test_a_model_is_released_at_a_privately_chosen_penalty():
-    app = chosen_and_ready("model", model_candidates="0.05, 0.5")
-    app.button(key="release_now").click().run()
-    check(app)
-    (charge,) = Ledger().history()
-    made = load_choice(folder_of(charge.request_id))
-    assert made.chosen in (0.05, 0.5)
-    table = next(d.value for d in app.dataframe if "released" in d.value.columns)
-    assert table["released"].tolist() == list(made.coefficients)
-    assert "of columns scaled by their bounds" in words(app)
-    app.button(key="release_once_more").click().run()
-    check(app)
-    with_file(app)
-    app.text_input(key="release_typed").set_value("Clinic").run()
-    app.button(key="release_now").click().run()
-    check(app)
-    assert [str(c.spent) for c in Ledger().history()] == ["0.5", "0.5"]
-
-
-def test_a_card_is_released_from_declared_columns():
-    app = begin()
-    app.radio(key="release_kind").set_value("card").run()
-    assert "Still needed: questions and ε" in words(app)
-    app.text_area(key="release_card_questions").set_value("age>=x")
-    app.text_input(key="release_epsilon").set_value("0.5").run()
-    assert any("a question such as age" in e.value for e in app.error)
-    app.text_area(key="release_card_questions").set_value("age >= 50\n\nage>=65\n").run()
-    assert not app.error
-    app = with_file(with_budget(app))
-    app.text_input(key="release_person").set_value("Ada")
-    app.text_input(key="release_typed").set_value("Clinic").run()
-    check(app)
-    assert "**Price:** **ε = 0.5**" in words(app)
-    assert "on 2,100 rows; 900 count its mistakes" in words(app)
-    app.button(key="release_now").click().run()
-    check(app)
-    (charge,) = Ledger().history()
-    assert [(name, str(amount)) for name, amount in charge.cost.lines] == [
-        ("card and count", "0.5")
-    ]
-    folder = folder_of(charge.request_id)
-    made = load_card(folder)
-    asked = CardChoice.make(
-        load_plan(folder / "plan.yaml"),
-        (Question("age", at_least=50), Question("age", at_least=65)),
-        epsilon="0.5",
-    )
-    assert made.plan_hash == charge.plan_hash == asked.digest
-    assert "This card was released" in words(app)
-    table = next(d.value for d in app.dataframe if "points for a yes" in d.value.columns)
-    assert table["points for a yes"].tolist()[:2] == [str(one) for one in made.points]
-    assert f"Wrong for {100 * made.error_low:.1f} % to {100 * made.error_high:.1f} %" in words(app)
-
-
-def test_a_card_is_paid_in_rho_from_points_of_a_range_as_on_the_command_line():
-    app = begin()
-    app.radio(key="release_kind").set_value("card").run()
-    app.text_area(key="release_card_questions").set_value("age>=50\nsmoker=yes")
-    app.number_input(key="release_card_low").set_value(-1)
-    app.number_input(key="release_card_high").set_value(1)
-    app.segmented_control(key="release_card_kind").set_value("rho").run()
-    assert "Still needed: questions and ρ" in words(app)
-    app.text_input(key="release_rho").set_value("0.02").run()
-    check(app)
-    assert "Price: **ρ = 0.02**, that is ε = 0.9" in words(app)
-    app = with_file(with_budget(app, "0.5"))
-    app.text_input(key="release_person").set_value("Ada")
-    app.text_input(key="release_typed").set_value("Clinic").run()
-    asked = CardChoice.make(
-        make_plan(schema=SCHEMA, n=3_000), (Question("age", at_least=50),
-        Question("smoker", one_of=("yes",))), rho="0.02", weights=(-1, 1),
-    )  # fmt: skip
-    assert asked.cards.n_rules == 14
-    share = 100 * 2 * np.log(14 / 0.05) / 0.4 / 2_100  # 1.342: a promise is rounded up
-    forecast = f"at most {np.ceil(10 * share) / 10:.2g} % more of the rows"
-    assert forecast in words(app)
-    assert "the drawn card errs for " + forecast in " ".join(choice_lines(asked))
-    app.button(key="release_now").click().run()
-    check(app)
-    (charge,) = Ledger().history()
-    made = load_card(folder_of(charge.request_id))
-    assert (made.weights, made.guarantee[:8], made.n_rules) == ((-1, 1), "ρ = 0.02", 14)
-    app.number_input(key="release_card_low").set_value(2).run()
-    assert any("2, are more than the most, 1" in e.value for e in app.error)
-
-
-def test_a_stale_tab_does_not_choose_twice():
-    first = chosen_and_ready("histogram")
-    second = with_file(asking("histogram"))
-    second.text_input(key="release_person").set_value("Ada")
-    second.text_input(key="release_typed").set_value("Clinic").run()
-    first.button(key="release_now").click().run()
-    second.button(key="release_now").click().run()
-    check(second)
-    assert len(Ledger().history()) == 1
-    assert "This histogram was released" in words(second)
-
-
-@pytest.mark.parametrize(
-    ("kind", "fields", "said"),
-    [
-        ("histogram", {"epsilon": ""}, "Still needed: ε"),
-        ("histogram", {"epsilon": "much"}, "much"),
-        ("histogram", {"epsilon": "0"}, "ε is 0, but has to be above 0"),
-        ("histogram", {"histogram_candidates": "4, 4"}, "twice"),
-        ("histogram", {"histogram_candidates": "4; x"}, "numbers with commas"),
-        ("histogram", {"histogram_candidates": ""}, "at least one"),
-        ("histogram", {"share": "1"}, "to leave rows on both sides of n=3000"),
-        ("model", {"model_candidates": "0.1 0.1"}, "repeats"),
-        ("model", {"model_candidates": "nan"}, "penalty c is nan"),
-    ],
-)
-def test_what_the_command_line_refuses_the_page_refuses(kind, fields, said):
-    app = asking(kind, **fields)
-    assert said in words(app)
-    assert button(app, "release_now") is None
-    assert not app.exception
-    assert Ledger().history() == ()
-
-
-def test_a_question_is_remembered_and_fits_the_table_that_is_described_now():
-    app = asking("histogram", histogram_candidates="4, 8")
-    go_to(app, "ledger")
-    go_to(app, "release")
-    assert app.text_input(key="release_epsilon").value == "0.5"
-    assert app.text_input(key="release_histogram_candidates").value == "4, 8"
-    assert app.selectbox(key="release_column").value == "age"
-    schema = Schema((CategoricalColumn("smoker", ("no", "yes")),), "ill", "yes", negative=("no",))
-    other = begin(declared=packed_table(replace(TABLE, schema=schema)), d="1")
-    other.session_state["release_column"] = "age"
-    other.radio(key="release_kind").set_value("histogram").run()
-    other.text_input(key="release_epsilon").set_value("1").run()
-    assert not other.exception
-    assert any("it declares none" in plain(e.value) for e in other.error)
-
-
-def test_a_model_of_weighted_rows_is_refused_in_words():
-    declared = replace(TABLE, schema=replace(SCHEMA, standard=StandardEncoding(radius=3.0)))
-    app = begin(declared=packed_table(declared), target="unpenalised", n="100000", c="0.0001")
-    app.radio(key="release_kind").set_value("model").run()
-    app.text_input(key="release_epsilon").set_value("1").run()
-    assert not app.exception
-    assert any("scaled by their bounds" in e.value for e in app.error)
-
-
-def test_a_choice_that_is_a_die_says_so_and_is_read_first():
-    app = chosen_and_ready("model", model_candidates="0.0001, 0.5")
-    assert any("it is a die" in w.value for w in app.warning)
-    app.checkbox(key="release_read").uncheck().run()
-    assert button(app, "release_now").disabled
-
-
-def test_a_chosen_histogram_needs_its_column_in_the_file():
-    app = with_file(with_budget(asking("histogram")), csv_bytes(rows().drop(columns="age")))
-    assert any("age" in e.value for e in app.error)
-    assert button(app, "release_now").disabled
-    assert Ledger().history() == ()

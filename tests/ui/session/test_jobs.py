@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from dpci_core import Design, Logistic, PureDP
+from ui.evidence.coverage.job import Job
 from ui.kit.palette import ALL_COMBINATIONS
 from ui.session import jobs, state
 from ui.session.settings import Settings
-from ui.validate.job import Job
 
 DESIGN = Design(
     loss=Logistic(),

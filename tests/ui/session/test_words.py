@@ -92,7 +92,7 @@ def test_other_words_stay(message):
     assert in_words(ValueError(message)) == message
 
 
-@pytest.mark.parametrize("page", ["explore", "validate", "plan", "accuracy"])
+@pytest.mark.parametrize("page", ["explore", "coverage", "plan", "errors"])
 def test_pages_speak_of_controls(page):
     app = start(page, n="100", mechanisms="objective")
     said = " ".join(
@@ -102,7 +102,7 @@ def test_pages_speak_of_controls(page):
     )
     assert "regularization=" not in said
     assert "n_records=" not in said
-    if page != "accuracy":
+    if page != "errors":
         assert "penalty c is 0.001" in said
 
 

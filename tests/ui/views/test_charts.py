@@ -17,13 +17,13 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
+from ui.evidence.coverage import charts as simulation_charts
 from ui.explore import wasted
 from ui.kit import palette, style
 from ui.kit.exports import csv_bytes
 from ui.kit.figure import Written, footer, in_colour, plot_config
 from ui.kit.palette import ALL_COMBINATIONS, SOURCE_MARKS
 from ui.session.results import SweepCurve
-from ui.validate import charts as simulation_charts
 from ui.views import sweep as sweep_chart
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -1,1 +1,0 @@
-"""Accuracy of private learners: the protocol of [CMS] and what it measures."""

@@ -1,0 +1,350 @@
+"""Accuracy experiments: against single fits, invariant to batches, and the published protocol and
+its tables.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from benchmarks import error_rates as published
+from benchmarks.error_rates import accuracy_experiment
+from benchmarks.files import read_rows
+from benchmarks.tuning import tuned_accuracy
+from dpci_core import ZCDP, Design, HuberSVM, Logistic, PureDP, SmoothedHinge
+from dpci_core.mechanisms.mechanism import train_private
+from dpci_core.solvers.newton import Newton
+from dpci_core.solvers.risk import PenalisedRisk
+from dpci_core.tuning import METHODS, Candidate, Learner, train
+from dpci_core.tuning import accuracy as curve
+from dpci_core.tuning.accuracy import accuracy_curve
+from dpci_core.tuning.training import HeldOut, Measured, Point, Training, divide_rows
+
+
+def table(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = np.c_[rng.uniform(-0.5, 0.5, (n, 2)), np.full(n, 0.7)]
+    return X, np.where(rng.random(n) < 0.3 + 0.8 * X[:, 0], 1.0, -1.0)
+
+
+X, Y = table(1_000, 0)
+X_TEST, Y_TEST = table(700, 1)
+LOSS = Logistic()
+
+
+def error_of(theta: np.ndarray) -> float:
+    return float(
+        np.mean(
+            [(1.0 if x @ theta > 0 else -1.0) != y for x, y in zip(X_TEST, Y_TEST, strict=True)]
+        )
+    )
+
+
+def measured(learners, epsilons=("1",), n_fits=200, seed=3, **settings):
+    rng = np.random.default_rng(seed)
+    return accuracy_experiment(
+        X,
+        Y,
+        X_TEST,
+        Y_TEST,
+        learners=learners,
+        epsilons=epsilons,
+        n_fits=n_fits,
+        rng=rng,
+        **settings,
+    )
+
+
+def learner(method: str, loss=LOSS, c: float = 0.01) -> Learner:
+    return Learner(loss=loss, method=method, regularization=c)
+
+
+def test_without_privacy_it_is_one_fit_and_no_error_of_chance() -> None:
+    (row,) = measured([learner("non_private")], epsilons=())
+    assert row.error == pytest.approx(
+        error_of(
+            Newton().minimise(PenalisedRisk(Y[:, None] * X, loss=LOSS, regularization=0.01)).theta
+        )
+    )
+    assert (row.error_se, row.n_fits, row.epsilon, row.n_records) == (0.0, 1, None, 1_000)
+
+
+@pytest.mark.parametrize("loss", [LOSS, HuberSVM(h=0.5), SmoothedHinge(h=0.5)], ids=repr)
+@pytest.mark.parametrize("method", METHODS[1:])
+def test_means_are_those_of_single_trainings(method: str, loss) -> None:
+    chosen = learner(method, loss, 0.001)
+    (row,) = measured([chosen], epsilons=["0.2"])
+    rng, A = np.random.default_rng(11), Y[:, None] * X
+    single = [error_of(train(A, learner=chosen, epsilon=0.2, rng=rng)) for _ in range(120)]
+    se = math.hypot(row.error_se, np.std(single) / math.sqrt(120))
+    assert abs(row.error - np.mean(single)) <= 4 * se
+    assert row.error_se == pytest.approx(row.error_sd / math.sqrt(200))
+    assert row.error > measured([learner("non_private", loss, 0.001)])[0].error + 5 * row.error_se
+    assert row.n_failed == 0
+
+
+def test_order_of_rows_and_common_noise() -> None:
+    learners = [learner("non_private"), learner("output")]
+    rows = measured(learners, epsilons=["0.1", "10"], n_fits=40, n_records=[200, 1_000])
+    assert [(r.n_records, r.method, r.epsilon) for r in rows] == [
+        (n, method, e)
+        for n in (200, 1_000)
+        for method, e in (("non_private", None), ("output", "0.1"), ("output", "10"))
+    ]
+    alone = measured([learner("output")], epsilons=["10"], n_fits=40, n_records=[1_000])[0]
+    assert alone == rows[-1]  # the same streams whatever else is asked
+    assert rows[1].error > rows[2].error
+
+
+def test_batches_change_nothing(monkeypatch) -> None:
+    learners = [learner("objective"), learner("output")]
+    whole = measured(learners, n_fits=11, n_records=[300])
+    monkeypatch.setattr(curve, "_BATCH_NUMBERS", 2_500)
+    assert measured(learners, n_fits=11, n_records=[300]) == whole
+
+
+def test_smaller_tables_are_drawn_without_replacement() -> None:
+    counts = curve._chosen(50, 20, np.random.default_rng(0))
+    assert sorted(set(counts.tolist())) == [0.0, 1.0]
+    assert counts.sum() == 20
+    assert not np.array_equal(counts, curve._chosen(50, 20, np.random.default_rng(1)))
+    few, many = measured([learner("non_private")], n_fits=60, n_records=[30, 900])
+    assert few.error > many.error
+    assert few.error_se > 0
+
+
+def test_designs_train_as_a_release_does() -> None:
+    budgets = {
+        "output": ZCDP(model="0.02", hessian="1", covariance="1"),
+        "objective": PureDP(model="0.3", hessian=1, covariance=1),
+    }
+    A = Y[:, None] * X
+    for mechanism, budget in budgets.items():
+        design = Design(loss=LOSS, mechanism=mechanism, budget=budget, regularization=0.01)
+        training = Training.of_design(design, n_records=1_000)
+        split, rng = HeldOut(A, X_TEST, Y_TEST), np.random.default_rng(5)
+        (found,) = accuracy_curve(split, points=[Point(training, 1_000)], n_fits=200, rng=rng)
+        rng = np.random.default_rng(6)
+        single = [error_of(train_private(A, design=design, rng=rng).theta_priv) for _ in range(150)]
+        se = math.hypot(found.error_se, np.std(single) / math.sqrt(150))
+        assert abs(found.error - np.mean(single)) <= 4 * se
+
+
+def test_mistakes_by_hand() -> None:
+    theta = np.array([[1.0, 0.0], [-1.0, 0.0], [np.nan, np.nan]])
+    records = np.array([[0.5, 0.1], [0.2, 0.1], [-0.3, 0.1], [-0.4, 0.1], [0.6, 0.1]])
+    found = curve.errors_of(theta, records, np.array([1.0, 1.0, -1.0, 1.0, -1.0]))
+    assert found.error.tolist() == [2 / 5, 3 / 5, 1.0]
+    assert found.false_positive.tolist() == [1 / 2, 1 / 2, 1.0]
+    assert found.false_negative == pytest.approx([1 / 3, 2 / 3, 1.0])
+    assert found.n_failed == 1
+    only = curve.errors_of(theta[:1], records, np.ones(5))
+    assert np.isnan(only.false_positive[0])
+
+
+def test_a_small_epsilon_raises_the_penalty_and_says_so() -> None:
+    rows = measured(
+        [learner("objective", c=1e-4), learner("objective_tight", c=1e-4)],
+        epsilons=["0.5", "8"],
+        n_fits=5,
+    )
+    assert [row.is_raised for row in rows] == [True, False, True, False]
+    assert rows[0].regularization == pytest.approx(0.25 / (2_000 * math.expm1(0.125)), rel=1e-9)
+    assert rows[2].regularization == pytest.approx(0.25 / (2_000 * math.expm1(0.25)), rel=1e-9)
+    assert rows[1].regularization == 1e-4
+
+
+# --- a curve of any trainings ---------------------------------------------------------------------
+
+HELD_OUT = HeldOut(Y[:, None] * X, X_TEST, Y_TEST)
+OBJECTIVE = Design(
+    loss=LOSS,
+    mechanism="objective",
+    budget=PureDP(model="0.3", hessian=1, covariance=1),
+    regularization=0.01,
+)
+
+
+def curve_of(points, held_out=HELD_OUT, n_fits=20, seed=5, **settings) -> list[Measured]:
+    return accuracy_curve(
+        held_out, points=points, n_fits=n_fits, rng=np.random.default_rng(seed), **settings
+    )
+
+
+@pytest.mark.parametrize("mechanism", ["objective", "output"])
+def test_beyond_the_rows_it_is_as_if_every_row_came_several_times(mechanism: str) -> None:
+    training = Training.of_design(
+        dataclasses.replace(OBJECTIVE, mechanism=mechanism), n_records=7_000
+    )
+    seven = HeldOut(np.repeat(HELD_OUT.A, 7, axis=0), X_TEST, Y_TEST)
+    (few,), (many,) = curve_of([Point(training, 7_000)]), curve_of([Point(training, 7_000)], seven)
+    assert dataclasses.asdict(few) == pytest.approx(dataclasses.asdict(many), abs=2e-3)
+    (at_hand,) = curve_of([Point(Training.of_design(OBJECTIVE, n_records=1_000), 1_000)])
+    assert few.error_sd < at_hand.error_sd / 2
+
+
+def test_equal_points_are_measured_once(monkeypatch) -> None:
+    seen, measure = [], curve._measure
+    monkeypatch.setattr(curve, "_measure", lambda *given: seen.append(given[1]) or measure(*given))
+    raised = [
+        Training.of_learner(learner("objective", c=c), epsilon=0.1, n_records=1_000)
+        for c in (1e-9, 1e-7, 1.0)
+    ]
+    found = curve_of([Point(training, 1_000) for training in raised])
+    assert len(seen) == 2
+    assert found[0] == found[1] != found[2]
+
+
+def test_a_stopped_curve_gives_what_was_measured() -> None:
+    points = [Point(Training.of_design(OBJECTIVE, n_records=n), n) for n in (200, 400, 800)]
+    done: list[tuple[int, int]] = []
+    found = curve_of(
+        points, progress=lambda k, n: done.append((k, n)), should_stop=lambda: len(done) == 2
+    )
+    assert found == curve_of(points)[:2]
+    assert done == [(1, 3), (2, 3)]
+    assert curve_of(points, should_stop=lambda: True) == []
+
+
+def test_a_table_is_divided_without_a_row_on_both_sides() -> None:
+    train, test = divide_rows(50, test_share=0.2, rng=np.random.default_rng(0))
+    assert sorted([*train, *test]) == list(range(50))
+    assert len(test) == 10
+    held_out = HeldOut.of(X, Y, test_share=0.3, rng=np.random.default_rng(0))
+    train, test = divide_rows(len(Y), test_share=0.3, rng=np.random.default_rng(0))
+    assert np.array_equal(held_out.A, Y[train, None] * X[train])
+    assert np.array_equal(held_out.X_test, X[test])
+    assert held_out.constant_error == min(np.mean(Y[test] > 0), np.mean(Y[test] < 0))
+    for n_rows, share in ((50, 0.0), (50, 1.0), (1, 0.5)):
+        with pytest.raises(ValueError, match="test_share"):
+            divide_rows(n_rows, test_share=share, rng=np.random.default_rng(0))
+
+
+def test_it_refuses() -> None:
+    for words, settings in {
+        "n_fits=0": {"n_fits": 0},
+        "n_records=1001": {"n_records": [1_001]},
+        "epsilon=0": {"epsilons": [0]},
+    }.items():
+        with pytest.raises(ValueError, match=words):
+            measured([learner("output")], **settings)
+
+
+# --- the published protocol -----------------------------------------------------------------------
+
+
+def test_published_rates_are_the_printed_ones() -> None:
+    rates = published.published_rates()
+    cell = {(r.table, r.loss, r.method, r.penalty): r for r in rates}
+    assert len(cell) == 96
+    assert cell[1, "logistic", "objective", "1e-2.5"].error == 0.2161
+    assert cell[2, "huber_svm", "objective", "1e-2.0"].error == 0.0064
+    assert cell[1, "logistic", "output", "1e-3.5"].regularization == pytest.approx(
+        0.00015811, rel=1e-4
+    )
+
+
+def test_folds_cover_the_table_once_and_are_averaged(monkeypatch) -> None:
+    seen, done = [], []
+
+    def spy(X_train, y_train, X_part, y_part, **settings):
+        seen.append((len(X_train), X_part))
+        return accuracy_experiment(X_train, y_train, X_part, y_part, **settings)
+
+    monkeypatch.setattr(published, "accuracy_experiment", spy)
+    rows = published.cross_validated(
+        X,
+        Y,
+        learners=[learner("non_private"), learner("output")],
+        epsilons=["1"],
+        n_folds=4,
+        n_fits=6,
+        rng=np.random.default_rng(0),
+        progress=lambda k, total: done.append((k, total)),
+    )
+    assert np.array_equal(
+        np.sort(np.concatenate([part for _, part in seen]), axis=0), np.sort(X, axis=0)
+    )
+    assert [n for n, _ in seen] == [750] * 4
+    assert done == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert (rows[0].n_fits, rows[1].n_fits) == (4, 24)
+    assert rows[0].error_se == 0
+    assert rows[0].error_sd > 0
+    with pytest.raises(ValueError, match="n_folds=1"):
+        published.cross_validated(
+            X, Y, learners=[], epsilons=[], n_folds=1, n_fits=1, rng=np.random.default_rng(0)
+        )
+
+
+def test_averages_by_hand() -> None:
+    one, two = measured([learner("output"), learner("output", c=0.5)], n_fits=10)
+    both = published._averaged([one, two])
+    assert both.error == pytest.approx((one.error + two.error) / 2)
+    assert both.error_se == pytest.approx(math.hypot(one.error_se, two.error_se) / 2)
+    spread = (one.error_sd**2 + two.error_sd**2) / 2 + (one.error - two.error) ** 2 / 4
+    assert both.error_sd == pytest.approx(math.sqrt(spread))
+
+
+def test_tuning_finds_the_better_candidate_at_a_large_epsilon() -> None:
+    candidates = [Candidate(learner=learner("objective_tight", c=c)) for c in (100.0, 1e-3)]
+    found = tuned_accuracy(
+        X,
+        Y,
+        X_TEST,
+        Y_TEST,
+        candidates=candidates,
+        epsilon=50,
+        n_runs=20,
+        rng=np.random.default_rng(0),
+    )
+    assert found.chosen[1] >= 18
+    assert (found.n_runs, sum(found.chosen), found.n_train) == (20, 20, 333)
+    best = measured([learner("non_private", c=1e-3)])[0].error
+    assert best - 0.02 < found.error < best + 0.06
+    assert "epsilon = 50" in found.sentence
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("part", "n_cells"), [("table1", 48), ("figure3", 34)])
+def test_published_cells_beside_ours(part, n_cells, capsys, monkeypatch, tmp_path) -> None:
+    monkeypatch.setitem(published.EXHIBITS, part, "census")  # so that no public file is needed
+    file, made = (
+        tmp_path / "run.csv",
+        "--encoding paper --rows 300 --features 2 --folds 2 --draws 2",
+    )
+    published.main([part, *made.split(), "--out", str(file)])
+    lines, cells = capsys.readouterr().out.splitlines(), published.cells_of(part)
+    assert len(lines) == n_cells == len(cells)
+    on_file = read_rows(published.MeasuredRate, file)
+    assert [row.cell for row in on_file] == list(cells)
+    for line, row in zip(lines, on_file, strict=True):
+        printed = published.published_error(row.cell)
+        assert f"{row.error:.4f} ± {row.error_se:.4f}" in line
+        assert (
+            ("printed" not in line) if printed is None else line.endswith(f"printed {printed:.4f}")
+        )
+    first = next(row for row in on_file if row.method == "objective" and row.epsilon == "0.1")
+    assert published.published_error(first.cell) == (0.8619 if part == "table1" else 0.0113)
+    assert {row.n_records for row in on_file} == {150}
+
+
+def test_every_cell_of_a_figure_is_at_the_best_printed_penalty() -> None:
+    best = {
+        ("adult", "logistic", "objective"): "1e-2.5",
+        ("kdd99", "huber_svm", "output"): "1e-2.0",
+    }
+    for (dataset, loss, method), penalty in best.items():
+        part = next(
+            p for p, key in published.EXHIBITS.items() if key == dataset and p.startswith("figure")
+        )
+        cells = [c for c in published.cells_of(part) if (c.loss, c.method) == (loss, method)]
+        assert {c.penalty for c in cells} == {penalty}
+        assert [c.epsilon for c in cells] == list(published.FIGURE_EPSILONS)
+        assert [c for c in cells if published.published_error(c) is not None] == [
+            c for c in cells if c.epsilon == "0.1"
+        ]

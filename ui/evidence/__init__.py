@@ -1,0 +1,1 @@
+"""The page Evidence: what was measured, a tab each."""

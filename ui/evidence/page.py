@@ -1,0 +1,30 @@
+"""The page Evidence, in tabs: coverage of the settings on screen, lengths beside the published
+method, the published tables again, prediction error. Only the work of the open tab is done.
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ui.evidence.coverage import tab as coverage
+from ui.evidence.errors import tab as errors
+from ui.evidence.lengths import tab as lengths
+from ui.evidence.replication import tab as replication
+from ui.kit.bound import among
+from ui.session.evidence import TAB, TABS
+
+_SECTIONS = {
+    "coverage": coverage.section,
+    "lengths": lengths.section,
+    "replication": replication.section,
+    "errors": errors.section,
+}
+
+
+def page() -> None:
+    """Draw the page."""
+    st.title("Evidence")
+    st.segmented_control(
+        "What is shown", **among(TABS), required=True, label_visibility="collapsed", **TAB.bound()
+    )
+    _SECTIONS[TAB.value]()

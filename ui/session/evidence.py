@@ -1,0 +1,14 @@
+"""The tabs of the page Evidence, which other pages lead to. No picture."""
+
+from __future__ import annotations
+
+from ui.kit import linked
+
+TABS = {
+    "coverage": "Coverage: check by simulation",
+    "lengths": "Lengths: published and sharp",
+    "replication": "Replication",
+    "errors": "Prediction error",
+}
+TAB = linked.one_of("evidence", TABS, default="coverage", widget="evidence_tab")
+"""Which one is open."""
