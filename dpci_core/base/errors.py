@@ -13,7 +13,6 @@ from typing import Literal, TypeGuard, TypeVar
 
 import numpy as np
 
-from dpci_core.base.codes import Code, ConvergenceCode, DataCode, FindingCode, LedgerCode
 from dpci_core.base.text import TextProblem
 
 ChangeName = Literal[
@@ -54,7 +53,7 @@ class CodedError(Exception):
     facts: rows, columns, limits, names; never a value of a private cell.
     """
 
-    def __init__(self, code: Code, **facts: object) -> None:
+    def __init__(self, code: str, **facts: object) -> None:
         super().__init__(described(code, facts))
         self.code = code
         self.facts = facts
@@ -70,7 +69,7 @@ class Finding:
     facts: as of a `CodedError`; one may be a finding or an error itself.
     """
 
-    def __init__(self, code: FindingCode, **facts: object) -> None:
+    def __init__(self, code: str, **facts: object) -> None:
         self.code = code
         self.facts = facts
 
@@ -285,7 +284,7 @@ class DataRejectedError(CodedError, ValueError):
     """Records that break a rule; `row` and `column` say where, never what stands there."""
 
     def __init__(
-        self, code: DataCode, *, row: int | None = None, column: str | None = None, **facts: object
+        self, code: str, *, row: int | None = None, column: str | None = None, **facts: object
     ) -> None:
         super().__init__(code, row=row, column=column, **facts)
         self.row = row
@@ -295,7 +294,7 @@ class DataRejectedError(CodedError, ValueError):
 class ConvergenceError(CodedError, RuntimeError):
     """The solver could not reach its fixed tolerance."""
 
-    def __init__(self, code: ConvergenceCode, **facts: object) -> None:
+    def __init__(self, code: str, **facts: object) -> None:
         super().__init__(code, **facts)
 
 
@@ -306,7 +305,7 @@ class LedgerError(TypedError):
 class LedgerRuleError(CodedError, LedgerError):
     """A rule of the ledger, or of the place where it is kept, stands in the way."""
 
-    def __init__(self, code: LedgerCode, **facts: object) -> None:
+    def __init__(self, code: str, **facts: object) -> None:
         super().__init__(code, **facts)
 
 

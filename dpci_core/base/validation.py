@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 from dpci_core.base.array import Array, Flags
-from dpci_core.base.codes import DataCode
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.limits import CONTRAST, NORM_MARGIN
 from dpci_core.base.rows import WeightedRows, parted, plain
@@ -150,7 +149,7 @@ def _numbers(values: npt.ArrayLike, *, name: str) -> Array:
     raise DataRejectedError("not_real_numbers", name=name) from None
 
 
-def _reject_first(is_bad: Flags, code: DataCode) -> None:
+def _reject_first(is_bad: Flags, code: str) -> None:
     if is_bad.any():
         row = int(is_bad.argmax())
         raise DataRejectedError(code, row=row, count=int(is_bad.sum()))

@@ -24,7 +24,6 @@ import pyarrow
 import pyarrow.compute
 
 from dpci_core.base.batch import BatchError
-from dpci_core.base.codes import DataCode
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.datasets._unpack_child import OTHER_COLUMNS, OUT_OF_MEMORY, ROWS, UNPACKED
 from dpci_core.datasets.upload_rules import MAX_TEXT_LENGTH, check_names, check_size, tidy_name
@@ -200,7 +199,7 @@ def _without_clock_times(table: Any) -> Any:
     return table
 
 
-def _reason(child: subprocess.Popen[bytes], patience: float = 2.0) -> DataCode | None:
+def _reason(child: subprocess.Popen[bytes], patience: float = 2.0) -> str | None:
     """Why the child stopped before the end, as far as its exit code tells; None if it did not.
 
     patience: seconds for it to leave. One whose table arrived whole may take long on a machine that
@@ -210,7 +209,7 @@ def _reason(child: subprocess.Popen[bytes], patience: float = 2.0) -> DataCode |
         code = child.wait(timeout=patience)
     except subprocess.TimeoutExpired:
         return "parquet_damaged"  # what it sent could not be read
-    known: dict[int, DataCode | None] = {
+    known: dict[int, str | None] = {
         0: None,
         -9: "unpacking_too_slow",
         OUT_OF_MEMORY: "unpacking_too_large",
@@ -219,7 +218,7 @@ def _reason(child: subprocess.Popen[bytes], patience: float = 2.0) -> DataCode |
     return known.get(code, "parquet_damaged")
 
 
-def _why(child: subprocess.Popen[bytes]) -> DataCode:
+def _why(child: subprocess.Popen[bytes]) -> str:
     """The same where something is wrong: what it sent could not be read, unless it says more."""
     return _reason(child) or "parquet_damaged"
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import pandas as pd
 
-from dpci_core.base.codes import DownloadCode
 from dpci_core.base.errors import CodedError, DataRejectedError, Finding, without_frames
 from dpci_core.datasets.files import cache_dir, write_table
 from dpci_core.datasets.public import (
@@ -41,7 +40,7 @@ _BANK_CLASSES = {"1": "no", "2": "yes"}
 class DownloadError(CodedError, RuntimeError):
     """A set could not be fetched, kept, or is not what was expected."""
 
-    def __init__(self, code: DownloadCode, **facts: object) -> None:
+    def __init__(self, code: str, **facts: object) -> None:
         super().__init__(code, **facts)
 
 

@@ -19,7 +19,6 @@ import pandas as pd
 from scipy.special import expit, gammaln
 
 from dpci_core.base.array import Array, Flags
-from dpci_core.base.codes import AfterCode
 from dpci_core.base.errors import CodedError, check_choice, check_probability
 from dpci_core.base.rows import plain
 from dpci_core.intervals.certified import noise_of_release
@@ -51,7 +50,7 @@ _FLAT_WEIGHT = 1e-12
 class AfterError(CodedError, ValueError):
     """What cannot be answered from this record, or was not asked in its terms."""
 
-    def __init__(self, code: AfterCode, **facts: object) -> None:
+    def __init__(self, code: str, **facts: object) -> None:
         super().__init__(code, **facts)
 
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from dpci_core.base.batch import BatchError
-from dpci_core.base.codes import ReleaseCode, SpentCode
 from dpci_core.base.errors import (
     CodedError,
     DataRejectedError,
@@ -53,14 +52,14 @@ from dpci_core.schema import CategoricalColumn, Schema
 class ReleaseRefusedError(CodedError, ValueError):
     """Something is wrong with what was asked for; nothing was booked."""
 
-    def __init__(self, code: ReleaseCode, **facts: object) -> None:
+    def __init__(self, code: str, **facts: object) -> None:
         super().__init__(code, **facts)
 
 
 class _SpentError(CodedError, RuntimeError):
     """Something went wrong after the release was booked; the charge stays spent."""
 
-    def __init__(self, code: SpentCode, **facts: object) -> None:
+    def __init__(self, code: str, **facts: object) -> None:
         super().__init__(code, **facts)
 
 
