@@ -148,6 +148,8 @@ def test_what_a_person_has_left_is_shared_among_complete_rows() -> None:
     assert found.rows.tolist() == [[0.6, 0.1], [0.5, 0.2], [0.0, 0.0]]
     assert found.weights.round(9).tolist() == [0.5, 0.5, 1.0]
     assert found.first.tolist() == [0, 2]
+    found = PersonRows.of(rows[:3], np.array([1, 1, 1], dtype=np.int64), most=3)
+    assert (found.rows.tolist(), found.weights.tolist()) == ([[0.6, 0.1]], [1.0])
 
 
 def test_weights_of_rows_of_zeros_are_one() -> None:

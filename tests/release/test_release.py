@@ -364,10 +364,15 @@ def test_what_the_number_of_rows_rules_out_is_refused_before_booking(desk: Desk)
 def test_a_column_without_any_value_is_accepted_as_one_with_a_single_value_is(desk: Desk) -> None:
     """A writer infers its type from the records, so that a refusal would tell about one of them."""
     frame, file = pd.read_csv(desk.file), desk.folder / "t.parquet"
+    age, city = SCHEMA.features
+    filled = make_plan(schema=replace(SCHEMA, features=(age, replace(city, other="b"))))
     for request, first in (("r1", None), ("r2", "a")):
         frame["city"] = pd.Series([first] + [None] * (len(frame) - 1), dtype=object)
         frame.to_parquet(file)
-        assert desk.release(request, to=request, file=file).n_records == len(frame)
+        with refuses(ReleaseRefusedError, match="do not fit the plan in 'city'"):
+            desk.release(request, to=request, file=file)
+        made = desk.release(request, to=request, file=file, plan=filled)
+        assert made.n_records == len(frame)
 
 
 def test_only_names_types_and_the_number_of_rows_are_known_before_booking(desk: Desk) -> None:
@@ -627,7 +632,8 @@ def test_too_few_records_are_refused_in_public_numbers_and_cost_nothing(tmp_path
 def test_refusals_cost_nothing(desk: Desk) -> None:
     unreviewed = make_plan(RHO, mechanism="objective", calibration="sharp")
     infeasible = make_plan(mechanism="objective", regularization=1e-6)
-    other_schema = make_plan(schema=replace(SCHEMA, target="name"))
+    wider = (NumericColumn("age", 0, 120), SCHEMA.features[1])
+    other_schema = make_plan(schema=replace(SCHEMA, features=wider))
     refused = [
         (ReleaseRefusedError, "off by default", {"plan": unreviewed}),
         (InfeasibleDesignError, "smallest c", {"plan": infeasible}),

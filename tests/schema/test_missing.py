@@ -52,6 +52,7 @@ MISSING: list[dict[str, object]] = [
     {"ill": None},
     {"ill": "perhaps"},
     {"ill": "0"},
+    {"age": 0.0, "pay": 1e6, "ill": None},  # a long row, of a weight below 1 if it were complete
     {"age": None, "pay": None, "home": None, "ill": None},
 ]
 
