@@ -54,7 +54,7 @@ PREVALENT_PERCENT = 5
 _FLOOR = Calibration.published(covariance_floor="zero")
 _TIGHT = replace(_FLOOR, tight_sensitivity=True)
 _SYMMETRIC = replace(_TIGHT, symmetric_noise=True)
-_SMOOTHING = replace(_SYMMETRIC, huber_corner=True)
+_SMOOTHING = replace(_SYMMETRIC, exact_slope_bound=True)
 _GAUSSIAN = replace(_SMOOTHING, gaussian_objective=True)
 LADDER = {
     "floor": _FLOOR,
@@ -73,7 +73,7 @@ ALONE = {
     "only floor": _FLOOR,
     "only tight": Calibration.published(tight_sensitivity=True),
     "only symmetric": Calibration.published(symmetric_noise=True),
-    "only corner": Calibration.published(huber_corner=True),
+    "only corner": Calibration.published(exact_slope_bound=True),
     "only gaussian": Calibration.published(gaussian_objective=True),
     "only aware": Calibration.published(noise_aware=True),
     "only split": Calibration.published(),

@@ -43,7 +43,7 @@ def cell(X: WeightedRows, y: np.ndarray, design: Design, n: int, radius: float) 
         made = forecast(moments, design=design, n_records=n)
     except InfeasibleDesignError:
         return f"{c * radius**2:.2g}: cannot run"
-    mark = "*" if made.is_out_of_reach.any() else ""
+    mark = "*" if made.is_not_reportable.any() else ""
     length = made.ci_length_mean / radius
     return f"{c * radius**2:.2g}: {length:.3g}, {made.coverage_mean:.3f}{mark}"
 

@@ -45,7 +45,7 @@ OF_THE_SOLVER = "gradient_norm n_iterations"
 """How a minimum was reached: compared only where no tolerance is asked for."""
 OF_THE_MOMENT = (
     "released_at head released scaled original sampling_se privacy_se noise_factor is_noise_aware "
-    "is_flat matrices verdict software created_at booked_at ended_at result_hash"
+    "is_not_estimable matrices verdict software created_at booked_at ended_at result_hash"
 )
 """Fields of a release or a ledger that time or the operating system's noise decides."""
 TABLES = {"p=4": (3, 3_000, 0.01), "p=11": (10, 8_000, 0.001)}
@@ -70,9 +70,9 @@ FORECAST = USE + (
     "validity.grade validity.r1 validity.r2 validity.r3 n_records usefulness.is_useless"
 )
 INTERVALS = USE + (
-    "estimate low high theta_priv is_flat sampling_se privacy_se confidence_level n_records "
-    "hessian covariance noise_factor is_noise_aware n_lifted_hessian n_lifted_covariance length "
-    "smallest_hessian_eigenvalue gradient_norm n_iterations results_version"
+    "estimate low high theta_priv is_not_estimable sampling_se privacy_se confidence_level "
+    "n_records hessian covariance noise_factor is_noise_aware n_lifted_hessian "
+    "n_lifted_covariance length smallest_hessian_eigenvalue results_version"
 )
 MOMENTS = "theta_hat hessian covariance n_records drift.step drift.output drift.objective"
 SPLIT = BUDGET.replace("budget", "design.budget") + (
@@ -83,7 +83,7 @@ RANKED = "loss mechanism definition calibration length epsilon delta as_if_recor
 CURVE = "regularization length shift shift_in_half_widths shift_norm largest_shift grade"
 CHOICE = "regularization forecast.ci_length_mean shift largest_shift flat"
 HELP = "n_records budget_factor regularization"
-FITTED = "names models estimate low high sampling_se privacy_se is_flat"
+FITTED = "names models estimate low high sampling_se privacy_se is_not_estimable"
 LINKS = (
     "",
     "dataset=breast_cancer&d=5&definitions=pure~zcdp&losses=logistic~huber_svm&pairing=paper",
@@ -99,7 +99,7 @@ REFUSED = (
     "--epsilon 0.01 --mechanism objective --calibration published"
 )
 RENAMED = {
-    "is_flat": "is_unidentified",
+    "is_not_estimable": "is_not_estimable",
     "flat_share": "unidentified_share",
     "flat": "near_best",
 }
@@ -220,7 +220,7 @@ def planner(_: Path) -> Entries:
         yield f"{key} help", asked(HELP, core.remedies, fit, design=design, n_records=300)
         yield f"{key} as if", asked("", core.as_if_records, fit, **at)
         best = core.best_regularization(of.X, of.y, **at)
-        choices = (best.shortest, best.faithful, best.unpenalised)
+        choices = (best.shortest, best.low_bias, best.unpenalised)
         yield f"{key} c", [picked(best.curve, CURVE), *(picked(x, CHOICE) for x in choices)]
         for i, target in enumerate(TARGETS):
             to = at | {"target": target}
@@ -339,7 +339,7 @@ def frozen(record: Plain) -> Plain:
         value = 0.7 - 0.3 * j
         row |= {"released": value, "sampling_se": 0.1, "privacy_se": 0.2, "noise_factor": 1.25}
         of = {"estimate": value, "low": value - 0.5, "high": value + 0.25}
-        row |= {"scaled": of, "original": of, "is_flat": False, "is_noise_aware": True}
+        row |= {"scaled": of, "original": of, "is_not_estimable": False, "is_noise_aware": True}
     same = (0.2 * np.eye(len(record["coefficients"]))).tolist()
     record["matrices"] = {"hessian": same, "covariance": same}
     record["ledger"]["head"] = f"2:{'0' * 16}:{'0' * 64}"

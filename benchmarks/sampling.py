@@ -37,11 +37,11 @@ def table(kind: str, d: int, rng: np.random.Generator) -> tuple[Array, Array]:
 
 def pulled_share(moments: Moments, n: int) -> Array:
     """r4 of each coefficient (p,) without privacy noise."""
-    assert moments.pulled is not None
+    assert moments.leverage_correction is not None
     inverse = np.linalg.inv(moments.hessian)
     lost, seen = (
         np.einsum("ij,jk,ik->i", inverse, of, inverse)
-        for of in (moments.pulled, moments.covariance)
+        for of in (moments.leverage_correction, moments.covariance)
     )
     return np.asarray(lost / seen / n)
 

@@ -53,7 +53,7 @@ def row(design: Design, samples: list[tuple[np.ndarray, np.ndarray]], truth: np.
     for X, y in samples:
         found = private_intervals(X, y, design=design, rng=rng)
         inside.append((found.low <= truth) & (truth <= found.high))
-        unidentified.append(found.is_unidentified)
+        unidentified.append(found.is_not_estimable)
         length.append(found.length.mean())
     hit, marked = np.array(inside), np.array(unidentified)
     unmarked = hit[~marked].mean() if (~marked).any() else np.nan

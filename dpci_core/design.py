@@ -63,7 +63,8 @@ class Calibration:
             peer-reviewed.
         noise_aware: take the known law of the matrix noise into account in the half-widths
             (`half_widths`). Post-processing.
-        huber_corner: bound the Huber slope by its true maximum over the released norm (`losses`).
+        exact_slope_bound: bound the Huber slope by its true maximum over the released norm
+            (`losses`).
 
     The split of the budget is not a switch: `best_split` moves it.
 
@@ -80,7 +81,7 @@ class Calibration:
     symmetric_noise: bool = True
     gaussian_objective: bool = True
     noise_aware: bool = True
-    huber_corner: bool = True
+    exact_slope_bound: bool = True
 
     def __post_init__(self) -> None:
         check_choice(self.covariance_floor, ("2c", "zero"), name="covariance_floor")
@@ -107,7 +108,7 @@ _FLAGS = (
     "symmetric_noise",
     "gaussian_objective",
     "noise_aware",
-    "huber_corner",
+    "exact_slope_bound",
 )
 CALIBRATIONS = {"published": Calibration.published(), "sharp": Calibration.sharp()}
 

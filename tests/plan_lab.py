@@ -266,7 +266,7 @@ STANDARD_TWIN = DeclaredTable(
     unit=HOSTILE,
 )
 CENSUS = PublicTable(key="census", n_rows=2_000)
-ODD = Calibration(gaussian_objective=False, huber_corner=False)
+ODD = Calibration(gaussian_objective=False, exact_slope_bound=False)
 
 
 def _hostile(source: Any, budget: Any, mechanism: str = "objective", **changes: Any) -> Plan:

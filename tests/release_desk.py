@@ -14,7 +14,7 @@ import numpy as np
 from dpci_core import ZCDP, Design, Logistic, PureDP
 from dpci_core.ledger import Cap, Ledger
 from dpci_core.plan import DeclaredTable, Plan
-from dpci_core.release import Question, Release, release, release_once, schema_hash
+from dpci_core.release import Release, ReleaseTask, release, release_once, schema_hash
 from dpci_core.schema import CategoricalColumn, Guesses, NumericColumn, Schema
 
 SCHEMA = Schema(
@@ -97,7 +97,7 @@ class Desk:
         return release(what.pop("plan"), what.pop("file"), **what)
 
     def ask(
-        self, asked: Question[Any], *, request: str = "", file: Any = None, folder: Any = None
+        self, asked: ReleaseTask[Any], *, request: str = "", file: Any = None, folder: Any = None
     ) -> Any:
         """The answer to a question of the same people; a new request where none is named."""
         name = request or f"r{next(_numbers)}"

@@ -32,7 +32,7 @@ from dpci_core.solvers.risk import PenalisedRisk
 
 LOSSES = [Logistic(), HuberSVM(h=0.5), HuberSVM(h=2.0)]
 EVERY = Calibration.published(
-    covariance_floor="zero", tight_sensitivity=True, symmetric_noise=True, huber_corner=True
+    covariance_floor="zero", tight_sensitivity=True, symmetric_noise=True, exact_slope_bound=True
 )
 BUDGETS = {
     "pure": PureDP(model="0.5", hessian="0.25", covariance="0.25"),
@@ -64,7 +64,7 @@ def test_published_is_every_switch_off():
         {"covariance_floor": "c"},
         {"tight_sensitivity": "yes"},
         {"symmetric_noise": None},
-        {"huber_corner": 2},
+        {"exact_slope_bound": 2},
     ],
 )
 def test_an_unknown_setting_is_refused_by_name(bad):
@@ -229,7 +229,7 @@ SWITCHES = {
     "covariance_floor": Calibration.published(covariance_floor="zero"),
     "tight_sensitivity": Calibration.published(tight_sensitivity=True),
     "symmetric_noise": Calibration.published(symmetric_noise=True),
-    "huber_corner": Calibration.published(huber_corner=True),
+    "exact_slope_bound": Calibration.published(exact_slope_bound=True),
 }
 
 

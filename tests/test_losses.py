@@ -9,9 +9,9 @@ import pytest
 
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.losses import HuberSVM, Logistic, Loss, SmoothedHinge, make_loss
-from dpci_core.solvers.halfway import halfway
 from dpci_core.solvers.moments import unpenalised_minimiser
 from dpci_core.solvers.newton import Newton
+from dpci_core.solvers.one_step import one_step_point
 from dpci_core.solvers.risk import PenalisedRisk
 
 WIDTHS = (0.001, 0.1, 0.5, 1.0, 10.0)
@@ -233,7 +233,9 @@ def left_by_a_step(loss: Loss, c: float, scale: float, seed: int) -> float | Non
     S = (X * (loss.slope(z) ** 2)[:, None]).T @ X / len(X)
     at = theta
     if loss.is_log_odds:  # its Hessian is released half way
-        at = halfway(theta, S - 4.0 * c**2 * np.outer(theta, theta), regularization=c, matrix_sd=0)
+        at = one_step_point(
+            theta, S - 4.0 * c**2 * np.outer(theta, theta), regularization=c, matrix_sd=0
+        )
     K = (X * loss.curvature(y * (X @ at))[:, None]).T @ X / len(X)
     step = -np.linalg.solve(K, (X * (y * loss.slope(z))[:, None]).mean(axis=0))
     if np.linalg.norm(step) > 1.0:

@@ -24,9 +24,9 @@ from dpci_core.report.cautions import silent
 from dpci_core.report.words import called
 
 
-def add_after(rooms: Any) -> None:
+def add_after(subparsers: Any) -> None:
     """Add the command to the parsers of the command line."""
-    asks = rooms.add_parser(
+    asks = subparsers.add_parser(
         "after",
         help="combinations, tests, predictions and joint intervals of a release, at no charge",
     )
@@ -120,7 +120,7 @@ def _lines(asked: str, one: Found) -> Sequence[str]:
         heading = afterwards.hold_together(one)
         rows = (f"  {called(name):<32}{_ends(found)}" for name, found in one.intervals.items())
         return [*filter(None, [heading]), *rows]
-    if one.is_flat:
+    if one.is_not_estimable:
         return [f"{asked}: {silent([asked])}"]
     if isinstance(one, WaldTest):
         return [f"{asked}: {afterwards.p_value(one.p_value, one.privacy_share)}"]

@@ -14,9 +14,9 @@ PORT = 8501
 """Streamlit's own default."""
 
 
-def add_app(rooms: Any) -> None:
+def add_app(subparsers: Any) -> None:
     """Add `app` to the commands."""
-    app = rooms.add_parser("app", help="start the dashboard in this terminal; Ctrl+C stops it")
+    app = subparsers.add_parser("app", help="start the dashboard in this terminal; Ctrl+C stops it")
     app.add_argument(
         "--port", type=_port, default=PORT, help=f"TCP port on this machine (default: {PORT})"
     )

@@ -11,9 +11,9 @@ from dpci_core.release import load_release
 from dpci_core.release.evaluation import evaluation, registry_entry
 
 
-def add_evaluation(rooms: Any) -> None:
+def add_evaluation(subparsers: Any) -> None:
     """Add the command to the parsers of the command line."""
-    asks = rooms.add_parser(
+    asks = subparsers.add_parser(
         "evaluation", help="a release evaluated as NIST SP 800-226 asks, or for a registry"
     )
     asks.add_argument("release", type=Path, help="release.json, or the folder that holds it")

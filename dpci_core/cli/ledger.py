@@ -36,9 +36,9 @@ from dpci_core.release import schema_hash
 from dpci_core.report.refusals import said
 
 
-def add_ledger(rooms: Any) -> None:
+def add_ledger(subparsers: Any) -> None:
     """Add the command and its actions to the parsers of the command line."""
-    actions = rooms.add_parser(
+    actions = subparsers.add_parser(
         "ledger", help="budgets of data sets, what was spent, and whether the book is whole"
     )
     actions = actions.add_subparsers(required=True, metavar="ACTION")

@@ -40,9 +40,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=_name(), description="Confidence intervals under privacy."
     )
-    rooms = parser.add_subparsers(required=True, metavar="COMMAND")
-    add_app(rooms)
-    data = rooms.add_parser("data", help="the data sets").add_subparsers(
+    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
+    add_app(subparsers)
+    data = subparsers.add_parser("data", help="the data sets").add_subparsers(
         required=True, metavar="ACTION"
     )
     listing = data.add_parser("list", help="list the known data sets")
@@ -56,13 +56,13 @@ def _parser() -> argparse.ArgumentParser:
     get.set_defaults(run=_get)
     add_simulate(data)
     add_convert(data)
-    add_moments(rooms)
-    add_plan(rooms)
-    add_ledger(rooms)
-    add_release(rooms)
-    add_verify(rooms)
-    add_after(rooms)
-    add_evaluation(rooms)
+    add_moments(subparsers)
+    add_plan(subparsers)
+    add_ledger(subparsers)
+    add_release(subparsers)
+    add_verify(subparsers)
+    add_after(subparsers)
+    add_evaluation(subparsers)
     return parser
 
 

@@ -81,9 +81,9 @@ class _Start:
     plan: Plan | None
 
 
-def add_plan(rooms: Any) -> None:
+def add_plan(subparsers: Any) -> None:
     """Add the command and its actions to the parsers of the command line."""
-    actions = rooms.add_parser(
+    actions = subparsers.add_parser(
         "plan", help="the best split, the records or budget a target needs, mechanisms ranked"
     )
     actions = actions.add_subparsers(required=True, metavar="ACTION")
@@ -588,12 +588,12 @@ def _c(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]
     )
     choices = {
         "shortest": found.shortest,
-        "faithful": found.faithful,
+        "low_bias": found.low_bias,
         "unpenalised": found.unpenalised,
     }
     delta = delta_in_range(_delta(options, start))
     curve = found.curve
-    best = found.faithful or found.shortest
+    best = found.low_bias or found.shortest
     answer = {
         **{name: None if at is None else _plain_choice(at, delta) for name, at in choices.items()},
         "is_at_end": found.is_at_end,

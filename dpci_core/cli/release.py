@@ -63,9 +63,9 @@ _COUNTED_FIRST = (
 )
 
 
-def add_release(rooms: Any) -> None:
+def add_release(subparsers: Any) -> None:
     """Add both commands to the parsers of the command line."""
-    spend = rooms.add_parser(
+    spend = subparsers.add_parser(
         "release",
         help="release the model of a plan from a private file, once",
     )
@@ -105,7 +105,7 @@ def add_release(rooms: Any) -> None:
     add_engine(spend, elsewhere=False)
     spend.add_argument("--json", action="store_true", help="print JSON for machines")
     spend.set_defaults(run=run_release)
-    guess = rooms.add_parser("predict", help="apply a released model to new rows")
+    guess = subparsers.add_parser("predict", help="apply a released model to new rows")
     guess.add_argument("release", type=Path, help="release.json, or the folder that holds it")
     guess.add_argument("file", type=Path, help="CSV or Parquet with the columns of the schema")
     guess.add_argument(
@@ -347,7 +347,7 @@ def _print_release(made: Release) -> None:
     level = f"{100 * made.design.confidence_level:.10g} %"
     print(f"{level} intervals for the {made.covers}, in original units:")
     print(f"{'':<32}{'estimate':>12}{'low':>12}{'high':>12}{'length':>12}{'planned':>12}")
-    for c in (c for c in made.coefficients if not c.is_flat):
+    for c in (c for c in made.coefficients if not c.is_not_estimable):
         at, length = c.original, c.original.length
         numbers = (at.estimate, at.low, at.high, length, c.planned_original)
         print(f"{c.name:<32}{''.join(f'{number:>12.4g}' for number in numbers)}")

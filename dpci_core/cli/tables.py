@@ -51,9 +51,9 @@ def _whole(text: str) -> int:
         raise argparse.ArgumentTypeError(f"Expected {text!r} to be a whole number.") from None
 
 
-def add_moments(rooms: Any) -> None:
+def add_moments(subparsers: Any) -> None:
     """Add `moments`."""
-    parser = rooms.add_parser(
+    parser = subparsers.add_parser(
         "moments", help="the moments of a public or simulated table, for forecasts without it"
     )
     parser.add_argument("plan", type=Path, help="whose schema, features, loss and c are meant")

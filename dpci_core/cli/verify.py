@@ -13,9 +13,9 @@ from dpci_core.release import check_signature
 from dpci_core.report.refusals import said
 
 
-def add_verify(rooms: Any) -> None:
+def add_verify(subparsers: Any) -> None:
     """Add the command to the parsers of the command line."""
-    parser = rooms.add_parser(
+    parser = subparsers.add_parser(
         "verify",
         help="whether every file of a release is the one that was signed, without ledger or secret",
     )

@@ -392,7 +392,7 @@ class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
             high=estimate + half,
             sampling_se=np.sqrt(np.array([w.law.sampling for w in widths])),
             privacy_se=np.sqrt(np.array([w.law.privacy(p) for w in widths])),
-            is_unidentified=np.array([w.is_unidentified for w in widths]),
+            is_not_estimable=np.array([w.is_not_estimable for w in widths]),
             confidence_level=level,
             units=units,
             joint=joint,
@@ -413,7 +413,7 @@ class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
         notes.append(f"The intervals cover, in the population, the {found.covers}; units: {units}.")
         if joint:
             notes.append(f"All {found.low.size} intervals hold together, by Bonferroni.")
-        if found.is_unidentified.any():
+        if found.is_not_estimable.any():
             notes.append(
                 f"{FLAG} The release cannot speak about this coefficient without penalty: the step "
                 "to it falls short, and the interval may miss it."

@@ -22,7 +22,7 @@ class CoefficientIntervals:
     """Intervals of every coefficient of every model, arrays (n_models, d+1), the intercept last.
 
     models: the class each model tells from the rest; one entry for two classes.
-    is_unidentified: where the step to the unpenalised coefficient falls short (`_newton_step`).
+    is_not_estimable: where the step to the unpenalised coefficient falls short (`_newton_step`).
     covers: what the intervals are for (`statement.covered`).
     Joint intervals hold all together at `confidence_level`.
     """
@@ -34,7 +34,7 @@ class CoefficientIntervals:
     high: Array
     sampling_se: Array
     privacy_se: Array
-    is_unidentified: Flags
+    is_not_estimable: Flags
     confidence_level: float
     units: str
     joint: bool
@@ -91,7 +91,7 @@ class Summary:
         lines = []
         tables = np.split(self.to_frame().to_numpy(), len(found.models))
         for model, of_class, flagged in zip(
-            found.models, tables, found.is_unidentified, strict=True
+            found.models, tables, found.is_not_estimable, strict=True
         ):
             name = f"class {model}"[:21]
             lines += [f"{name:<22}" + "".join(f"{header:>11}" for header in headers), "-" * WIDTH]

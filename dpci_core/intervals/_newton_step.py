@@ -2,8 +2,8 @@
 (own).
 
 At the penalised minimiser theta_0 the gradient of the unpenalised objective is -2c theta_0. With
-K = H - 2cI its Hessian, released there or, better, half way (`solvers.halfway`), one Newton step is
-linear in theta_0:
+K = H - 2cI its Hessian, released there or, better, half way (`solvers.one_step`), one Newton step
+is linear in theta_0:
 
     theta_0 + 2c K^-1 theta_0  =  T theta_0,    T = K^-1 H
 
@@ -40,8 +40,8 @@ from dpci_core.design import Design
 from dpci_core.intervals.inflation import ErrorVariance, variance_of_rows
 from dpci_core.losses import Loss
 from dpci_core.privacy.laws import NoiseLaw
-from dpci_core.solvers.halfway import floor_of, is_halfway, noise_floor, of_coefficients
 from dpci_core.solvers.moments import Moments
+from dpci_core.solvers.one_step import floor_of, has_one_step_point, noise_floor, of_coefficients
 
 _MARKED = 0.05
 """A coefficient is marked when more than this share of its squared length lies in unidentified
@@ -105,7 +105,7 @@ def unpenalised_error(
     """Return the law of the error in full (module docstring), arrays (..., k).
 
     Args:
-        moments: with `without_penalty`.
+        moments: with `unpenalised_fit`.
         hessian: (p, p), what is released but for its noise.
         contrasts: L (k, p).
         steps: L T (..., k, p), T at the released Hessians or at the true one.
@@ -114,12 +114,12 @@ def unpenalised_error(
         n_records: number of records.
         unwhiten: W^-1 (p, p), what a metric multiplies the noise by.
     """
-    truth = moments.without_penalty
+    truth = moments.unpenalised_fit
     assert truth is not None
     p, c = len(hessian), design.regularization
     K = _inverse(hessian - 2.0 * c * np.eye(p))
     bent = K @ (truth.hessian - moments.hessian + 2.0 * c * np.eye(p))
-    if is_halfway(design):
+    if has_one_step_point(design):
         bent = bent @ (np.eye(p) + c * K)
     inverse = np.linalg.inv(moments.hessian)
     law = partial(variance_of_rows, mechanism=design.mechanism, noise=noise, n_records=n_records)

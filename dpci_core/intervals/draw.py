@@ -43,11 +43,11 @@ class Drawn:
     privacy_se: Array
     noise_factor: Array
     is_noise_aware: Flags
-    is_unidentified: Flags
+    is_not_estimable: Flags
     contrast_estimate: Array
     contrast_low: Array
     contrast_high: Array
-    contrast_is_unidentified: Flags
+    contrast_is_not_estimable: Flags
     usefulness: Usefulness
 
 
@@ -114,8 +114,8 @@ def draw_release(
         privacy_se=np.sqrt(law.privacy(p)[:p]),
         noise_factor=widths.factor[:p],
         is_noise_aware=widths.is_noise_aware[:p],
-        is_unidentified=widths.is_unidentified[:p],
-        contrast_is_unidentified=widths.is_unidentified[p:],
+        is_not_estimable=widths.is_not_estimable[:p],
+        contrast_is_not_estimable=widths.is_not_estimable[p:],
         contrast_estimate=estimate[p:],
         contrast_low=(estimate - q)[p:],
         contrast_high=(estimate + q)[p:],

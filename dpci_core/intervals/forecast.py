@@ -40,9 +40,9 @@ from dpci_core.mechanisms.mechanism import Mechanism, mechanism_of, model_noise
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.noise import coverage_probability, half_width
 from dpci_core.report import words
-from dpci_core.solvers.halfway import is_halfway
 from dpci_core.solvers.metric import metric_of
-from dpci_core.solvers.moments import Moments, WithoutPenalty
+from dpci_core.solvers.moments import Moments, UnpenalisedFit
+from dpci_core.solvers.one_step import has_one_step_point
 
 Grade = Literal["valid", "rough", "unusable"]
 
@@ -154,7 +154,7 @@ class Forecast:
         bias: expected distance of the estimate from the target, with its sign; 0 for the penalised
             target.
         coverage: chance that an interval holds its target, under the true law of the estimate.
-        is_out_of_reach: where a release of this design cannot speak about an unpenalised target:
+        is_not_reportable: where a release of this design cannot speak about an unpenalised target:
             the bias is more than a quarter of the half-width, or one release in twenty would mark
             the coefficient, or coverage falls 3 points short, or the planning rows are separable,
             or the noise moves the Hessian so far that no forecast holds (r3). Public, decided
@@ -183,7 +183,7 @@ class Forecast:
     nonprivate_length: Array
     bias: Array
     coverage: Array
-    is_out_of_reach: Flags
+    is_not_reportable: Flags
     ci_length_mean: float
     mean_length_sd: float
     vi_length_mean: float
@@ -247,7 +247,7 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments, *, design: Design) -> F
     truth = drawn.truth._replace(gaussian=drawn.truth.gaussian + goal.extra)
     validity = _validity(moments, drawn, design)
     bias = np.broadcast_to(np.asarray(drawn.shift), q.shape).mean(axis=0)
-    share = drawn.is_unidentified.mean(axis=0)
+    share = drawn.is_not_estimable.mean(axis=0)
     out_of_reach = (
         (np.abs(bias) > TOLERATED_BIAS * q.mean(axis=0))
         | (share > _MARKED_OFTEN)
@@ -267,7 +267,7 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments, *, design: Design) -> F
         nonprivate_length=plain,
         bias=bias,
         coverage=coverage,
-        is_out_of_reach=out_of_reach & (not goal.is_identity),
+        is_not_reportable=out_of_reach & (not goal.is_identity),
         ci_length_mean=float(2.0 * q.mean()),
         mean_length_sd=float(2.0 * q.mean(axis=1).std()),
         vi_length_mean=float(vi.mean()),
@@ -286,7 +286,7 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments, *, design: Design) -> F
 class DrawnIntervals:
     """The intervals of a design in each draw of the matrix noise.
 
-    half_width, is_unidentified: (K, k).
+    half_width, is_not_estimable: (K, k).
     weight: that of the noise-aware half-widths, (K, k).
     truth: the law of the private estimates, (k,).
     error: the law of what the intervals are around, about its mean.
@@ -297,7 +297,7 @@ class DrawnIntervals:
     """
 
     half_width: Array
-    is_unidentified: Flags
+    is_not_estimable: Flags
     weight: Array
     goal: Goal
     truth: ErrorVariance
@@ -385,7 +385,7 @@ def drawn_intervals(
 
     def law(steps: Array) -> ErrorVariance:
         """Of the error of these contrasts of the private coefficients."""
-        if goal.is_identity or moments.without_penalty is None:
+        if goal.is_identity or moments.unpenalised_fit is None:
             turned = steps if metric is None else steps @ metric.whiten
             return error_variance(
                 H, S, turned, mechanism=design.mechanism, noise=noise, n_records=n
@@ -405,7 +405,7 @@ def drawn_intervals(
     truth = law(goal.contrasts)
     return DrawnIntervals(
         half_width=widths.half_width,
-        is_unidentified=widths.is_unidentified,
+        is_not_estimable=widths.is_not_estimable,
         weight=widths.weight,
         goal=goal,
         truth=truth,
@@ -463,7 +463,7 @@ class Goal:
     is_identity: bool
 
 
-def told_apart(found: WithoutPenalty, *, share: float) -> Array:
+def noise_corrected_gap(found: UnpenalisedFit, *, share: float) -> Array:
     """Return what intervals are for, (p,), as far as the planning rows can tell it from the
     coefficients of weighted rows.
 
@@ -476,16 +476,16 @@ def told_apart(found: WithoutPenalty, *, share: float) -> Array:
         found: of the planning rows.
         share: planning rows by records of the release, at most 1.
     """
-    gap = found.meant - found.theta
-    noise = (1.0 + (_SURE - 1.0) * (1.0 - share)) * found.meant_se
+    gap = found.unweighted - found.theta
+    noise = (1.0 + (_SURE - 1.0) * (1.0 - share)) * found.unweighted_se
     left = np.sqrt(np.maximum(gap**2 - noise**2, 0.0))
     return np.asarray(found.theta + np.sign(gap) * left)
 
 
 def released_hessian(moments: Moments, design: Design) -> Array:
     """Return the Hessian (p, p) that a release of this design has, but for its noise."""
-    if is_halfway(design) and moments.without_penalty is not None:
-        return moments.without_penalty.halfway
+    if has_one_step_point(design) and moments.unpenalised_fit is not None:
+        return moments.unpenalised_fit.one_step_point
     return moments.hessian
 
 
@@ -518,8 +518,10 @@ def _goal(
         contrasts=L,
         whiten=whiten,
     )
-    if moments.without_penalty is not None:
-        full = told_apart(moments.without_penalty, share=min(1.0, moments.n_records / n_records))
+    if moments.unpenalised_fit is not None:
+        full = noise_corrected_gap(
+            moments.unpenalised_fit, share=min(1.0, moments.n_records / n_records)
+        )
     else:
         steep = np.maximum(values - 2.0 * c, np.finfo(np.float64).eps)
         full = theta + 2.0 * c * (vectors / steep) @ (vectors.T @ theta)
@@ -598,9 +600,9 @@ def _validity(moments: Moments, drawn: DrawnIntervals, design: Design) -> Validi
     r2 = float(np.max(sd_s * np.einsum("ij,ij->i", inverse, inverse) / (n * law.total(p))))
     ratios: dict[words.Ratio, float] = {"r1": float(r1), "r2": r2, "r3": drawn.r3}
     each: tuple[float, ...] = ()
-    if moments.pulled is not None:
+    if moments.leverage_correction is not None:
         plain = np.linalg.inv(moments.hessian)
-        lost = np.einsum("ij,jk,ik->i", plain, moments.pulled, plain) / n**2
+        lost = np.einsum("ij,jk,ik->i", plain, moments.leverage_correction, plain) / n**2
         each = tuple((lost / law.total(p)).tolist())
         ratios["r4"] = max(each)
     return _grade(ratios, mechanism_of(design), each)

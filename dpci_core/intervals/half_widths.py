@@ -68,7 +68,7 @@ class HalfWidths:
     factor: what the noise-aware correction multiplied each half-width by, 1 without it.
     contrasts: (..., k, p), the estimate is contrasts @ theta_priv; they differ from the identity
     (or from what was asked for) where the target is the unpenalised coefficient.
-    is_unidentified: (..., k), coefficients for which the step to that target falls short.
+    is_not_estimable: (..., k), coefficients for which the step to that target falls short.
     weight: (..., k), of the noise-aware half-width; 0 where it is switched off or the noise
     dominates.
     """
@@ -80,7 +80,7 @@ class HalfWidths:
     factor: Array
     weight: Array
     contrasts: Array
-    is_unidentified: Flags
+    is_not_estimable: Flags
 
     @property
     def is_noise_aware(self) -> Flags:
@@ -133,7 +133,7 @@ def private_half_widths(
     p = H_noisy.shape[-1]
     lead = H_noisy.shape[:-2]
     H_stack, S_stack = H_noisy.reshape(-1, p, p), S_noisy.reshape(-1, p, p)
-    known = Known(
+    known = ReleaseContext(
         design=design,
         noise=noise,
         n_records=n_records,
@@ -159,7 +159,7 @@ def private_half_widths(
     return _reshape(_noise_aware(spectrum, floored, S_stack, known, sd_s, n_factors), lead)
 
 
-def kept_half_widths(hessian: Array, covariance: Array, known: Known) -> HalfWidths:
+def kept_half_widths(hessian: Array, covariance: Array, known: ReleaseContext) -> HalfWidths:
     """Return half-widths (1, k) once more, from the matrices (p, p) that `HalfWidths` kept.
 
     They are those of the release but where noise-aware and plain half-widths were mixed, of which
@@ -174,7 +174,7 @@ def kept_half_widths(hessian: Array, covariance: Array, known: Known) -> HalfWid
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ReleaseContext:
     """What is public about a release."""
 
     design: Design
@@ -251,11 +251,11 @@ class Known:
             whiten=self.whiten,
         )
 
-    def asking(self, contrasts: Array) -> Known:
+    def asking(self, contrasts: Array) -> ReleaseContext:
         """Of other combinations."""
         return replace(self, contrasts=contrasts)
 
-    def at(self, some: Positions) -> Known:
+    def at(self, some: Positions) -> ReleaseContext:
         """Of some of a stack."""
         metric = self.metric
         if metric is None or len(metric.whiten) == 1:
@@ -272,7 +272,7 @@ class Known:
 
 
 def _plain(
-    spectrum: Spectrum, S: Array, known: Known, allowance: Array | float = 0.0
+    spectrum: Spectrum, S: Array, known: ReleaseContext, allowance: Array | float = 0.0
 ) -> HalfWidths:
     """WKL Algorithm 2, lines 7-13, then Algorithm 3 or 5, from matrices that have their floors
     already; `allowance` (K, k) times |v|^2 is added to v'Sv."""
@@ -303,7 +303,7 @@ def _noise_aware(
     spectrum: Spectrum,
     floored: Callable[[], Spectrum],
     S_noisy: Array,
-    known: Known,
+    known: ReleaseContext,
     sd_s: Array,
     n_factors: int | None,
 ) -> HalfWidths:
@@ -418,11 +418,11 @@ def _blend(aware: HalfWidths, plain: HalfWidths) -> HalfWidths:
         mix_log(aware.factor, plain.factor),
         weight,
         mix(aware.contrasts, plain.contrasts),
-        (aware.is_unidentified & (weight > 0.0)) | (plain.is_unidentified & (weight < 1.0)),
+        (aware.is_not_estimable & (weight > 0.0)) | (plain.is_not_estimable & (weight < 1.0)),
     )
 
 
-def redrawn(truth: Spectrum, known: Known) -> Spectrum:
+def redrawn(truth: Spectrum, known: ReleaseContext) -> Spectrum:
     """The Hessians (K, p, p) with noise once more, as released Hessians are read, (K, draws, p,
     p).
     """
@@ -435,7 +435,7 @@ def redrawn(truth: Spectrum, known: Known) -> Spectrum:
 
 
 def _factors(
-    truth: Spectrum, again: Spectrum, S: Array, sd_s: Array, contrasts: Array, known: Known
+    truth: Spectrum, again: Spectrum, S: Array, sd_s: Array, contrasts: Array, known: ReleaseContext
 ) -> Array:
     """Return the factors (K, k) that make the half-widths of redrawn noise cover at the confidence
     level.
@@ -507,5 +507,5 @@ def _reshape(widths: HalfWidths, lead: tuple[int, ...]) -> HalfWidths:
         back(widths.factor),
         back(widths.weight),
         back(widths.contrasts),
-        widths.is_unidentified.reshape(lead + widths.is_unidentified.shape[1:]),
+        widths.is_not_estimable.reshape(lead + widths.is_not_estimable.shape[1:]),
     )

@@ -36,7 +36,7 @@ class IntervalResult:
         low: lower ends of the intervals.
         high: upper ends of the intervals.
         theta_priv: the released coefficients.
-        is_unidentified: coefficients whose step to the unpenalised target removes only a part of
+        is_not_estimable: coefficients whose step to the unpenalised target removes only a part of
             their penalty bias.
         sampling_se: the part of the standard error that sampling causes.
         privacy_se: the part of the standard error that the noise on the coefficients causes.
@@ -58,7 +58,7 @@ class IntervalResult:
     low: Array
     high: Array
     theta_priv: Array
-    is_unidentified: Flags
+    is_not_estimable: Flags
     sampling_se: Array
     privacy_se: Array
     confidence_level: float
@@ -104,7 +104,7 @@ class IntervalResult:
             "target": self.design.target,
             "estimate": self.estimate.tolist(),
             "theta_priv": self.theta_priv.tolist(),
-            "is_flat": self.is_unidentified.tolist(),
+            "is_not_estimable": self.is_not_estimable.tolist(),
             "low": self.low.tolist(),
             "high": self.high.tolist(),
             "sampling_se": self.sampling_se.tolist(),
@@ -177,7 +177,7 @@ def private_intervals(
         low=estimate - q,
         high=estimate + q,
         theta_priv=fit.theta_priv,
-        is_unidentified=widths.is_unidentified,
+        is_not_estimable=widths.is_not_estimable,
         sampling_se=np.sqrt(law.sampling),
         privacy_se=np.sqrt(law.privacy(p)),
         confidence_level=design.confidence_level,

@@ -31,7 +31,7 @@ from dpci_core.design import Design
 from dpci_core.intervals.half_widths import (
     N_REDRAWS,
     HalfWidths,
-    Known,
+    ReleaseContext,
     kept_half_widths,
     redrawn,
 )
@@ -63,7 +63,7 @@ class JointLaw:
     theta_priv: released coefficients, (p,).
     """
 
-    known: Known
+    known: ReleaseContext
     hessian: Array
     covariance: Array
     theta_priv: Array
@@ -90,7 +90,7 @@ class JointLaw:
             theta_priv: released, (p,).
             metric: of the design's geometry.
         """
-        known = Known(
+        known = ReleaseContext(
             design=design,
             noise=noise,
             n_records=n_records,
@@ -152,7 +152,7 @@ class Errors:
     again_rows, again_S: rows and covariance from redrawn noise, (draws, k, p) and (draws, p, p).
     """
 
-    known: Known
+    known: ReleaseContext
     widths: HalfWidths
     theta_priv: Array
     rows: Array
@@ -179,9 +179,9 @@ class Errors:
         return np.asarray(self.law.privacy(self.dim) / self.law.total(self.dim))
 
     @property
-    def is_unidentified(self) -> Flags:
+    def is_not_estimable(self) -> Flags:
         """For which combinations the step to the unpenalised target falls short, (k,)."""
-        return np.asarray(self.widths.is_unidentified[0])
+        return np.asarray(self.widths.is_not_estimable[0])
 
     # --- one by one -------------------------------------------------------------------------------
 

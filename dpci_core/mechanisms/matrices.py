@@ -17,7 +17,7 @@ from dpci_core.privacy.budget import definition_named, to_float_down
 from dpci_core.privacy.laws import Law, unit_vector
 from dpci_core.privacy.randomness import NoiseSource, SystemSource, grid_under
 from dpci_core.privacy.sensitivity import covariance_sensitivity, hessian_sensitivity
-from dpci_core.solvers.halfway import halfway, is_halfway
+from dpci_core.solvers.one_step import has_one_step_point, one_step_point
 from dpci_core.solvers.risk import PenalisedRisk, rounding_of_sums
 
 
@@ -105,7 +105,7 @@ def covariance_noise(design: Design, n_records: int, radius: float) -> MatrixNoi
         n_records=n_records,
         radius=radius,
         tight=switches.tight_sensitivity,
-        exact_slope=switches.huber_corner,
+        exact_slope=switches.exact_slope_bound,
     )
     is_raised = switches.covariance_floor == "2c" and design.geometry is None
     floor = 2.0 * design.regularization if is_raised else 0.0
@@ -285,7 +285,7 @@ def release_moments(
     A: Table, theta_priv: Array, *, design: Design, rng: NoiseSource, whiten: Array | None = None
 ) -> PrivateMoments:
     """Release S at the already released theta_priv, and H there or half way to the coefficient
-    without penalty (`halfway`).
+    without penalty (`one_step_point`).
 
     Args:
         A: rows y_i x_i, (n, p), with the weights of the metric if there is one.
@@ -321,12 +321,12 @@ def release_moments(
 
     risk = PenalisedRisk(A, design.loss, c)
     S = risk.covariance(theta_priv, whiten)
-    if not is_halfway(design):
+    if not has_one_step_point(design):
         H = risk.hessian(theta_priv, whiten)
         hessian = released(H, on_h, theta_priv)
         return PrivateMoments(hessian, released(S, on_s, theta_priv), np.array(theta_priv))
     covariance = released(S, on_s, theta_priv)
     sd = on_s.diagonal_sd(p)
-    at = halfway(theta_priv, covariance.noisy, regularization=c, matrix_sd=sd, whiten=whiten)
+    at = one_step_point(theta_priv, covariance.noisy, regularization=c, matrix_sd=sd, whiten=whiten)
     H = risk.hessian(at, whiten)
     return PrivateMoments(released(H, on_h, at), covariance, at)

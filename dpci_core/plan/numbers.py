@@ -41,8 +41,8 @@ class PlanNumbers:
 
     scaled, original: `Lengths` in encoded units, and per original unit of each column.  epsilon,
     delta: the guarantee at the plan's delta (`guarantee_at`).  probability: of meeting the goal,
-    None without one.  is_out_of_reach: (p,), coefficients that a release cannot speak about, in
-    encoded or original units (`Forecast.is_out_of_reach`).  shrinkage: share of a coefficient
+    None without one.  is_not_reportable: (p,), coefficients that a release cannot speak about, in
+    encoded or original units (`Forecast.is_not_reportable`).  shrinkage: share of a coefficient
     without penalty that c leaves (`shrinkage_of`), None where the moments do not know.
     n_weighted, n_rows: planning rows that count less in the metric of the design, and all of them.
     """
@@ -52,7 +52,7 @@ class PlanNumbers:
     scaled: Lengths
     original: Lengths
     coverage: Array
-    is_out_of_reach: Flags
+    is_not_reportable: Flags
     ci_length_mean: float
     vi_length_mean: float
     nonprivate_length_mean: float
@@ -70,7 +70,7 @@ class PlanNumbers:
     @property
     def out_of_reach(self) -> tuple[str, ...]:
         """Names of the coefficients that a release cannot speak about."""
-        flags = zip(self.names, self.is_out_of_reach, strict=True)
+        flags = zip(self.names, self.is_not_reportable, strict=True)
         return tuple(name for name, is_lost in flags if is_lost)
 
     def to_record(self) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def plan_numbers(
         scaled=_lengths(made),
         original=_lengths(original),
         coverage=made.coverage,
-        is_out_of_reach=made.is_out_of_reach | original.is_out_of_reach,
+        is_not_reportable=made.is_not_reportable | original.is_not_reportable,
         ci_length_mean=made.ci_length_mean,
         vi_length_mean=made.vi_length_mean,
         nonprivate_length_mean=made.nonprivate_length_mean,
@@ -162,9 +162,9 @@ def shrinkage_of(moments: Moments) -> float | None:
         moments: fitted for the target "unpenalised"; None where they do not know, or where there
             are no coefficients without penalty.
     """
-    if moments.without_penalty is None:
+    if moments.unpenalised_fit is None:
         return None
-    left, full = moments.theta_hat[:-1], moments.without_penalty.meant[:-1]
+    left, full = moments.theta_hat[:-1], moments.unpenalised_fit.unweighted[:-1]
     is_there = full != 0.0
     return float(np.median(left[is_there] / full[is_there])) if is_there.any() else None
 

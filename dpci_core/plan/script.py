@@ -168,7 +168,7 @@ the private estimates (vi), and without privacy; in encoded units, and per origi
 
 _RECORD = """\
 fields = ("estimate", "ci_length", "ci_length_sd", "vi_length", "nonprivate_length", "bias")
-is_lost = encoded.is_out_of_reach | original.is_out_of_reach
+is_lost = encoded.is_not_reportable | original.is_not_reportable
 numbers = {
     "n_records": n_records,
     "epsilon": epsilon,

@@ -150,7 +150,7 @@ def _chart(plan: Plan, numbers: PlanNumbers) -> str:
 def _pictured(plan: Plan, numbers: PlanNumbers) -> list[int]:
     """Places of the coefficients in reach; told per step, a constant would be on another scale."""
     n = len(numbers.names) - int(plan.source.is_standard)
-    return [j for j in range(n) if not numbers.is_out_of_reach[j]]
+    return [j for j in range(n) if not numbers.is_not_reportable[j]]
 
 
 def _lengths(plan: Plan, numbers: PlanNumbers) -> list[str]:

@@ -95,15 +95,15 @@ class RegularizationAnswer:
 
     Args:
         shortest: of all.
-        faithful: the shortest with a mean shift of at most `share`.
+        low_bias: the shortest with a mean shift of at most `share`.
         curve: every c that was tried.
         share: half-widths.
-        unpenalised: where `faithful` is None or useless, the shortest with `Design.target`
+        unpenalised: where `low_bias` is None or useless, the shortest with `Design.target`
             "unpenalised" within the same share, None where that cannot be had either.
     """
 
     shortest: RegularizationChoice
-    faithful: RegularizationChoice | None
+    low_bias: RegularizationChoice | None
     curve: RegularizationCurve
     share: float
     unpenalised: RegularizationChoice | None = None
@@ -120,7 +120,7 @@ class RegularizationAnswer:
         """Both answers in words."""
         return answers.best_regularization(
             self.shortest.facts,
-            None if self.faithful is None else self.faithful.facts,
+            None if self.low_bias is None else self.low_bias.facts,
             None if self.unpenalised is None else self.unpenalised.facts,
             share=self.share,
             within=_FLAT,
@@ -199,18 +199,18 @@ def best_regularization(
     for c in sorted(c for c in centres if c is not None):
         for decades in _BETWEEN:
             search.try_out(float(f"{c * 10.0**decades:.3g}"))
-    shortest, faithful = search.shortest(), search.shortest(share)
+    shortest, low_bias = search.shortest(), search.shortest(share)
     if shortest is None:
         last = search.tried[max(search.tried)].error
         assert last is not None
         raise last
-    chosen = None if faithful is None else search.choice(faithful)
+    chosen = None if low_bias is None else search.choice(low_bias)
     is_sought = design.target == "penalised" and (
         chosen is None or chosen.forecast.usefulness.is_useless
     )
     return RegularizationAnswer(
         shortest=search.choice(shortest),
-        faithful=chosen,
+        low_bias=chosen,
         curve=search.curve(),
         share=share,
         unpenalised=search.way_out(share) if is_sought else None,
@@ -294,7 +294,7 @@ class _Search:
 
     def _shift(self, moments: Moments, design: Design, found: Forecast | None) -> Array:
         """Of what the intervals lie around from the coefficients without penalty."""
-        if found is not None and design.target == "unpenalised" and moments.without_penalty:
+        if found is not None and design.target == "unpenalised" and moments.unpenalised_fit:
             return found.bias
         around = moments.theta_hat if found is None else found.estimate
         return around - self.unpenalised

@@ -134,16 +134,16 @@ def moments_near(moments: Moments, regularization: float) -> Moments:
     outer = 4.0 * moments.regularization**2 * np.outer(moments.theta_hat, moments.theta_hat)
     S = moments.covariance + outer - 4.0 * regularization**2 * np.outer(theta, theta)
     S = floor_eigenvalues(S, 0.0).matrix
-    truth = moments.without_penalty
+    truth = moments.unpenalised_fit
     if truth is not None:
-        truth = replace(truth, halfway=truth.halfway + extra * np.eye(len(H)))
+        truth = replace(truth, one_step_point=truth.one_step_point + extra * np.eye(len(H)))
     return replace(
         moments,
         theta_hat=theta,
         hessian=H,
         covariance=S,
         regularization=regularization,
-        without_penalty=truth,
+        unpenalised_fit=truth,
     )
 
 

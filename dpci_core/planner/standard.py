@@ -58,14 +58,14 @@ class Tried:
     design: with c and split.
     length: (d,) expected lengths of the features' intervals.
     coverage: (d,) of the coefficients without penalty, by forecast.
-    is_out_of_reach: (d,) whether a release could not speak about it.
+    is_not_reportable: (d,) whether a release could not speak about it.
     """
 
     encoding: StandardEncoding
     design: Design
     length: Array
     coverage: Array
-    is_out_of_reach: Flags
+    is_not_reportable: Flags
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,9 +101,9 @@ def best_standard(
     penalty.
 
     The score of a design is the mean logarithm of the features' expected lengths per spread. A
-    coefficient is out of reach (`Forecast.is_out_of_reach`), here already from a bias, by penalty,
-    weights and curvature, of `_TOLERATED` half-widths, and then counts as `_UNREACHED` times its
-    shortest interval: a table is not planned around one column that nothing reaches.
+    coefficient is not reportable (`Forecast.is_not_reportable`), here already from a bias, by
+    penalty, weights and curvature, of `_TOLERATED` half-widths, and then counts as `_UNREACHED`
+    times its shortest interval: a table is not planned around one column that nothing reaches.
 
     Args:
         encode: the planning rows under an encoding: a public table or a twin, never a private one.
@@ -164,7 +164,7 @@ class _Search:
                     self.error = error
                     continue
                 self.tried.append(_tried(encoding, made))
-                if self.tried[-1].is_out_of_reach.all():
+                if self.tried[-1].is_not_reportable.all():
                     break
 
     def penalties(self, radius: float) -> Iterator[float]:
@@ -206,14 +206,14 @@ class _Search:
         """What counts, small where intervals are short and hold what they promise."""
         lacking = np.maximum(self.design.confidence_level - COVERAGE_SLACK - one.coverage, 0.0)
         length = one.length * (1.0 + _SHORTFALL * lacking)
-        counted = np.where(one.is_out_of_reach, _UNREACHED * self.shortest, length)
+        counted = np.where(one.is_not_reportable, _UNREACHED * self.shortest, length)
         return float(np.mean(np.log(counted))) + _WORTH * self.order[one.encoding.limit]
 
     @cached_property
     def shortest(self) -> Array:
         """The shortest interval of each feature that is in reach somewhere; else the shortest."""
         every = np.array([one.length for one in self.tried])
-        reached = [np.where(one.is_out_of_reach, np.inf, one.length) for one in self.tried]
+        reached = [np.where(one.is_not_reportable, np.inf, one.length) for one in self.tried]
         best = np.min(reached, axis=0)
         return np.asarray(np.where(np.isfinite(best), best, every.min(axis=0)))
 
@@ -252,7 +252,7 @@ class _Search:
             moments=moments,
             names=names,
             out_of_reach=tuple(
-                name for name, is_out in zip(names, made.is_out_of_reach, strict=True) if is_out
+                name for name, is_out in zip(names, made.is_not_reportable, strict=True) if is_out
             ),
             tried=(*self.tried, *(one[1] for one in found)),
         )
@@ -267,7 +267,7 @@ def _tried(encoding: StandardEncoding, made: Forecast) -> Tried:
         design=made.design,
         length=made.ci_length[:-1] / encoding.radius,
         coverage=made.coverage[:-1],
-        is_out_of_reach=made.is_out_of_reach[:-1] | is_biased,
+        is_not_reportable=made.is_not_reportable[:-1] | is_biased,
     )
 
 

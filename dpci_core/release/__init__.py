@@ -26,11 +26,11 @@ from dpci_core.release.effects import (
 from dpci_core.release.look import Look, look_at
 from dpci_core.release.notebook import notebook
 from dpci_core.release.once import (
-    Question,
     ReleaseFailedError,
     ReleaseLostError,
     ReleasePausedError,
     ReleaseRefusedError,
+    ReleaseTask,
     ReleaseUnfinishedError,
     check_account,
     check_approved,
@@ -72,7 +72,6 @@ __all__ = [
     "PlanRelease",
     "Prediction",
     "Price",
-    "Question",
     "RecordError",
     "Region",
     "Release",
@@ -81,6 +80,7 @@ __all__ = [
     "ReleaseLostError",
     "ReleasePausedError",
     "ReleaseRefusedError",
+    "ReleaseTask",
     "ReleaseUnfinishedError",
     "Shares",
     "SignatureCheck",

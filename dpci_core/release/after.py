@@ -61,14 +61,15 @@ class Answer:
     p_value: probability of an estimate this far from 0 if the combination were 0, by the law of the
     interval, both noises in it.
     privacy_share: part of the error variance that is privacy noise.
-    is_flat: whether the release cannot speak about it; its numbers are no interval of that level.
+    is_not_estimable: whether the release says nothing about it; its numbers are no interval of that
+        level.
     """
 
     interval: Interval
     level: float
     p_value: float
     privacy_share: float
-    is_flat: bool
+    is_not_estimable: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,7 +83,7 @@ class Prediction:
     score: Interval
     probability: Interval | None
     level: float
-    is_flat: bool
+    is_not_estimable: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -147,7 +148,7 @@ class WaldTest:
     distance: float
     p_value: float
     privacy_share: float
-    is_flat: bool
+    is_not_estimable: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,12 +265,12 @@ class ReleaseInference:
             raise AfterError("no_weight")
         return np.asarray(vector @ self._units(unit))
 
-    def _is_silent(self, vectors: Array, errors: Errors) -> Flags:
+    def _is_not_estimable(self, vectors: Array, errors: Errors) -> Flags:
         """Which combinations (k, p) lean on a coefficient that the release cannot speak about."""
-        lost = np.array([c.is_flat for c in self.made.coefficients])
+        lost = np.array([c.is_not_estimable for c in self.made.coefficients])
         size = np.abs(vectors)
         leans = size > _FLAT_WEIGHT * np.max(size, axis=1, keepdims=True)
-        return np.asarray(np.any(leans & lost, axis=1) | errors.is_unidentified)
+        return np.asarray(np.any(leans & lost, axis=1) | errors.is_not_estimable)
 
     def _level(self, level: float | None) -> float:
         if level is None:
@@ -314,13 +315,13 @@ class ReleaseInference:
             level=wanted,
             p_value=p_value,
             privacy_share=float(errors.privacy_share[0]),
-            is_flat=bool(self._is_silent(vector[None], errors)[0]),
+            is_not_estimable=bool(self._is_not_estimable(vector[None], errors)[0]),
         )
 
     @cached_property
     def _spoken(self) -> Errors:
         """The errors of the coefficients that the release speaks about."""
-        told = [not c.is_flat for c in self.made.coefficients]
+        told = [not c.is_not_estimable for c in self.made.coefficients]
         if not any(told):
             raise AfterError("nothing_spoken_about")
         return self._law.errors(self._to_original[told])
@@ -359,7 +360,7 @@ class ReleaseInference:
             distance=distance,
             p_value=errors.beyond(distance),
             privacy_share=float(np.max(errors.privacy_share)),
-            is_flat=bool(np.any(self._is_silent(vectors, errors))),
+            is_not_estimable=bool(np.any(self._is_not_estimable(vectors, errors))),
         )
 
     def together(self, *, level: float | None = None, unit: Unit = "unit") -> Together:
@@ -370,7 +371,7 @@ class ReleaseInference:
         """
         wanted = self._level(level)
         told = [name for name, c in zip(self.names, self.made.coefficients, strict=True)
-                if not c.is_flat]  # fmt: skip
+                if not c.is_not_estimable]  # fmt: skip
         if not told:
             raise AfterError("nothing_spoken_about")
         errors = self._law.errors(np.array([self._combination({name: 1.0}, unit) for name in told]))
@@ -401,8 +402,10 @@ class ReleaseInference:
         if len(set(names)) != len(names) or len(vectors) == 0:
             raise AfterError("depend_on_each_other")
         errors, wanted = self._law.errors(vectors), self._level(level)
-        for name, is_silent in zip(names, self._is_silent(vectors, errors), strict=True):
-            if is_silent:
+        for name, is_not_estimable in zip(
+            names, self._is_not_estimable(vectors, errors), strict=True
+        ):
+            if is_not_estimable:
                 raise AfterError("silent_about", name=name)
         return Region(
             names=tuple(names),
@@ -430,7 +433,7 @@ class ReleaseInference:
         errors = self._law.errors(x)
         half = self._lengthening * errors.half_width(wanted)
         has_chances = self.made.design.loss.is_log_odds
-        silent = self._is_silent(x, errors)
+        silent = self._is_not_estimable(x, errors)
         scores = (
             _around(*ends) for ends in zip(errors.estimate.tolist(), half.tolist(), strict=True)
         )
@@ -439,9 +442,9 @@ class ReleaseInference:
                 score=score,
                 probability=_chance(score) if has_chances else None,
                 level=wanted,
-                is_flat=bool(is_silent),
+                is_not_estimable=bool(is_not_estimable),
             )
-            for score, is_silent in zip(scores, silent, strict=True)
+            for score, is_not_estimable in zip(scores, silent, strict=True)
         )
 
     def _encoded(self, rows: pd.DataFrame | Mapping[str, object]) -> Array:

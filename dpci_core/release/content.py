@@ -187,10 +187,10 @@ def _coefficients(plan: Plan, drawn: Drawn, numbers: PlanNumbers) -> tuple[Coeff
             privacy_se=float(drawn.privacy_se[j]),
             noise_factor=float(drawn.noise_factor[j]),
             is_noise_aware=bool(drawn.is_noise_aware[j]),
-            is_flat=bool(
-                numbers.is_out_of_reach[j]
-                or drawn.is_unidentified[j]
-                or drawn.contrast_is_unidentified[j]
+            is_not_estimable=bool(
+                numbers.is_not_reportable[j]
+                or drawn.is_not_estimable[j]
+                or drawn.contrast_is_not_estimable[j]
             ),
         )
         for j, name in enumerate(plan.names)

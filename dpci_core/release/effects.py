@@ -31,7 +31,7 @@ class Effect:
     by: its interval for that change: of log-odds, or of the score of an SVM.
     per_unit: its interval in original units.
     odds: the factor on the odds, None for an SVM and where nobody can read it.
-    is_flat: whether the release cannot speak about it.
+    is_not_estimable: whether the release cannot speak about it.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Effect:
     by: Interval
     per_unit: Interval
     odds: Interval | None
-    is_flat: bool
+    is_not_estimable: bool
 
 
 def effects(release: Release) -> tuple[Effect, ...]:
@@ -79,7 +79,7 @@ def _effect(c: Coefficient, column: Column, release: Release) -> Effect:
         by=by,
         per_unit=c.original,
         odds=_exp(by) if has_odds else None,
-        is_flat=c.is_flat,
+        is_not_estimable=c.is_not_estimable,
     )
 
 
@@ -102,13 +102,13 @@ def effect_lines(release: Release) -> tuple[str, ...]:
     return tuple(
         f"{_measured(effect, release)} {effect.per}, {_interval(effect, release)}"
         for effect in effects(release)
-        if not effect.is_flat
+        if not effect.is_not_estimable
     )
 
 
 def told_odds(release: Release) -> Callable[[float], str]:
     """How factors on the odds are told, with the same decimals in all of a release."""
-    told = (e.odds for e in effects(release) if e.odds is not None and not e.is_flat)
+    told = (e.odds for e in effects(release) if e.odds is not None and not e.is_not_estimable)
     return odds_alike((one.low, one.high) for one in told)
 
 
@@ -133,10 +133,13 @@ def effect_sentences(release: Release) -> tuple[str, ...]:
     release cannot speak about a coefficient, the sentence says so and holds no number.
     """
     told = [
-        silent([effect.name]) if effect.is_flat else _moves(effect, release)
+        silent([effect.name]) if effect.is_not_estimable else _moves(effect, release)
         for effect in effects(release)
     ]
-    return (*told, silent([CONSTANT]) if release.coefficients[-1].is_flat else _start(release))
+    return (
+        *told,
+        silent([CONSTANT]) if release.coefficients[-1].is_not_estimable else _start(release),
+    )
 
 
 def _base(column: CategoricalColumn, release: Release) -> str:

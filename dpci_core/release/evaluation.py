@@ -113,7 +113,7 @@ def _unit(release: Release) -> list[str]:
 
 
 def _utility(release: Release) -> list[str]:
-    told = [c for c in release.coefficients if not c.is_flat]
+    told = [c for c in release.coefficients if not c.is_not_estimable]
     lengths = [c.scaled.length / c.planned_scaled for c in told if c.planned_scaled > 0.0]
     ratio = sum(lengths) / len(lengths) if lengths else None
     return [

@@ -91,7 +91,7 @@ Made_co = TypeVar("Made_co", bound=Entry, covariant=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question(ABC, Generic[Made_co]):
+class ReleaseTask(ABC, Generic[Made_co]):
     """What is asked of the private table of a plan, which declares columns, unit and n."""
 
     plan: Plan
@@ -149,7 +149,7 @@ class Question(ABC, Generic[Made_co]):
 
 
 def release_once(
-    question: Question[Made_co],
+    question: ReleaseTask[Made_co],
     file: TableFile | str,
     *,
     ledger: Ledger,
@@ -217,7 +217,7 @@ def release_once(
 
 
 def propose(
-    question: Question[Made_co], ledger: Ledger, dataset: str, *, person: str, request_id: str
+    question: ReleaseTask[Made_co], ledger: Ledger, dataset: str, *, person: str, request_id: str
 ) -> Proposal:
     """Return the proposal of a release that another person has to approve, made unless it is there.
     It spends nothing, and no file is needed for it.
@@ -233,7 +233,7 @@ def propose(
 
 
 def check_approved(
-    question: Question[Made_co], ledger: Ledger, dataset: str, *, person: str, request_id: str
+    question: ReleaseTask[Made_co], ledger: Ledger, dataset: str, *, person: str, request_id: str
 ) -> None:
     """Refuse a release that another person did not approve field for field, or that the budget does
     not cover any more; before a file is asked for. Arguments as of `propose`.
@@ -241,7 +241,7 @@ def check_approved(
     ledger.check_approved(dataset, **_asked(question, person, request_id))
 
 
-def _asked(question: Question[Made_co], person: str, request_id: str) -> dict[str, Any]:
+def _asked(question: ReleaseTask[Made_co], person: str, request_id: str) -> dict[str, Any]:
     """What the ledger is asked to book, after every check that needs no file."""
     return {
         "cost": question.price(),
@@ -254,7 +254,7 @@ def _asked(question: Question[Made_co], person: str, request_id: str) -> dict[st
 
 
 def complete(
-    question: Question[Made_co], ledger: Ledger, *, request_id: str, folder: Path
+    question: ReleaseTask[Made_co], ledger: Ledger, *, request_id: str, folder: Path
 ) -> Made_co:
     """Return the release that a folder holds, and note it where a stop kept the ledger from knowing
     its result. Nothing is drawn or spent.
@@ -300,7 +300,7 @@ def check_account(ledger: Ledger, dataset: str, plan: Plan) -> None:
 
 
 def check_header(
-    question: Question[Made_co], file: TableFile | str, *, encoding: TextEncoding = "utf-8"
+    question: ReleaseTask[Made_co], file: TableFile | str, *, encoding: TextEncoding = "utf-8"
 ) -> Header:
     """Return the header of a private table that can answer a question, as far as public facts tell.
 
@@ -320,7 +320,7 @@ def check_header(
     return header
 
 
-def _check_rows(question: Question[Made_co], header: Header) -> None:
+def _check_rows(question: ReleaseTask[Made_co], header: Header) -> None:
     """Refuse a table whose number of records is known and too small, or not the one that was
     declared; records are rows, or persons.
 
@@ -343,7 +343,7 @@ def _check_rows(question: Question[Made_co], header: Header) -> None:
     raise ReleaseRefusedError("persons_not_as_planned", n=n, planned=planned, low=low, high=high)
 
 
-def _check_cells(question: Question[Made_co], header: Header, accept_incomplete: bool) -> None:
+def _check_cells(question: ReleaseTask[Made_co], header: Header, accept_incomplete: bool) -> None:
     """Refuse a table of which most would count for nothing, naming columns and no cell."""
     seen, plan = question.look(header), question.plan
     if seen is not None and seen.unfit:
@@ -390,7 +390,7 @@ def _failed(draw: Draw, reason: Finding | Exception) -> _SpentError:
 
 
 def _carry_out(
-    question: Question[Made_co], header: Header, charge: Charge, place: Path, draw: Draw
+    question: ReleaseTask[Made_co], header: Header, charge: Charge, place: Path, draw: Draw
 ) -> Made_co | Finding | Exception:
     """Everything between booking and the finished folder; why it failed, free of records, where it
     did.
@@ -420,11 +420,11 @@ def _carry_out(
         return Finding("stopped")
 
 
-def _result_hash(question: Question[Made_co], place: Path) -> str:
+def _result_hash(question: ReleaseTask[Made_co], place: Path) -> str:
     return hashlib.sha256((place / question.record_name).read_bytes()).hexdigest()
 
 
-def _holds(question: Question[Made_co], place: Path, charge: Charge) -> bool:
+def _holds(question: ReleaseTask[Made_co], place: Path, charge: Charge) -> bool:
     """Whether the folder holds the release of this very charge."""
     try:
         made = question.load(place)
@@ -445,7 +445,9 @@ def _finish(draw: Draw, result_hash: str, place: Path) -> None:
     )
 
 
-def _recorded(question: Question[Made_co], place: Path, ledger: Ledger, request_id: str) -> Made_co:
+def _recorded(
+    question: ReleaseTask[Made_co], place: Path, ledger: Ledger, request_id: str
+) -> Made_co:
     """The release that is in the folder already, if it is that of this request; its entry is
     completed if need be.
     """

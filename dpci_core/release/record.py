@@ -69,8 +69,8 @@ class Coefficient:
     plan is for, in encoded and in original units; they lie around `released`, or around its step to
     the coefficient without penalty.
     planned_scaled, planned_original: the lengths that the plan expected.
-    is_flat: whether the release cannot speak about it: the plan said so before the draw, or the
-    released matrices do; its intervals are for the full table only.
+    is_not_estimable: whether the release says nothing about it: the plan said so before the draw,
+        or the released matrices do; its intervals are for the full table only.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Coefficient:
     privacy_se: float
     noise_factor: float
     is_noise_aware: bool
-    is_flat: bool
+    is_not_estimable: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -183,9 +183,11 @@ class Release(Entry):
             raise RecordError("matrices.hessian_at", f"Expected {len(names)} numbers.")
         if self.design.rows_per_person != (self._most or 1):
             raise RecordError("design.rows_per_person", "Expected that of schema.persons.")
-        lost = {c.name for c in self.coefficients if c.is_flat}
+        lost = {c.name for c in self.coefficients if c.is_not_estimable}
         if not set(self.out_of_reach) <= lost:
-            raise RecordError("out_of_reach", "Expected names of coefficients with is_flat.")
+            raise RecordError(
+                "out_of_reach", "Expected names of coefficients with is_not_estimable."
+            )
 
     @property
     def _most(self) -> int | None:
@@ -210,7 +212,7 @@ class Release(Entry):
     @property
     def silent(self) -> tuple[str, ...]:
         """Names of the coefficients that this release cannot speak about."""
-        return tuple(c.name for c in self.coefficients if c.is_flat)
+        return tuple(c.name for c in self.coefficients if c.is_not_estimable)
 
     @property
     def theta(self) -> Array:

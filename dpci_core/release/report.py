@@ -77,7 +77,7 @@ def intervals_csv(release: Release) -> str:
                 *map(repr, (*numbers, c.released)),
                 release.covers,
                 "filled in where declared" if filled else "left out",
-                str(c.is_flat).lower(),
+                str(c.is_not_estimable).lower(),
                 *("" if x is None else repr(float(x)) for x in by),
             ]
         )
@@ -205,7 +205,7 @@ def _cells(c: Coefficient) -> list[str]:
         c.planned_original,
     )
     return [
-        f"{called(c.name)} {_MARK}" if c.is_flat else called(c.name),
+        f"{called(c.name)} {_MARK}" if c.is_not_estimable else called(c.name),
         *(f"{x:.4g}" for x in numbers),
     ]
 
@@ -219,7 +219,7 @@ def _chart(release: Release) -> str:
     steps = told_steps(release.schema, tuple(c.name for c in listed))
     rows = []
     for c, step in zip(listed, steps, strict=True):
-        if c.is_flat:
+        if c.is_not_estimable:
             continue
         shown, half = c.scaled, c.planned_scaled / 2.0
         if is_standard:
@@ -234,7 +234,9 @@ def _chart(release: Release) -> str:
         )
     if not rows:
         return ""
-    n_apart = sum(c.scaled.low > 0.0 or c.scaled.high < 0.0 for c in listed if not c.is_flat)
+    n_apart = sum(
+        c.scaled.low > 0.0 or c.scaled.high < 0.0 for c in listed if not c.is_not_estimable
+    )
     return str(
         interval_chart(
             rows,
@@ -273,7 +275,7 @@ def model_card(release: Release) -> str:
         f"{release.ledger_head}.",
         "",
     ]
-    told = [c for c in release.coefficients if not c.is_flat]
+    told = [c for c in release.coefficients if not c.is_not_estimable]
     if told:
         lines += [
             f"Intervals for the {release.covers}, in original units:",

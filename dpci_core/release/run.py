@@ -18,7 +18,7 @@ from dpci_core.plan import Plan
 from dpci_core.release import once
 from dpci_core.release.content import Price, files_of, make_record, schema_hash
 from dpci_core.release.look import Look, look_at
-from dpci_core.release.once import Question, ReleaseRefusedError, check_header, check_reachable
+from dpci_core.release.once import ReleaseRefusedError, ReleaseTask, check_header, check_reachable
 from dpci_core.release.reading import load_release
 from dpci_core.release.record import RECORD_NAME, Release
 from dpci_core.release.table import Header, TableFile, TextEncoding, read_persons, read_records
@@ -49,7 +49,7 @@ def _cost(shares: Shares) -> Cost:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanRelease(Question[Release]):
+class PlanRelease(ReleaseTask[Release]):
     """The question a plan is made for.
 
     allow_unreviewed: allow Gaussian objective perturbation.

@@ -92,7 +92,7 @@ Choice = tuple[float, float, float, tuple[float, float]]
 
 def best_regularization(
     shortest: Choice,
-    faithful: Choice | None,
+    low_bias: Choice | None,
     unpenalised: Choice | None,
     *,
     share: float,
@@ -100,12 +100,12 @@ def best_regularization(
     is_at_end: bool,
 ) -> str:
     """Both answers about c; within: by which lengths differ in the range of a choice."""
-    if faithful is None:
+    if low_bias is None:
         other = f"No c that was tried keeps the target within {share:g} half-widths."
-    elif faithful[0] == shortest[0]:
+    elif low_bias[0] == shortest[0]:
         other = f"That is also the shortest with the target within {share:g} half-widths."
     else:
-        other = f"With the target within {share:g} half-widths, {_choice(faithful, within)}"
+        other = f"With the target within {share:g} half-widths, {_choice(low_bias, within)}"
     if is_at_end:
         other = f"By length alone there is no best c: this is the largest that was tried. {other}"
     if unpenalised is not None:

@@ -55,7 +55,7 @@ class Foreseen(Protocol):
     @property
     def coverage(self) -> Array: ...
     @property
-    def is_out_of_reach(self) -> Flags: ...
+    def is_not_reportable(self) -> Flags: ...
     @property
     def usefulness(self) -> _Useful: ...
     @property
@@ -82,10 +82,10 @@ def cautions(
         said.append(Caution("stops", found.usefulness.sentence))
     rough: Gravity = "stops" if found.validity.grade == "unusable" else "weigh"
     said += [Caution(rough, reason) for reason in found.validity.reasons_of(names)]
-    lost = [name for name, is_lost in zip(names, found.is_out_of_reach, strict=True) if is_lost]
+    lost = [name for name, is_lost in zip(names, found.is_not_reportable, strict=True) if is_lost]
     if lost:
         said.append(Caution("stops" if len(lost) == len(names) else "weigh", silent(lost)))
-    told = found.coverage[~found.is_out_of_reach]
+    told = found.coverage[~found.is_not_reportable]
     short = told[told < design.confidence_level - COVERAGE_SLACK]
     if len(short):
         said.append(_shortfall(short, len(names), design.confidence_level))

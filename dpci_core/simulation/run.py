@@ -50,10 +50,10 @@ from dpci_core.solvers.batch_replicates import (
     fit_drawn,
     second_moments,
 )
-from dpci_core.solvers.halfway import halfway, is_halfway
 from dpci_core.solvers.kernels import Counts
 from dpci_core.solvers.metric import check_size, metric_of
-from dpci_core.solvers.moments import meant_minimiser
+from dpci_core.solvers.moments import unweighted_minimiser
+from dpci_core.solvers.one_step import has_one_step_point, one_step_point
 from dpci_core.solvers.replicates import (
     MOST_RECORDS,
     TOLERANCE,
@@ -107,7 +107,7 @@ class _Job:
     @property
     def moments_key(self) -> tuple[object, ...]:
         """Designs with equal keys release the same coefficients, and H at the same point."""
-        at = is_halfway(self.design)
+        at = has_one_step_point(self.design)
         return id(self.table), self.design.mechanism, self.noise, at, self.metric_key
 
 
@@ -230,7 +230,7 @@ def run_experiment(
             "unpenalised target, whose estimate needs the released matrices."
         )
     tables = _tables(A, tuple(designs))
-    goals = {loss: meant_minimiser(A, loss=loss) for loss in unpenalised}
+    goals = {loss: unweighted_minimiser(A, loss=loss) for loss in unpenalised}
     jobs = tuple(
         _job(d, tables[d.loss, d.regularization], law, goals)
         for d, law in zip(designs, laws, strict=True)
@@ -498,7 +498,7 @@ def _moments(
     """H and S at theta, in the metric if there is one; half way H is at another point, known once S
     has its noise.
     """
-    if is_halfway(job.design):
+    if has_one_step_point(job.design):
         _, S = _moments_at(plan, job, draws, theta, metric, of=("covariance",))
         return None, S if metric is None else metric.of.matrix(S)
     H, S = _moments_at(plan, job, draws, theta, metric, of=("hessian", "covariance"))
@@ -548,7 +548,9 @@ def _intervals(
     S = symmetrise(S + scales * draws.covariance[key])
     if H is None:
         whiten = None if metric is None else metric.of.whiten
-        at = halfway(theta, S, regularization=design.regularization, matrix_sd=sds, whiten=whiten)
+        at = one_step_point(
+            theta, S, regularization=design.regularization, matrix_sd=sds, whiten=whiten
+        )
         H, _ = _moments_at(plan, job, draws, at, metric, of=("hessian",))
         H = H if metric is None else metric.of.matrix(H)
     widths = private_half_widths(

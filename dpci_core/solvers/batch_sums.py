@@ -90,7 +90,7 @@ class Outer:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pull:
+class LeverageSums:
     """Sum (p, p) of h (g - mean)(g - mean)' over rows: g = w f'(z) a is the gradient of a row and
     h = w f''(z) a'H^-1 a its leverage. By the sums of h g g', h g and h, so that no gradient is
     written out.

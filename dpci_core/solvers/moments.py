@@ -19,11 +19,11 @@ from dpci_core.base.rows import Rows, WeightedRows, plain, times_weights, unit_r
 from dpci_core.base.validation import check_vector
 from dpci_core.design import Estimand, Geometry
 from dpci_core.losses import Loss, check_loss
-from dpci_core.solvers.batch_sums import Pull, rows_of
-from dpci_core.solvers.halfway import halfway
+from dpci_core.solvers.batch_sums import LeverageSums, rows_of
 from dpci_core.solvers.metric import metric_of, second_moment_of, weighted, weighted_table
 from dpci_core.solvers.minimise import CHECKED, minimise
 from dpci_core.solvers.newton import Newton
+from dpci_core.solvers.one_step import one_step_point
 from dpci_core.solvers.risk import PenalisedRisk
 
 
@@ -41,24 +41,24 @@ class HessianDrift:
 
 
 @dataclass(frozen=True, slots=True)
-class WithoutPenalty:
+class UnpenalisedFit:
     """The fit of the same records without a penalty; not private.
 
-    meant: what intervals are for, (p,): its coefficients, all rows counting in full.
-    meant_se: standard error (p,) of what weights move, meant - theta; 0 without weights.
+    unweighted: what intervals are for, (p,): its coefficients, all rows counting in full.
+    unweighted_se: standard error (p,) of what weights move, unweighted - theta; 0 without weights.
     theta: its coefficients (p,), rows with their weights; the same without weights.
     hessian: its Hessian K* (p, p).
     covariance: its gradient covariance S* (p, p).
     halfway: the penalised Hessian H (p, p) half way to it, where a release has it
-    (`solvers.halfway`).
+    (`solvers.one_step`).
     """
 
-    meant: Array
-    meant_se: Array
+    unweighted: Array
+    unweighted_se: Array
     theta: Array
     hessian: Array
     covariance: Array
-    halfway: Array
+    one_step_point: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Moments:
     """Non-private fit of one table: theta_hat (p,), Hessian and gradient covariance (p, p), and how
     they were made.
 
-    drift and without_penalty are None where no records were at hand, as for moments that are
+    drift and unpenalised_fit are None where no records were at hand, as for moments that are
     themselves a release, and where nobody asked for them; the second also where there is no
     minimiser without a penalty because the classes can be separated (`is_separable`).
     geometry: whose metric the rows have weights for; None for rows as they are.
@@ -146,12 +146,12 @@ class Moments:
     loss: Loss
     regularization: float
     drift: HessianDrift | None = None
-    without_penalty: WithoutPenalty | None = None
+    unpenalised_fit: UnpenalisedFit | None = None
     is_separable: bool = False
     geometry: Geometry | None = None
     spread: Spread | None = None
     n_weighted: int = 0
-    pulled: Array | None = None
+    leverage_correction: Array | None = None
 
 
 def fit_moments(
@@ -213,12 +213,14 @@ def fit_moments(
         loss=loss,
         regularization=regularization,
         drift=_hessian_drift(A, theta, H, loss=loss) if with_drift else None,
-        without_penalty=found,
+        unpenalised_fit=found,
         is_separable=target == "unpenalised" and found is None,
         geometry=geometry,
         spread=spread,
         n_weighted=n_weighted,
-        pulled=_pulled(A, theta, H, loss, regularization) if with_drift else None,
+        leverage_correction=_leverage_correction(A, theta, H, loss, regularization)
+        if with_drift
+        else None,
     )
 
 
@@ -238,29 +240,29 @@ class _Lightened:
 
 def _without_penalty(
     A: Table, theta: Array, S: Array, loss: Loss, c: float
-) -> WithoutPenalty | None:
+) -> UnpenalisedFit | None:
     """The fit without a penalty, from half a step twice on; None if there is none."""
-    at = halfway(theta, S, regularization=c, matrix_sd=0.0)
+    at = one_step_point(theta, S, regularization=c, matrix_sd=0.0)
     try:
         truth = unpenalised_minimiser(A, loss=loss, start=2.0 * at - theta)
-        meant = meant_minimiser(A, loss=loss, start=truth) if A.has_weights else truth
+        unweighted = unweighted_minimiser(A, loss=loss, start=truth) if A.has_weights else truth
     except ConvergenceError:
         return None
     K, covariance = PenalisedRisk(A, loss=loss, regularization=0.0).moments(truth)
     se = np.zeros_like(truth)
     if A.has_weights:
-        se = _gap_se(A, truth, meant, K, loss)
+        se = _gap_se(A, truth, unweighted, K, loss)
     H = PenalisedRisk(A, loss=loss, regularization=c).hessian(at)
-    return WithoutPenalty(meant, se, truth, K, covariance, H)
+    return UnpenalisedFit(unweighted, se, truth, K, covariance, H)
 
 
-def _gap_se(A: Table, truth: Array, meant: Array, K: Array, loss: Loss) -> Array:
+def _gap_se(A: Table, truth: Array, unweighted: Array, K: Array, loss: Loss) -> Array:
     """Standard errors of the difference of both fits, from the difference of their influences,
     K^-1 w f' a - K0^-1 f' a.
     """
-    K0 = PenalisedRisk(A.through(plain, has_weights=False), loss, 0.0).hessian(meant)
+    K0 = PenalisedRisk(A.through(plain, has_weights=False), loss, 0.0).hessian(unweighted)
     K_inverse, K0_inverse = (np.asarray(np.linalg.pinv(of), dtype=np.float64) for of in (K, K0))
-    gap = _Gap(truth, meant, K_inverse, K0_inverse, loss)
+    gap = _Gap(truth, unweighted, K_inverse, K0_inverse, loss)
     return np.asarray(np.sqrt(A.total(gap)) / len(A))
 
 
@@ -269,7 +271,7 @@ class _Gap:
     """Sums (p,) of squares of the differences of influences."""
 
     truth: Array
-    meant: Array
+    unweighted: Array
     K_inverse: Array
     K0_inverse: Array
     loss: Loss
@@ -277,7 +279,7 @@ class _Gap:
     def _squares(self, A: Block) -> Array:
         rows = plain(A)
         with_weights = times_weights(self.loss.slope(rows @ self.truth), A)[:, None] * rows
-        in_full = self.loss.slope(rows @ self.meant)[:, None] * rows
+        in_full = self.loss.slope(rows @ self.unweighted)[:, None] * rows
         apart = self.K_inverse @ with_weights.T - self.K0_inverse @ in_full.T
         return np.asarray(np.einsum("ij,ij->i", apart, apart))
 
@@ -285,10 +287,14 @@ class _Gap:
         return np.asarray(sum(self._squares(block) for block in place.chunks()))
 
 
-def _pulled(A: Table, theta: Array, H: Array, loss: Loss, regularization: float) -> Array:
-    """`Moments.pulled`; at the minimiser the mean gradient is -2c theta."""
+def _leverage_correction(
+    A: Table, theta: Array, H: Array, loss: Loss, regularization: float
+) -> Array:
+    """`Moments.leverage_correction`; at the minimiser the mean gradient is -2c theta."""
     inverse = np.asarray(np.linalg.inv(H))
-    return np.asarray(A.total(Pull(theta, loss, inverse, -2.0 * regularization * theta)) / len(A))
+    return np.asarray(
+        A.total(LeverageSums(theta, loss, inverse, -2.0 * regularization * theta)) / len(A)
+    )
 
 
 _DRIFT_STEPS = np.logspace(-2.5, 1.5, 9)
@@ -363,7 +369,7 @@ class _Reach:
         return max(float(np.max(np.abs(plain(a) @ self.step))) for a in place.chunks())
 
 
-def meant_minimiser(A: Rows | Table, *, loss: Loss, start: Array | None = None) -> Array:
+def unweighted_minimiser(A: Rows | Table, *, loss: Loss, start: Array | None = None) -> Array:
     """Return what intervals without a penalty are for, (p,): the same with every row in full.
 
     Weights make room for unusual rows; nobody asks for the coefficients of a table in which they

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 from dpci_core.base.array import Array
 from dpci_core.design import Geometry
 from dpci_core.losses import make_loss
-from dpci_core.solvers.moments import HessianDrift, Moments, Spread, WithoutPenalty
+from dpci_core.solvers.moments import HessianDrift, Moments, Spread, UnpenalisedFit
 
 VERSION = 1
 MOST_BYTES = 50_000_000
@@ -46,12 +46,12 @@ class _Drift(_Strict):
 
 
 class _Without(_Strict):
-    meant: Vector
-    meant_se: Vector
+    unweighted: Vector
+    unweighted_se: Vector
     theta: Vector
     hessian: Matrix
     covariance: Matrix
-    halfway: Matrix
+    one_step_point: Matrix
 
 
 class _Spread(_Strict):
@@ -78,13 +78,13 @@ class _File(_Strict):
     loss: _Loss
     regularization: FiniteFloat = Field(gt=0)
     drift: _Drift | None = None
-    without_penalty: _Without | None = None
+    unpenalised_fit: _Without | None = None
     is_separable: bool = False
     geometry: _Geometry | None = None
     spread: _Spread | None = None
     n_weighted: int = 0
     plan: dict[str, Any] | None = None
-    pulled: Matrix | None = None
+    leverage_correction: Matrix | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,14 +188,16 @@ def _moments(found: _File, p: int) -> Moments:
         loss=make_loss(found.loss.name, found.loss.h),
         regularization=found.regularization,
         drift=None if found.drift is None else _drift(found.drift),
-        without_penalty=(
-            None if found.without_penalty is None else _without(found.without_penalty, p)
+        unpenalised_fit=(
+            None if found.unpenalised_fit is None else _without(found.unpenalised_fit, p)
         ),
         is_separable=found.is_separable,
         geometry=geometry,
         spread=None if found.spread is None else _spread(found.spread, p),
         n_weighted=found.n_weighted,
-        pulled=None if found.pulled is None else _shaped(found.pulled, p, p),
+        leverage_correction=None
+        if found.leverage_correction is None
+        else _shaped(found.leverage_correction, p, p),
     )
 
 
@@ -204,10 +206,10 @@ def _drift(found: _Drift) -> HessianDrift:
     return HessianDrift(*(_shaped(column, len(found.step)) for column in columns))
 
 
-def _without(found: _Without, p: int) -> WithoutPenalty:
-    return WithoutPenalty(
-        *(_shaped(v, p) for v in (found.meant, found.meant_se, found.theta)),
-        *(_shaped(v, p, p) for v in (found.hessian, found.covariance, found.halfway)),
+def _without(found: _Without, p: int) -> UnpenalisedFit:
+    return UnpenalisedFit(
+        *(_shaped(v, p) for v in (found.unweighted, found.unweighted_se, found.theta)),
+        *(_shaped(v, p, p) for v in (found.hessian, found.covariance, found.one_step_point)),
     )
 
 

@@ -189,7 +189,7 @@ def test_the_ladder_turns_one_switch_a_step():
         "covariance_floor",
         "tight_sensitivity",
         "symmetric_noise",
-        "huber_corner",
+        "exact_slope_bound",
         "gaussian_objective",
         "noise_aware",
     ]

@@ -115,7 +115,7 @@ def test_questions_start_from_a_plan(
     found = said(capsys, "c", "--plan", file, "--write", str(better))
     assert (
         read_plan(better).design.regularization
-        == (found["faithful"] or found["shortest"])["regularization"]
+        == (found["low_bias"] or found["shortest"])["regularization"]
     )
     assert set(found["curve"][0]["shift"]) == set(PLAN.names)
     assert [row["reason"] for row in said(capsys, "rank", "--plan", file)["designs"]] == [

@@ -177,7 +177,7 @@ def test_intervals_cover_the_effect_itself(mechanism: str, n: int, fits: int) ->
         model = made(mechanism=mechanism, random_state=seed).fit(X, y)
         found = model.confidence_intervals()
         inside.append((found.low[0] <= TRUTH) & (found.high[0] >= TRUTH))
-        marked.append(found.is_unidentified)
+        marked.append(found.is_not_estimable)
         penalised.append(model.coef_[0])
     assert 0.93 <= np.mean(inside) <= 0.97
     assert not np.any(marked)
@@ -258,7 +258,7 @@ def test_a_coefficient_that_a_release_cannot_speak_about_is_flagged() -> None:
     little = PureDP(model="1e9", hessian="0.01", covariance="0.01")
     model = made(budget=little).fit(pd.DataFrame(X, columns=["age", "d" * 30]), y)
     found, text = model.confidence_intervals(), str(model.summary())
-    assert found.is_unidentified.all()
+    assert found.is_not_estimable.all()
     for label in ("age*", "d" * 20 + "*", "intercept*"):
         assert f"\n{label:<22}" in text
     assert f"{FLAG} The release cannot speak about this coefficient" in text
@@ -266,7 +266,7 @@ def test_a_coefficient_that_a_release_cannot_speak_about_is_flagged() -> None:
     twins = np.c_[X[:, 0], X[:, 0] + np.random.default_rng(0).normal(0, 0.5, 600), X[:, 1]]
     three = {"feature_typical": [60, 60, 1], "feature_spread": [15, 15, 0.7]}
     model = made(budget=PureDP(model="50", hessian="50", covariance="50"), **three).fit(twins, y)
-    assert model.confidence_intervals().is_unidentified[0].tolist() == [True, True, False, False]
+    assert model.confidence_intervals().is_not_estimable[0].tolist() == [True, True, False, False]
 
 
 def test_the_penalty_by_hand() -> None:

@@ -335,8 +335,10 @@ def test_few_records_are_no_privacy_effect_and_are_seen(
     design = make_design("pure", "output", "logistic", ("20000", "20000", "20000"))
     now = forecast(fit, design=design).validity.r4
     assert 0.0 < now < valid
-    alike = forecast(dataclasses.replace(fit, pulled=fit.covariance), design=design).validity.r4
-    fit = dataclasses.replace(fit, pulled=fit.covariance * (target / alike))
+    alike = forecast(
+        dataclasses.replace(fit, leverage_correction=fit.covariance), design=design
+    ).validity.r4
+    fit = dataclasses.replace(fit, leverage_correction=fit.covariance * (target / alike))
     validity = forecast(fit, design=design).validity
     assert validity.r4 == max(validity.r4_each) == pytest.approx(target, rel=1e-9)
     assert min(validity.r4_each) == pytest.approx(target, rel=0.01)  # of all coefficients alike
@@ -345,7 +347,7 @@ def test_few_records_are_no_privacy_effect_and_are_seen(
     assert ["too small" in reason for reason in validity.reasons] == [True] * (side != "below")
     half = forecast(fit, design=design, n_records=2 * fit.n_records).validity.r4
     assert half == pytest.approx(target / 2.0, rel=0.01)
-    unknown = forecast(dataclasses.replace(fit, pulled=None), design=design).validity
+    unknown = forecast(dataclasses.replace(fit, leverage_correction=None), design=design).validity
     assert (unknown.r4, unknown.r4_each, unknown.is_decided_by_few) == (0.0, (), ())
 
 
@@ -366,7 +368,9 @@ def test_a_rare_level_is_marked_and_the_others_stay() -> None:
     (reason,) = validity.reasons_of(["age", "income", "town=North", "constant"])
     assert "So few records decide town: North that the variance" in reason
     assert max(np.delete(validity.r4_each, 2)) < 0.01
-    worse = dataclasses.replace(fit, pulled=10.0 * fit.pulled)  # beyond the second limit
+    worse = dataclasses.replace(
+        fit, leverage_correction=10.0 * fit.leverage_correction
+    )  # beyond the second limit
     again = forecast(worse, design=design).validity
     assert again.r4 > _CUTS["r4"][1]
     assert (again.grade, again.is_decided_by_few) == ("rough", validity.is_decided_by_few)
@@ -405,7 +409,7 @@ def test_the_variance_is_seen_too_small_by_r4() -> None:
     inverse = np.linalg.inv(whole.hessian)
     seen = np.mean([inverse @ fit.covariance @ inverse for fit in fits], axis=0).diagonal()
     true = (inverse @ whole.covariance @ inverse).diagonal()
-    lost = (inverse @ whole.pulled @ inverse).diagonal() / n
+    lost = (inverse @ whole.leverage_correction @ inverse).diagonal() / n
     assert (lost / true).min() > 0.1
     assert 1.0 - seen / true == pytest.approx(lost / true, abs=0.06)
 

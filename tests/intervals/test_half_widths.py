@@ -445,7 +445,7 @@ def test_plain_half_widths_are_floors_then_interval(
     ]
     np.testing.assert_allclose(found.half_width, expected, rtol=1e-5)
     assert not found.is_noise_aware.any()
-    assert not found.is_unidentified.any()
+    assert not found.is_not_estimable.any()
     np.testing.assert_array_equal(found.factor, np.ones((4, p)))
     assert np.linalg.eigvalsh(found.hessian).min() >= 2.0 * C * (1.0 - 1e-9)
     smallest = np.linalg.eigvalsh(found.covariance).min()
@@ -776,7 +776,7 @@ def test_plain_half_widths_where_the_noise_on_s_dominates(
         }
         return correction(*np.linalg.eigh(plain.hessian), problem.theta, **given).marked(half_width)
 
-    np.testing.assert_array_equal(plain.is_unidentified, falls_short(plain.half_width))
+    np.testing.assert_array_equal(plain.is_not_estimable, falls_short(plain.half_width))
     for cut, factor in itertools.product(cuts, (1.0 - 1e-6, 1.0 + 1e-6)):
         sd = factor * cut
         mixed = widths_of(problem, H, S, design=base, contrasts=L, covariance_sd=sd)
@@ -789,8 +789,8 @@ def test_plain_half_widths_where_the_noise_on_s_dominates(
             np.testing.assert_array_equal(
                 getattr(mixed, name)[~used], getattr(plain, name)[~used], err_msg=name
             )
-        np.testing.assert_array_equal(mixed.is_unidentified[~used], falls_short(allowed)[~used])
-        for name in ("contrasts", "is_unidentified"):
+        np.testing.assert_array_equal(mixed.is_not_estimable[~used], falls_short(allowed)[~used])
+        for name in ("contrasts", "is_not_estimable"):
             np.testing.assert_array_equal(
                 getattr(mixed, name)[used], getattr(aware, name)[used], err_msg=name
             )
@@ -885,11 +885,11 @@ def test_half_widths_fade(
     np.testing.assert_array_equal(mixed.covariance, source.covariance)
     assert np.all(mixed.is_noise_aware == (weight > 0.0))
     flat = [
-        found.is_unidentified
+        found.is_not_estimable
         for found, used in ((aware, weight > 0.0), (plain, weight < 1.0))
         if used
     ]
-    np.testing.assert_array_equal(mixed.is_unidentified, np.any(flat, axis=0))
+    np.testing.assert_array_equal(mixed.is_not_estimable, np.any(flat, axis=0))
 
 
 @pytest.mark.parametrize(("p", "definition", "mechanism"), CASES)

@@ -284,8 +284,8 @@ def test_a_penalised_target_is_untouched() -> None:
     rows = np.linalg.inv(H3)
     model = SD_MODEL**2 * np.diag(rows @ rows.T) / N**2
     np.testing.assert_allclose(found.law.gaussian, model, rtol=1e-9)
-    assert not far.is_unidentified.any()
-    assert widths("unpenalised", theta=1000.0 * THETA3).is_unidentified.all()
+    assert not far.is_not_estimable.any()
+    assert widths("unpenalised", theta=1000.0 * THETA3).is_not_estimable.all()
     nothing = no_correction(np.ones((2, 3)), 4)
     assert nothing.contrasts.shape == (4, 2, 3)
     assert not nothing.marked(np.full((4, 2), 1e-9)).any()
@@ -298,8 +298,8 @@ def test_half_widths_are_marked_by_the_loss_of_the_design() -> None:
     """
     logistic, huber = (widths("unpenalised", loss=loss) for loss in (Logistic(), HuberSVM(h=0.1)))
     np.testing.assert_allclose(huber.half_width, logistic.half_width, rtol=1e-9)
-    assert not logistic.is_unidentified.any()
-    assert huber.is_unidentified.all()
+    assert not logistic.is_not_estimable.any()
+    assert huber.is_not_estimable.all()
 
 
 def test_contrasts_of_the_step_scale() -> None:
@@ -362,7 +362,7 @@ def experiments() -> dict[str, Runs]:
         inside = np.array([np.abs(TRUTH - r.estimate) <= r.length / 2.0 for r in runs])
         length, marked = (
             np.array([r.length for r in runs]),
-            np.array([r.is_unidentified for r in runs]),
+            np.array([r.is_not_estimable for r in runs]),
         )
         found[target] = Runs(
             inside, length, marked, forecast(large, design=design, n_records=N_TRUTH)
@@ -411,7 +411,7 @@ def test_the_forecast_sees_a_target_out_of_reach() -> None:
         target="unpenalised",
     )
     found = forecast(fit, design=design, n_records=100_000)
-    assert found.is_out_of_reach[:2].all()
+    assert found.is_not_reportable[:2].all()
     assert np.abs(found.bias[:2]).min() > 0.25 * found.ci_length[:2].max() / 2.0
     assert found.unidentified_share[:2].min() == 1.0
     assert found.coverage[:2].max() < 0.5

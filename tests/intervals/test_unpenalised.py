@@ -30,11 +30,11 @@ from dpci_core.intervals._newton_step import unpenalised_error
 from dpci_core.intervals.forecast import (
     drawn_intervals,
     forecast_of,
+    noise_corrected_gap,
     released_hessian,
-    told_apart,
 )
 from dpci_core.privacy.laws import NoiseLaw
-from dpci_core.solvers.moments import WithoutPenalty
+from dpci_core.solvers.moments import UnpenalisedFit
 
 Array = np.ndarray
 
@@ -84,7 +84,7 @@ def one_moments(is_half: bool) -> tuple[Moments, Array]:
         return value.reshape(1, 1)
 
     H0 = curvature(counts, theta) + 2.0 * C1
-    truth = WithoutPenalty(
+    truth = UnpenalisedFit(
         star,
         np.zeros_like(star),
         star,
@@ -129,10 +129,12 @@ def test_the_error_in_one_dimension(
     alone = estimates(np.tile(N1 * SHARE, (N_RUNS, 1)), 0.0, 0.0)
 
     moments, H = one_moments(is_half)
-    assert moments.without_penalty is not None
+    assert moments.unpenalised_fit is not None
     loss = Logistic()
     if not is_half:
-        monkeypatch.setattr("dpci_core.intervals._newton_step.is_halfway", lambda design: False)
+        monkeypatch.setattr(
+            "dpci_core.intervals._newton_step.has_one_step_point", lambda design: False
+        )
     design = Design(
         loss=loss,
         mechanism=mechanism,
@@ -148,7 +150,7 @@ def test_the_error_in_one_dimension(
     assert float(np.sqrt(law.privacy(1)[0])) == pytest.approx(float(alone.std()), rel=0.03)
     assert expected == pytest.approx(float(estimate.std()), rel=0.05 if is_half else 0.08)
     assert (law.laplace[0] > 0.0) == (kind == "pure")
-    bent = float((moments.without_penalty.hessian - moments.hessian + 2.0 * C1)[0, 0]) / k
+    bent = float((moments.unpenalised_fit.hessian - moments.hessian + 2.0 * C1)[0, 0]) / k
     assert abs(bent) > 0.25, "or the third derivative would not be seen"
 
 
@@ -202,7 +204,7 @@ def test_the_forecast_against_experiments(kind: str) -> None:
     c = C if kind == "weighted" else C / 10.0
     designs = [design_of(*case, regularization=c) for case in CASES]
     moments = fit_moments(X, y, loss=Logistic(), regularization=c, target="unpenalised")
-    assert moments.without_penalty is not None
+    assert moments.unpenalised_fit is not None
     found = run_experiment(
         X,
         y,
@@ -213,9 +215,9 @@ def test_the_forecast_against_experiments(kind: str) -> None:
     ).designs
     for case, design, result in zip(CASES, designs, found, strict=True):
         expected = forecast(moments, design=design)
-        way = np.abs(moments.without_penalty.meant - moments.theta_hat)
+        way = np.abs(moments.unpenalised_fit.unweighted - moments.theta_hat)
         assert way[0] > 0.1 * expected.ci_length[0] / 2.0, "or there would be no step to see"
-        np.testing.assert_allclose(result.theta_hat, moments.without_penalty.meant, atol=1e-8)
+        np.testing.assert_allclose(result.theta_hat, moments.unpenalised_fit.unweighted, atol=1e-8)
         error = np.sqrt(expected.coverage * (1.0 - expected.coverage) / N_REPLICATES)
         np.testing.assert_array_less(
             np.abs(result.coverage - expected.coverage), 3.0 * error + 0.015, err_msg=str(case)
@@ -253,12 +255,12 @@ def test_out_of_reach_by_three_rules(fit: Moments) -> None:
     design = design_of()
     drawn = drawn_intervals(fit, design=design)
     none = dataclasses.replace(
-        drawn, shift=0.0 * drawn.half_width, is_unidentified=np.zeros_like(drawn.is_unidentified)
+        drawn, shift=0.0 * drawn.half_width, is_not_estimable=np.zeros_like(drawn.is_not_estimable)
     )
 
     def flags(**changes: Any) -> list[bool]:
         changed = dataclasses.replace(none, **changes)
-        return forecast_of(changed, fit, design=design).is_out_of_reach.tolist()
+        return forecast_of(changed, fit, design=design).is_not_reportable.tolist()
 
     assert flags() == [False] * 3
     wide = 1.5 * none.half_width
@@ -267,10 +269,10 @@ def test_out_of_reach_by_three_rules(fit: Moments) -> None:
             shift = np.broadcast_to(sign * share * wide.mean(axis=0), wide.shape)
             assert flags(half_width=wide, shift=shift) == [expected] * 3
     for count, expected in ((3, False), (4, True)):
-        marks = np.zeros_like(drawn.is_unidentified)
+        marks = np.zeros_like(drawn.is_not_estimable)
         marks[:count, 1] = True
         assert len(marks) == 64
-        assert flags(is_unidentified=marks) == [False, expected, False]
+        assert flags(is_not_estimable=marks) == [False, expected, False]
     found = []
     for factor in np.linspace(0.8, 1.0, 41):
         short = dataclasses.replace(none, half_width=factor * none.half_width)
@@ -280,8 +282,8 @@ def test_out_of_reach_by_three_rules(fit: Moments) -> None:
     assert min(found) < 0.919 < 0.921 < max(found)
     penalised = dataclasses.replace(design, target="penalised")
     own = drawn_intervals(fit, design=penalised)
-    own = dataclasses.replace(own, is_unidentified=np.ones_like(own.is_unidentified))
-    assert not forecast_of(own, fit, design=penalised).is_out_of_reach.any()
+    own = dataclasses.replace(own, is_not_estimable=np.ones_like(own.is_not_estimable))
+    assert not forecast_of(own, fit, design=penalised).is_not_reportable.any()
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -294,15 +296,15 @@ def test_contrasts_scale(mechanism: MechanismName, fit: Moments) -> None:
         np.testing.assert_allclose(getattr(scaled, name), expected, rtol=1e-9, err_msg=name)
     np.testing.assert_allclose(scaled.bias, scale * plain.bias, rtol=1e-8)
     np.testing.assert_allclose(scaled.coverage, plain.coverage, rtol=1e-9)
-    np.testing.assert_array_equal(scaled.is_out_of_reach, plain.is_out_of_reach)
+    np.testing.assert_array_equal(scaled.is_not_reportable, plain.is_not_reportable)
 
 
 def test_where_the_hessian_is(fit: Moments) -> None:
-    assert fit.without_penalty is not None
-    assert released_hessian(fit, design_of()) is fit.without_penalty.halfway
+    assert fit.unpenalised_fit is not None
+    assert released_hessian(fit, design_of()) is fit.unpenalised_fit.one_step_point
     assert released_hessian(fit, design_of(target="penalised")) is fit.hessian
     assert released_hessian(fit, design_of(loss=HuberSVM(h=0.5))) is fit.hessian
-    without = dataclasses.replace(fit, without_penalty=None)
+    without = dataclasses.replace(fit, unpenalised_fit=None)
     assert released_hessian(without, design_of()) is fit.hessian
 
 
@@ -311,7 +313,7 @@ def test_moments_that_are_themselves_a_release(mechanism: MechanismName, fit: Mo
     """No second fit: the full Newton step at the Hessian at hand is the goal, and lengths are near
     those with it.
     """
-    without = dataclasses.replace(fit, without_penalty=None, drift=None)
+    without = dataclasses.replace(fit, unpenalised_fit=None, drift=None)
     found = forecast(without, design=design_of(mechanism))
     full = forecast(fit, design=design_of(mechanism))
     np.testing.assert_allclose(found.ci_length, full.ci_length, rtol=0.2)
@@ -345,19 +347,19 @@ def test_flags_do_not_select(n: int, epsilon: float, c: float, is_out: bool | No
     design = design_of(budget=budget, regularization=c)
     large = two_coefficients(100_000, np.random.default_rng(0))
     moments = fit_moments(*large, loss=Logistic(), regularization=c, target="unpenalised")
-    out = forecast(moments, design=design, n_records=n).is_out_of_reach
+    out = forecast(moments, design=design, n_records=n).is_not_reportable
     if is_out is not None:
         assert out.tolist() == [is_out] * 2
     if out.all():
         return
-    assert moments.without_penalty is not None
+    assert moments.unpenalised_fit is not None
     inside, marked = [], []
     for i in range(400):
         rng = np.random.default_rng([1, i])
         found = private_intervals(*two_coefficients(n, rng), design=design, rng=rng)
-        gap = np.abs(found.estimate - moments.without_penalty.meant)
+        gap = np.abs(found.estimate - moments.unpenalised_fit.unweighted)
         inside.append(gap <= found.length / 2.0)
-        marked.append(found.is_unidentified)
+        marked.append(found.is_not_estimable)
     unmarked = ~np.array(marked)
     for j in np.flatnonzero(~out):
         assert unmarked[:, j].mean() > 0.9
@@ -368,17 +370,18 @@ def test_what_the_planning_rows_cannot_tell_is_no_bias() -> None:
     """The gap loses its standard error squared where planning rows are as many as records, and up
     to 2.5 times that where they are few.
     """
-    of = {"hessian": np.eye(3), "covariance": np.eye(3), "halfway": np.eye(3)}
-    found = WithoutPenalty(
+    of = {"hessian": np.eye(3), "covariance": np.eye(3), "one_step_point": np.eye(3)}
+    found = UnpenalisedFit(
         theta=np.zeros(3),
-        meant=np.array([5.0, -13.0, 0.9]),
-        meant_se=np.array([3.0, 5.0, 1.0]),
+        unweighted=np.array([5.0, -13.0, 0.9]),
+        unweighted_se=np.array([3.0, 5.0, 1.0]),
         **of,
     )
-    np.testing.assert_allclose(told_apart(found, share=1.0), [4.0, -12.0, 0.0])
-    np.testing.assert_allclose(told_apart(found, share=0.0), [0.0, -np.sqrt(12.75), 0.0])
+    np.testing.assert_allclose(noise_corrected_gap(found, share=1.0), [4.0, -12.0, 0.0])
+    np.testing.assert_allclose(noise_corrected_gap(found, share=0.0), [0.0, -np.sqrt(12.75), 0.0])
     np.testing.assert_allclose(
-        told_apart(dataclasses.replace(found, meant_se=np.zeros(3)), share=0.1), found.meant
+        noise_corrected_gap(dataclasses.replace(found, unweighted_se=np.zeros(3)), share=0.1),
+        found.unweighted,
     )
 
 
@@ -403,5 +406,5 @@ def test_where_noise_moves_the_hessian_too_far_nothing_is_in_reach() -> None:
         fit = fit_moments(X, y, loss=Logistic(), regularization=c, target="unpenalised")
         found = forecast(fit, design=design, n_records=3_000)
         assert (found.validity.grade == "unusable") is expected
-        assert found.is_out_of_reach.tolist() == [expected] * 3
+        assert found.is_not_reportable.tolist() == [expected] * 3
         assert found.unidentified_share.max() <= 0.05

@@ -246,8 +246,8 @@ class Integrals:
     """
 
     def __init__(self, pair: Pair, setting: Setting, orders: Array) -> None:
-        self.is_flat = pair[0].shape[1] == 1
-        turn = np.eye(1) if self.is_flat else turn_of(pair)
+        self.is_not_estimable = pair[0].shape[1] == 1
+        turn = np.eye(1) if self.is_not_estimable else turn_of(pair)
         self.pair = (pair[0] @ turn, pair[1] @ turn)
         setting = setting.turned(turn)
         self.setting, self.k = setting, np.asarray(orders, dtype=float) - 1.0
@@ -260,7 +260,7 @@ class Integrals:
             initial=1.0
         )
         self.peak = np.full(2 + len(self.k), -np.inf)
-        total = (self.along(np.zeros(1)) if self.is_flat else self.across())[:, 0]
+        total = (self.along(np.zeros(1)) if self.is_not_estimable else self.across())[:, 0]
         assert np.abs(np.expm1(total[:2])).max() < 1e-10, "The masses of p and q are 1."
         self.divergences = np.logaddexp(0.0, total[2:]) / self.k
 
@@ -277,7 +277,7 @@ class Integrals:
         ends = self.reach * np.array([-1.0, 1.0])
         edges = [np.tile(ends, (len(x), 1))]
         for u in self.records[np.abs(self.records[:, -1]) > 1e-9]:
-            across = np.zeros(1) if self.is_flat else u[0] * x[:, None]
+            across = np.zeros(1) if self.is_not_estimable else u[0] * x[:, None]
             edges.append(
                 np.broadcast_to(
                     (marks(self.setting) - across) / u[-1], (len(x), len(marks(self.setting)))
@@ -285,7 +285,7 @@ class Integrals:
             )
 
         def log_f(line: Array, y: Array) -> Array:
-            theta = y[None] if self.is_flat else np.stack(np.broadcast_arrays(x[line], y))
+            theta = y[None] if self.is_not_estimable else np.stack(np.broadcast_arrays(x[line], y))
             flat = theta.reshape(len(theta), -1)
             p, q = (
                 log_density(records, flat, self.setting).reshape(y.shape) for records in self.pair

@@ -77,10 +77,10 @@ def test_answers_are_the_shortest_usable_ones() -> None:
         answer.curve,
         np.array([grade in ("valid", "rough") for grade in answer.curve.grade]),
     )
-    assert answer.faithful is not None
+    assert answer.low_bias is not None
     for found, allowed in (
         (answer.shortest, usable),
-        (answer.faithful, usable & (curve.largest_shift <= 5.0)),
+        (answer.low_bias, usable & (curve.largest_shift <= 5.0)),
     ):
         assert found.forecast.ci_length_mean == pytest.approx(curve.length[allowed].min(), rel=1e-9)
         assert (
@@ -92,12 +92,12 @@ def test_answers_are_the_shortest_usable_ones() -> None:
         assert low <= found.regularization <= high
         inside = (curve.regularization >= low) & (curve.regularization <= high)
         assert np.abs(curve.length[inside] / found.forecast.ci_length_mean - 1.0).max() <= 0.05
-    assert answer.shortest.regularization > answer.faithful.regularization
-    assert f"c = {answer.faithful.regularization:g}" in answer.reason
+    assert answer.shortest.regularization > answer.low_bias.regularization
+    assert f"c = {answer.low_bias.regularization:g}" in answer.reason
     strict = best_regularization(
         TABLE.X, TABLE.y, design=make_design(), n_records=50_000, share=1e-9
     )
-    assert strict.faithful is None
+    assert strict.low_bias is None
     assert "No c that was tried keeps the target within 1e-09 half-widths." in strict.reason
 
 
@@ -195,13 +195,13 @@ def test_a_total_is_stated_at_the_delta_asked_for() -> None:
         needed_budget(moments, design=design, target=Target(1.0), delta="2")
 
 
-def test_where_the_faithful_c_is_useless_the_unpenalised_target_is_offered() -> None:
+def test_where_the_low_bias_c_is_useless_the_unpenalised_target_is_offered() -> None:
     """Its c by a search made here: the shortest usable forecast among the c tried that keeps the
     share.
     """
     design, share = make_design(), 0.25
     answer = best_regularization(TABLE.X, TABLE.y, design=design, n_records=30_000, share=share)
-    assert answer.faithful is None or answer.faithful.forecast.usefulness.is_useless
+    assert answer.low_bias is None or answer.low_bias.forecast.usefulness.is_useless
     assert answer.is_at_end
     assert answer.shortest.regularization == answer.curve.regularization[-1]
     assert "By length alone there is no best c" in answer.reason
@@ -230,8 +230,8 @@ def test_nothing_more_is_offered_where_it_is_not_needed() -> None:
     answer = best_regularization(fitted, design=make_design(target="unpenalised"), n_records=30_000)
     assert answer.unpenalised is None
     useful = best_regularization(fitted, design=make_design("output"), n_records=10**8, share=500.0)
-    assert useful.faithful is not None
-    assert not useful.faithful.forecast.usefulness.is_useless
+    assert useful.low_bias is not None
+    assert not useful.low_bias.forecast.usefulness.is_useless
     assert useful.unpenalised is None
 
 

@@ -83,20 +83,20 @@ def test_the_answer_is_what_was_tried(answer: StandardAnswer) -> None:
     assert answer.moments.drift is not None
     again = forecast(answer.moments, design=answer.design, n_records=N)
     np.testing.assert_allclose(answer.forecast.ci_length, again.ci_length, rtol=0.02)
-    np.testing.assert_array_equal(answer.forecast.is_out_of_reach, again.is_out_of_reach)
+    np.testing.assert_array_equal(answer.forecast.is_not_reportable, again.is_not_reportable)
 
 
 def test_no_tried_design_is_better(answer: StandardAnswer) -> None:
     """The score by hand: mean logarithm of lengths per spread, three times the shortest where out
     of reach, and 0.05 for the second limit.
     """
-    reached = [np.where(one.is_out_of_reach, np.inf, one.length) for one in answer.tried]
+    reached = [np.where(one.is_not_reportable, np.inf, one.length) for one in answer.tried]
     shortest = np.min(reached, axis=0)
     assert np.isfinite(shortest).all()
 
     def score(one: standard.Tried) -> float:
         longer = one.length * (1.0 + 10.0 * np.maximum(0.945 - one.coverage, 0.0))
-        counted = np.where(one.is_out_of_reach, 3.0 * shortest, longer)
+        counted = np.where(one.is_not_reportable, 3.0 * shortest, longer)
         return float(np.log(counted).mean()) + (0.05 if one.encoding.limit == 3.0 else 0.0)
 
     scores = [score(one) for one in answer.tried]
@@ -106,8 +106,10 @@ def test_no_tried_design_is_better(answer: StandardAnswer) -> None:
         chosen.length, answer.forecast.ci_length[:-1] / answer.encoding.radius, rtol=1e-12
     )
     half = answer.forecast.ci_length[:-1] / 2.0
-    is_out = answer.forecast.is_out_of_reach[:-1] | (np.abs(answer.forecast.bias[:-1]) > 0.2 * half)
-    np.testing.assert_array_equal(chosen.is_out_of_reach, is_out)
+    is_out = answer.forecast.is_not_reportable[:-1] | (
+        np.abs(answer.forecast.bias[:-1]) > 0.2 * half
+    )
+    np.testing.assert_array_equal(chosen.is_not_reportable, is_out)
     assert {one.encoding.limit for one in answer.tried} == {4.0, 3.0}
     assert len({one.encoding.radius for one in answer.tried}) >= 3
 
@@ -121,8 +123,8 @@ def test_the_range_of_c(answer: StandardAnswer) -> None:
         some = [o for o in answer.tried if (o.encoding, o.design.budget) == (encoding, given)]
         c = [one.design.regularization for one in some]
         np.testing.assert_allclose(np.array(c[1:]) / c[:-1], 2.0, rtol=0.01)
-        assert some[-1].is_out_of_reach.all() or 0.15 < c[-1] * encoding.radius**2 <= 0.3
-        assert not any(one.is_out_of_reach.all() for one in some[:-1])
+        assert some[-1].is_not_reportable.all() or 0.15 < c[-1] * encoding.radius**2 <= 0.3
+        assert not any(one.is_not_reportable.all() for one in some[:-1])
         model_noise(design_of(regularization=c[0] / 1.9), N)
         with pytest.raises(InfeasibleDesignError):
             model_noise(design_of(regularization=c[0] / 2.1), N)

@@ -226,16 +226,18 @@ def test_what_was_not_asked_in_its_terms_is_refused(after: ReleaseInference) -> 
 
 def test_a_record_is_silent_where_it_was(made: Release) -> None:
     first, *rest = made.coefficients
-    after = ReleaseInference(replace(made, coefficients=(replace(first, is_flat=True), *rest)))
-    assert after.contrast({"age": 1, "city=b": 1}).is_flat
-    assert not after.contrast({"city=b": 1}).is_flat
-    assert after.test([{"age": 1}]).is_flat
-    assert after.predict({"age": 40, "city": "b"})[0].is_flat
+    after = ReleaseInference(
+        replace(made, coefficients=(replace(first, is_not_estimable=True), *rest))
+    )
+    assert after.contrast({"age": 1, "city=b": 1}).is_not_estimable
+    assert not after.contrast({"city=b": 1}).is_not_estimable
+    assert after.test([{"age": 1}]).is_not_estimable
+    assert after.predict({"age": 40, "city": "b"})[0].is_not_estimable
     assert set(after.together().intervals) == {"city=b", "constant"}
     with pytest.raises(AfterError) as caught:
         after.region(["age", "city=b"])
     assert caught.value.code == "silent_about"
-    silent = tuple(replace(c, is_flat=True) for c in made.coefficients)
+    silent = tuple(replace(c, is_not_estimable=True) for c in made.coefficients)
     with pytest.raises(AfterError) as caught:
         ReleaseInference(replace(made, coefficients=silent)).together()
     assert caught.value.code == "nothing_spoken_about"
@@ -278,8 +280,8 @@ def test_report_and_card_say_how_often_all_hold(made: Release, after: ReleaseInf
     assert found in report_html(made)
     assert found in model_card(made)
     first, *rest = made.coefficients
-    one = tuple(replace(c, is_flat=True) for c in rest)
-    for spoken in ((first, *one), (replace(first, is_flat=True), *one)):
+    one = tuple(replace(c, is_not_estimable=True) for c in rest)
+    for spoken in ((first, *one), (replace(first, is_not_estimable=True), *one)):
         assert "together in about" not in report_html(replace(made, coefficients=spoken))
 
 

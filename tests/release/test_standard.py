@@ -96,7 +96,7 @@ def made(desk: Desk) -> Release:
 
 def lost(made: Release, *names: str) -> Release:
     """The same, were it silent about these."""
-    coefficients = (replace(c, is_flat=c.name in names) for c in made.coefficients)
+    coefficients = (replace(c, is_not_estimable=c.name in names) for c in made.coefficients)
     return replace(made, coefficients=tuple(coefficients), out_of_reach=names)
 
 
@@ -215,7 +215,7 @@ def test_what_the_plan_calls_out_of_reach_is_marked_whatever_is_drawn(tmp_path: 
     assert silent(planned) in card
     assert set(planned) <= set(made.silent)
     record = made.to_dict() | {"out_of_reach": ["constant"]}
-    record["coefficients"][-1]["is_flat"] = False
+    record["coefficients"][-1]["is_not_estimable"] = False
     path = tmp_path / "edited.json"
     path.write_text(json.dumps(record))
     with pytest.raises(RecordError) as caught:

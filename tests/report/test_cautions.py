@@ -31,7 +31,7 @@ def foreseen(**changes: object) -> Forecast:
     design = a_design(budget=PureDP(model=50, hessian=25, covariance=25))
     moments = fit_moments(records.X, records.y, loss=design.loss, regularization=0.01)
     made = forecast(moments, design=design, n_records=1_000_000)
-    plain = {"coverage": np.full(3, 0.95), "is_out_of_reach": np.zeros(3, dtype=np.bool_)}
+    plain = {"coverage": np.full(3, 0.95), "is_not_reportable": np.zeros(3, dtype=np.bool_)}
     return replace(made, **(plain | changes))
 
 
@@ -50,12 +50,12 @@ def test_nothing_is_said_where_nothing_speaks_against_it() -> None:
 
 def test_each_reason_has_its_sentence() -> None:
     lost = np.array([True, False, False])
-    assert said(foreseen(is_out_of_reach=lost)) == (silent(["age"]),)
+    assert said(foreseen(is_not_reportable=lost)) == (silent(["age"]),)
     short = np.array([0.91, 0.939, 0.941])
     assert said(foreseen(coverage=short)) == (
         "2 of 3 intervals promise too much: they say 95 % and cover 91.0 % at worst.",
     )
-    both = said(foreseen(coverage=short, is_out_of_reach=lost))
+    both = said(foreseen(coverage=short, is_not_reportable=lost))
     assert both[1].startswith("1 of 3 intervals")  # the other is not spoken of at all
     (words,) = said(foreseen(), shrinkage=0.3)
     assert "penalised at c = 0.01, typically shrunk to about 30 %" in words
@@ -71,14 +71,14 @@ def test_a_useless_and_a_rough_forecast_speak_for_themselves() -> None:
 
 def test_the_gravest_come_first_and_only_they_are_asked_about() -> None:
     some, every = np.array([True, False, False]), np.ones(3, dtype=np.bool_)
-    made = foreseen(is_out_of_reach=some, coverage=np.array([0.95, 0.89, 0.95]))
+    made = foreseen(is_not_reportable=some, coverage=np.array([0.95, 0.89, 0.95]))
     found = cautioned(made, shrinkage=0.7)
     assert [one.gravity for one in found] == ["stops", "weigh", "know"]
     assert stopping(found) == gravest(found)[0] == found[:1]
     assert "promise too much" in found[0].sentence  # twice as many misses as promised, and more
     assert gravest(found)[1] == found[1:]
     assert gravest(()) == ((), ())
-    (lost,) = cautioned(foreseen(is_out_of_reach=every))
+    (lost,) = cautioned(foreseen(is_not_reportable=every))
     assert lost.gravity == "stops"
     (shrunk,) = cautioned(foreseen(), shrinkage=0.4)
     assert shrunk.gravity == "weigh"
@@ -108,12 +108,12 @@ def test_one_large_effect_does_not_decide_what_the_penalty_leaves() -> None:
     fitted = fit_moments(
         records.X, records.y, loss=design.loss, regularization=0.01, target="unpenalised"
     )
-    assert fitted.without_penalty is not None
+    assert fitted.unpenalised_fit is not None
     full = np.array([1.0, -2.0, 100.0, 0.0, 3.0])
     made = replace(
         fitted,
         theta_hat=full * np.array([0.54, 0.28, 0.02, 1.0, 1.0]),
-        without_penalty=replace(fitted.without_penalty, meant=full),
+        unpenalised_fit=replace(fitted.unpenalised_fit, unweighted=full),
     )
     assert shrinkage_of(made) == pytest.approx(0.28)
 
@@ -156,5 +156,5 @@ def test_numbers_and_forecast_say_the_same(name: str) -> None:
     others = {"design": plan.design, "names": plan.names}
     assert set(cautions(made, **others)) <= set(cautions(found, **others))
     assert set(found.out_of_reach) >= {
-        name for name, lost in zip(plan.names, made.is_out_of_reach, strict=True) if lost
+        name for name, lost in zip(plan.names, made.is_not_reportable, strict=True) if lost
     }

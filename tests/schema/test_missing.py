@@ -242,7 +242,7 @@ def test_what_is_planned_is_that_of_the_complete_records_alone(schema: Schema) -
     close = {"rtol": 1e-6, "atol": 1e-9}
     np.testing.assert_allclose(diluted.theta_hat, alone.theta_hat, **close)
     np.testing.assert_allclose(diluted.hessian, q * alone.hessian, **close)
-    bare, without = diluted.without_penalty, alone.without_penalty
+    bare, without = diluted.unpenalised_fit, alone.unpenalised_fit
     assert bare is not None
     assert without is not None
     np.testing.assert_allclose(bare.theta, without.theta, **close)

@@ -78,15 +78,22 @@ def test_moments_are_those_of_the_table(
     same_moments(found, whole, rel=1e-6, abs=1e-8)
     assert (found.n_records, found.n_weighted) == (whole.n_records, whole.n_weighted)
     assert found.drift.output == pytest.approx(whole.drift.output, rel=1e-6)
-    assert found.pulled == pytest.approx(whole.pulled, rel=1e-6)
+    assert found.leverage_correction == pytest.approx(whole.leverage_correction, rel=1e-6)
     if found.spread is not None:
         assert found.n_weighted > 0
         assert found.spread.leverages == pytest.approx(whole.spread.leverages, rel=1e-9)
-    if found.without_penalty is not None:
-        for name in ("meant", "meant_se", "theta", "hessian", "covariance", "halfway"):
-            one, other = (getattr(m.without_penalty, name) for m in (found, whole))
+    if found.unpenalised_fit is not None:
+        for name in (
+            "unweighted",
+            "unweighted_se",
+            "theta",
+            "hessian",
+            "covariance",
+            "one_step_point",
+        ):
+            one, other = (getattr(m.unpenalised_fit, name) for m in (found, whole))
             assert one == pytest.approx(other, rel=1e-5, abs=1e-7)
-    assert (found.without_penalty is None) == ("target" not in given)
+    assert (found.unpenalised_fit is None) == ("target" not in given)
 
 
 def test_one_batch_has_the_very_numbers_of_the_table() -> None:

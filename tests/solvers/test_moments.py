@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from dpci_core import Design, HuberSVM, Logistic, PureDP, fit_moments, forecast
 from dpci_core.base.rows import WeightedRows
-from dpci_core.solvers.moments import meant_minimiser
+from dpci_core.solvers.moments import unweighted_minimiser
 
 Array = np.ndarray
 
@@ -64,13 +64,13 @@ def slow_moments(X: Array, w: Array, y: Array, theta: Array, c: float) -> tuple[
 def test_both_fits_against_scipy(kind: str) -> None:
     rows, X, w, y = rows_of(kind)
     found = fit_moments(rows, y, loss=Logistic(), regularization=C, target="unpenalised")
-    truth = found.without_penalty
+    truth = found.unpenalised_fit
     assert truth is not None
     theta, star = minimiser(X, w, y, C), minimiser(X, w, y, 0.0)
     meant = minimiser(X, np.ones(len(y)), y, 0.0)
     np.testing.assert_allclose(found.theta_hat, theta, atol=1e-6)
     np.testing.assert_allclose(truth.theta, star, rtol=1e-5)
-    np.testing.assert_allclose(truth.meant, meant, rtol=1e-5)
+    np.testing.assert_allclose(truth.unweighted, meant, rtol=1e-5)
     H, S = slow_moments(X, w, y, theta, C)
     np.testing.assert_allclose(found.hessian, H, rtol=1e-5, atol=1e-9)
     np.testing.assert_allclose(found.covariance, S, rtol=1e-5, atol=1e-9)
@@ -78,11 +78,11 @@ def test_both_fits_against_scipy(kind: str) -> None:
     np.testing.assert_allclose(truth.hessian, K, rtol=1e-5, atol=1e-9)
     np.testing.assert_allclose(truth.covariance, at_star, rtol=1e-5, atol=1e-9)
     between, _ = slow_moments(X, w, y, theta + C * np.linalg.solve(S, theta), C)
-    np.testing.assert_allclose(truth.halfway, between, rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(truth.one_step_point, between, rtol=1e-5, atol=1e-9)
     if kind == "weighted":
         assert np.linalg.norm(meant - star) > 0.02, "or weights would not be seen"
     else:
-        np.testing.assert_allclose(truth.meant, truth.theta, atol=1e-8)
+        np.testing.assert_allclose(truth.unweighted, truth.theta, atol=1e-8)
 
 
 @pytest.mark.parametrize("kind", ["plain", "weighted"])
@@ -93,22 +93,22 @@ def test_the_variance_that_a_fit_hides_record_by_record(kind: str) -> None:
     found = fit_moments(rows, y, loss=Logistic(), regularization=c)
     theta = minimiser(X, w, y, c)
     H, _ = slow_moments(X, w, y, theta, c)
-    pulled = np.zeros((3, 3))
+    leverage_correction = np.zeros((3, 3))
     for x, weight, label in zip(X, w, y, strict=True):
         chance = expit(-label * (x @ theta))
         off = -weight * chance * label * x + 2.0 * c * theta
         leverage = weight * chance * (1.0 - chance) * (x @ np.linalg.solve(H, x))
-        pulled += leverage * np.outer(off, off) / len(y)
-    np.testing.assert_allclose(found.pulled, pulled, rtol=1e-5, atol=1e-9)
+        leverage_correction += leverage * np.outer(off, off) / len(y)
+    np.testing.assert_allclose(found.leverage_correction, leverage_correction, rtol=1e-5, atol=1e-9)
 
 
 def test_what_is_meant_has_every_row_in_full() -> None:
     rows, X, _, y = rows_of("weighted")
     assert isinstance(rows, WeightedRows)
     signed = WeightedRows(y[:, None] * X, rows.weights)
-    found = meant_minimiser(signed, loss=Logistic())
+    found = unweighted_minimiser(signed, loss=Logistic())
     np.testing.assert_allclose(found, minimiser(X, np.ones(len(y)), y, 0.0), rtol=1e-5)
-    np.testing.assert_array_equal(found, meant_minimiser(signed.rows, loss=Logistic()))
+    np.testing.assert_array_equal(found, unweighted_minimiser(signed.rows, loss=Logistic()))
 
 
 @pytest.mark.parametrize("kind", ["plain", "weighted"])
@@ -122,15 +122,15 @@ def test_a_target_moves_nothing_else(kind: str, loss: Logistic | HuberSVM) -> No
     )
     for name in ("theta_hat", "hessian", "covariance"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
-    assert one.pulled == pytest.approx(other.pulled, rel=1e-6)
+    assert one.leverage_correction == pytest.approx(other.leverage_correction, rel=1e-6)
     assert one.drift is not None
     assert other.drift is not None
     for field in dataclasses.fields(one.drift):
         mine, theirs = (getattr(found.drift, field.name) for found in (one, other))
         np.testing.assert_array_equal(mine, theirs, err_msg=field.name)
-    assert one.without_penalty is None
+    assert one.unpenalised_fit is None
     assert not one.is_separable
-    assert other.without_penalty is not None
+    assert other.unpenalised_fit is not None
     assert not other.is_separable
 
 
@@ -144,9 +144,9 @@ def test_a_rare_level_that_is_in_both_classes_has_a_coefficient() -> None:
         found = fit_moments(
             scale * X, y, loss=Logistic(), regularization=1e-4, target="unpenalised"
         )
-        assert found.without_penalty is not None
+        assert found.unpenalised_fit is not None
         np.testing.assert_allclose(
-            scale * found.without_penalty.theta, minimiser(X, np.ones(len(y)), y, 0.0), rtol=0.01
+            scale * found.unpenalised_fit.theta, minimiser(X, np.ones(len(y)), y, 0.0), rtol=0.01
         )
 
 
@@ -171,7 +171,7 @@ def test_classes_that_can_be_separated(kind: str, how: str) -> None:
     rows = WeightedRows(X, w) if kind == "weighted" else X
     found = fit_moments(rows, y, loss=Logistic(), regularization=C, target="unpenalised")
     assert found.is_separable
-    assert found.without_penalty is None
+    assert found.unpenalised_fit is None
     assert not fit_moments(rows, y, loss=Logistic(), regularization=C).is_separable
     design = Design(
         loss=Logistic(),
@@ -181,9 +181,9 @@ def test_classes_that_can_be_separated(kind: str, how: str) -> None:
         target="unpenalised",
     )
     expected = forecast(found, design=design, n_records=10**6)
-    assert expected.is_out_of_reach.all()
+    assert expected.is_not_reportable.all()
     penalised = dataclasses.replace(design, target="penalised")
-    assert not forecast(found, design=penalised, n_records=10**6).is_out_of_reach.any()
+    assert not forecast(found, design=penalised, n_records=10**6).is_not_reportable.any()
 
 
 @pytest.mark.parametrize("loss", [Logistic(), HuberSVM(h=0.5)], ids=lambda loss: loss.name)
@@ -209,8 +209,8 @@ def test_a_level_for_every_record_leaves_the_other_columns_alone(loss: Logistic 
         )
         for rows in (both, both[:, [0, 1, 3]])
     )
-    assert found.is_out_of_reach.tolist() == [False, True, True, True]
-    assert not one.is_out_of_reach.any()
+    assert found.is_not_reportable.tolist() == [False, True, True, True]
+    assert not one.is_not_reportable.any()
     assert np.isfinite(found.ci_length).all()
     for name in ("ci_length", "vi_length", "coverage"):
         np.testing.assert_allclose(
@@ -229,13 +229,13 @@ def test_the_standard_error_of_what_weights_move() -> None:
         fit = fit_moments(
             WeightedRows(X, weights), y, loss=Logistic(), regularization=1e-3, target="unpenalised"
         )
-        assert fit.without_penalty is not None
-        found.append(fit.without_penalty.meant - fit.without_penalty.theta)
-        expected.append(fit.without_penalty.meant_se)
+        assert fit.unpenalised_fit is not None
+        found.append(fit.unpenalised_fit.unweighted - fit.unpenalised_fit.theta)
+        expected.append(fit.unpenalised_fit.unweighted_se)
     spread, se = np.std(found, axis=0), np.mean(expected, axis=0)
     np.testing.assert_allclose(se, spread, rtol=0.2)
     plain = fit_moments(
         X / 10.0, y, loss=Logistic(), regularization=1e-3, target="unpenalised"
-    ).without_penalty
+    ).unpenalised_fit
     assert plain is not None
-    np.testing.assert_array_equal(plain.meant_se, np.zeros(3))
+    np.testing.assert_array_equal(plain.unweighted_se, np.zeros(3))

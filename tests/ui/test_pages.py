@@ -400,12 +400,12 @@ def test_what_is_not_reviewed_is_labelled_and_can_be_switched_off():
 
 def test_the_target_can_be_the_coefficient_without_penalty():
     app = start(d="2", n="30000", c="0.0001")
-    pulled = lengths_of(app)
+    leverage_correction = lengths_of(app)
     app.radio(key="target").set_value("unpenalised").run()
     check(app)
     assert now(app).target == "unpenalised"
     assert "without penalty" in picture_of(app)["footer"]
-    assert lengths_of(app)["objective"] > pulled["objective"]
+    assert lengths_of(app)["objective"] > leverage_correction["objective"]
     assert not any("cannot speak about" in w.value for w in app.warning)
     flat = start(d="4", n="30000", c="0.01", target="unpenalised")
     assert any("cannot speak about" in w.value for w in flat.warning)

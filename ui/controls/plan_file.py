@@ -15,7 +15,7 @@ from dpci_core.report.words import counted_as
 from dpci_core.solvers.moments_file import NamedMoments, moments_of
 from ui.session import state, steps, text
 from ui.session.case import Case
-from ui.session.compute import DECLARED, Given, declared_table
+from ui.session.compute import DECLARED, ImportedFit, declared_table
 from ui.session.plan_settings import plan_of, settings_of
 from ui.session.words import in_words
 
@@ -160,7 +160,7 @@ def take(raw: bytes) -> bool:
         return False
     state.put(wanted)
     table = (wanted.dataset, wanted.declared, wanted.encoding)
-    state.set_given(None if found is None else Given(found.moments, found.names, *table))
+    state.set_given(None if found is None else ImportedFit(found.moments, found.names, *table))
     steps.TITLE.take(plan.title)
     steps.NOTES.take(plan.notes)
     steps.METHOD.take("own")

@@ -47,7 +47,7 @@ def numbers(view: View) -> list[Numbers]:
     for outcome in view.drawn:
         made = outcome.forecast
         assert made is not None
-        counts = ~made.is_out_of_reach
+        counts = ~made.is_not_reportable
         if not counts.any():
             continue
         lengths = (made.ci_length, made.vi_length, made.nonprivate_length)
@@ -176,7 +176,7 @@ def footer(view: View) -> str:
         "declared public": "your file, declared public",
         "declared synthetic": "your file, declared synthetic",
     }[view.records.source]
-    return f"{text.assumptions(view.came_out, view.records)}. {kind.capitalize()}."
+    return f"{text.assumptions(view.effective_settings, view.records)}. {kind.capitalize()}."
 
 
 def odds(settings: Settings) -> str:

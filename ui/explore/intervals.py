@@ -34,7 +34,7 @@ class Ghost:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Around:
+class ChartText:
     """What stands around a chart, and is no interval."""
 
     title: str
@@ -48,7 +48,7 @@ class Around:
 def interval_picture(
     rows: Sequence[IntervalRows],
     ghosts: Sequence[Ghost],
-    around: Around,
+    around: ChartText,
     *,
     units: str,
     span_of: SpanOf,

@@ -124,7 +124,7 @@ def _best(view: compute.View) -> Best:
         found = best_split(outcome.moments, design=design, n_records=view.settings.n, locked=locked)
     except (NoSplitError, InfeasibleDesignError, ValueError) as problem:
         return Best(None, words=in_words(problem))
-    if found.forecast.is_out_of_reach.all():
+    if found.forecast.is_not_reportable.all():
         return Best(None, words="No split brings any of these coefficients within reach.")
     return Best(split_of(found.design.budget, now), found.gain)
 

@@ -9,7 +9,7 @@ import numpy as np
 from dpci_core.base.array import Array
 from dpci_core.report.words import number
 from ui.explore.finding import ways
-from ui.explore.intervals import LETTERS, Around
+from ui.explore.intervals import LETTERS, ChartText
 from ui.explore.rows import rows_of
 from ui.kit.palette import QUIET
 from ui.kit.picture import Panel, Picture, Point, Style
@@ -22,7 +22,7 @@ _STEPS = (1.0, 2.0, 5.0, 10.0)
 
 
 def coverage_picture(
-    rows: Sequence[IntervalRows], coverage: Sequence[Array], level: float, around: Around
+    rows: Sequence[IntervalRows], coverage: Sequence[Array], level: float, around: ChartText
 ) -> Picture:
     """Forecast coverage of every coefficient beside the level, (k,) for each combination."""
     placed = rows_of(rows, [""] * len(rows[0].names), is_scaled=True)
@@ -67,7 +67,7 @@ def coverage_picture(
 def curve_picture(
     curves: Sequence[SweepCurve],
     kept: Sequence[tuple[float, float]],
-    around: Around,
+    around: ChartText,
     *,
     names: Sequence[str],
     x_label: str,

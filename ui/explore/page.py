@@ -138,7 +138,7 @@ def _out_of_reach_warning(view: compute.View) -> None:
     lost: dict[str, None] = {}
     for outcome in view.drawn:
         assert outcome.forecast is not None
-        pairs = zip(view.records.feature_names, outcome.forecast.is_out_of_reach, strict=True)
+        pairs = zip(view.records.feature_names, outcome.forecast.is_not_reportable, strict=True)
         lost |= dict.fromkeys(name for name, is_lost in pairs if is_lost)
     if lost:
         st.warning(f"{text.plain(silent(list(lost)))} {text.WHY_OUT_OF_REACH}")

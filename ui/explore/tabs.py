@@ -15,7 +15,7 @@ from dpci_core.report.answers import shortfall
 from ui.controls.sidebar import feature_names
 from ui.explore import code, finding, kept, later, lines, wasted
 from ui.explore import said as told
-from ui.explore.intervals import Around, interval_picture, styles_of
+from ui.explore.intervals import ChartText, interval_picture, styles_of
 from ui.kit import linked
 from ui.kit.exports import csv_bytes
 from ui.kit.picture import Picture, Table, draw
@@ -186,9 +186,9 @@ def _intervals(
 ) -> Picture:
     title, is_loud = finding.title(found, view.settings.level)
     level = finding.percent(view.settings.level, 6)
-    around = Around(
+    around = ChartText(
         title=title,
-        sub=f"{level} confidence intervals for the {text.covers(view.came_out)}",
+        sub=f"{level} confidence intervals for the {text.covers(view.effective_settings)}",
         alt=told.interval_sentence(rows),
         footer=finding.footer(view),
         meta=_meta(view, units=units),
@@ -234,10 +234,10 @@ def _coverage(
     title, is_loud = finding.coverage_title(found, level)
     shares = [o.forecast.coverage for o in view.drawn if o.forecast is not None]
     said = [(row.combination, row.names, share) for row, share in zip(rows, shares, strict=True)]
-    around = Around(
+    around = ChartText(
         title=title,
         sub=f"How often {finding.percent(level, 6)} intervals would contain the "
-        f"{text.covers(view.came_out)}, by forecast",
+        f"{text.covers(view.effective_settings)}, by forecast",
         alt=told.coverage_sentence(said, level=level),
         footer=finding.footer(view),
         meta=_meta(view),
@@ -259,9 +259,9 @@ def _curves(view: compute.View, tab: str, others: list[kept.Kept]) -> Picture:
         if name in ("c", "h", "d")
         else ""
     )
-    around = Around(
+    around = ChartText(
         title=finding.curve_title(curves[0], name, now),
-        sub=sweep.length_label(view.came_out, name) + about,
+        sub=sweep.length_label(view.effective_settings, name) + about,
         alt=sweep.sweep_sentence(curves, x_label=SWEEP_NAMES[name]),
         footer=finding.footer(view),
         meta=_meta(view, sweep=name),

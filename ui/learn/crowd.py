@@ -18,7 +18,7 @@ from dpci_core.mechanisms.metric import metric_noise
 from dpci_core.solvers.metric import metric_of, weighted
 from ui.kit.palette import GRID, QUIET
 from ui.learn.figures import OTHER, PRIVATE, THIRD
-from ui.learn.model import Choice, Control, Question, Screen
+from ui.learn.model import Choice, Control, ReleaseTask, Screen
 from ui.learn.numbers import Numbers
 from ui.session.text import number
 
@@ -248,7 +248,7 @@ CROWD = Screen(
         low_end="thin",
         high_end="nearly round",
     ),
-    question=Question(
+    question=ReleaseTask(
         ask="Less noise across the crowd: what about the few people who stand outside the ellipse?",
         choices=(
             Choice(

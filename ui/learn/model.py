@@ -58,7 +58,7 @@ class Choice:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class ReleaseTask:
     """Asked before the picture is seen; exactly one choice is right."""
 
     ask: str
@@ -84,7 +84,7 @@ class Screen:
     title: str
     text: str
     control: Control
-    question: Question
+    question: ReleaseTask
     compute: Callable[[float], Numbers]
     figure: Callable[[Numbers], go.Figure]
     sentence: Callable[[Numbers], str]

@@ -7,7 +7,7 @@ from __future__ import annotations
 from ui.learn import figures, numbers
 from ui.learn.controls import budget, records
 from ui.learn.crowd import CROWD
-from ui.learn.model import Choice, Question, Screen
+from ui.learn.model import Choice, ReleaseTask, Screen
 from ui.learn.numbers import Numbers
 from ui.learn.screens_lengths import CURVE, MIDDLE
 from ui.learn.screens_promises import FIRST
@@ -25,7 +25,7 @@ SPREAD = Screen(
         "it is the yardstick on all our charts."
     ),
     control=budget(2.0, lowest=0.3),
-    question=Question(
+    question=ReleaseTask(
         ask="The private interval is 1.2 times the variability interval. What does that say?",
         choices=(
             Choice(
@@ -81,7 +81,7 @@ SHARP = Screen(
         "longer, because published intervals then miss."
     ),
     control=records(numbers.RECORDS, 50_000.0),
-    question=Question(
+    question=ReleaseTask(
         ask="Shorter intervals at the same ε: who pays?",
         choices=(
             Choice(
@@ -140,7 +140,7 @@ PEEKING = Screen(
         "the table may have."
     ),
     control=records((100, 200, 500, 1000, 2000, 5000), 200.0),
-    question=Question(
+    question=ReleaseTask(
         ask="Is it enough that the release itself is private?",
         choices=(
             Choice(

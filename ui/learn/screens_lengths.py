@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ui.learn import figures, numbers
 from ui.learn.controls import penalty, records
-from ui.learn.model import Choice, Control, Question, Screen
+from ui.learn.model import Choice, Control, ReleaseTask, Screen
 from ui.learn.numbers import Numbers
 from ui.session.text import number
 
@@ -80,7 +80,7 @@ SPLIT = Screen(
         low_end="more for the matrices",
         high_end="more for the coefficients",
     ),
-    question=Question(
+    question=ReleaseTask(
         ask="Which share for the coefficients gives the shortest intervals here?",
         choices=(
             Choice(
@@ -127,7 +127,7 @@ RECORDS = Screen(
         "crowd.** In a large table, privacy is nearly free; in a small one it can drown everything."
     ),
     control=_RECORDS,
-    question=Question(
+    question=ReleaseTask(
         ask="n grows four times. What happens to the privacy noise in a coefficient?",
         choices=(
             Choice(
@@ -170,7 +170,7 @@ FEATURES = Screen(
         "of the first coefficient, age, as others join it.**"
     ),
     control=_FEATURES,
-    question=Question(
+    question=ReleaseTask(
         ask="From 1 to 30 features: how does the interval of age change without privacy, and with "
         "it?",
         choices=(
@@ -216,7 +216,7 @@ PENALTY = Screen(
         "toward zero**, and the interval is around the shrunken coefficient."
     ),
     control=_PENALTY,
-    question=Question(
+    question=ReleaseTask(
         ask="A larger c gives a shorter interval. Is that a better interval?",
         choices=(
             Choice(
@@ -259,7 +259,7 @@ WIDTH = Screen(
         "hard to publish; a wide one blurs the model."
     ),
     control=_WIDTH,
-    question=Question(
+    question=ReleaseTask(
         ask="What limits how sharp the corner can be?",
         choices=(
             Choice(

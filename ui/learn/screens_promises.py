@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ui.learn import figures, numbers
 from ui.learn.controls import budget, penalty, records
-from ui.learn.model import Choice, Control, Question, Screen
+from ui.learn.model import Choice, Control, ReleaseTask, Screen
 from ui.learn.numbers import Numbers
 from ui.session.text import at_most, number, number_at_most, percent
 
@@ -48,7 +48,7 @@ PROMISE = Screen(
         low_end="shorter, misses more",
         high_end="longer, misses less",
     ),
-    question=Question(
+    question=ReleaseTask(
         ask="You lower the level from 95 % to 50 %. What happens to the hundred intervals?",
         choices=(
             Choice(
@@ -104,7 +104,7 @@ NOISE = Screen(
         "published **once**: one of these dots."
     ),
     control=budget(),
-    question=Question(
+    question=ReleaseTask(
         ask="The team doubles its privacy budget ε. What happens to the spread of the dots?",
         choices=(
             Choice(
@@ -157,7 +157,7 @@ NEIGHBOURS = Screen(
         "few people, each matters",
         "many people, each matters less",
     ),
-    question=Question(
+    question=ReleaseTask(
         ask="Can one very unusual person move the coefficients as far as they like?",
         choices=(
             Choice(
@@ -216,7 +216,7 @@ ODDS = Screen(
         "limited factor: at ε = 1 by at most 2.72.** This limit is what the budget buys."
     ),
     control=budget(),
-    question=Question(
+    question=ReleaseTask(
         ask="Someone is 50 % sure about your record. A study with ε = 1 is published. How sure can "
         "they be at most?",
         choices=(
@@ -270,7 +270,7 @@ CONCENTRATED = Screen(
         f"{numbers.DELTA}, one in a million."
     ),
     control=budget(),
-    question=Question(
+    question=ReleaseTask(
         ask="Which promise needs less noise on each coefficient?",
         choices=(
             Choice(
@@ -324,7 +324,7 @@ CLOUDS = Screen(
         "free coefficients",
         "tightly held coefficients",
     ),
-    question=Question(
+    question=ReleaseTask(
         ask="The penalty c is made smaller. Which cloud grows faster?",
         choices=(
             Choice(

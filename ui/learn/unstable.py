@@ -11,7 +11,7 @@ import pandas as pd
 
 from ui.learn import figures
 from ui.learn.controls import records
-from ui.learn.model import Choice, Question, Screen
+from ui.learn.model import Choice, ReleaseTask, Screen
 from ui.learn.numbers import Numbers
 from ui.session.text import number_at_most, percent
 
@@ -66,7 +66,7 @@ UNSTABLE = Screen(
         "noisy score is. Now one person's record is replaced, and the dice fall exactly as before."
     ),
     control=records(SIZES, 100.0),
-    question=Question(
+    question=ReleaseTask(
         ask="Does a private algorithm's answer stay nearly the same when one record changes?",
         choices=(
             Choice(

@@ -384,9 +384,9 @@ def shortest_c(c: float, length: float) -> Mark:
     return Mark("shortest", c, length, "star", _BEST)
 
 
-def faithful_c(c: float, length: float) -> Mark:
+def low_bias_c(c: float, length: float) -> Mark:
     """The c of the shortest intervals whose target moves little."""
-    return Mark("shortest with a faithful target", c, length, "star-diamond", _TARGET)
+    return Mark("shortest with a low-bias target", c, length, "star-diamond", _TARGET)
 
 
 def c_table(curve: RegularizationCurve, names: tuple[str, ...]) -> pd.DataFrame:

@@ -102,7 +102,7 @@ def _shared(work: Work) -> tuple[Caution, ...]:
 def _card(case: Case, work: Work, name: str, title: str, shared: Sequence[Caution]) -> None:
     st.markdown(f"**{title}**")
     if name in work.missing:
-        work.stand_in(name)
+        work.default_value(name)
         return
     answer, why = work.known[name]
     option = options.least_of(work.known) if name == "least" else cast("Option | None", answer)
@@ -121,7 +121,7 @@ def _own(case: Case, work: Work, shared: Sequence[Caution]) -> None:
     st.markdown("**Your own total**")
     currency.total_control(case.settings)
     if "own" in work.missing:
-        work.stand_in("own")
+        work.default_value("own")
         return
     answer, why = work.known["own"]
     if why is not None:
@@ -147,7 +147,7 @@ def _numbers(
     if has_total:
         st.metric(f"Total {text.symbol(case.settings)}", text.number(option.typed, 4))
         st.markdown(words.risk_of(case.settings, to_float_down(option.total)))
-    if option.is_out_of_reach:
+    if option.is_not_reportable:
         st.markdown(words.OUT_OF_REACH)
     else:
         shown = goals.interval_words(case, option.length)

@@ -289,7 +289,7 @@ def adopted(settings: Settings, row: RankedDesign) -> Settings:
 
 
 def best_c(case: Case, source: TableSource) -> RegularizationAnswer:
-    """The c of the shortest intervals and of those with a faithful target, each fit remembered in
+    """The c of the shortest intervals and of those with a low-bias target, each fit remembered in
     the store.
     """
     return best_regularization(

@@ -52,7 +52,7 @@ class Option:
     probability: of meeting the goal.
     against: how many times as long as without privacy.
     as_if: records that give intervals so long without privacy.
-    is_out_of_reach: whether such a release cannot speak about the coefficient of the goal.
+    is_not_reportable: whether such a release cannot speak about the coefficient of the goal.
     is_useless: whether its intervals are too long to be of use.
     cautions: what speaks against it, as on the page for the board.
     nearby: of the least budget, factor, length and probability at 0.8 and 1.25 times it.
@@ -66,7 +66,7 @@ class Option:
     meets: bool
     against: float
     as_if: int
-    is_out_of_reach: bool
+    is_not_reportable: bool
     is_useless: bool
     cautions: tuple[Caution, ...]
     nearby: tuple[tuple[float, float, float], ...] = ()
@@ -75,7 +75,7 @@ class Option:
     @property
     def works(self) -> bool:
         """Whether it meets the goal with intervals that are of use."""
-        return self.meets and not self.is_out_of_reach and not self.is_useless
+        return self.meets and not self.is_not_reportable and not self.is_useless
 
 
 def described(case: Case) -> Option:
@@ -86,7 +86,7 @@ def described(case: Case) -> Option:
     if case.design.target == "unpenalised":  # as the page for the board: out of reach in any units
         L = case.records.to_original
         original = forecast(case.moments, design=case.design, n_records=case.n, contrasts=L)
-        made = replace(made, is_out_of_reach=made.is_out_of_reach | original.is_out_of_reach)
+        made = replace(made, is_not_reportable=made.is_not_reportable | original.is_not_reportable)
     return Option(
         settings=case.settings,
         total=case.design.budget.total,
@@ -98,7 +98,7 @@ def described(case: Case) -> Option:
         meets=found.meets,
         against=found.length / without_privacy(made, case.target),
         as_if=as_if(made),
-        is_out_of_reach=is_out_of_reach(made, case.target),
+        is_not_reportable=is_not_reportable(made, case.target),
         is_useless=made.usefulness.is_useless,
         cautions=cautions(
             made,
@@ -115,10 +115,10 @@ def without_privacy(made: Forecast, target: Target) -> float:
     return made.nonprivate_length_mean if place is None else float(made.nonprivate_length[place])
 
 
-def is_out_of_reach(made: Forecast, target: Target) -> bool:
+def is_not_reportable(made: Forecast, target: Target) -> bool:
     """Whether a goal is about a coefficient that such a release cannot speak about."""
     place = target.coefficient
-    return place is not None and bool(made.is_out_of_reach[place])
+    return place is not None and bool(made.is_not_reportable[place])
 
 
 def least_of(known: Mapping[str, numbers.Answer]) -> Option | None:

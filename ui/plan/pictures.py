@@ -15,7 +15,7 @@ from ui.plan.work import Work
 from ui.session import state, text
 from ui.session.budget import split_of
 from ui.session.case import Case
-from ui.session.compute import came_out
+from ui.session.compute import effective_settings
 from ui.session.words import in_words
 from ui.views import goals
 from ui.views.show import show
@@ -37,7 +37,7 @@ def panel(case: Case, work: Work) -> None:
     )
     look = case.settings.look
     if look in work.missing:
-        work.stand_in(look)
+        work.default_value(look)
         return
     answer, why = work.known[look]
     if why is not None:
@@ -53,7 +53,7 @@ def panel(case: Case, work: Work) -> None:
 
 
 def _caption(case: Case) -> str:
-    return text.assumptions(came_out(case.settings, [case.design]), case.records)
+    return text.assumptions(effective_settings(case.settings, [case.design]), case.records)
 
 
 def _map(case: Case, found: IsoMap, work: Work) -> None:
@@ -226,20 +226,20 @@ def _penalty(case: Case, found: RegularizationAnswer) -> None:
         "no gain: below, both."
     )
     choices = [("shortest", found.shortest, charts.shortest_c)]
-    if found.faithful is not None:
-        choices.append(("faithful", found.faithful, charts.faithful_c))
+    if found.low_bias is not None:
+        choices.append(("low_bias", found.low_bias, charts.low_bias_c))
     for column, (name, choice, _) in zip(st.columns(2, gap="small"), choices, strict=False):
         with column.container(border=True, height="stretch"):
             st.markdown(words.c_words(name, choice, found))
-            if name == "faithful":  # the shortest are about something else
+            if name == "low_bias":  # the shortest are about something else
                 st.button(
                     f"Use c = {choice.regularization:g}",
-                    key="use_c_faithful",
+                    key="use_c_low_bias",
                     on_click=lambda c=choice.regularization: state.update(c=c),
                     disabled=choice.regularization == case.settings.c
                     or not numbers.in_limits("c", choice.regularization),
                 )
-    if found.faithful is None:
+    if found.low_bias is None:
         st.info(f"No c that was tried keeps the bias below {found.share:g} margins of error.")
     figure = charts.c_chart(
         found.curve,

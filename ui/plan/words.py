@@ -162,7 +162,7 @@ def c_words(name: str, choice: RegularizationChoice, found: RegularizationAnswer
         )
     title = {
         "shortest": "The shortest intervals",
-        "faithful": "Largest penalty whose bias stays below "
+        "low_bias": "Largest penalty whose bias stays below "
         f"{_fraction(share)} of the margin of error",
     }[name]
     low, high = choice.near_best

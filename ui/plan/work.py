@@ -49,7 +49,7 @@ class Work:
     is_active: bool
     problem: str | None
 
-    def stand_in(self, name: str) -> None:
+    def default_value(self, name: str) -> None:
         """What stands where an answer will; in one of the places how the work goes on, and how to
         stop it.
         """

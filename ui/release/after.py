@@ -61,7 +61,7 @@ def _combination(after: ReleaseInference) -> None:
     left, right = st.columns([2, 1], gap="medium", vertical_alignment="bottom")
     chosen = left.multiselect(
         "Coefficients",
-        [c.name for c in after.made.coefficients if not c.is_flat],
+        [c.name for c in after.made.coefficients if not c.is_not_estimable],
         format_func=called,
         key="after_names",
     )
@@ -98,7 +98,7 @@ def combination_words(weights: dict[str, float], found: Answer) -> str:
         if w
     )
     asked = terms.removeprefix("+ ")
-    if found.is_flat:
+    if found.is_not_estimable:
         return plain(silent(list(weights)))
     told = found.interval
     return (
@@ -138,7 +138,7 @@ def _field(column: Column) -> float | str:
 
 def prediction_words(made: Release, found: Prediction) -> str:
     """Score and chance of a row."""
-    if found.is_flat:
+    if found.is_not_estimable:
         return plain(silent(made.silent))
     outcome = plain(f"{made.schema.target} = {made.schema.positive}")
     told, what = found.score, f"score for {outcome}"

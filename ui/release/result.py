@@ -78,9 +78,9 @@ def _counted(made: Release) -> str:
 
 def takeaway(made: Release) -> str:
     """The result in a sentence: what is told from nothing."""
-    if not any(not c.is_flat for c in made.coefficients):
+    if not any(not c.is_not_estimable for c in made.coefficients):
         return silent(made.silent)
-    spoken = [c for c in made.coefficients[:-1] if not c.is_flat]
+    spoken = [c for c in made.coefficients[:-1] if not c.is_not_estimable]
     clear = [c.name for c in spoken if c.scaled.low > 0 or c.scaled.high < 0]
     none = "1" if has_odds(made) else "zero"
     if len(clear) == 1:
@@ -101,7 +101,7 @@ _AXIS_WIDTH = 30
 
 def against_plan(made: Release, planned: PlanNumbers | None) -> str:
     """Released lengths beside planned ones, and where the difference comes from."""
-    spoken = [j for j, c in enumerate(made.coefficients) if not c.is_flat]
+    spoken = [j for j, c in enumerate(made.coefficients) if not c.is_not_estimable]
     if not spoken:
         return ""
     told = [made.coefficients[j] for j in spoken]
@@ -143,7 +143,7 @@ def has_odds(made: Release) -> bool:
     """Whether effects are told as factors on the odds: of a logistic model, each of which can be
     read.
     """
-    told = [e for e in effects(made) if not e.is_flat]
+    told = [e for e in effects(made) if not e.is_not_estimable]
     return bool(told) and all(e.odds is not None for e in told)
 
 
@@ -162,7 +162,7 @@ def release_chart(made: Release) -> go.Figure:
     def at(value: float) -> float:
         return math.exp(value) if is_odds else value
 
-    for word, width, colour, shift, is_flat in (
+    for word, width, colour, shift, is_not_estimable in (
         ("released interval", 10, BLUE, 0.0, False),
         ("out of reach", 10, GRID, 0.0, True),
         ("planned length", 2, QUIET, -0.32, None),
@@ -170,7 +170,7 @@ def release_chart(made: Release) -> go.Figure:
         xs: list[float | None] = []
         ys: list[float | None] = []
         for place, (effect, c) in enumerate(rows):
-            if is_flat not in (None, effect.is_flat):
+            if is_not_estimable not in (None, effect.is_not_estimable):
                 continue
             half = effect.step * c.planned_original / 2.0
             by = effect.by
@@ -194,7 +194,7 @@ def release_chart(made: Release) -> go.Figure:
         marker={
             "symbol": "circle",
             "size": 9,
-            "color": [QUIET if effect.is_flat else BLUE for effect, _ in rows],
+            "color": [QUIET if effect.is_not_estimable else BLUE for effect, _ in rows],
             "line": {"color": PAPER, "width": 1.5},
         },
         name="estimate",
@@ -233,7 +233,7 @@ def release_chart(made: Release) -> go.Figure:
 
 
 def _hover(effect: Effect, odds: Callable[[float], str]) -> str:
-    if effect.is_flat:
+    if effect.is_not_estimable:
         return f"{literal(effect.name)}: this release cannot speak about it"
     shown, told = _shown(effect), number if effect.odds is None else odds
     ends = f"({told(shown.low)} to {told(shown.high)})"
@@ -284,7 +284,7 @@ def release_table(made: Release) -> pd.DataFrame:
                 "from sampling (se)": c.sampling_se,
                 "from privacy (se)": c.privacy_se,
             }
-            | ({"out of reach": c.is_flat} if made.silent else {})
+            | ({"out of reach": c.is_not_estimable} if made.silent else {})
             for c, effect, factor in zip(made.coefficients, told, factors, strict=True)
         ]
     )

@@ -11,7 +11,7 @@ from dpci_core.design import Design, Geometry
 from dpci_core.planner import shaped, with_room
 from dpci_core.planner.amounts import SEARCH_DRAWS, with_total
 from dpci_core.schema import CONSTANT, Column, Records
-from ui.session.compute import Store, TableSource, columns_of, designed, fit_target, told_in
+from ui.session.compute import Store, TableSource, columns_of, contrast_matrix, designed, fit_target
 from ui.session.settings import Settings
 from ui.session.shape import shape_of
 
@@ -167,7 +167,7 @@ def unit_of(records: Records, place: int | None, columns: Sequence[Column]) -> f
     """Units of the goal, for the step of its column, per scaled unit; the mean and the constant,
     which mixes all units, stay scaled.
     """
-    L = told_in(records, columns)
+    L = contrast_matrix(records, columns)
     if place is None or L is None or records.feature_names[place] == CONSTANT:
         return 1.0
     return float(L[place, place])

@@ -105,7 +105,7 @@ class Upload:
 
 
 @dataclass(frozen=True)
-class Given:
+class ImportedFit:
     """Moments of a public table that were computed elsewhere, for the table of these settings.
 
     dataset, declared, encoding: of the settings that their plan opened with.
@@ -134,7 +134,7 @@ class Given:
     ) -> bool:
         """Whether they are what a fit of these features would give."""
         found = self.moments
-        is_told = found.without_penalty is not None or found.is_separable
+        is_told = found.unpenalised_fit is not None or found.is_separable
         return (
             (self.names, found.loss, found.regularization) == (names, loss, c)
             and found.geometry == geometry
@@ -150,7 +150,7 @@ class Store:
     given: moments that take the place of the fit that they are.
     """
 
-    def __init__(self, limit: float = RECORDS_LIMIT, given: Given | None = None) -> None:
+    def __init__(self, limit: float = RECORDS_LIMIT, given: ImportedFit | None = None) -> None:
         self.given = given
         self._records = LRU(limit, lambda r: float(cast(Records, r).X.nbytes))
         self._moments = LRU(400)
@@ -289,13 +289,13 @@ class View:
     def contrasts(self, units: str) -> Array | None:
         """L (k, p) of the units of a chart; None for scaled ones."""
         is_told = units in ("original", "odds")
-        return told_in(self.records, self.columns) if is_told else None
+        return contrast_matrix(self.records, self.columns) if is_told else None
 
     @property
-    def came_out(self) -> Settings:
+    def effective_settings(self) -> Settings:
         """The settings to be told."""
         found = (o.forecast.design for o in self.outcomes if o.forecast is not None)
-        return came_out(self.settings, found)
+        return effective_settings(self.settings, found)
 
     @property
     def drawn(self) -> tuple[Outcome, ...]:
@@ -408,13 +408,13 @@ def designed(settings: Settings, combination: Combination, moments: Moments) -> 
     return found or design
 
 
-def came_out(settings: Settings, designs: Iterable[Design]) -> Settings:
+def effective_settings(settings: Settings, designs: Iterable[Design]) -> Settings:
     """The settings with the noise as it came out: even where no design is shorter with another."""
     is_shaped = any(design.geometry is not None for design in designs)
     return settings if is_shaped else settings.usual("noise")
 
 
-def told_in(records: Records, columns: Sequence[Column]) -> Array | None:
+def contrast_matrix(records: Records, columns: Sequence[Column]) -> Array | None:
     """L (p, p): L @ theta are effects for the step of each column; None without a way back."""
     if records.to_original is None:
         return None
@@ -430,7 +430,7 @@ def step_of(column: Column) -> float:
     return column.step_size if isinstance(column, NumericColumn) else 1.0
 
 
-def told_name(name: str, columns: Sequence[Column]) -> str:
+def effect_label(name: str, columns: Sequence[Column]) -> str:
     """A coefficient with the step that its effect is told for, where that is not 1."""
     column = next((c for c in columns if name in c.feature_names), None)
     if isinstance(column, NumericColumn) and column.step_size != 1.0:
@@ -450,10 +450,10 @@ def per(column: NumericColumn) -> str:
 
 def left_by_penalty(made: Forecast, moments: Moments, contrasts: Array | None) -> Array | None:
     """Share of each coefficient without penalty that intervals for penalised ones lie around."""
-    free = moments.without_penalty
+    free = moments.unpenalised_fit
     if made.design.target != "penalised" or free is None:
         return None
-    meant = free.meant if contrasts is None else contrasts @ free.meant
+    meant = free.unweighted if contrasts is None else contrasts @ free.unweighted
     with np.errstate(divide="ignore", invalid="ignore"):
         share: Array = made.estimate / meant
     return share
@@ -464,7 +464,7 @@ def interval_rows(view: View, units: str) -> list[IntervalRows]:
     contrasts = view.contrasts(units)
     names = view.records.feature_names
     if contrasts is not None:
-        names = tuple(map(told_name, names, [view.columns] * len(names)))
+        names = tuple(map(effect_label, names, [view.columns] * len(names)))
     rows = []
     for outcome in view.drawn:
         assert outcome.forecast is not None
@@ -483,7 +483,7 @@ def interval_rows(view: View, units: str) -> list[IntervalRows]:
                 vi_length=made.vi_length,
                 nonprivate_length=made.nonprivate_length,
                 left=left_by_penalty(made, outcome.moments, contrasts),
-                is_out_of_reach=made.is_out_of_reach,
+                is_not_reportable=made.is_not_reportable,
             )
         )
     return rows

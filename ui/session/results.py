@@ -16,7 +16,7 @@ class IntervalRows:
 
     left: share of the coefficients without penalty that the estimates are, where it is known and
     they are not those themselves.
-    is_out_of_reach: of `Forecast`.
+    is_not_reportable: of `Forecast`.
     """
 
     combination: Combination
@@ -26,14 +26,14 @@ class IntervalRows:
     vi_length: Array
     nonprivate_length: Array
     left: Array | None = None
-    is_out_of_reach: Flags | None = None
+    is_not_reportable: Flags | None = None
 
     @property
     def counts(self) -> Flags:
         """The coefficients whose intervals count, (k,)."""
-        if self.is_out_of_reach is None:
+        if self.is_not_reportable is None:
             return np.ones(len(self.names), dtype=np.bool_)
-        return ~self.is_out_of_reach
+        return ~self.is_not_reportable
 
 
 @dataclass(frozen=True, eq=False)

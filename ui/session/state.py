@@ -255,7 +255,7 @@ def given() -> compute.Store | None:
     return st.session_state.get(_GIVEN)
 
 
-def set_given(new: compute.Given | None) -> None:
+def set_given(new: compute.ImportedFit | None) -> None:
     """Keep moments that were computed elsewhere, and forget what was computed without them."""
     st.session_state[_GIVEN] = new and compute.Store(compute.SESSION_LIMIT, new)
     st.session_state[_MEMO] = compute.LRU(64)

@@ -270,7 +270,7 @@ def calibration_words(settings: Settings) -> str:
 
 def covers(settings: Settings) -> str:
     """What the intervals of these settings are for, to stand after "for the"; of settings as they
-    came out (`compute.came_out`), where it is known whether noise is shaped.
+    came out (`compute.effective_settings`), where it is known whether noise is shaped.
     """
     rows = ", extreme rows weighted down" if settings.is_shaped else ""
     if rows and len(settings.combinations) > 1:

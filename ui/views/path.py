@@ -12,7 +12,7 @@ from ui.controls import declare
 from ui.kit.top import begin_at_top, told_here
 from ui.session import state, steps, text
 from ui.session.case import Case
-from ui.session.compute import DECLARED, came_out, declared_table
+from ui.session.compute import DECLARED, declared_table, effective_settings
 from ui.session.settings import Settings
 from ui.session.steps import STEPS, Step
 from ui.session.text import plain, risk_approx_short, risk_pure_short
@@ -152,7 +152,7 @@ def method_words(case: Case) -> str:
     return (
         f"{design.loss.title}, {design.mechanism} perturbation, c = {design.regularization:g}, "
         f"split {shares}; {100 * design.confidence_level:g} % intervals for the "
-        f"{text.covers(came_out(case.settings, [case.design]))}"
+        f"{text.covers(effective_settings(case.settings, [case.design]))}"
         f"{f'. {noise}' if noise else ''}"
     )
 

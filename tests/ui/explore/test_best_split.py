@@ -10,7 +10,7 @@ from ui.session.settings import Settings
 def test_no_split_is_praised_where_no_coefficient_comes_within_reach():
     """Shorter intervals that the page does not draw are no gain."""
     view = compute(Settings(target="unpenalised", mechanisms=("objective",)), TableSource(PUBLIC))
-    assert view.drawn[0].forecast.is_out_of_reach.all()
+    assert view.drawn[0].forecast.is_not_reportable.all()
     best = later._best(view)
     assert best.split is None
     assert "within reach" in best.words

@@ -12,13 +12,13 @@ import pytest
 
 from dpci_core.report.words import number
 from ui.explore import said
-from ui.explore.intervals import Around, interval_picture
+from ui.explore.intervals import ChartText, interval_picture
 from ui.kit import picture
 from ui.kit.palette import ALL_COMBINATIONS
 from ui.kit.picture import Picture
 from ui.session.results import IntervalRows
 
-AROUND = Around(title="t", sub="s", alt="a", footer="f", meta={})
+AROUND = ChartText(title="t", sub="s", alt="a", footer="f", meta={})
 PRIVATE, VARIABILITY, WITHOUT = (1, 3), (2, 4), (0,)
 """Styles of the two combinations."""
 
@@ -83,7 +83,7 @@ def test_what_a_penalty_leaves_stands_beside_every_interval():
 
 def test_a_coefficient_out_of_reach_is_not_drawn_and_counts_nowhere():
     lost = np.array([True, False, False])
-    made = [replace(item, is_out_of_reach=lost) for item in rows()]
+    made = [replace(item, is_not_reportable=lost) for item in rows()]
     chart = drawn(made)
     assert ["out of reach" in note for _, _, note, _ in chart.labels] == lost.tolist()
     assert len(chart.bars) == 2 * 3 * 2  # of two coefficients, in two combinations
@@ -93,7 +93,7 @@ def test_a_coefficient_out_of_reach_is_not_drawn_and_counts_nowhere():
     assert "of 2 exclude zero" in sentence
     assert "out of reach: a rather long feature name 0" in sentence
     assert said.interval_table(made)["out of reach"].tolist() == lost.tolist() * 2
-    nothing = [replace(item, is_out_of_reach=~np.zeros(3, dtype=bool)) for item in rows()]
+    nothing = [replace(item, is_not_reportable=~np.zeros(3, dtype=bool)) for item in rows()]
     assert "every coefficient is out of reach" in said.interval_sentence(nothing)
 
 

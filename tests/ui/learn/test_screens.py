@@ -20,7 +20,7 @@ from dpci_core.solvers.newton import Newton
 from dpci_core.solvers.risk import PenalisedRisk
 from ui.kit.palette import SOURCE_MARKS
 from ui.learn import crowd, numbers
-from ui.learn.model import Choice, Control, Question
+from ui.learn.model import Choice, Control, ReleaseTask
 from ui.learn.page import drawn
 from ui.learn.path import SCREENS, find
 from ui.learn.teach import EXERCISES, LESSON
@@ -383,7 +383,7 @@ def test_films_hold_what_the_pictures_hold():
 
 def test_a_question_without_one_right_answer_and_a_start_off_the_grid_are_refused():
     with pytest.raises(ValueError, match="one right choice"):
-        Question(ask="?", choices=(Choice("a", "b"), Choice("c", "d")))
+        ReleaseTask(ask="?", choices=(Choice("a", "b"), Choice("c", "d")))
     with pytest.raises(ValueError, match="start=2"):
         Control(label="x", values=(1.0, 3.0), start=2.0, show=str, low_end="a", high_end="b")
 

@@ -16,7 +16,7 @@ from dpci_core.solvers.moments_file import moments_record
 from tests.ui.test_pages import now, start
 from ui.controls import plan_file
 from ui.session.case import make_case
-from ui.session.compute import PUBLIC, Given, Store, TableSource
+from ui.session.compute import PUBLIC, ImportedFit, Store, TableSource
 from ui.session.plan_settings import plan_of
 from ui.session.settings import Settings
 
@@ -59,7 +59,9 @@ def test_forecasts_rest_on_them_until_the_settings_are_others(record: dict[str, 
 
 def test_they_stand_in_for_the_fit_that_they_are_and_for_no_other() -> None:
     case = make_case(Settings(d=3), TableSource(PUBLIC))
-    given = Given(replace(case.moments, n_records=N), case.records.feature_names, "census", "", "x")
+    given = ImportedFit(
+        replace(case.moments, n_records=N), case.records.feature_names, "census", "", "x"
+    )
     store, loss = Store(given=given), case.design.loss
     c = case.moments.regularization
     assert store.moments(case.records, loss, c, "unpenalised").n_records == N

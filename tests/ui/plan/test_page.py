@@ -401,17 +401,17 @@ def test_the_penalty_is_answered_by_length_and_by_what_it_does_to_the_target():
     found = best_regularization(
         case.records.X, case.records.y, design=case.design, n_records=case.n
     )
-    assert found.faithful is not None
-    assert found.shortest.regularization != found.faithful.regularization
+    assert found.low_bias is not None
+    assert found.shortest.regularization != found.low_bias.regularization
     assert found.shortest.regularization == found.curve.regularization[-1]
     assert "**By length alone there is no best c:**" in words(app)
-    assert f"margin of error: c = {found.faithful.regularization:g}.**" in words(app)
+    assert f"margin of error: c = {found.low_bias.regularization:g}.**" in words(app)
     lengths = charts_of(app)[0]["data"][0]
     assert len(lengths["x"]) == len(found.curve.regularization)
-    assert [b.key for b in app.button if str(b.key).startswith("use_c")] == ["use_c_faithful"]
-    app.button(key="use_c_faithful").click().run()
+    assert [b.key for b in app.button if str(b.key).startswith("use_c")] == ["use_c_low_bias"]
+    app.button(key="use_c_low_bias").click().run()
     check(app)
-    assert now(app).c == found.faithful.regularization
+    assert now(app).c == found.low_bias.regularization
 
 
 def test_the_map_falls_with_budget_and_records_and_holds_the_answers():
@@ -545,7 +545,7 @@ def test_the_least_budget_is_one_number_wherever_it_stands():
     """The card, the map and the verdicts beside it: nothing that works costs less."""
     settings = replace(Settings(d=3, n=20_000), calibrations=("published",))
     found = options.described(make_case(settings, TableSource(PUBLIC)))
-    works = replace(found, meets=True, is_out_of_reach=False, is_useless=False)
+    works = replace(found, meets=True, is_not_reportable=False, is_useless=False)
     dear, cheap, bad = (
         replace(works, total=Decimal("0.76"), typed=0.76),
         replace(works, total=Decimal("0.5"), typed=0.5),

@@ -197,7 +197,7 @@ def test_a_coefficient_out_of_reach_is_named_and_has_no_length():
     app = start("plan", **LINK | {"c": "0.02", "goal_on": "pressure", "n": "100000"})
     case = make_case(now(app), TableSource(PUBLIC))
     made = forecast(case.moments, design=case.design, n_records=case.n)
-    assert made.is_out_of_reach[0]
+    assert made.is_not_reportable[0]
     assert "cannot speak about this coefficient" in words(app)
     assert "cannot speak about pressure" in words(app)
 

@@ -93,7 +93,7 @@ def test_the_page_draws_at_once_with_what_is_known_and_says_what_is_missing(slow
     assert set(metrics(app)) == {"Total ε", "Records needed"}
     assert job_of(app).is_active
     assert {"use_least", "use_balanced", "use_own", "use_records", "plan_stop"} <= buttons(app)
-    assert not {"use_c_shortest", "use_c_faithful", "plan_again"} & buttons(app)
+    assert not {"use_c_shortest", "use_c_low_bias", "plan_again"} & buttons(app)
     assert not charts_of(app)
     assert len(app.get("progress")) == 1
     assert "Computing the penalties" in app.get("progress")[0].proto.text
@@ -139,7 +139,7 @@ def test_stopped_work_says_so_gives_no_answer_and_is_done_after_all_on_request(s
     )
     lengths = charts_of(app)[0]["data"][0]
     np.testing.assert_allclose(sorted(lengths["x"]), found.curve.regularization)
-    assert "use_c_faithful" in buttons(app)
+    assert "use_c_low_bias" in buttons(app)
 
 
 def test_another_move_computes_again_after_a_stop(slow, monkeypatch):

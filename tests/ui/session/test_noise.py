@@ -62,20 +62,22 @@ def test_words_are_those_of_what_came_out() -> None:
     (outcome,) = view.outcomes
     assert outcome.forecast is not None
     assert outcome.forecast.design.geometry is not None
-    assert text.covers(view.came_out) == (
+    assert text.covers(view.effective_settings) == (
         "coefficient penalised at c = 0.001, extreme rows weighted down"
     )
     both = replace(one, mechanisms=("objective", "output"))
-    assert text.covers(compute.compute(both, SOURCE).came_out).endswith("where noise is shaped")
+    assert text.covers(compute.compute(both, SOURCE).effective_settings).endswith(
+        "where noise is shaped"
+    )
     free = replace(one, target="unpenalised")
-    assert text.covers(compute.compute(free, SOURCE).came_out) == (
+    assert text.covers(compute.compute(free, SOURCE).effective_settings) == (
         "coefficient without penalty, extreme rows weighted down"
     )
     poor = compute.compute(one.swept("total", 0.001), SOURCE)
     assert all(o.forecast is None or o.forecast.design.geometry is None for o in poor.outcomes)
-    assert "weighted" not in text.covers(poor.came_out)
-    assert "shaped" not in text.calibration_words(poor.came_out)
-    assert "shaped" not in text.assumptions(poor.came_out, poor.records)
+    assert "weighted" not in text.covers(poor.effective_settings)
+    assert "shaped" not in text.calibration_words(poor.effective_settings)
+    assert "shaped" not in text.assumptions(poor.effective_settings, poor.records)
 
 
 def test_the_code_on_the_page_prints_the_pages_length(capsys: pytest.CaptureFixture[str]) -> None:

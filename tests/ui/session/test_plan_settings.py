@@ -92,7 +92,7 @@ def test_the_plan_gives_the_numbers_of_the_page():
     ("changes", "message"),
     [
         ({"source": PublicTable(key="census", n_rows=5_000)}, "all rows of census"),
-        ({"calibration": Calibration(huber_corner=False)}, "single switches"),
+        ({"calibration": Calibration(exact_slope_bound=False)}, "single switches"),
         ({"n_records": 50}, "control for n goes from 100"),
         ({"regularization": 2.0}, "control for c"),
         ({"budget": ZCDP(model="20", hessian="20", covariance="20")}, "total ρ"),

@@ -60,7 +60,9 @@ def section() -> None:
         return
     found = _finished()
     if found is None or not _is_of(found, view):  # otherwise they stand under the chart
-        st.caption(f"On screen: {text.plain(text.assumptions(view.came_out, view.records))}")
+        st.caption(
+            f"On screen: {text.plain(text.assumptions(view.effective_settings, view.records))}"
+        )
     _start_controls(view)
     _PANEL.watch()
     _results(view)
@@ -110,7 +112,7 @@ def _start(view: compute.View) -> None:
     designs = _designs(view)
     new = Job(
         settings=view.settings,
-        assumptions=text.assumptions(view.came_out, view.records),
+        assumptions=text.assumptions(view.effective_settings, view.records),
         digest=view.records.digest,
         combinations=tuple(designs),
         designs=tuple(designs.values()),
@@ -180,7 +182,9 @@ def _results(view: compute.View) -> None:
         else:
             st.caption("No simulation yet for this session: choose how thorough and start.")
         return
-    told = compute.came_out(found.settings, (made.design for made in found.result.designs))
+    told = compute.effective_settings(
+        found.settings, (made.design for made in found.result.designs)
+    )
     st.markdown(f"Result for the {text.covers(told)}.")
     if not _is_of(found, view):
         st.warning(f"**These results are of other settings**: {text.plain(found.assumptions)}.")
@@ -268,7 +272,7 @@ def _sweep_with_points(
         current=None,
         caption=caption,
         meta={**meta, "sweep": name},
-        y_label=sweep.length_label(view.came_out, name),
+        y_label=sweep.length_label(view.effective_settings, name),
         source=view.records.source,
     )
     here = current_value(settings, name)

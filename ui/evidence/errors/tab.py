@@ -258,7 +258,7 @@ def _headline(view: compute.View, asked: Request, answer: Answer, sweep: Sweep) 
                     ratio = forecast.ci_length_mean / forecast.nonprivate_length_mean
                     st.markdown(
                         f"Mean interval length **{text.number(forecast.ci_length_mean)}** for the "
-                        f"{text.covers(view.came_out)}, "
+                        f"{text.covers(view.effective_settings)}, "
                         f"**{ratio:.1f}×** the one without privacy."
                     )
 
@@ -304,9 +304,9 @@ def _chart(view: compute.View, asked: Request, answer: Answer, sweep: Sweep) -> 
     )
     sampling = BAND * np.sqrt(answer.constant_error * (1 - answer.constant_error) / answer.n_test)
     caption = (
-        f"{text.assumptions(view.came_out, view.records)}; errors simulated: {how}; bands: 95 % "
-        "for the noise (of lengths: one standard deviation), dotted: your settings; other test "
-        "rows would move all lines together by up to about "
+        f"{text.assumptions(view.effective_settings, view.records)}; errors simulated: {how}; "
+        "bands: 95 % for the noise (of lengths: one standard deviation), dotted: your settings; "
+        "other test rows would move all lines together by up to about "
         f"{points(float(sampling))}"
     )
     meta: Meta = {

@@ -163,7 +163,7 @@ UNPENALISED = (
     "direction of $K$ is flatter than the noise on it, a full step would multiply noise "
     "instead of removing bias, so it goes part of the way. And where the step is long, the "
     "curvature changes on the way. Coefficients concerned are marked in the result "
-    "(`is_unidentified`); a marked interval is still computed, but its 95 % is not claimed "
+    "(`is_not_estimable`); a marked interval is still computed, but its 95 % is not claimed "
     "for the unpenalised coefficient.\n\n"
     "In a copy of the project's repository, `python -m benchmarks.unpenalised` prints "
     "coverage and length for both targets, where the truth is known."

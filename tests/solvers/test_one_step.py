@@ -9,7 +9,7 @@ import pytest
 from scipy.special import expit
 
 from dpci_core import Design, HuberSVM, Logistic, PureDP, fit_moments
-from dpci_core.solvers.halfway import floor_of, halfway, is_halfway
+from dpci_core.solvers.one_step import floor_of, has_one_step_point, one_step_point
 
 Array = np.ndarray
 
@@ -49,7 +49,7 @@ def left(c: float, *, is_half: bool) -> float:
     theta = penalised(c)
     at = theta
     if is_half:
-        at = halfway(theta, exact(theta)[2], regularization=c, matrix_sd=0.0)
+        at = one_step_point(theta, exact(theta)[2], regularization=c, matrix_sd=0.0)
     return float(np.linalg.norm(theta + 2.0 * c * np.linalg.solve(exact(at)[1], theta) - TRUTH))
 
 
@@ -71,7 +71,7 @@ def test_it_is_half_the_way() -> None:
     gaps = []
     for c in C:
         theta = penalised(c)
-        at = halfway(theta, exact(theta)[2], regularization=c, matrix_sd=0.0)
+        at = one_step_point(theta, exact(theta)[2], regularization=c, matrix_sd=0.0)
         middle = (theta + TRUTH) / 2.0
         gaps.append(np.linalg.norm(at - middle) / np.linalg.norm(TRUTH - theta))
     assert gaps[-1] < 0.02
@@ -90,11 +90,11 @@ def test_moments_have_the_hessian_there() -> None:
     at = theta + c * np.linalg.solve(S, theta)
     chance = expit(X @ at)
     H = (X.T * (chance * (1.0 - chance))) @ X / 3000 + 2.0 * c * np.eye(3)
-    assert found.without_penalty is not None
-    np.testing.assert_allclose(found.without_penalty.halfway, H, rtol=1e-8)
+    assert found.unpenalised_fit is not None
+    np.testing.assert_allclose(found.unpenalised_fit.one_step_point, H, rtol=1e-8)
     step = theta + 2.0 * c * np.linalg.solve(H - 2.0 * c * np.eye(3), theta)
     plain = theta + 2.0 * c * np.linalg.solve(found.hessian - 2.0 * c * np.eye(3), theta)
-    goal = found.without_penalty.theta
+    goal = found.unpenalised_fit.theta
     assert np.linalg.norm(step - goal) < 0.25 * np.linalg.norm(plain - goal)
 
 
@@ -116,9 +116,9 @@ def test_a_flat_direction_counts_as_the_floor(flat: float) -> None:
     """Along it the move is c/floor of theta, at most half; along the other it is c over its own."""
     c, theta = 0.005, np.array([2.0, -3.0])
     S = np.diag([flat, 0.4])
-    at = halfway(theta, S, regularization=c, matrix_sd=0.0)
+    at = one_step_point(theta, S, regularization=c, matrix_sd=0.0)
     np.testing.assert_allclose(at - theta, [0.5 * 2.0, -c / 0.4 * 3.0], rtol=1e-12)
-    at = halfway(theta, S, regularization=c, matrix_sd=0.3)
+    at = one_step_point(theta, S, regularization=c, matrix_sd=0.3)
     np.testing.assert_allclose(at - theta, c / 0.6 * theta, rtol=1e-12)
 
 
@@ -137,10 +137,12 @@ def stack(size: tuple[int, ...] = (4, 2)) -> tuple[Array, Array, Array]:
 
 def test_a_stack_equals_its_members() -> None:
     theta, S, sd = stack()
-    found = halfway(theta, S, regularization=0.01, matrix_sd=sd)
+    found = one_step_point(theta, S, regularization=0.01, matrix_sd=sd)
     assert found.shape == theta.shape
     for place in np.ndindex(4, 2):
-        one = halfway(theta[place], S[place], regularization=0.01, matrix_sd=float(sd[place]))
+        one = one_step_point(
+            theta[place], S[place], regularization=0.01, matrix_sd=float(sd[place])
+        )
         np.testing.assert_allclose(found[place], one, rtol=1e-12)
 
 
@@ -148,8 +150,10 @@ def test_it_turns_with_the_coordinates() -> None:
     theta, S, sd = stack()
     turn = np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))[0]
     given = {"regularization": 0.01, "matrix_sd": sd}
-    found = halfway(theta @ turn.T, turn @ S @ turn.T, **given)
-    np.testing.assert_allclose(found, halfway(theta, S, **given) @ turn.T, rtol=1e-9, atol=1e-12)
+    found = one_step_point(theta @ turn.T, turn @ S @ turn.T, **given)
+    np.testing.assert_allclose(
+        found, one_step_point(theta, S, **given) @ turn.T, rtol=1e-9, atol=1e-12
+    )
 
 
 def test_where_it_is_used() -> None:
@@ -159,6 +163,6 @@ def test_where_it_is_used() -> None:
         "budget": PureDP(model="0.5", hessian="0.25", covariance="0.25"),
         "regularization": 0.01,
     }
-    assert is_halfway(Design(loss=Logistic(), target="unpenalised", **design))
-    assert not is_halfway(Design(loss=Logistic(), **design))
-    assert not is_halfway(Design(loss=HuberSVM(h=0.5), target="unpenalised", **design))
+    assert has_one_step_point(Design(loss=Logistic(), target="unpenalised", **design))
+    assert not has_one_step_point(Design(loss=Logistic(), **design))
+    assert not has_one_step_point(Design(loss=HuberSVM(h=0.5), target="unpenalised", **design))

@@ -14,7 +14,7 @@ from dpci_core.base.rows import WeightedRows, signed
 from dpci_core.mechanisms import matrices
 from dpci_core.mechanisms.matrices import covariance_noise, hessian_noise, release_moments
 from dpci_core.privacy.randomness import SystemSource
-from dpci_core.solvers.halfway import halfway
+from dpci_core.solvers.one_step import one_step_point
 from dpci_core.solvers.risk import PenalisedRisk
 
 P, N = 4, 60
@@ -47,7 +47,7 @@ def test_its_place_is_made_of_released_numbers(are_weighted: bool) -> None:
     for seed in range(5):
         A = rows(seed, are_weighted=are_weighted)
         made = release_moments(A, THETA, design=DESIGN, rng=SystemSource())
-        at = halfway(
+        at = one_step_point(
             THETA,
             made.covariance.noisy,
             regularization=DESIGN.regularization,

@@ -25,7 +25,7 @@ corrects.
 """
 
 
-def is_halfway(design: Design) -> bool:
+def has_one_step_point(design: Design) -> bool:
     """Whether the Hessian is released half way to the coefficient without penalty."""
     return design.target == "unpenalised" and design.loss.is_log_odds
 
@@ -65,7 +65,7 @@ def of_coefficients(
     return found.eigenvalues, found.eigenvectors
 
 
-def halfway(
+def one_step_point(
     theta: Array,
     S_noisy: Array,
     *,
