@@ -5,8 +5,8 @@ from __future__ import annotations
 from ui.kit import linked
 
 TABS = {
-    "coverage": "Coverage: check by simulation",
-    "lengths": "Lengths: published and sharp",
+    "coverage": "Coverage",
+    "lengths": "Lengths",
     "replication": "Replication",
     "errors": "Prediction error",
 }
