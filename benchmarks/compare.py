@@ -32,6 +32,7 @@ from dpci_core.losses import HuberSVM, Logistic, Loss
 from dpci_core.mechanisms.mechanism import mechanism_named
 from dpci_core.planner import best_geometry, best_split, shaped, shares_of
 from dpci_core.privacy.budget import DEFINITIONS, Parts
+from dpci_core.schema import Records
 from dpci_core.simulation.result import DesignResult, ExperimentResult
 from dpci_core.solvers.moments import Moments, fit_moments
 
@@ -116,6 +117,10 @@ class DataTable:
     dataset: str
     n: int
     d: int
+
+    def records(self) -> Records:
+        """The records in the `paper` encoding."""
+        return load(self.dataset, encoding="paper", features=self.d, n_rows=self.n)
 
 
 SETS = {
@@ -249,7 +254,7 @@ class Background:
 
     def __init__(self, cell: Comparison) -> None:
         table = cell.table
-        self.records = load(table.dataset, encoding="paper", features=table.d, n_rows=table.n)
+        self.records = table.records()
         self._moments: dict[tuple[Loss, Geometry | None], Moments] = {}
 
     def design(self, cell: Comparison) -> Design:

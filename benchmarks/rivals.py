@@ -36,7 +36,6 @@ from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import check_choice, check_count
 from dpci_core.base.places import DATA
 from dpci_core.base.rows import signed
-from dpci_core.datasets import load
 from dpci_core.design import Calibration, Design
 from dpci_core.planner import best_geometry, best_split, shares_of
 from dpci_core.privacy.budget import ZCDP
@@ -402,9 +401,7 @@ def main() -> None:
             continue
         missing = [m for m in options.methods if (cell, m) not in read_measured()]
         if missing:
-            data = SETS[cell[0]]
-            records = load(data.dataset, encoding="paper", features=data.d, n_rows=data.n)
-            population = Population.of(records, cell[1])
+            population = Population.of(SETS[cell[0]].records(), cell[1])
             for method in missing:
                 began = time.monotonic()
                 rows = measure(cell, population, [method], k=options.runs, seed=options.seed)

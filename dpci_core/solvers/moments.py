@@ -74,8 +74,9 @@ class Spread:
     leverages: Array
 
     @classmethod
-    def of(cls, A: Table) -> Spread:
+    def of(cls, A: Rows | Table) -> Spread:
         """Of the rows of a table, those with weights counting as rows of norm at most 1."""
+        A = as_table(A)
         M = second_moment_of(A)
         values, vectors = np.linalg.eigh(M)
         scales = (1.0 / (np.maximum(values, 0.0) + _RIDGES[:, None])).T

@@ -144,7 +144,9 @@ def test_parquet_round_trip_into_records() -> None:
     schema = propose_schema(got, "t", "y")
     assert {"age", "color", "pay", "flag"} <= {column.name for column in schema.features}
     records = encode(got, schema, source="declared synthetic", title="t.parquet")
-    assert int((records.y == 1).sum()) == int((frame["t"] == "y").sum())
+    is_whole = frame["pay"].notna().to_numpy()
+    assert ((records.unweighted == 0.0).all(axis=1) == ~is_whole).all()
+    assert (records.y[is_whole] == np.where(frame["t"][is_whole] == "y", 1.0, -1.0)).all()
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from dpci_core import (
     forecast,
     private_intervals,
 )
+from dpci_core.base.batches import as_table
 from dpci_core.base.errors import RangeError
 from dpci_core.base.limits import RIDGE
 from dpci_core.base.linalg import symmetrise
@@ -538,7 +539,7 @@ def test_a_release_draws_the_metric_first(
         run = getattr(place, name)
 
         def watched(A: Any, *args: Any, name: str = name, run: Any = run, **named: Any) -> Any:
-            order.append((name, isinstance(A, WeightedRows)))
+            order.append((name, as_table(A).has_weights))
             return run(A, *args, **named)
 
         monkeypatch.setattr(place, name, watched)
