@@ -35,7 +35,7 @@ from dpci_core.tuning.training import HeldOut, Point, Training
 ERROR_RATES_FILE = DATA / "published_error_rates.csv"
 """Tables 1 and 2 of [CMS], one row a cell."""
 RUN_FILE = DATA / "accuracy_run.csv"
-"""The same cells, and Figures 2 and 3, measured by `python -m dpci_core accuracy published`."""
+"""The same cells, and Figures 2 and 3, measured by this script."""
 PUBLISHED_EPSILON = "0.1"
 PUBLISHED_WIDTH = 0.5
 """Epsilon of the tables, and h of their Huber SVM."""

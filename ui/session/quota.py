@@ -99,7 +99,7 @@ def most_described(given: Mapping[str, str] | None = None) -> int:
 
 
 def job_engine(given: Mapping[str, str] | None = None) -> str:
-    """Where simulations run, as `dpci compare --engine` names it (`DPCI_ENGINE`).
+    """Where simulations run, as `dpci moments --engine` names it (`DPCI_ENGINE`).
 
     Raises:  ValueError for a name that is none.
     """
