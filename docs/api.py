@@ -18,27 +18,29 @@ NOT_FOR_IMPORT = ("__main__", "cli")
 """The command line, which says itself what it can do."""
 
 
-def rooms() -> list[str]:
+def packages() -> list[str]:
     """The modules and packages of the core that are there to be imported."""
-    found = [room.name for room in pkgutil.iter_modules(dpci_core.__path__)]
+    found = [package.name for package in pkgutil.iter_modules(dpci_core.__path__)]
     return [name for name in found if name not in NOT_FOR_IMPORT]
 
 
 def write(folder: Path) -> list[str]:
-    """Write a page for the public interface and for each room; return what pdoc did not find."""
+    """Write a page for the public interface and for each package; return what pdoc did not find."""
     for name in dpci_core.__all__:
         setattr(
             dpci_core, name, getattr(dpci_core, name)
         )  # pdoc sees no name that is imported on first use
-    for room in rooms():
-        import_module(f"dpci_core.{room}")
+    for package in packages():
+        import_module(f"dpci_core.{package}")
     pdoc.render.configure(
         docformat="markdown", template_directory=ROOT / "docs" / "theme", show_source=False
     )
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        # A room that is named in __all__ comes with the public interface.
-        named = [f"dpci_core.{room}" for room in rooms() if room not in dpci_core.__all__]
+        # A package that is named in __all__ comes with the public interface.
+        named = [
+            f"dpci_core.{package}" for package in packages() if package not in dpci_core.__all__
+        ]
         pdoc.pdoc("dpci_core", *named, output_directory=folder)
     # Constructors made by dataclasses do not know their module; their annotations are shown as
     # written.
@@ -51,5 +53,5 @@ def write(folder: Path) -> list[str]:
 
 if __name__ == "__main__":
     complaints = write(FOLDER)
-    print("\n".join([*complaints, f"{len(rooms()) + 1} rooms: {FOLDER / 'index.html'}"]))
+    print("\n".join([*complaints, f"{len(packages()) + 1} packages: {FOLDER / 'index.html'}"]))
     sys.exit(bool(complaints))

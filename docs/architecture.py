@@ -1,8 +1,8 @@
 """The picture in ARCHITECTURE.md, from the imports themselves: `python -m docs.architecture` writes
 it.
 
-A room is a file or package directly in `dpci_core` or `ui`. It stands one row above the highest
-room that it imports, so every arrow points down; an import that a chain of others implies is not
+A package is a file or package directly in `dpci_core` or `ui`. It stands one row above the highest
+package that it imports, so every arrow points down; an import that a chain of others implies is not
 drawn.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs" / "architecture.svg"
 Graph = Mapping[str, frozenset[str]]
-"""The rooms that each room imports."""
+"""The packages that each package imports."""
 
 ROW, BOX, GAP, MARGIN = 58, 28, 16, 24
 """Pixels from one row to the next, of a box's height, between two of a row, and around
@@ -50,51 +50,55 @@ def imported(source: str) -> set[str]:
     return names
 
 
-def rooms(top: str) -> Graph:
-    """The rooms of `dpci_core` or `ui`, each with those that it imports."""
+def packages(top: str) -> Graph:
+    """The packages of `dpci_core` or `ui`, each with those that it imports."""
     found: dict[str, set[str]] = {}
     for path in sorted((ROOT / top).rglob("*.py")):
-        room = path.relative_to(ROOT / top).parts[0].removesuffix(".py")
-        if room in ("__init__", "__main__"):
+        package = path.relative_to(ROOT / top).parts[0].removesuffix(".py")
+        if package in ("__init__", "__main__"):
             continue
         reached = (name.split(".") for name in imported(path.read_text(encoding="utf-8")))
-        found.setdefault(room, set()).update(
+        found.setdefault(package, set()).update(
             parts[1] for parts in reached if parts[0] == top and len(parts) > 1
         )
-    return {room: frozenset(reached & found.keys() - {room}) for room, reached in found.items()}
+    return {
+        package: frozenset(reached & found.keys() - {package}) for package, reached in found.items()
+    }
 
 
 def heights(graph: Graph) -> dict[str, int]:
-    """The row of each room: one above the highest that it imports, the ground being 0."""
+    """The row of each package: one above the highest that it imports, the ground being 0."""
     known: dict[str, int] = {}
 
-    def height(room: str) -> int:
-        if room not in known:
-            known[room] = 1 + max((height(below) for below in graph[room]), default=-1)
-        return known[room]
+    def height(package: str) -> int:
+        if package not in known:
+            known[package] = 1 + max((height(below) for below in graph[package]), default=-1)
+        return known[package]
 
-    for room in sorted(graph):
-        height(room)
+    for package in sorted(graph):
+        height(package)
     return known
 
 
 def needed_arrows(graph: Graph) -> Graph:
     """The imports that no chain of other imports implies."""
 
-    def below(room: str) -> set[str]:
-        return set(graph[room]).union(*(below(other) for other in graph[room]))
+    def below(package: str) -> set[str]:
+        return set(graph[package]).union(*(below(other) for other in graph[package]))
 
-    implied = {room: set().union(*(below(other) for other in graph[room])) for room in graph}
-    return {room: frozenset(graph[room] - implied[room]) for room in graph}
+    implied = {
+        package: set().union(*(below(other) for other in graph[package])) for package in graph
+    }
+    return {package: frozenset(graph[package] - implied[package]) for package in graph}
 
 
 @dataclass
 class Layout:
-    """Where everything stands: rows from the ground up, each with its rooms and the arrows that
+    """Where everything stands: rows from the ground up, each with its packages and the arrows that
     pass, in order.
 
-    An entry is a room, or (room, room below, row) for an arrow on its way; `chains` follows each
-    arrow downwards.
+    An entry is a package, or (package, package below, row) for an arrow on its way; `chains`
+    follows each arrow downwards.
     """
 
     rows: list[list[object]]
@@ -106,17 +110,17 @@ def laid_out(graph: Graph) -> Layout:
     """Rows put in order by the mean place of their neighbours, as is usual for layered drawings."""
     row_of = heights(graph)
     rows: list[list[object]] = [[] for _ in range(max(row_of.values()) + 1)]
-    for room in sorted(graph):
-        rows[row_of[room]].append(room)
+    for package in sorted(graph):
+        rows[row_of[package]].append(package)
     chains: list[list[object]] = []
-    for room, reached in sorted(needed_arrows(graph).items()):
+    for package, reached in sorted(needed_arrows(graph).items()):
         for below in sorted(reached):
             passed: list[object] = [
-                (room, below, row) for row in range(row_of[room] - 1, row_of[below], -1)
+                (package, below, row) for row in range(row_of[package] - 1, row_of[below], -1)
             ]
             for entry in passed:
                 rows[entry[2]].append(entry)  # type: ignore[index]
-            chains.append([room, *passed, below])
+            chains.append([package, *passed, below])
     neighbours: dict[object, list[object]] = {entry: [] for row in rows for entry in row}
     for chain in chains:
         for upper, lower in pairwise(chain):
@@ -149,7 +153,7 @@ def _spread(row: list[object], x: dict[object, float], preferred: Mapping[object
     least = [0.0]
     for left, right in pairwise(row):
         least.append(least[-1] + (width_of(left) + width_of(right)) / 2.0 + GAP)
-    # Preferred places less the room that those on the left take: the nearest ascending sequence,
+    # Preferred places less the space that those on the left take: the nearest ascending sequence,
     # pooled where they cross.
     pools: list[tuple[float, int]] = []
     for entry, taken in zip(row, least, strict=True):
@@ -207,8 +211,8 @@ def drawn(
 
 def picture() -> str:
     """The dashboard on the left, standing on the core as one box; the core on the right."""
-    core, ui = rooms("dpci_core"), rooms("ui")
-    ui = {room: reached | {"dpci_core"} for room, reached in ui.items()} | {
+    core, ui = packages("dpci_core"), packages("ui")
+    ui = {package: reached | {"dpci_core"} for package, reached in ui.items()} | {
         "dpci_core": frozenset()
     }
     n_rows = 1 + max(*heights(core).values(), *heights(ui).values())
@@ -220,7 +224,7 @@ def picture() -> str:
     width, height = round(end + MARGIN), round(ground + BOX / 2.0 + MARGIN)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img" aria-label="Which room imports '
+        f'height="{height}" role="img" aria-label="Which package imports '
         f'which">\n<style>{STYLE}</style>\n'
         f'<rect class="ground" width="{width}" height="{height}"/>\n{left}\n{right}\n</svg>\n'
     )
@@ -229,10 +233,10 @@ def picture() -> str:
 if __name__ == "__main__":
     PICTURE.write_text(picture(), encoding="utf-8")
     for top in ("ui", "dpci_core"):
-        graph = rooms(top)
+        graph = packages(top)
         n_arrows = sum(map(len, graph.values()))
         shown = sum(map(len, needed_arrows(graph).values()))
         print(
-            f"{top}: {len(graph)} rooms, {1 + max(heights(graph).values())} rows, {n_arrows} "
+            f"{top}: {len(graph)} packages, {1 + max(heights(graph).values())} rows, {n_arrows} "
             f"arrows, {shown} drawn"
         )

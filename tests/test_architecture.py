@@ -1,4 +1,4 @@
-"""The picture and the tables of ARCHITECTURE.md are those of the imports and of the floors test."""
+"""The picture and the tables of ARCHITECTURE.md are those of the imports and of the layers test."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from docs import architecture
-from tests.test_floors import FLOORS, UI_FLOORS
+from tests.test_layers import LAYERS, UI_LAYERS
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
@@ -27,7 +27,7 @@ def test_the_tables_are_the_floors() -> None:
         for line in TEXT.splitlines()
         if re.match(r"\| \d+ \|", line)
     ]
-    assert rows == [list(floor) for floor in (*FLOORS, *UI_FLOORS)]
+    assert rows == [list(layer) for layer in (*LAYERS, *UI_LAYERS)]
 
 
 def test_files_that_are_named_exist() -> None:
@@ -46,16 +46,16 @@ def test_files_that_are_named_exist() -> None:
 
 @pytest.mark.parametrize("top", ["dpci_core", "ui"])
 def test_every_import_is_drawn_or_implied_and_points_down(top: str) -> None:
-    graph = architecture.rooms(top)
+    graph = architecture.packages(top)
     row, drawn = architecture.heights(graph), architecture.needed_arrows(graph)
 
-    def reachable(room: str) -> set[str]:
-        return set(drawn[room]).union(*(reachable(below) for below in drawn[room]))
+    def reachable(package: str) -> set[str]:
+        return set(drawn[package]).union(*(reachable(below) for below in drawn[package]))
 
-    for room, reached in graph.items():
-        assert reached <= reachable(room)
-        assert all(row[below] < row[room] for below in reached)
-        assert row[room] == 0 or any(row[below] == row[room] - 1 for below in drawn[room])
+    for package, reached in graph.items():
+        assert reached <= reachable(package)
+        assert all(row[below] < row[package] for below in reached)
+        assert row[package] == 0 or any(row[below] == row[package] - 1 for below in drawn[package])
 
 
 def test_a_small_graph_by_hand() -> None:
@@ -64,7 +64,9 @@ def test_a_small_graph_by_hand() -> None:
         for name, reached in {"a": "", "b": "a", "c": "ab", "d": "a"}.items()
     }
     assert architecture.heights(graph) == {"a": 0, "b": 1, "c": 2, "d": 1}
-    assert {room: set(reached) for room, reached in architecture.needed_arrows(graph).items()} == {
+    assert {
+        package: set(reached) for package, reached in architecture.needed_arrows(graph).items()
+    } == {
         "a": set(),
         "b": {"a"},
         "c": {"b"},
@@ -74,7 +76,7 @@ def test_a_small_graph_by_hand() -> None:
     assert [len(row) for row in layout.rows] == [1, 2, 1]
     for row in layout.rows:
         for left, right in pairwise(row):
-            room = (
+            package = (
                 architecture.width_of(left) + architecture.width_of(right)
             ) / 2 + architecture.GAP
-            assert layout.x[right] - layout.x[left] >= room - 1e-9
+            assert layout.x[right] - layout.x[left] >= package - 1e-9

@@ -111,7 +111,7 @@ def test_what_cannot_be_minimised_is_refused_by_name() -> None:
             minimise(PenalisedRisk(SMALL, Logistic(), 1e-3), solver)
 
 
-def test_every_other_room_takes_the_one_entry() -> None:
+def test_every_other_package_takes_the_one_entry() -> None:
     root = Path(__file__).resolve().parents[2]
     behind = {f"dpci_core.solvers.{name}" for name in ("newton", "quasi_newton", "guaranteed")}
     allowed = {

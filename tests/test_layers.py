@@ -1,5 +1,5 @@
-"""The house rules as imports: rooms of the core lean on lower floors only, and pages never hold the
-method.
+"""The house rules as imports: packages of the core lean on lower layers only, and pages never hold
+the method.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 from ui.session.evidence import TABS
 
 ROOT = Path(__file__).resolve().parents[1]
-FLOORS = (
+LAYERS = (
     ("base", "losses"),
     ("privacy", "design", "report"),
     ("schema", "datasets"),
@@ -26,13 +26,15 @@ FLOORS = (
     ("estimators",),
     ("cli", "__main__"),
 )
-"""Lowest first; within a floor a room may lean on those to its left. Packages may lean on
+"""Lowest first; within a layer a package may lean on those to its left. Packages may lean on
 themselves.
 """
 HEIGHT = {
-    room: (floor, place) for floor, rooms in enumerate(FLOORS) for place, room in enumerate(rooms)
+    package: (layer, place)
+    for layer, packages in enumerate(LAYERS)
+    for place, package in enumerate(packages)
 }
-UI_FLOORS = (
+UI_LAYERS = (
     ("kit",),
     ("session",),
     ("controls",),
@@ -47,8 +49,8 @@ UI_FLOORS = (
     ),
     ("shell", "gate"),
 )
-"""Lowest first. A package leans on itself and on lower floors only, so no page reaches another."""
-UI_HEIGHT = {package: floor for floor, packages in enumerate(UI_FLOORS) for package in packages}
+"""Lowest first. A package leans on itself and on lower layers only, so no page reaches another."""
+UI_HEIGHT = {package: layer for layer, packages in enumerate(UI_LAYERS) for package in packages}
 ONLY_IN_TESTS = {"pytest", "hypothesis", "statsmodels", "playwright", "psutil", "nbformat"}
 INTERFACE = {"streamlit", "plotly", "starlette", "ui", "pages", "app"}
 INTERFACE_TOP = {"app.py", "pages", "ui"}
@@ -61,7 +63,7 @@ def imported(source: str) -> set[str]:
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, "relative imports hide the floor they reach"
+            assert node.level == 0, "relative imports hide the layer they reach"
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
     return names
 
@@ -71,12 +73,12 @@ def packages(source: str) -> set[str]:
     return {name.split(".")[0] for name in imported(source)}
 
 
-def room_of(path: Path) -> str:
+def package_of(path: Path) -> str:
     return path.relative_to(ROOT / "dpci_core").parts[0].removesuffix(".py")
 
 
-def broken_floors(room: str, source: str) -> list[str]:
-    """What this room of the core reaches but may not: rooms on its right or above, and the
+def broken_layers(package: str, source: str) -> list[str]:
+    """What this package of the core reaches but may not: packages on its right or above, and the
     public interface.
     """
     reached = {
@@ -86,13 +88,13 @@ def broken_floors(room: str, source: str) -> list[str]:
     }
     return sorted(
         r or "the public interface"
-        for r in reached - {room}
-        if r not in HEIGHT or HEIGHT[r] >= HEIGHT[room]
+        for r in reached - {package}
+        if r not in HEIGHT or HEIGHT[r] >= HEIGHT[package]
     )
 
 
-def broken_ui_floors(package: str, source: str) -> list[str]:
-    """What this package of the dashboard reaches but may not: its own floor and those above."""
+def broken_ui_layers(package: str, source: str) -> list[str]:
+    """What this package of the dashboard reaches but may not: its own layer and those above."""
     reached = {
         [*name.split("."), ""][1] for name in imported(source) if name.split(".")[0] == "ui"
     } - {package}
@@ -124,18 +126,18 @@ PYTHON = [p for top in ("dpci_core", "ui", "pages") for p in sorted((ROOT / top)
 BENCHMARKS = sorted((ROOT / "benchmarks").rglob("*.py"))
 
 
-def test_every_room_leans_on_lower_floors_only() -> None:
-    rooms = {path: room_of(path) for path in CORE}  # the public interface shows every floor
-    assert set(rooms.values()) - {"__init__"} <= set(HEIGHT), "a room has no floor"
-    for path, room in rooms.items():
-        assert room == "__init__" or broken_floors(room, path.read_text()) == [], path
+def test_every_package_leans_on_lower_layers_only() -> None:
+    packages = {path: package_of(path) for path in CORE}  # the public interface shows every layer
+    assert set(packages.values()) - {"__init__"} <= set(HEIGHT), "a package has no layer"
+    for path, package in packages.items():
+        assert package == "__init__" or broken_layers(package, path.read_text()) == [], path
 
 
 def test_no_page_reaches_a_page_and_no_session_a_picture() -> None:
     for path in UI:
         package = path.relative_to(ROOT / "ui").parts[0].removesuffix(".py")
-        assert package in {*UI_HEIGHT, "__init__"}, f"{package} has no floor"
-        assert package == "__init__" or broken_ui_floors(package, path.read_text()) == [], path
+        assert package in {*UI_HEIGHT, "__init__"}, f"{package} has no layer"
+        assert package == "__init__" or broken_ui_layers(package, path.read_text()) == [], path
 
 
 def test_nothing_but_the_command_line_uses_its_parts() -> None:
@@ -148,7 +150,7 @@ def test_nothing_but_the_command_line_uses_its_parts() -> None:
 def test_every_page_has_a_package_and_every_package_a_page() -> None:
     pages = {path.stem: imported(path.read_text()) for path in (ROOT / "pages").glob("*.py")}
     assert pages.pop("teachers") == {"__future__.annotations", "ui.learn.teach.page"}
-    assert set(pages) == set(UI_FLOORS[-2])
+    assert set(pages) == set(UI_LAYERS[-2])
     for name, used in pages.items():
         assert used == {"__future__.annotations", f"ui.{name}.page.page"}
 
@@ -201,7 +203,7 @@ def test_the_charts_are_pure() -> None:
         *pure,
         *(
             f"{page}/{part}"
-            for page in (*UI_FLOORS[-2], *(f"evidence/{tab}" for tab in TABS))
+            for page in (*UI_LAYERS[-2], *(f"evidence/{tab}" for tab in TABS))
             for part in ("chart", "charts", "job", "numbers")
         ),
     ):
@@ -211,29 +213,29 @@ def test_the_charts_are_pure() -> None:
 
 
 def test_the_rule_sees_a_breach() -> None:
-    assert broken_floors("solvers", "from dpci_core.intervals.forecast import forecast") == [
+    assert broken_layers("solvers", "from dpci_core.intervals.forecast import forecast") == [
         "intervals"
     ]
-    assert broken_floors("base", "def f():\n    import dpci_core.privacy.noise") == ["privacy"]
-    assert broken_floors("design", "from dpci_core import privacy, mechanisms") == ["mechanisms"]
-    assert broken_floors("schema", "from dpci_core.schema import declare") == []
-    assert broken_floors("planner", "from dpci_core import solvers, Design") == ["Design"]
-    assert broken_floors("planner", "import dpci_core") == ["the public interface"]
+    assert broken_layers("base", "def f():\n    import dpci_core.privacy.noise") == ["privacy"]
+    assert broken_layers("design", "from dpci_core import privacy, mechanisms") == ["mechanisms"]
+    assert broken_layers("schema", "from dpci_core.schema import declare") == []
+    assert broken_layers("planner", "from dpci_core import solvers, Design") == ["Design"]
+    assert broken_layers("planner", "import dpci_core") == ["the public interface"]
     with pytest.raises(AssertionError, match="relative"):
         imported("from . import forecast")
 
 
 def test_the_rule_of_the_dashboard_sees_a_breach() -> None:
-    assert broken_ui_floors("explore", "from ui.plan import words") == ["plan"]
-    assert broken_ui_floors("session", "def f():\n    from ui.views.show import show") == ["views"]
-    assert broken_ui_floors("session", "from ui.evidence.errors.job import AccuracyJob") == [
+    assert broken_ui_layers("explore", "from ui.plan import words") == ["plan"]
+    assert broken_ui_layers("session", "def f():\n    from ui.views.show import show") == ["views"]
+    assert broken_ui_layers("session", "from ui.evidence.errors.job import AccuracyJob") == [
         "evidence"
     ]
-    assert broken_ui_floors("kit", "import ui.session.text") == ["session"]
-    assert broken_ui_floors("controls", "from ui import views, state") == ["state", "views"]
-    assert broken_ui_floors("learn", "import ui") == ["ui"]
+    assert broken_ui_layers("kit", "import ui.session.text") == ["session"]
+    assert broken_ui_layers("controls", "from ui import views, state") == ["state", "views"]
+    assert broken_ui_layers("learn", "import ui") == ["ui"]
     assert (
-        broken_ui_floors("plan", "from ui.plan import words\nfrom ui.views.show import show") == []
+        broken_ui_layers("plan", "from ui.plan import words\nfrom ui.views.show import show") == []
     )
 
 
