@@ -417,6 +417,9 @@ SENTENCES: dict[str, str] = {
         "{ledger!r}. Nothing was booked. If they mean the same, write the ledger's words into the "
         "plan; if not, choose another budget."
     ),
+    "look_broken_off": (
+        "Looking whether the cells fit the plan broke off ({problem}). Nothing was spent."
+    ),
     "not_a_file": "The private table has to be a file: it is read twice, first its header alone.",
     "folder_missing": "The folder {folder} does not exist.",
     "folder_not_writable": (

@@ -15,6 +15,7 @@ import numpy as np
 
 from dpci_core.base.batch import BatchError
 from dpci_core.base.batches import Engine, Place, added
+from dpci_core.base.errors import DataRejectedError
 from dpci_core.datasets.folder import ParquetBatch, folder_batches
 from dpci_core.plan import Plan
 from dpci_core.release.table import Header, cell_blocks_of
@@ -62,8 +63,21 @@ def look_at(plan: Plan, header: Header, *, engine: Engine | None = None) -> Look
         engine: where the batches of a folder are read.
 
     Privacy: none. For the eyes of somebody who may see the table, before anything is booked.
-    Raises:  TableError for a CSV file that changed.
+    Raises:  TableError for a CSV file that changed; DataRejectedError without a cause for whatever
+             else goes wrong, since what Python says of an error may hold a cell.
     """
+    try:
+        return _look_at(plan, header, engine)
+    except BatchError:
+        raise
+    except BaseException as error:
+        kind = type(error)
+    if issubclass(kind, KeyboardInterrupt | SystemExit):
+        raise kind
+    raise DataRejectedError("look_broken_off", problem=kind.__name__)
+
+
+def _look_at(plan: Plan, header: Header, engine: Engine | None) -> Look | None:
     mapper = RecordMapper(plan.schema, plan.features)
     try:
         if header.kind == "folder":

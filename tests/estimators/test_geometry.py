@@ -120,10 +120,13 @@ def test_a_planned_geometry_shortens_intervals_and_noise_is_the_systems(kind: An
     shared = {"calibration": "sharp", "classes": ["no", "yes"], "random_state": None}
     lengths = []
     for found in (answer.design, answer.plain):
-        model = made(kind, budget=found.budget, geometry=found.geometry, **shared).fit(X, y)
-        assert not model.privacy_.is_simulation
-        made_by = model.confidence_intervals(units="scaled")
-        lengths.append((made_by.high - made_by.low).mean())
+        drawn = []
+        for _ in range(8):  # one draw of the system's alone is at or above .95 once in twenty
+            model = made(kind, budget=found.budget, geometry=found.geometry, **shared).fit(X, y)
+            assert not model.privacy_.is_simulation
+            made_by = model.confidence_intervals(units="scaled")
+            drawn.append((made_by.high - made_by.low).mean())
+        lengths.append(np.mean(drawn))
     assert answer.design.geometry is not None
     assert lengths[0] < 0.95 * lengths[1]
 

@@ -21,6 +21,7 @@ import pytest
 from scipy.stats import beta
 
 from dpci_core import ZCDP, Design, HuberSVM, PureDP
+from dpci_core.base.errors import DataRejectedError
 from dpci_core.intervals.certified import draw_coefficients
 from dpci_core.privacy.exact import Law, RealNoise
 from dpci_core.privacy.randomness import SystemSource
@@ -31,6 +32,7 @@ from dpci_core.release import (
     once,
     share_out,
 )
+from dpci_core.release.run import PlanRelease
 from tests.release_desk import RHO, Desk, make_plan
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -226,7 +228,7 @@ def reachable(error: BaseException) -> str:
 
 
 @pytest.mark.parametrize("kind", [ValueError, OSError, MemoryError, KeyError, KeyboardInterrupt])
-@pytest.mark.parametrize("stage", ["reading", "fitting"])
+@pytest.mark.parametrize("stage", ["looking", "reading", "fitting"])
 def test_no_error_carries_a_planted_value(
     tmp_path, monkeypatch, capfd, caplog, kind, stage
 ) -> None:
@@ -237,11 +239,16 @@ def test_no_error_carries_a_planted_value(
         raise kind(row)
 
     if stage == "reading":
+        monkeypatch.setattr(PlanRelease, "look", lambda *_: None)
+    if stage != "fitting":
         monkeypatch.setattr("dpci_core.schema.mapping.number_of", fail)
     else:
-        monkeypatch.setattr("dpci_core.intervals.draw.minimise", fail)
+        monkeypatch.setattr("dpci_core.intervals.certified.minimise", fail)
     is_paused = (stage, kind) == ("reading", KeyboardInterrupt)  # before the draw: it may go on
-    with pytest.raises(ReleasePausedError if is_paused else ReleaseFailedError) as caught:
+    wanted: type[BaseException] = ReleasePausedError if is_paused else ReleaseFailedError
+    if stage == "looking":  # nothing is booked yet
+        wanted = KeyboardInterrupt if kind is KeyboardInterrupt else DataRejectedError
+    with pytest.raises(wanted) as caught:
         desk.release()
     said = capfd.readouterr()
     assert (
@@ -253,6 +260,9 @@ def test_no_error_carries_a_planted_value(
     )
     assert caught.value.__context__ is None
     assert caught.value.__cause__ is None
+    if stage == "looking":
+        assert desk.ledger.find("r1") is None
+        return
     assert desk.ledger.find("r1").state == ("booked" if is_paused else "failed")
 
 

@@ -17,7 +17,7 @@ from dpci_core.release import Release, load_release
 from dpci_core.release.evaluation import OPEN, registry_entry
 from dpci_core.release.report import risk_sentence
 
-RECORDS = sorted((Path(__file__).parents[1] / "fixtures").glob("release_v*.json"))
+RECORDS = sorted((Path(__file__).parents[1] / "fixtures").glob("release_*.json"))
 
 TEXT, DATE, WHOLE, NUMBER = "text", "date as text", "whole number", "number"
 RULES = {  # opendp/deployments-registry-data, July 2026; "!" is required, nothing else may stand

@@ -26,6 +26,7 @@ from dpci_core import (
     fit_moments,
     forecast,
 )
+from dpci_core.base.batches import as_table
 from dpci_core.simulation import run as engine
 from dpci_core.simulation.result import ExperimentResult, summarise
 from dpci_core.simulation.run import run_experiment
@@ -126,7 +127,7 @@ def test_the_noise_of_a_replicate_has_the_laws_of_the_mechanisms():
 def _job():
     X, y = simulated_table()
     design, _ = make_pair("pure", "objective", "logistic")
-    table = engine._tables(y[:, None] * X, (design,))[design.loss, design.regularization]
+    table = engine._tables(as_table(y[:, None] * X), (design,))[design.loss, design.regularization]
     return engine._job(design, table, engine.model_noise(design, 50), {})
 
 
