@@ -89,8 +89,13 @@ def add_release(subparsers: Any) -> None:
     spend.add_argument(
         "--accept-warnings",
         action="store_true",
-        help="go on although something speaks against the plan, which is asked without it, or "
-        "although more records have a missing cell than it expects, which is refused without it",
+        help="go on although something speaks against the plan, which is asked without it",
+    )
+    spend.add_argument(
+        "--accept-incomplete",
+        action="store_true",
+        help="go on although more records have a missing cell than the plan expects, or no cell has "
+        "a declared code of the outcome, which is refused without it",
     )
     spend.add_argument(
         "--allow-unreviewed", action="store_true", help="allow Gaussian objective perturbation"
@@ -158,7 +163,7 @@ def run_release(options: argparse.Namespace) -> int:
                 request_id=request,
                 folder=options.folder,
                 encoding=options.encoding,
-                accept_incomplete=options.accept_warnings,
+                accept_incomplete=options.accept_incomplete,
             )
     except NotApprovedError as error:
         refuse(error)

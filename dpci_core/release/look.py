@@ -26,6 +26,8 @@ NEARLY_ALL = 0.95
 """Share of the cells of a column."""
 MORE_INCOMPLETE = 0.05
 """Share of the records by which more may be incomplete than a plan declares, unasked."""
+_BEYOND_LIMITS = ("unpacking_too_large", "unpacking_too_slow")
+"""Of a Parquet file that a release may still read: no reason to refuse it."""
 CODES_ONLY = (
     "Put right codes, spellings, the unit or the decimal comma, and nothing else: bounds, levels "
     "or a model that follow what is in the table are not covered by the guarantee."
@@ -41,11 +43,14 @@ class Look:
     "less than half" or "none".
     unfit: those of which so few fit that a release refuses.
     has_many_incomplete: whether more records lack a cell than the plan declares, by some points.
+    absent_outcome: the declared codes of a side of the outcome that no cell has, in words; empty
+    where both sides are there.
     """
 
     columns: tuple[tuple[str, str], ...]
     unfit: tuple[str, ...]
     has_many_incomplete: bool
+    absent_outcome: str = ""
 
 
 def largest_unfit(plan: Plan) -> float:
@@ -88,8 +93,8 @@ def _look_at(plan: Plan, header: Header, engine: Engine | None) -> Look | None:
         else:
             blocks = cell_blocks_of(header, mapper.needed, mapper.numbers)
             found = _sum(mapper, blocks)
-    except BatchError:
-        if header.kind == "csv":
+    except BatchError as error:
+        if error.code not in _BEYOND_LIMITS:
             raise
         return None
     return _in_words(plan, mapper.needed, found)
@@ -105,17 +110,20 @@ def _fits_of_batch(place: Place) -> Any:
 
 def _sum(mapper: RecordMapper, blocks: Iterable[Any]) -> Any:
     """Cells that fit by column, complete records, records."""
-    nothing = np.zeros(len(mapper.needed) + 2, dtype=np.int64)
+    nothing = np.zeros(len(mapper.needed) + 4, dtype=np.int64)
     return reduce(added, map(mapper.fits, blocks), nothing)
 
 
 def _in_words(plan: Plan, names: tuple[str, ...], found: Fits) -> Look:
-    *fitting, n_complete, n = (int(count) for count in found)
+    *fitting, n_yes, n_no, n_complete, n = (int(count) for count in found)
+    schema = plan.schema
+    sides = (((schema.positive,), n_yes), (schema.negative, n_no))
     least = (1.0 - largest_unfit(plan)) * n
     return Look(
         columns=tuple((name, _word(k, n)) for name, k in zip(names, fitting, strict=True)),
         unfit=tuple(name for name, k in zip(names, fitting, strict=True) if k < least),
         has_many_incomplete=n_complete < (plan.schema.complete - MORE_INCOMPLETE) * n,
+        absent_outcome=" and ".join(", ".join(map(repr, codes)) for codes, k in sides if k == 0),
     )
 
 

@@ -173,7 +173,8 @@ def release_once(
             draws.
         folder: a new folder for the result, its parent exists.
         encoding: of a CSV file.
-        accept_incomplete: go on although more records have a missing cell than the plan declares.
+        accept_incomplete: go on although more records have a missing cell than the plan declares,
+            or no cell has a declared code of the outcome.
 
     Privacy: the price of the question in its own definition; replace-one neighbours, the number of
              rows is public.
@@ -349,6 +350,8 @@ def _check_cells(question: ReleaseTask[Made_co], header: Header, accept_incomple
     if seen is not None and seen.unfit:
         names, share = ", ".join(map(repr, seen.unfit)), percent(largest_unfit(plan))
         raise ReleaseRefusedError("cells_do_not_fit", names=names, share=share)
+    if seen is not None and seen.absent_outcome and not accept_incomplete:
+        raise ReleaseRefusedError("outcome_absent", codes=seen.absent_outcome)
     if seen is not None and seen.has_many_incomplete and not accept_incomplete:
         raise ReleaseRefusedError("many_incomplete", complete=percent(plan.schema.complete))
 

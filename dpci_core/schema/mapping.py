@@ -165,10 +165,12 @@ class RecordMapper:
         return packed_rows(columns, signs, self.schema, self.names)
 
     def fits(self, cells: Mapping[str, Cells]) -> Fits:
-        """How many cells of each needed column fit, (k + 2,), and how many records are complete.
+        """How many cells of each needed column fit, (k + 4,), the outcome last; of those how many
+        are positive and how many negative; how many records are complete, and how many there are.
 
         A number fits within its bounds, a level or code as it is declared, and an empty cell where
-        a value is declared for that. Not private, and `note` counts nothing of it.
+        a value is declared for that; every cell does where others have a level of their own. Not
+        private, and `note` counts nothing of it.
         """
         signs = _by_distinct(cells[self.schema.target], self._sign)
         is_complete, found = signs != 0.0, list[int]()
@@ -179,15 +181,18 @@ class RecordMapper:
                 is_there, fits = ~np.isnan(values), (values >= column.low) & (values <= column.high)
             else:
                 fits = is_there = _by_distinct(given, level_finder(column.levels)) >= 0.0
-            if column.fill:
+            if column.fill and not isinstance(column, NumericColumn):
+                fits = np.ones(len(signs), dtype=np.bool_)
+            elif column.fill:
                 is_array = isinstance(given, np.ndarray)
                 is_empty = np.isnan(values) if is_array else _by_distinct(given, is_missing) > 0.0
                 fits = fits | is_empty
             else:
                 is_complete = is_complete & is_there
             found.append(int(np.count_nonzero(fits)))
-        n_codes, n_complete = np.count_nonzero(signs), np.count_nonzero(is_complete)
-        return np.array([*found, n_codes, n_complete, len(signs)], dtype=np.int64)
+        n_yes, n_no = np.count_nonzero(signs > 0.0), np.count_nonzero(signs < 0.0)
+        whole = (n_yes + n_no, n_yes, n_no, np.count_nonzero(is_complete), len(signs))
+        return np.array([*found, *whole], dtype=np.int64)
 
     @property
     def _sign(self) -> Callable[[object], float]:

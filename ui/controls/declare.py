@@ -228,7 +228,7 @@ def _column(row: dict[Any, Any], place: int, known: Column | None = None) -> Col
         return _number(row[field], f"{where}, {field}")
 
     def maybe(field: str) -> float | None:
-        return number(field) if _is_given(row[field]) else None
+        return _number(row[field], f"{where}, {field}") if _is_given(row.get(field)) else None
 
     if not (_is_given(row["lowest"]) or _is_given(row["highest"])):
         raise ValueError(
@@ -274,7 +274,7 @@ def _levels(row: dict[Any, Any], name: str, where: str, known: Column | None) ->
     levels = old.levels if old else tuple(part for part in typed if part)
     if len(levels) < 2:
         raise ValueError(f"{where}, levels: at least two are needed, separated by semicolons.")
-    other = _text(row["if missing"]) or None
+    other = _text(row.get("if missing")) or None
     if other is not None and other not in levels:
         raise ValueError(f"{where}, if missing: {other!r} is not one of its levels.")
     shares = tuple(_numbers(row["shares"], f"{where}, shares")) or None

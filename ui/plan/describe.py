@@ -52,7 +52,6 @@ diabetes: no, yes"""
 _YES = ("yes", "1", "true", "positive", "case", "y")
 _USUAL_CODES = {"0 / 1": ("0", "1"), "no / yes": ("no", "yes"), "false / true": ("false", "true")}
 """Of an outcome whose values nobody typed; one rule reads Yes, TRUE and 1.0 like these."""
-_LEAVE_OUT, _FILL_IN = "Leave out", "Fill in"
 _CODES_HELP = (
     "As the file writes them. Case, blanks around them and a decimal point do not count: 1 is 1.0, "
     "yes is Yes. A row with any other value counts for nothing."
@@ -201,13 +200,13 @@ def _persons() -> None:
 def _missing() -> None:
     """What becomes of rows with missing cells, and how many are expected to be complete."""
     said = st.session_state
-    for name, usual in (("fill", _LEAVE_OUT), ("complete", 100.0)):
+    for name, usual in (("fill", draft.LEAVE_OUT), ("complete", 100.0)):
         if f"describe_{name}" not in said:
             said[f"describe_{name}"] = usual
     left, right = st.columns(2)
     left.radio(
         "Rows with missing cells",
-        [_LEAVE_OUT, _FILL_IN],
+        [draft.LEAVE_OUT, draft.FILL_IN],
         key="describe_fill",
         persist_state="session",
         horizontal=True,
@@ -346,7 +345,7 @@ def _draft(settings: Settings) -> None:
         target=schema.target,
         positive=schema.positive,
         negative="; ".join(schema.negative),
-        fill=_FILL_IN if any(column.fill for column in schema.features) else _LEAVE_OUT,
+        fill=draft.FILL_IN if any(column.fill for column in schema.features) else draft.LEAVE_OUT,
         complete=100.0 * schema.complete,
     )
     st.session_state["describe_rate"] = 100.0 * table.guesses.base_rate
@@ -402,7 +401,7 @@ def _add(found: dict[str, dict[str, object]]) -> None:
     target = None if is_example else st.session_state.get("describe_target")
     _fill(declare.typed(list(rows.values())), target=target)
     if any("if missing" in cells for cells in found.values()):
-        _fill(_rows(), fill=_FILL_IN)
+        _fill(_rows(), fill=draft.FILL_IN)
     if is_example:
         _fill(_rows(), positive=None, negative=None)
         for name, usual in (("n", None), ("unit", _UNIT), ("rate", 50.0)):
@@ -422,7 +421,7 @@ def _columns() -> None:
     is_outcome = np.array([name == target for name in names])
     features = rows[~is_outcome].reset_index(drop=True)
     st.markdown("**The columns**, to be completed or changed")
-    is_filled = st.session_state.get("describe_fill") == _FILL_IN
+    is_filled = st.session_state.get("describe_fill") == draft.FILL_IN
     grid = st.data_editor(
         features.drop(columns=["effect"] if is_filled else ["effect", "if missing"]),
         num_rows="dynamic",

@@ -15,6 +15,7 @@ import streamlit as st
 
 from dpci_core.base.limits import MOST_ROWS_PER_PERSON
 from dpci_core.plan.link import MOST_IN_LINK, pack, unpack
+from dpci_core.schema.declare import COMPLETE
 from dpci_core.schema.twin import BASE_RATE
 from ui.controls import declare
 from ui.kit import linked
@@ -25,6 +26,8 @@ TYPED = 10**15
 """A number field takes what is typed up to this, to say below it what is wrong with it."""
 ANSWERS = ("No", "Yes")
 """Whether one person can have several rows."""
+LEAVE_OUT, FILL_IN = "Leave out", "Fill in"
+"""What becomes of rows with missing cells."""
 _LONGEST, _MOST_COLUMNS = 1_000, 500
 
 
@@ -44,6 +47,9 @@ FIELDS: dict[str, Callable[[object], bool]] = {
     "most": lambda value: type(value) is int and 1 <= value <= MOST_ROWS_PER_PERSON,
     "target": _is_text,
     "positive": _is_text,
+    "negative": _is_text,
+    "fill": (LEAVE_OUT, FILL_IN).__contains__,
+    "complete": _within(100.0 * COMPLETE[0], 100.0),
     "rate": _within(100.0 * BASE_RATE[0], 100.0 * BASE_RATE[1]),
 }
 """What stands beside the columns, and what it may be: names of session keys after "describe_"."""

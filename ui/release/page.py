@@ -292,6 +292,10 @@ def _file_step(chosen: PlanRelease) -> tuple[MemoryFile | None, Header | None]:
     return file, header
 
 
+_LACKING_CODES = ("many_incomplete", "outcome_absent")
+"""Refusals that a steward may accept and go on."""
+
+
 def _look(chosen: PlanRelease, header: Header, file_id: str) -> None:
     """How many cells fit, on request, for whoever has the file; kept in this session alone."""
     of = (chosen.digest, file_id, header.encoding)
@@ -309,7 +313,11 @@ def _look(chosen: PlanRelease, header: Header, file_id: str) -> None:
         return
     st.caption(words.ALONE)  # no data frame, whose toolbar offers a file
     st.markdown("\n".join(f"- {text.plain(name)}: **{word}**" for name, word in found.columns))
-    st.session_state[_LACKING] = chosen.digest if found.has_many_incomplete else None
+    if found.absent_outcome:
+        st.warning(f"No cell of the outcome is written {text.plain(found.absent_outcome)}.")
+    st.session_state[_LACKING] = (
+        chosen.digest if found.has_many_incomplete or found.absent_outcome else None
+    )
 
 
 # --- 4: the one action ----------------------------------------------------------------------------
@@ -406,7 +414,7 @@ def _carry_out(
                 accept_incomplete=accepted,
             )
         except (ValueError, RuntimeError, OSError) as problem:
-            if isinstance(problem, ReleaseRefusedError) and problem.code == "many_incomplete":
+            if isinstance(problem, ReleaseRefusedError) and problem.code in _LACKING_CODES:
                 st.session_state[_LACKING] = request.asked.digest
             is_file = isinstance(problem, OSError)
             said = "The folder of releases cannot be written." if is_file else in_words(problem)
