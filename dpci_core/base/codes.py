@@ -408,9 +408,9 @@ SENTENCES: dict[str, str] = {
         "model that follow what is in the table are not covered by the guarantee."
     ),
     "outcome_absent": (
-        "No cell of the outcome is written {codes}, as the plan declares. Nothing was booked. If the "
-        "file writes it otherwise, put the codes of the plan right; if really nobody has it, accept "
-        "that and go on, but the release will say little."
+        "No cell of the outcome is written {codes}, as the plan declares. Nothing was booked. If "
+        "the file writes it otherwise, put the codes of the plan right; if really nobody has it, "
+        "accept that and go on, but the release will say little."
     ),
     "many_incomplete": (
         "More records have a missing cell than the plan expects, which declares {complete} of them "

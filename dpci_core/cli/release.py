@@ -94,8 +94,8 @@ def add_release(subparsers: Any) -> None:
     spend.add_argument(
         "--accept-incomplete",
         action="store_true",
-        help="go on although more records have a missing cell than the plan expects, or no cell has "
-        "a declared code of the outcome, which is refused without it",
+        help="go on although more records have a missing cell than the plan expects, or no cell "
+        "has a declared code of the outcome, which is refused without it",
     )
     spend.add_argument(
         "--allow-unreviewed", action="store_true", help="allow Gaussian objective perturbation"

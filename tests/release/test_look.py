@@ -13,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from dpci_core.base.errors import DataRejectedError
 from dpci_core.cli.main import main
 from dpci_core.plan import Plan, as_yaml
 from dpci_core.release import (
@@ -105,6 +106,44 @@ def test_more_than_half_is_refused_and_costs_nothing(
     assert made.n_records == N  # put right, it is paid from the same account
 
 
+@FILES
+@pytest.mark.parametrize(("given", "absent"), [("1", "yes"), ("no", "yes"), ("yes", "no")])
+def test_an_outcome_with_a_side_that_nobody_has_is_asked_about(
+    tmp_path: Path, name: str, given: str, absent: str
+) -> None:
+    """A rare "yes" that is spelled otherwise stays below every share, and would be spent for."""
+    desk = Desk.at(tmp_path)
+    other = {"yes": "no", "no": "yes"}[absent]
+    rows = [{"sick": given}] * 9 + [{"sick": other}] * (N - 9)
+    file = table(tmp_path, rows, name)
+    with refuses(ReleaseRefusedError, match=f"No cell of the outcome is written '{absent}'"):
+        desk.release(file=file)
+    assert desk.spent == "0"
+    one = table(tmp_path, [*rows[:-1], {"sick": absent}], f"one-{name}")
+    assert seen(make_plan(), one).absent_outcome == ""
+    desk.release(file=file, accept_incomplete=True)
+    assert desk.spent == "1"
+
+
+def test_a_level_for_all_others_fits_every_cell(tmp_path: Path) -> None:
+    features = (SCHEMA.features[0], replace(SCHEMA.features[1], other="b"))
+    file = table(tmp_path, [{"city": "elsewhere"}] * 150 + [{}] * 50)
+    assert seen(with_schema(features=features), file).columns[1] == ("city", "all")
+    assert seen(make_plan(), file).unfit == ("city",)
+
+
+def test_a_damaged_parquet_file_is_refused_before_the_charge(tmp_path: Path) -> None:
+    desk = Desk.at(tmp_path)
+    file = table(tmp_path, [{}] * N, "t.parquet")
+    whole = bytearray(file.read_bytes())
+    whole[4:40] = b"\xff" * 36
+    file.write_bytes(bytes(whole))
+    with pytest.raises(DataRejectedError):
+        desk.release(file=file)
+    assert desk.spent == "0"
+    assert desk.ledger.history("Clinic") == ()
+
+
 def test_all_columns_that_do_not_fit_are_named(tmp_path: Path) -> None:
     desk = Desk.at(tmp_path)
     file = table(tmp_path, [{"age": "18,5", "sick": "1"}] * N)
@@ -129,7 +168,7 @@ def test_a_declared_value_is_for_empty_cells(tmp_path: Path, cell: str) -> None:
     """A text that is no number, or another unit, is no gap that somebody foresaw."""
     filled = (replace(SCHEMA.features[0], missing=40.0), replace(SCHEMA.features[1], other="b"))
     rows = [{"age": cell, "city": "x"}] * N
-    assert seen(with_schema(features=filled), table(tmp_path, rows)).unfit == ("age", "city")
+    assert seen(with_schema(features=filled), table(tmp_path, rows)).unfit == ("age",)
 
 
 def test_more_incomplete_records_than_declared_have_to_be_accepted(tmp_path: Path) -> None:
@@ -239,17 +278,19 @@ def test_a_parquet_file_that_cannot_be_unpacked_is_not_refused(
     from dpci_core.base.batch import BatchError
     from dpci_core.release import look
 
+    code = "unpacking_too_large"
+
     def broken(*_: object) -> object:
-        raise BatchError("unpacking_too_large")
+        raise BatchError(code)
 
     monkeypatch.setattr(look, "cell_blocks_of", broken)
     file = table(tmp_path, [{"sick": "yes"}] * 80 + [{}] * 120, "t.parquet")
     header = check_header(PlanRelease(plan=make_plan()), file)
     assert look_at(make_plan(), header) is None
     assert Desk.at(tmp_path).release(file=file).n_records == N
-    csv = check_header(PlanRelease(plan=make_plan()), table(tmp_path, [{}] * N))
+    code = "file_changed"
     with pytest.raises(BatchError):
-        look_at(make_plan(), csv)
+        look_at(make_plan(), header)
 
 
 def test_persons_are_looked_at_by_their_rows(tmp_path: Path) -> None:
@@ -314,6 +355,6 @@ def test_the_command_line_shows_the_look_at_a_terminal_alone(
     spend = [*command[:-1], "--dataset", "Clinic", "--folder", str(tmp_path / "out")]
     spend += ["--confirm", "Clinic", "--ledger", str(tmp_path / "ledger.sqlite")]
     assert main(spend) == 1
-    assert main([*spend, "--accept-warnings"]) == 1
+    assert main([*spend, "--accept-warnings", "--accept-incomplete"]) == 1
     assert "in 'sick': most of the table" in capsys.readouterr().err
     assert desk.spent == "0"
