@@ -191,7 +191,8 @@ def attack_estimators(
     def publish(truth: int) -> dict[str, np.ndarray]:
         model = fitted.fit(*((X, y), (X2, y2))[truth])._models[0]
         models.append(model)
-        return {"theta": model.theta_priv, "hessian": model.hessian, "covariance": model.covariance}
+        H, S = model.moments.hessian.noisy, model.moments.covariance.noisy
+        return {"theta": model.theta_priv, "hessian": H, "covariance": S}
 
     publish(0)
     encode = fitted._scaling.encode

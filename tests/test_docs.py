@@ -38,7 +38,7 @@ def test_links_between_documents_lead_somewhere():
 def test_the_reference_shows_every_public_name_and_each_has_words(tmp_path):
     api = runpy.run_path(str(ROOT / "docs" / "api.py"))
     assert api["write"](tmp_path) == []
-    rooms = ["dpci_core", *(f"dpci_core.{room}" for room in api["rooms"]())]
+    rooms = ["dpci_core", *(f"dpci_core.{room}" for room in api["packages"]())]
     assert {
         "dpci_core.plan",
         "dpci_core.ledger",

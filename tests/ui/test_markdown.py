@@ -79,6 +79,7 @@ def hostile_plan(n_records: int = 1000) -> Plan:
         ),
         f"t {EVIL}",
         EVIL,
+        negative=("no",),
     )
     return Plan(
         title=EVIL,
@@ -115,9 +116,7 @@ def test_of_a_hostile_name_nothing_takes_effect():
     assert plain("age 0.5, 12:30; a@ b") == "age 0.5, 12\\:30; a@ b"
 
 
-@pytest.mark.parametrize(
-    "page", ["plan", "explore", "release", "ledger", "validate", "accuracy", "sharp"]
-)
+@pytest.mark.parametrize("page", ["plan", "explore", "release", "ledger", "evidence"])
 @pytest.mark.parametrize("n_records", [100, 1000, 1_000_000])
 def test_no_page_makes_anything_of_a_name(page, n_records, ledger):
     """Whether a forecast is good, rough or of no use."""

@@ -325,7 +325,13 @@ def test_a_column_can_be_left_out_of_the_model():
         ]
     )
     table = declare.from_grid(
-        grid, target="ill", positive="yes", base_rate=0.5, unit="one person", rows=1_000
+        grid,
+        target="ill",
+        positive="yes",
+        negative=("no",),
+        base_rate=0.5,
+        unit="one person",
+        rows=1_000,
     )
     assert [c.name for c in table.schema.features] == ["age"]
 

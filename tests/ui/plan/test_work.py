@@ -360,4 +360,6 @@ def test_an_answer_that_comes_while_the_page_is_drawn_is_shown(monkeypatch):
     app = start("plan", **SMALL, look="c")
     check(app)
     assert waiting.is_set()
+    assert app.session_state["again_wanted"]  # the browser asks once more by itself
+    check(app.run())
     assert len(charts_of(app)) == 1

@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from ui.session import access, quota
+from ui.session.text import plain
 
 ROOT = Path(__file__).resolve().parents[3]
 AUTH = {
@@ -70,7 +71,8 @@ def test_named_providers_each_have_a_button():
 def test_whoever_is_logged_in_sees_the_page_and_can_leave():
     app = shell({"auth": AUTH}, ADA)
     assert page_is_open(app)
-    assert "Logged in as ada@example.org" in [caption.value for caption in app.main.caption]
+    told = f"Logged in as {plain('ada@example.org')}"
+    assert told in [caption.value for caption in app.main.caption]
     app.button(key="logout").click().run()
     assert not page_is_open(app)
 
