@@ -20,6 +20,7 @@ from dpci_core.release import (
     reading_sentence,
     schema_hash,
 )
+from dpci_core.release.effects import told_odds
 from dpci_core.release.report import price_words
 from dpci_core.report.words import number, odds
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema
@@ -38,7 +39,7 @@ def decision(made: Release, age: float, city: str) -> float:
 def test_a_sentence_says_what_the_model_does(made: Release) -> None:
     age, city, start = effect_sentences(made)
     year = decision(made, 41, "a") - decision(made, 40, "a")
-    factor = odds(math.exp(year))
+    factor = told_odds(made)(math.exp(year))
     assert age.startswith(f"1 more of age, all else equal: odds times {factor}, 95 % interval ")
     assert f"of sick = yes change by {number(year)} per unit of age, between" in age
     move = decision(made, 40, "b") - decision(made, 40, "a")

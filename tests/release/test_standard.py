@@ -31,8 +31,8 @@ from dpci_core.release import (
     run,
     warnings_of,
 )
+from dpci_core.release.effects import told_odds
 from dpci_core.report.cautions import sentences, silent
-from dpci_core.report.words import odds as odds_words
 from dpci_core.schema import CategoricalColumn, Guesses, NumericColumn, Schema, StandardEncoding
 from tests.release_desk import Desk
 
@@ -139,7 +139,7 @@ def test_effects_are_told_per_declared_step(made: Release, desk: Desk) -> None:
     assert pressure.per == "per 10 of pressure"
     assert pressure.by.estimate == pytest.approx(10 * made.coefficients[0].original.estimate)
     assert pressure.odds is not None
-    odds = [odds_words(math.exp(10 * x)) for x in _ends(made.coefficients[0].original)]
+    odds = [told_odds(made)(math.exp(10 * x)) for x in _ends(made.coefficients[0].original)]
     line = f"odds times {odds[0]} per 10 of pressure, 95 % interval {odds[1]} to {odds[2]}"
     assert effect_lines(made)[0] == line
     assert cost.change == "each time cost is doubled"
