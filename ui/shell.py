@@ -25,6 +25,7 @@ import ui.plan.page  # noqa: E402
 import ui.release.page  # noqa: E402, F401
 from ui.controls import hints  # noqa: E402
 from ui.kit import again, style  # noqa: E402
+from ui.kit.bound import begin as begin_widgets  # noqa: E402
 from ui.kit.turns import turn  # noqa: E402
 from ui.kit.warm import freeze_gc, one_thread  # noqa: E402
 from ui.session import access, address, compute, state  # noqa: E402
@@ -71,6 +72,7 @@ page = st.navigation(
     position="top",
 )
 again.begin()
+begin_widgets(page.url_path)
 address.one_entry_per_page()
 if page.url_path not in ("learn", "plan"):  # which have places of their own in the address
     state.mirror_to_link()

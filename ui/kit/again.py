@@ -18,7 +18,10 @@ from pathlib import Path
 import streamlit as st
 
 _JS = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
-_CSS = "<style>.st-key-again {position: absolute; left: 0}</style>"
+_CSS = (
+    "<style>.st-key-again {position: absolute; left: 0} "
+    "[data-stale=true] {opacity: 1 !important}</style>"  # what comes at rest must not flicker
+)
 _component = st.components.v2.component("dpci_again", html="<span hidden></span>", js=_JS)
 _KEY, _WANTED, _TOLD, _BEGUN = "again", "again_wanted", "again_told", "again_begun"
 QUIET = 0.45

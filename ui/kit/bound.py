@@ -16,9 +16,19 @@ from typing import Any
 
 import streamlit as st
 
-_SET = "set_by_page"
+_SET, _PAGE = "set_by_page", "page_of_widgets"
 _LATE = 4.0
 """Seconds within which a browser may still send what a widget showed before."""
+
+
+def begin(page: str) -> None:
+    """Note which page is drawn: a browser forgets what the widgets of another one showed."""
+    if st.session_state.get(_PAGE) != page:
+        known = st.session_state.get(_SET, {})
+        st.session_state[_SET] = {
+            key: (shown, late, None) for key, (shown, late, _) in known.items()
+        }
+        st.session_state[_PAGE] = page
 
 
 def put(key: str, value: object, options: Sequence[object] | None = None) -> None:
