@@ -44,7 +44,7 @@ class Draw:
 
     charge: as the ledger knows it last.
     is_begun: whether this one has the right.
-    key: that signs files; None for a ledger that is not signed.
+    key: that signs files; None until the draw has begun.
     problem: why the right was not given.
     """
 

@@ -405,10 +405,9 @@ def _carry_out(
 
     try:
         made, files = question.answer(header, charge, begin)
-        if not draw.is_begun:
+        if not draw.is_begun or draw.key is None:
             raise AssertionError("nothing may be written that was not announced")
-        if draw.key is not None:
-            files = {**files, SIGNATURE_NAME: signature_text(files, draw.key)}
+        files = {**files, SIGNATURE_NAME: signature_text(files, draw.key)}
         write_folder(place, files, owner=charge.request_id, dated=charge.booked_at, reached=reached)
         return made
     except (BatchError, InfeasibleDesignError) as error:

@@ -322,13 +322,11 @@ def _read(
     return stacked(X), np.concatenate(signs), np.concatenate(numbers)
 
 
-def read_cells(
-    header: Header, mapper: RecordMapper, *, with_target: bool = False
-) -> dict[str, list[object]]:
+def read_cells(header: Header, mapper: RecordMapper) -> dict[str, list[object]]:
     """Return the cells of the features as the release reads them, for rows that the model is
-    applied to; of the target too if asked for.
+    applied to.
     """
-    columns = mapper.needed if with_target else mapper.needed[:-1]
+    columns = mapper.needed[:-1]
     cells: dict[str, list[object]] = {name: [] for name in columns}
     for block in _blocks(header, columns, mapper.numbers):
         for name in columns:
