@@ -69,7 +69,8 @@ def test_the_penalties_are_stopped_and_computed_after_all(open_page):
     assert page.locator(".st-key-chart_plan_c").count() == 0
     page.get_by_role("button", name="Compute after all").click()
     wait_chart(page, "chart_plan_c")
-    assert page.get_by_role("button", name="Use c = ").count() == 2
+    assert page.get_by_role("button", name="Use c = ").count() == 1
+    assert page.locator(".st-key-use_c_low_bias button").count() == 1  # the shortest is not offered
     assert page.get_by_role("button", name="Stop", exact=True).count() == 0
 
 
