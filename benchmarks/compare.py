@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import study
-from benchmarks.files import read_rows
+from benchmarks.study import read_rows
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import check_choice, check_count
 from dpci_core.base.places import DATA

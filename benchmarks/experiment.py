@@ -1,8 +1,8 @@
 """The experiment engine against a loop over scikit-learn: `python -m benchmarks.experiment`.
 
 Every row is a ratio within this run, one thread against one thread, bootstrap weights included on
-both sides and all fits stopped at a gradient norm of 1e-8. Then what a replicate costs beside its
-arithmetic, how that grows with n and d, and the whole experiment at the paper's settings.
+both sides and all fits stopped at a gradient norm of 1e-8. Then the whole experiment at the paper's
+settings, with one and two workers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from sklearn.linear_model import LogisticRegression
 
 from dpci_core import ZCDP, Design, HuberSVM, Logistic, PureDP, datasets
 from dpci_core.simulation.run import run_experiment
-from dpci_core.solvers import kernels
 from dpci_core.solvers.replicates import Table, draw_counts, fit_replicates
 
 C, BATCH = 0.001, 64
@@ -76,45 +75,9 @@ def against_scikit(n: int, d: int, rounds: int) -> None:
         times["ours"].append(timed(ours.run) / BATCH)
         for solver in ("newton-cholesky", "lbfgs"):
             times[solver].append(timed(lambda s=solver: scikit(s)))
-    own = statistics.median(times["ours"])
     for name, values in times.items():
         ratios = statistics.median(b / a for a, b in zip(times["ours"], values, strict=True))
         print(f"| {name} | {1000 * statistics.median(values):.2f} ms | {ratios:.1f} times ours |")
-    arithmetic(ours, own)
-
-
-def arithmetic(ours: Replicates, per_fit: float) -> None:
-    """Cost of the passes a fit consists of, and of the memory and flops that they move at least."""
-    p, n = ours.table.columns.shape
-    theta, sums = np.tile(ours.table.theta_hat, (BATCH, 1)), np.empty((BATCH, p))
-    every = np.arange(BATCH)
-    double = statistics.median(
-        timed(
-            lambda: kernels.weighted_slopes(
-                ours.table.columns, theta, ours.counts, every, 0, 1.0, sums
-            )
-        )
-        for _ in range(9)
-    )
-    flops, read = (4 * p + 30) * n, 4 * n + 8 * n * p / BATCH
-    per_pass = double / BATCH
-    print(
-        f"\nOne pass in double precision takes {1e6 * per_pass:.0f} us for {flops / 1e6:.1f} Mflop "
-        f"({flops / per_pass / 1e9:.1f} Gflop/s) and {read / 1e6:.2f} MB moved "
-        f"({read / per_pass / 1e9:.1f} GB/s)."
-    )
-    print(f"A fit with its bootstrap weights costs {per_fit / per_pass:.1f} such passes; it makes "
-          "two in single precision, at least one in double, and half a one for its "
-          "start.\n")  # fmt: skip
-
-
-def growth() -> None:
-    print("| n | d | ms per fit | us per fit, 1,000 records and coefficient |\n|---|---|---|---|")
-    for n, d in ((3_000, 10), (30_000, 10), (300_000, 10), (30_000, 2), (30_000, 20), (30_000, 36)):
-        ours = Replicates(*census(n, d))
-        ours.run()
-        took = statistics.median(timed(ours.run) / BATCH for _ in range(3))
-        print(f"| {n:,} | {d} | {1000 * took:.2f} | {1e9 * took / n / (d + 1):.1f} |")
 
 
 def whole(dataset: str, n: int | None, m: int, k: int, n_jobs: int) -> None:
@@ -147,13 +110,9 @@ def whole(dataset: str, n: int | None, m: int, k: int, n_jobs: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.experiment", description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument(
-        "--kdd", action="store_true", help="also KDD Cup 99 at n = 450,000, which takes minutes"
-    )
     options = parser.parse_args()
     print("| one bootstrap fit, n = 30,000, d = 10 | median | ratio |\n|---|---|---|")
     against_scikit(30_000, 10, options.rounds)
-    growth()
     available = {info.key for info in datasets.list_datasets() if info.available}
     dataset = "adult" if "adult" in available else "census"
     print(
@@ -163,8 +122,6 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|")
     for n_jobs in (1, 2):
         whole(dataset, None, 10_000, 1_000, n_jobs)
-    if options.kdd and "kdd99" in available:
-        whole("kdd99", 450_000, 10_000, 1_000, 2)
 
 
 if __name__ == "__main__":

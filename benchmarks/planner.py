@@ -1,45 +1,41 @@
-"""How fast and how good the planner's search for a split is, against the exhaustive pattern search.
+"""How good and how fast the planner's search for a split is, against an exhaustive search.
 
-    python -m benchmarks.planner [--features 10 36] [--part main|hard|unpenalised|fresh] [--every 1]
+    python -m benchmarks.planner [--features 10 36] [--part main hard] [--every 1]
 
-Both searches run in one process, one after the other, design by design: processor time of each, and
-the ratio of the scores (mean length, longer where coverage is missing). Then the time of the other
-answers. Set the threads of the linear algebra to one (OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1) to
-compare with the numbers in `docs/planner.md`.
+Both searches run one after the other, design by design: processor time of each, and the ratio of
+the scores (mean length, longer where coverage is missing). Set the threads of the linear algebra to
+one (OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1) to compare with the numbers in `docs/planner.md`.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from decimal import Decimal
+from functools import cache
 from typing import TypeVar
 
 import numpy as np
 
-from benchmarks.pattern_search import PatternSearch
 from dpci_core import (
     ZCDP,
     Design,
+    Forecast,
     HuberSVM,
+    InfeasibleDesignError,
     Logistic,
     Loss,
     Moments,
     PureDP,
-    Target,
-    best_regularization,
     best_split,
     datasets,
     fit_moments,
-    needed_budget,
-    needed_records,
-    rank_mechanisms,
+    forecast,
 )
-from dpci_core.design import CalibrationName
-from dpci_core.planner import score
 
 T = TypeVar("T")
 ROWS = 30_000
@@ -59,148 +55,90 @@ CASES = {
         (10**7, 1e-4, 0.1),
         (30_000, 0.001, 20.0),
     ),
-    "unpenalised": ((30_000, 0.001, 1.0), (300_000, 0.001, 4.0)),
 }
 """Records, c, and epsilon; a zCDP total is 0.1875 epsilon^2."""
-RANKINGS = ((30_000, 0.001, "1"), (300_000, 0.001, "1"), (3_000, 0.01, "0.5"))
-PARTS = (*CASES, "fresh")
-FRESH = 96
-"""Designs of the part "fresh", drawn at random; the search was looked at on them once, so a new
-seed is a new check.
-"""
-_SEED = 20_261_121
+GRID = (0.01, 0.025, 0.06, 0.12, 0.2, 0.3)
+"""First grid of the shares of the two matrices; the coefficients get the rest."""
+STEPS = (1.6, 1.25, 1.1, 1.04)
+"""Factors by which a share is moved."""
+SMALLEST, LARGEST = 0.002, 0.9
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Seconds of both searches, and the score of the new one over that of the old one."""
+@cache
+def moments_of(loss: Loss, c: float, d: int = 10) -> Moments:
+    """The fit of the simulated census with d features (36 is all)."""
+    features = None if d >= 36 else d
+    records = datasets.load("census", encoding="schema", features=features, n_rows=ROWS)
+    return fit_moments(records.X, records.y, loss=loss, regularization=c)
 
-    label: str
-    seconds: float
-    exhaustive: float
-    ratio: float
 
-    def __str__(self) -> str:
-        times = f"{self.seconds:6.2f} s {self.exhaustive:6.2f} s"
-        return (
-            f"{self.label:<64} {times}  {self.exhaustive / self.seconds:5.1f}x  score "
-            f"{self.ratio:.4f}"
+def designs(part: str) -> Iterator[tuple[Design, int]]:
+    """Every combination of a part at the published split, and the number of records."""
+    for (n, c, epsilon), loss, mechanism, kind, calibration in itertools.product(
+        CASES[part], LOSSES, ("objective", "output"), (PureDP, ZCDP), ("published", "sharp")
+    ):
+        e = Decimal(repr(epsilon))
+        parts = [e / 2, e / 4, e / 4]
+        parts = parts if kind is PureDP else [x**2 / 2 for x in parts]
+        budget = kind(model=parts[0], hessian=parts[1], covariance=parts[2])
+        how = {"loss": loss, "mechanism": mechanism, "calibration": calibration}
+        yield Design(budget=budget, regularization=c, **how), n  # type: ignore[arg-type]
+
+
+class PatternSearch:
+    """A grid of splits, then the best of eight neighbours with ever smaller steps; each split a
+    full forecast of its own.
+    """
+
+    def __init__(self, moments: Moments, design: Design, n_records: int) -> None:
+        self.moments, self.design, self.n_records = moments, design, n_records
+        self.found: dict[tuple[Decimal, Decimal], float] = {}
+
+    def run(self) -> float:
+        """The best penalised length, the design's own split included; infinite if none can run."""
+        budget = self.design.budget
+        own = self._forecast(budget.hessian / budget.total, budget.covariance / budget.total)
+        h, s = min(itertools.product(GRID, GRID), key=self.score)
+        for factor in STEPS:
+            moved = True
+            while moved:
+                by = (1 / factor, 1.0, factor)
+                best = min(((h * a, s * b) for a in by for b in by), key=self.score)
+                moved = self.score(best) < self.score((h, s)) * (1 - 1e-5)
+                h, s = best if moved else (h, s)
+        return min(own, *self.found.values())
+
+    def score(self, shares: tuple[float, float]) -> float:
+        """Penalised length at these matrix shares, infinite outside the simplex and where the
+        design cannot run.
+        """
+        h, s = (
+            Decimal(repr(max(SMALLEST, min(x, LARGEST)))).quantize(Decimal("0.0001"))
+            for x in shares
         )
+        if h + s >= 1:
+            return math.inf
+        if (h, s) not in self.found:
+            self.found[h, s] = self._forecast(h, s)
+        return self.found[h, s]
 
+    def penalised_length(self, found: Forecast) -> float:
+        """Mean length, 1 % longer for every tenth of a point a coefficient lacks to the level less
+        half a point.
+        """
+        missing = self.design.confidence_level - 0.005 - float(found.coverage.min())
+        return found.ci_length_mean * (1.0 + 10.0 * max(0.0, missing))
 
-def main() -> None:
-    """Print the comparison."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--features", type=int, nargs="+", default=[10, 36])
-    parser.add_argument("--part", choices=PARTS, nargs="+", default=list(PARTS))
-    parser.add_argument("--every", type=int, default=1, help="only one design in so many")
-    options = parser.parse_args()
-    for d in options.features:
-        tables = Tables(d)
-        for part in options.part:
-            found = []
-            for moments, design, n in itertools.islice(
-                designs(tables, part), 0, None, options.every
-            ):
-                comparison = compare(moments, design, n)
-                if comparison is not None:
-                    found.append(comparison)
-                    print(comparison, flush=True)
-            summary(found, f"d = {d}, {part}")
-        answers(tables)
-
-
-class Tables:
-    """Moments of the simulated census, fitted once for every loss and c."""
-
-    def __init__(self, d: int) -> None:
-        features = None if d >= 36 else d
-        self.records = datasets.load("census", encoding="schema", features=features, n_rows=ROWS)
-        self.d = self.records.X.shape[1] - 1
-        self._fits: dict[tuple[Loss, float], Moments] = {}
-
-    def moments(self, loss: Loss, c: float) -> Moments:
-        """The fit of this loss and c."""
-        if (loss, c) not in self._fits:
-            self._fits[loss, c] = fit_moments(
-                self.records.X, self.records.y, loss=loss, regularization=c
-            )
-        return self._fits[loss, c]
-
-
-def designs(tables: Tables, part: str) -> Iterator[tuple[Moments, Design, int]]:
-    """Every combination at the published split; for the part "fresh" designs drawn at random."""
-    if part == "fresh":
-        rng = np.random.default_rng(_SEED)
-        for _ in range(FRESH):
-            yield fresh_design(tables, rng)
-        return
-    for (n, c, epsilon), loss in itertools.product(CASES[part], LOSSES):
-        for mechanism, definition, calibration in itertools.product(
-            ("objective", "output"), ("pure", "zcdp"), ("published", "sharp")
-        ):
-            e = Decimal(repr(epsilon))
-            if definition == "pure":
-                budget: PureDP | ZCDP = PureDP(model=e / 2, hessian=e / 4, covariance=e / 4)
-            else:
-                budget = ZCDP(model=e**2 / 8, hessian=e**2 / 32, covariance=e**2 / 32)
-            yield (
-                tables.moments(loss, c),
-                Design(
-                    loss=loss,
-                    mechanism=mechanism,
-                    budget=budget,
-                    regularization=c,
-                    calibration=calibration,
-                    target="unpenalised" if part == "unpenalised" else "penalised",
-                ),
-                n,
-            )
-
-
-def fresh_design(tables: Tables, rng: np.random.Generator) -> tuple[Moments, Design, int]:
-    """A random loss, c, n, budget, split, level, mechanism, definition, calibration and target."""
-    loss: Loss = (Logistic(), HuberSVM(h=0.5), HuberSVM(h=0.1))[rng.integers(3)]
-    c = float(f"{10.0 ** rng.uniform(-4.0, -1.0):.2g}")
-    n, epsilon = round(10.0 ** rng.uniform(3.3, 6.3)), 10.0 ** rng.uniform(-1.0, 1.0)
-    is_pure, mechanism = bool(rng.integers(2)), ("objective", "output")[rng.integers(2)]
-    total = Decimal(f"{epsilon if is_pure else 0.1875 * epsilon**2:.4g}")
-    h, s = (total * Decimal(f"{share:.4f}") for share in rng.uniform(0.02, 0.3, size=2))
-    kind = PureDP if is_pure else ZCDP
-    return (
-        tables.moments(loss, c),
-        Design(
-            loss=loss,
-            mechanism=mechanism,  # type: ignore[arg-type]
-            budget=kind(model=total - h - s, hessian=h, covariance=s),
-            regularization=c,
-            confidence_level=float(rng.choice([0.8, 0.9, 0.95, 0.99])),
-            calibration=("sharp", "sharp", "published")[rng.integers(3)],  # type: ignore[arg-type]
-            target="unpenalised" if rng.random() < 0.25 else "penalised",
-        ),
-        n,
-    )
-
-
-def compare(moments: Moments, design: Design, n: int) -> Comparison | None:
-    """Both searches for one design; None where no split can run."""
-    exhaustive = PatternSearch(moments, design, n)
-    old, seconds_old = timed(exhaustive.run)
-    if old is None:
-        return None
-    new, seconds = timed(lambda: best_split(moments, design=design, n_records=n))
-    ratio = exhaustive.penalised_length(new.forecast) / exhaustive.penalised_length(old)
-    total = float(design.budget.total)
-    label = (
-        f"d={len(moments.theta_hat) - 1} {design.loss.name} {design.definition} {design.mechanism} "
-    )
-    label += (
-        f"{'sharp' if design.switches.noise_aware else 'published'} n={n} "
-        f"c={design.regularization:g} {total:.3g}"
-    )
-    return Comparison(label, seconds, seconds_old, ratio)
+    def _forecast(self, hessian: Decimal, covariance: Decimal) -> float:
+        total = self.design.budget.total
+        h, s = hessian * total, covariance * total
+        budget = type(self.design.budget)(model=total - h - s, hessian=h, covariance=s)
+        design = replace(self.design, budget=budget)
+        try:
+            found = forecast(self.moments, design=design, n_records=self.n_records)
+        except InfeasibleDesignError:
+            return math.inf
+        return self.penalised_length(found)
 
 
 def timed(ask: Callable[[], T]) -> tuple[T, float]:
@@ -210,92 +148,37 @@ def timed(ask: Callable[[], T]) -> tuple[T, float]:
     return answer, max(time.process_time() - start, 1e-9)
 
 
-def summary(found: list[Comparison], title: str) -> None:
-    """The line that the document quotes."""
-    ratios = np.array([item.ratio for item in found])
-    seconds, old = (
-        np.array([getattr(item, name) for item in found]) for name in ("seconds", "exhaustive")
+def main() -> None:
+    """Print a line a design, and the summary that the document quotes."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    print(
-        f"{title}: {len(found)} designs, score against the exhaustive search mean "
-        f"{ratios.mean():.4f}, worst {ratios.max():.4f}, best {ratios.min():.4f}, "
-        f"{np.mean(ratios > 1.005):.1%} more than 0.5 % longer; seconds median "
-        f"{np.median(seconds):.2f}, largest {seconds.max():.2f}, exhaustive median "
-        f"{np.median(old):.2f}, largest {old.max():.2f}",
-        flush=True,
-    )
-
-
-def answers(tables: Tables) -> None:
-    """Processor time of the other questions, a first one left out."""
-    moments = tables.moments(Logistic(), 0.001)
-    budget = PureDP(model="0.5", hessian="0.25", covariance="0.25")
-    for calibration in ("published", "sharp"):
-        design = Design(
-            loss=Logistic(),
-            mechanism="objective",
-            budget=budget,
-            regularization=0.001,
-            calibration=calibration,
+    parser.add_argument("--features", type=int, nargs="+", default=[10, 36])
+    parser.add_argument("--part", choices=CASES, nargs="+", default=list(CASES))
+    parser.add_argument("--every", type=int, default=1, help="only one design in so many")
+    options = parser.parse_args()
+    for d, part in itertools.product(options.features, options.part):
+        rows = []
+        for design, n in itertools.islice(designs(part), 0, None, options.every):
+            moments = moments_of(design.loss, design.regularization, d)
+            search = PatternSearch(moments, design, n)
+            old, took = timed(search.run)
+            if old == math.inf:
+                continue
+            new, seconds = timed(
+                lambda m=moments, x=design, n=n: best_split(m, design=x, n_records=n)
+            )
+            rows.append((search.penalised_length(new.forecast) / old, seconds, took))
+            print(design, n, *(f"{x:.4f}" for x in rows[-1]), flush=True)
+        ratios, seconds, took = np.array(rows).T
+        print(
+            f"d = {d}, {part}: {len(rows)} designs, score against the exhaustive search mean "
+            f"{ratios.mean():.4f}, worst {ratios.max():.4f}, best {ratios.min():.4f}, "
+            f"{np.mean(ratios > 1.005):.1%} more than 0.5 % longer; seconds median "
+            f"{np.median(seconds):.2f}, largest {seconds.max():.2f}, exhaustive median "
+            f"{np.median(took):.2f}, largest {took.max():.2f}",
+            flush=True,
         )
-        target = Target(0.5)
-        asks: dict[str, Callable[[], object]] = {
-            "needed_records": lambda design=design, target=target: needed_records(
-                moments, design=design, target=target
-            ),
-            "needed_budget": lambda design=design, target=target: needed_budget(
-                moments, design=design, target=target
-            ),
-        }
-        for name, ask in asks.items():
-            ask()
-            print(f"d = {tables.d}, {name}, {calibration}: {timed(ask)[1]:.2f} s", flush=True)
-
-    for loss, (n, c, epsilon) in itertools.product(LOSSES, RANKINGS):
-        ranking(tables.moments(loss, c), n, epsilon)
-    for each, calibration in itertools.product((False, True), ("published", "sharp")):
-        best_c(tables, calibration, split_each=each)
-
-
-def ranking(moments: Moments, n: int, epsilon: str) -> None:
-    """Processor time of a ranking, and how much longer its designs are than the best splits."""
-    c = moments.regularization
-    rows, seconds = timed(
-        lambda: rank_mechanisms(
-            moments, epsilon=epsilon, delta="1e-6", regularization=c, n_records=n
-        )
-    )
-    ratios = []
-    for row in rows:
-        if row.design is not None:
-            best = best_split(moments, design=row.design, n_records=n)
-            level = row.design.confidence_level
-            ratios.append(score(row.forecast, level) / score(best.forecast, level))
-    print(
-        f"d = {len(moments.theta_hat) - 1}, rank_mechanisms, {moments.loss.name} n={n} c={c:g} "
-        f"epsilon={epsilon}: {seconds:.2f} s, {len(ratios)} designs that can run, score against "
-        f"best_split worst {max(ratios):.4f}",
-        flush=True,
-    )
-
-
-def best_c(tables: Tables, calibration: CalibrationName, *, split_each: bool) -> None:
-    """Processor time of the search for c, its fits included."""
-    budget = PureDP(model="0.5", hessian="0.25", covariance="0.25")
-    design = Design(
-        loss=Logistic(),
-        mechanism="objective",
-        budget=budget,
-        regularization=1.0,
-        calibration=calibration,
-    )
-    X, y = tables.records.X, tables.records.y
-    _, seconds = timed(lambda: best_regularization(X, y, design=design, split_each=split_each))
-    print(
-        f"d = {tables.d}, best_regularization, {calibration}, split_each={split_each}: "
-        f"{seconds:.2f} s",
-        flush=True,
-    )
 
 
 if __name__ == "__main__":

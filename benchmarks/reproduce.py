@@ -1,4 +1,4 @@
-"""The published experiments again: Tables 2-6 and Figures 1-4 of Wang, Kifer, Lee, cell by cell.
+"""The published experiments again: Tables 2-6 of Wang, Kifer, Lee, cell by cell.
 
     python -m benchmarks.reproduce table3 [--where d=10] [-k 1000] [--out data/reproduction.csv]
 
@@ -12,24 +12,26 @@ import argparse
 import csv
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from benchmarks import study
-from benchmarks.files import read_rows
-from benchmarks.ipums import load_ipums
+from benchmarks.study import read_rows
 from dpci_core.base.errors import check_choice
 from dpci_core.base.places import DATA
 from dpci_core.datasets import load
+from dpci_core.datasets._paper import encode_paper
+from dpci_core.datasets.upload import read_upload
 from dpci_core.design import Design, MechanismName
 from dpci_core.losses import make_loss
 from dpci_core.privacy.budget import PureDP, pair_budget
-from dpci_core.schema import Records
+from dpci_core.schema import Records, propose_schema
 from dpci_core.simulation.result import DesignResult, ExperimentResult
 
 PUBLISHED_FILE = DATA / "published_coverage.csv"
@@ -39,12 +41,6 @@ RUN_FILE = DATA / "reproduction.csv"
 SETS = {"kddcup99": "kdd99", "adult": "adult", "banking": "bank"}
 """Names of the published table and of our sets; IPUMS sets are the user's own."""
 IPUMS = ("ipums_us", "ipums_br")
-_COMBINATIONS = tuple(
-    (privacy, mechanism, loss)
-    for privacy in ("pure", "zcdp")
-    for mechanism in ("objective", "output")
-    for loss in ("logistic", "huber_svm")
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +62,7 @@ class Cell:
     c: float
     h: float
     alpha: float
-    coverage: float | None
+    coverage: float
 
     @property
     def key(self) -> str:
@@ -115,144 +111,15 @@ def published_cells() -> tuple[Cell, ...]:
     """All 376 published cells of Tables 2-6."""
     with PUBLISHED_FILE.open(newline="") as lines:
         rows = list(csv.DictReader(lines))
+    read = {"n": int, "d": int, "c": float, "h": float, "alpha": float, "coverage": float}
     return tuple(
-        Cell(
-            table=row["table"],
-            dataset=row["dataset"],
-            privacy=row["privacy"],
-            mechanism=row["mechanism"],
-            loss=row["loss"],
-            n=int(row["n"]),
-            d=int(row["d"]),
-            epsilon_1=row["epsilon_1"],
-            epsilon_2=row["epsilon_2"],
-            epsilon_3=row["epsilon_3"],
-            c=float(row["c"]),
-            h=float(row["h"]),
-            alpha=float(row["alpha"]),
-            coverage=float(row["coverage"]),
-        )
-        for row in rows
+        Cell(**{f.name: read.get(f.name, str)(row[f.name]) for f in fields(Cell)}) for row in rows
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """One panel of a figure: what is swept on which set, for which losses and combinations.
-
-    The plotted numbers were never published; the loss of single panels of Figures 2-4 is not
-    stated, so both are run, and so is the set of the panels over d, taken from Figure 1.
-    """
-
-    name: str
-    dataset: str
-    losses: tuple[str, ...]
-    swept: str
-    compares: str
-
-    @property
-    def values(self) -> tuple[str, ...]:
-        """The swept values."""
-        return _SWEPT[self.swept]
-
-
-_BOTH = ("logistic", "huber_svm")
-_SWEPT = {
-    "n": tuple(str(50_000 * i) for i in range(1, 10)),
-    "d": tuple(map(str, range(1, 11))),
-    "epsilon_1": ("0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1.0"),
-    "epsilon_2": ("0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1.0"),
-    "epsilon_3": ("0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1.0"),
-}
-_LETTERS: dict[str, tuple[tuple[str, str, tuple[str, ...], str], ...]] = {
-    "1": (
-        ("a", "kddcup99", ("logistic",), "n"),
-        ("b", "adult", ("logistic",), "d"),
-        ("c", "adult", ("huber_svm",), "d"),
-        ("d", "banking", ("logistic",), "epsilon_1"),
-        ("e", "banking", ("huber_svm",), "epsilon_1"),
-        ("f", "ipums_br", ("logistic",), "epsilon_1"),
-        ("g", "ipums_us", ("logistic",), "epsilon_2"),
-        ("h", "ipums_us", ("huber_svm",), "epsilon_2"),
-        ("i", "ipums_br", ("huber_svm",), "epsilon_3"),
-    ),
-    "2": (
-        ("ab", "kddcup99", _BOTH, "n"),
-        ("cd", "adult", _BOTH, "d"),
-        ("e", "adult", _BOTH, "epsilon_1"),
-        ("f", "ipums_us", _BOTH, "epsilon_1"),
-        ("g", "ipums_us", _BOTH, "epsilon_2"),
-        ("h", "ipums_br", _BOTH, "epsilon_3"),
-        ("i", "banking", _BOTH, "epsilon_3"),
-    ),
-    "3": (
-        ("ab", "kddcup99", _BOTH, "n"),
-        ("cd", "adult", _BOTH, "d"),
-        ("e", "adult", _BOTH, "epsilon_1"),
-        ("f", "ipums_us", _BOTH, "epsilon_1"),
-        ("gh", "ipums_us", _BOTH, "epsilon_2"),
-        ("i", "ipums_br", _BOTH, "epsilon_3"),
-        ("i2", "banking", _BOTH, "epsilon_3"),
-    ),
-    "4": (
-        ("ab", "kddcup99", _BOTH, "n"),
-        ("cd", "adult", _BOTH, "d"),
-        ("ef", "banking", _BOTH, "epsilon_1"),
-        ("g", "adult", _BOTH, "epsilon_2"),
-        ("h", "adult", _BOTH, "epsilon_3"),
-        ("i", "ipums_us", _BOTH, "epsilon_3"),
-    ),
-}
-_COMPARES = {"1": "objective", "2": "output", "3": "pure", "4": "zcdp"}
-PANELS = tuple(
-    Panel(f"figure{figure}{letter}", dataset, losses, swept, _COMPARES[figure])
-    for figure, letters in _LETTERS.items()
-    for letter, dataset, losses, swept in letters
-)
-_ROWS = {
-    "adult": 30_162,
-    "banking": 45_211,
-    "kddcup99": 450_000,
-    "ipums_us": 39_928,
-    "ipums_br": 38_000,
-}
-
-
-def panel_cells(panel: Panel) -> tuple[Cell, ...]:
-    """The cells of one panel: both definitions or both mechanisms at every swept value."""
-    cells = []
-    for value in panel.values:
-        for privacy, mechanism, loss in _COMBINATIONS:
-            if panel.compares not in (privacy, mechanism) or loss not in panel.losses:
-                continue
-            cell = Cell(
-                table=panel.name,
-                dataset=panel.dataset,
-                privacy=privacy,
-                mechanism=mechanism,
-                loss=loss,
-                n=_ROWS[panel.dataset],
-                d=10,
-                epsilon_1="0.5",
-                epsilon_2="0.25",
-                epsilon_3="0.25",
-                c=0.001,
-                h=1.0,
-                alpha=0.05,
-                coverage=None,
-            )
-            change = int(value) if panel.swept in ("n", "d") else value
-            cells.append(replace(cell, **{panel.swept: change}))  # type: ignore[arg-type]
-    return tuple(cells)
-
-
 def cells_of(name: str) -> tuple[Cell, ...]:
-    """The cells of "table2" ... "table6" or of a panel such as "figure1b"."""
-    panels = {panel.name: panel for panel in PANELS}
-    tables = {f"table{number}" for number in "23456"}
-    check_choice(name, (*sorted(tables), *panels), name="name")
-    if name in panels:
-        return panel_cells(panels[name])
+    """The cells of "table2" ... "table6"."""
+    check_choice(name, tuple(f"table{number}" for number in "23456"), name="name")
     return tuple(cell for cell in published_cells() if cell.table == name.removeprefix("table"))
 
 
@@ -271,6 +138,46 @@ def records_of(cell: Cell, ipums: Path | None = None) -> Records:
             )
         return load_ipums(ipums, n_features=cell.d, n_rows=cell.n)
     return load(SETS[cell.dataset], encoding="paper", features=cell.d, n_rows=cell.n)
+
+
+def load_ipums(
+    path: Path, *, n_features: int, n_rows: int, target: str = "INCOME", above: float | None = None
+) -> Records:
+    """Return the first rows of a random order and the first features of an extract, `paper`
+    encoding.
+
+    Args:
+        path: CSV file, plain or gzipped, as IPUMS delivers it; columns in the order in which
+            features are taken.
+        n_features: the first so many.
+        n_rows: of a random order.
+        target: column of the outcome.
+        above: positive where the target exceeds it (default: its median).
+
+    Raises:  ValueError naming the column that is missing or unusable.
+    """
+    frame = read_upload(path.read_bytes(), path.name)
+    if target not in frame.columns:
+        raise ValueError(f"Expected a column {target!r} in {path.name}.")
+    frame = frame.dropna().reset_index(drop=True)
+    income = pd.to_numeric(frame[target], errors="coerce")
+    if income.isna().any():
+        raise ValueError(f"Expected numbers in the column {target!r}.")
+    cut = float(income.median()) if above is None else above
+    frame[target] = (income > cut).map({True: "yes", False: "no"})
+    chosen = (
+        frame.sample(n=min(n_rows, len(frame)), random_state=20_260_102)
+        .sort_index()
+        .reset_index(drop=True)
+    )
+    schema = propose_schema(chosen, target, "yes")
+    return encode_paper(
+        chosen,
+        schema,
+        features=min(n_features, len(schema.feature_names)),
+        source="public",
+        title="Your IPUMS extract",
+    )
 
 
 @dataclass(frozen=True)
@@ -299,23 +206,17 @@ def how(ipums: Path | None = None) -> dict[str, Any]:
 
 
 def reproduced(cell: Cell, found: DesignResult, result: ExperimentResult, seed: int) -> Reproduced:
-    """One row of results; where d is swept, lengths are the first coefficient's, as in the paper's
-    figures.
-    """
-    root = np.sqrt(result.n_covered)
-    first_only = any(p.name == cell.table and p.swept == "d" for p in PANELS)
-    share = float(found.vi_length_mean_se / found.vi_length_mean)
-    vi = float(found.vi_length[0]) if first_only else found.vi_length_mean
-    sd = float(found.ci_length_sd[0]) if first_only else found.mean_length_sd
+    """One row of results."""
+    root, sd = np.sqrt(result.n_covered), found.mean_length_sd
     return Reproduced(
         cell=cell.key,
         coverage=round(found.coverage_mean, 6),
         coverage_se=round(found.coverage_se, 6),
-        ci_length=round(float(found.ci_length[0]) if first_only else found.ci_length_mean, 6),
+        ci_length=round(found.ci_length_mean, 6),
         ci_length_sd=round(sd, 6),
         ci_length_se=round(float(sd / root), 6),
-        vi_length=round(vi, 6),
-        vi_length_se=round(share * vi, 6),
+        vi_length=round(found.vi_length_mean, 6),
+        vi_length_se=round(found.vi_length_mean_se, 6),
         **study.provenance(found, result, seed),
     )
 
@@ -342,23 +243,18 @@ def difference_in_errors(published: float, found: Reproduced) -> float:
 
 def line(cell: Cell, row: Reproduced) -> str:
     """A row in print, beside its published value."""
-    said = (
-        f"{cell.key:<75} coverage {row.coverage:.4f} ± {row.coverage_se:.4f}, length "
-        f"{row.ci_length:.4f}"
-    )
-    if cell.coverage is None:
-        return f"{said}, variability {row.vi_length:.4f}"
     errors = difference_in_errors(cell.coverage, row)
     return (
-        f"{said}, published {cell.coverage:.4f}, difference {row.coverage - cell.coverage:+.4f} "
-        f"({errors:+.1f} errors)"
+        f"{cell.key:<75} coverage {row.coverage:.4f} ± {row.coverage_se:.4f}, length "
+        f"{row.ci_length:.4f}, published {cell.coverage:.4f}, difference "
+        f"{row.coverage - cell.coverage:+.4f} ({errors:+.1f} errors)"
     )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is asked for; exit code 1 after a sentence on the error output."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.reproduce", description=__doc__)
-    parser.add_argument("names", nargs="+", help="table2 ... table6, or a panel such as figure1b")
+    parser.add_argument("names", nargs="+", help="table2 ... table6")
     parser.add_argument(
         "--where", action="append", default=[], metavar="FIELD=VALUE", help="like n=50000 or d=10"
     )

@@ -22,7 +22,6 @@ import numpy as np
 
 from benchmarks import study
 from benchmarks.compare import CONFIDENCE_LEVEL, REGULARIZATION, SETS
-from benchmarks.files import append_rows, read_rows
 from benchmarks.rivals_steps import (
     LOSS,
     Batch,
@@ -32,6 +31,7 @@ from benchmarks.rivals_steps import (
     TunedNewton,
     release,
 )
+from benchmarks.study import append_rows, read_rows
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import check_choice, check_count
 from dpci_core.base.places import DATA

@@ -4,9 +4,7 @@
 folder, which is removed, and fits it in a process of its own each time. Times a row and pass are of
 the processor, of this process and its workers together, because others use the machine too; seconds
 are those of the clock. Reading is the columns of the fit as Arrow values and nothing else; memory
-is the fit of the encoded rows, and sums the one pass over them that batches take, both up to
-2,000,000; mapping, kept and cached are that pass over a folder for the first time, again, and from
-a cache on disk.
+is the fit of the encoded rows, up to 2,000,000.
 """
 
 from __future__ import annotations
@@ -26,7 +24,6 @@ import numpy as np
 import psutil
 import pyarrow.parquet
 
-from dpci_core.base.batches import RecordBatches
 from dpci_core.datasets.census_files import write_census
 from dpci_core.datasets.folder import PartFile
 from dpci_core.solvers.batch_sums import Derivatives
@@ -36,9 +33,7 @@ from dpci_core.solvers.risk import PenalisedRisk
 FEATURES = 10
 C = 1e-4
 MOST_IN_MEMORY = 2_000_000
-ENGINES = (
-    "reading", "memory", "sums", "mapping", "kept", "cached", "here", "processes:2", "dask:2",
-)  # fmt: skip
+ENGINES = ("reading", "memory", "here", "processes:2", "dask:2")
 COLUMNS = (
     f"{'rows':>12} {'way':<12} {'passes':>6} {'s':>8} {'us/row/pass':>12} {'MB here':>8} "
     f"{'MB workers':>10}"
@@ -65,8 +60,6 @@ def measure(folder: Path, engine: str) -> dict[str, float]:
         watch = Watch()
         fit = minimise(PenalisedRisk(A, Logistic(), C), Newton())
         return watch.found(len(A), fit.n_iterations + 1.0)
-    if engine in ("sums", "mapping", "kept", "cached"):
-        return one_pass(table, folder, engine)
     with engine_named(engine, elsewhere=False) as workers:
         table = replace(table, engine=workers)
         first = replace(table, batches=table.batches[:2])
@@ -75,38 +68,6 @@ def measure(folder: Path, engine: str) -> dict[str, float]:
         watch = Watch()
         minimise(PenalisedRisk(table, Logistic(), C))
         return watch.found(len(table), table.n_read[0] / len(table.batches))
-
-
-def one_pass(table: RecordBatches, folder: Path, way: str) -> dict[str, float]:
-    """The sums over rows in memory, over a folder for the first or the second time, or over a cache
-    of it.
-    """
-    from dpci_core import Logistic
-    from dpci_core.base.batch import MemoryBatch
-    from dpci_core.base.rows import stacked
-    from dpci_core.datasets.folder import ParquetBatch
-
-    measure = Derivatives(np.zeros(FEATURES + 1), Logistic())
-    replace(table, batches=table.batches[:2]).total(measure)  # imports, before the clock
-    for batch in table.batches[:2]:
-        assert isinstance(batch, ParquetBatch)
-        batch.kept.forget()
-    if way == "sums":
-        table = RecordBatches.listed(
-            [MemoryBatch(stacked(list(b.chunks()))) for b in table.batches]
-        )
-    if way == "cached":
-        cache = folder.parent / f"{folder.name}-cache"
-        batches = [replace(b, cache=cache) for b in table.batches]  # type: ignore[type-var]
-        RecordBatches.listed(batches).total(measure)
-        for b in batches:
-            b.kept.forget()  # type: ignore[attr-defined]
-        table = RecordBatches.listed(batches)
-    if way == "kept":
-        table.total(measure)
-    watch = Watch()
-    table.total(measure)
-    return watch.found(len(table), 1.0)
 
 
 class Watch:
@@ -162,7 +123,7 @@ def main() -> None:
             folder = Path(place) / f"{rows}"
             write_census(folder, rows)
             for engine in options.engines:
-                if engine in ("memory", "sums") and rows > MOST_IN_MEMORY:
+                if engine == "memory" and rows > MOST_IN_MEMORY:
                     continue
                 command = [sys.executable, "-m", "benchmarks.scale", "--one", str(folder), engine]
                 out = subprocess.run(command, check=True, capture_output=True, text=True).stdout

@@ -25,8 +25,8 @@ from benchmarks.compare import (
     prevalent_columns,
     read_comparisons,
 )
-from benchmarks.files import append_rows
 from benchmarks.reproduce import read_run
+from benchmarks.study import append_rows
 from dpci_core import ZCDP, HuberSVM, PureDP, fit_moments, forecast
 from dpci_core.design import Calibration
 from dpci_core.simulation.run import run_experiment

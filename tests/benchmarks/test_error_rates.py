@@ -11,14 +11,12 @@ import numpy as np
 import pytest
 
 from benchmarks import error_rates as published
-from benchmarks.error_rates import accuracy_experiment
-from benchmarks.files import read_rows
-from benchmarks.tuning import tuned_accuracy
+from benchmarks.study import read_rows
 from dpci_core import ZCDP, Design, HuberSVM, Logistic, PureDP, SmoothedHinge
 from dpci_core.mechanisms.mechanism import train_private
 from dpci_core.solvers.newton import Newton
 from dpci_core.solvers.risk import PenalisedRisk
-from dpci_core.tuning import METHODS, Candidate, Learner, train
+from dpci_core.tuning import METHODS, Learner, train
 from dpci_core.tuning import accuracy as curve
 from dpci_core.tuning.accuracy import accuracy_curve
 from dpci_core.tuning.training import HeldOut, Measured, Point, Training, divide_rows
@@ -43,19 +41,19 @@ def error_of(theta: np.ndarray) -> float:
     )
 
 
-def measured(learners, epsilons=("1",), n_fits=200, seed=3, **settings):
-    rng = np.random.default_rng(seed)
-    return accuracy_experiment(
-        X,
-        Y,
-        X_TEST,
-        Y_TEST,
-        learners=learners,
-        epsilons=epsilons,
-        n_fits=n_fits,
-        rng=rng,
-        **settings,
-    )
+def measured(learners, epsilon=1.0, n_fits=200, seed=3, n_records=(1_000,)) -> list[Measured]:
+    """Of every size, learner by learner."""
+    points = [
+        Point(
+            Training.of_learner(
+                one, epsilon=None if one.method == "non_private" else epsilon, n_records=n
+            ),
+            n,
+        )
+        for n in n_records
+        for one in learners
+    ]
+    return curve_of(points, n_fits=n_fits, seed=seed)
 
 
 def learner(method: str, loss=LOSS, c: float = 0.01) -> Learner:
@@ -63,20 +61,20 @@ def learner(method: str, loss=LOSS, c: float = 0.01) -> Learner:
 
 
 def test_without_privacy_it_is_one_fit_and_no_error_of_chance() -> None:
-    (row,) = measured([learner("non_private")], epsilons=())
+    (row,) = measured([learner("non_private")])
     assert row.error == pytest.approx(
         error_of(
             Newton().minimise(PenalisedRisk(Y[:, None] * X, loss=LOSS, regularization=0.01)).theta
         )
     )
-    assert (row.error_se, row.n_fits, row.epsilon, row.n_records) == (0.0, 1, None, 1_000)
+    assert (row.error_se, row.n_fits) == (0.0, 1)
 
 
 @pytest.mark.parametrize("loss", [LOSS, HuberSVM(h=0.5), SmoothedHinge(h=0.5)], ids=repr)
 @pytest.mark.parametrize("method", METHODS[1:])
 def test_means_are_those_of_single_trainings(method: str, loss) -> None:
     chosen = learner(method, loss, 0.001)
-    (row,) = measured([chosen], epsilons=["0.2"])
+    (row,) = measured([chosen], epsilon=0.2)
     rng, A = np.random.default_rng(11), Y[:, None] * X
     single = [error_of(train(A, learner=chosen, epsilon=0.2, rng=rng)) for _ in range(120)]
     se = math.hypot(row.error_se, np.std(single) / math.sqrt(120))
@@ -86,17 +84,12 @@ def test_means_are_those_of_single_trainings(method: str, loss) -> None:
     assert row.n_failed == 0
 
 
-def test_order_of_rows_and_common_noise() -> None:
+def test_noise_is_common() -> None:
     learners = [learner("non_private"), learner("output")]
-    rows = measured(learners, epsilons=["0.1", "10"], n_fits=40, n_records=[200, 1_000])
-    assert [(r.n_records, r.method, r.epsilon) for r in rows] == [
-        (n, method, e)
-        for n in (200, 1_000)
-        for method, e in (("non_private", None), ("output", "0.1"), ("output", "10"))
-    ]
-    alone = measured([learner("output")], epsilons=["10"], n_fits=40, n_records=[1_000])[0]
+    rows = measured(learners, epsilon=10, n_fits=40, n_records=[200, 1_000])
+    (alone,) = measured([learner("output")], epsilon=10, n_fits=40)
     assert alone == rows[-1]  # the same streams whatever else is asked
-    assert rows[1].error > rows[2].error
+    assert measured([learner("output")], epsilon=0.1, n_fits=40)[0].error > alone.error
 
 
 def test_batches_change_nothing(monkeypatch) -> None:
@@ -145,16 +138,16 @@ def test_mistakes_by_hand() -> None:
     assert np.isnan(only.false_positive[0])
 
 
-def test_a_small_epsilon_raises_the_penalty_and_says_so() -> None:
-    rows = measured(
-        [learner("objective", c=1e-4), learner("objective_tight", c=1e-4)],
-        epsilons=["0.5", "8"],
-        n_fits=5,
-    )
-    assert [row.is_raised for row in rows] == [True, False, True, False]
-    assert rows[0].regularization == pytest.approx(0.25 / (2_000 * math.expm1(0.125)), rel=1e-9)
-    assert rows[2].regularization == pytest.approx(0.25 / (2_000 * math.expm1(0.25)), rel=1e-9)
-    assert rows[1].regularization == 1e-4
+def test_a_small_epsilon_raises_the_penalty() -> None:
+    for method, of_budget, raised in (
+        ("objective", 0.125, 0.5),
+        ("objective", None, 8.0),
+        ("objective_tight", 0.25, 0.5),
+    ):
+        one = learner(method, c=1e-4)
+        training = Training.of_learner(one, epsilon=raised, n_records=1_000)
+        wanted = 1e-4 if of_budget is None else 0.25 / (2_000 * math.expm1(of_budget))
+        assert training.regularization == pytest.approx(wanted, rel=1e-9)
 
 
 # --- a curve of any trainings ---------------------------------------------------------------------
@@ -224,13 +217,8 @@ def test_a_table_is_divided_without_a_row_on_both_sides() -> None:
 
 
 def test_it_refuses() -> None:
-    for words, settings in {
-        "n_fits=0": {"n_fits": 0},
-        "n_records=1001": {"n_records": [1_001]},
-        "epsilon=0": {"epsilons": [0]},
-    }.items():
-        with pytest.raises(ValueError, match=words):
-            measured([learner("output")], **settings)
+    with pytest.raises(ValueError, match="n_fits=0"):
+        measured([learner("output")], n_fits=0)
 
 
 # --- the published protocol -----------------------------------------------------------------------
@@ -238,73 +226,41 @@ def test_it_refuses() -> None:
 
 def test_published_rates_are_the_printed_ones() -> None:
     rates = published.published_rates()
-    cell = {(r.table, r.loss, r.method, r.penalty): r for r in rates}
-    assert len(cell) == 96
-    assert cell[1, "logistic", "objective", "1e-2.5"].error == 0.2161
-    assert cell[2, "huber_svm", "objective", "1e-2.0"].error == 0.0064
-    assert cell[1, "logistic", "output", "1e-3.5"].regularization == pytest.approx(
-        0.00015811, rel=1e-4
-    )
+    assert {table: len(cells) for table, cells in rates.items()} == {"1": 48, "2": 48}
+    assert rates["1"]["logistic", "objective", "1e-2.5"] == 0.2161
+    assert rates["2"]["huber_svm", "objective", "1e-2.0"] == 0.0064
+    cell = published.RateCell("table1", "logistic", "output", "1e-3.5", "0.1")
+    assert cell.training(1_000).regularization == pytest.approx(0.00015811, rel=1e-4)
 
 
 def test_folds_cover_the_table_once_and_are_averaged(monkeypatch) -> None:
-    seen, done = [], []
+    seen, given = [], {"n_fits": 6, "seed": 0}
+    given["cells"] = published.cells_of("table1")[::8][:3]
 
-    def spy(X_train, y_train, X_part, y_part, **settings):
-        seen.append((len(X_train), X_part))
-        return accuracy_experiment(X_train, y_train, X_part, y_part, **settings)
+    def spy(split, **settings):
+        seen.append(split)
+        return accuracy_curve(split, **settings)
 
-    monkeypatch.setattr(published, "accuracy_experiment", spy)
-    rows = published.cross_validated(
-        X,
-        Y,
-        learners=[learner("non_private"), learner("output")],
-        epsilons=["1"],
-        n_folds=4,
-        n_fits=6,
-        rng=np.random.default_rng(0),
-        progress=lambda k, total: done.append((k, total)),
-    )
-    assert np.array_equal(
-        np.sort(np.concatenate([part for _, part in seen]), axis=0), np.sort(X, axis=0)
-    )
-    assert [n for n, _ in seen] == [750] * 4
-    assert done == [(1, 4), (2, 4), (3, 4), (4, 4)]
-    assert (rows[0].n_fits, rows[1].n_fits) == (4, 24)
+    monkeypatch.setattr(published, "accuracy_curve", spy)
+    rows = published.measure_cells(X, Y, n_folds=4, **given)
+    tested = np.concatenate([split.X_test for split in seen])
+    assert np.array_equal(np.sort(tested, axis=0), np.sort(X, axis=0))
+    assert [len(split.A) for split in seen] == [row.n_records for row in rows] + [750]
+    assert [row.method for row in rows] == ["non_private", "output", "objective"]
+    assert [row.n_fits for row in rows] == [4, 24, 24]
     assert rows[0].error_se == 0
     assert rows[0].error_sd > 0
     with pytest.raises(ValueError, match="n_folds=1"):
-        published.cross_validated(
-            X, Y, learners=[], epsilons=[], n_folds=1, n_fits=1, rng=np.random.default_rng(0)
-        )
+        published.measure_cells(X, Y, n_folds=1, **given)
 
 
 def test_averages_by_hand() -> None:
     one, two = measured([learner("output"), learner("output", c=0.5)], n_fits=10)
-    both = published._averaged([one, two])
-    assert both.error == pytest.approx((one.error + two.error) / 2)
-    assert both.error_se == pytest.approx(math.hypot(one.error_se, two.error_se) / 2)
+    both = published.averaged([one, two])
+    assert both["error"] == pytest.approx((one.error + two.error) / 2, abs=1e-6)
+    assert both["error_se"] == pytest.approx(math.hypot(one.error_se, two.error_se) / 2, abs=1e-7)
     spread = (one.error_sd**2 + two.error_sd**2) / 2 + (one.error - two.error) ** 2 / 4
-    assert both.error_sd == pytest.approx(math.sqrt(spread))
-
-
-def test_tuning_finds_the_better_candidate_at_a_large_epsilon() -> None:
-    candidates = [Candidate(learner=learner("objective_tight", c=c)) for c in (100.0, 1e-3)]
-    found = tuned_accuracy(
-        X,
-        Y,
-        X_TEST,
-        Y_TEST,
-        candidates=candidates,
-        epsilon=50,
-        n_runs=20,
-        rng=np.random.default_rng(0),
-    )
-    assert found.chosen[1] >= 18
-    assert (found.n_runs, sum(found.chosen), found.n_train) == (20, 20, 333)
-    best = measured([learner("non_private", c=1e-3)])[0].error
-    assert best - 0.02 < found.error < best + 0.06
-    assert "epsilon = 50" in found.sentence
+    assert both["error_sd"] == pytest.approx(math.sqrt(spread), abs=1e-6)
 
 
 # --- the command ----------------------------------------------------------------------------------
@@ -312,11 +268,9 @@ def test_tuning_finds_the_better_candidate_at_a_large_epsilon() -> None:
 
 @pytest.mark.parametrize(("part", "n_cells"), [("table1", 48), ("figure3", 34)])
 def test_published_cells_beside_ours(part, n_cells, capsys, monkeypatch, tmp_path) -> None:
-    monkeypatch.setitem(published.EXHIBITS, part, "census")  # so that no public file is needed
-    file, made = (
-        tmp_path / "run.csv",
-        "--encoding paper --rows 300 --features 2 --folds 2 --draws 2",
-    )
+    monkeypatch.setattr(published, "load_cms", lambda key, n_rows: (X[:n_rows], Y[:n_rows]))
+    file = tmp_path / "run.csv"
+    made = "--rows 300 --folds 2 --draws 2"
     published.main([part, *made.split(), "--out", str(file)])
     lines, cells = capsys.readouterr().out.splitlines(), published.cells_of(part)
     assert len(lines) == n_cells == len(cells)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.files import append_rows, read_rows
+from benchmarks.study import append_rows, read_rows
 
 
 @dataclass(frozen=True)

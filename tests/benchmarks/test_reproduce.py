@@ -13,20 +13,19 @@ import numpy as np
 import pytest
 
 from benchmarks import study
-from benchmarks.files import append_rows
-from benchmarks.ipums import load_ipums
 from benchmarks.reproduce import (
-    PANELS,
     RUN_FILE,
     Reproduced,
     cells_of,
     difference_in_errors,
     how,
+    load_ipums,
     main,
     published_cells,
     read_run,
     records_of,
 )
+from benchmarks.study import append_rows
 from dpci_core import ZCDP, HuberSVM, PureDP
 
 needs_data = pytest.mark.skipif(
@@ -59,19 +58,6 @@ def test_a_cell_is_the_design_it_names():
     assert (design.regularization, design.confidence_level) == (0.001, 0.95)
     pure = dataclasses.replace(cell, privacy="pure").design()
     assert pure.budget == PureDP(model="0.3", hessian="0.25", covariance="0.25")
-
-
-def test_panels_sweep_what_the_figures_sweep():
-    names = [p.name for p in PANELS]
-    assert len(names) == len(set(names))
-    for panel in PANELS:
-        cells = cells_of(panel.name)
-        assert len(cells) == 2 * len(panel.losses) * len(panel.values)
-        assert {str(getattr(c, panel.swept)) for c in cells} == set(panel.values)
-        kept = {(c.privacy if panel.compares in ("pure", "zcdp") else c.mechanism) for c in cells}
-        assert kept == {panel.compares}
-    with pytest.raises(ValueError, match="name='table9'"):
-        cells_of("table9")
 
 
 def run_cells(cells, *, ipums=None, **settings):
@@ -134,15 +120,6 @@ def test_a_cell_computed_again_agrees_with_the_committed_run(name, field, value)
         assert abs(found.ci_length - mine.ci_length) <= 5 * np.hypot(
             found.ci_length_se, mine.ci_length_se
         )
-
-
-@needs_data
-def test_a_panel_over_d_shows_the_first_coefficient():
-    cell = next(c for c in cells_of("figure1b") if c.d == 3 and c.privacy == "pure")
-    ((_, first),) = run_cells([cell], k=30, m=60, seed=1)
-    ((_, mean),) = run_cells([dataclasses.replace(cell, table="3")], k=30, m=60, seed=1)
-    assert first.ci_length != mean.ci_length
-    assert first.coverage == mean.coverage
 
 
 @needs_data

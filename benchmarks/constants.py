@@ -1,0 +1,342 @@
+"""Measurements behind constants of the core, one function each.
+
+    python -m benchmarks.constants NAME [--runs 100]
+
+The docstring beside a constant names the measurement that it was read off.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from benchmarks.planner import moments_of
+from dpci_core import (
+    ZCDP,
+    Design,
+    Forecast,
+    HuberSVM,
+    InfeasibleDesignError,
+    Logistic,
+    PureDP,
+    best_split,
+    datasets,
+    fit_moments,
+    forecast,
+    private_intervals,
+)
+from dpci_core.base.array import Array
+from dpci_core.base.rows import signed
+from dpci_core.estimators.defaults import effects_regularization
+from dpci_core.estimators.scaling import Standardisation
+from dpci_core.ledger import Cap, Cost, Ledger
+from dpci_core.ledger.transaction import MOST_ENTRIES
+from dpci_core.planner.amounts import with_total
+from dpci_core.solvers.moments import unpenalised_minimiser
+from dpci_core.tuning import Learner
+from dpci_core.tuning.accuracy import accuracy_curve
+from dpci_core.tuning.training import HeldOut, Point, Training
+
+MECHANISMS = ("objective", "output")
+LOSSES = (Logistic(), HuberSVM(h=0.5), HuberSVM(h=0.1))
+TABLES = ((2_000, 0.01), (30_000, 0.001), (30_000, 0.01), (300_000, 0.0001))
+"""Records and c."""
+SPLITS = (
+    (0.5, 0.25, 0.25),
+    (0.4, 0.5, 0.1),
+    (0.5, 0.05, 0.45),
+    (0.9, 0.02, 0.08),
+    (0.82, 0.015, 0.165),
+)
+"""The last two give the Hessian next to nothing: its noise dominates, and half-widths fade from
+noise-aware to plain.
+"""
+RISE = 0.001
+"""A rise that is counted."""
+
+
+def made(loss: Any, epsilon: float, c: float, mechanism: Any = "objective", **more: Any) -> Design:
+    """A sharp design of pure epsilon, half of it for the coefficients."""
+    half, quarter = repr(epsilon / 2.0), repr(epsilon / 4.0)
+    budget = PureDP(model=half, hessian=quarter, covariance=quarter)
+    how = {"calibration": "sharp", "regularization": c, "mechanism": mechanism} | more
+    return Design(loss=loss, budget=budget, **how)
+
+
+def many(splits: tuple[tuple[float, ...], ...], epsilon: float) -> Iterator[tuple[Design, int]]:
+    """Every combination at this epsilon, or at the rho that stands for it, and its records."""
+    for loss, (n, c), mechanism, kind, split in itertools.product(
+        LOSSES, TABLES, MECHANISMS, (PureDP, ZCDP), splits
+    ):
+        model, hessian, covariance = map(repr, split)
+        design = made(loss, 1.0, c, mechanism)
+        design = replace(design, budget=kind(model=model, hessian=hessian, covariance=covariance))
+        total = epsilon if kind is PureDP else 0.1875 * epsilon**2
+        yield with_total(design, Decimal(f"{total:.6g}")), n
+
+
+def few_draws(runs: int) -> None:
+    """How far mean lengths from 16 draws are from the default's, by r1."""
+    bands = (0.0, 1.0, 3.0, 6.0, 12.0, 24.0, np.inf)
+    ratios, off = [], []
+    for epsilon in (0.1, 0.3, 1.0, 3.0, 10.0):
+        for design, n in itertools.islice(many(SPLITS, epsilon), runs):
+            ask = partial(
+                forecast, moments_of(design.loss, design.regularization), design=design, n_records=n
+            )
+            try:
+                few, full = ask(n_draws=16), ask()
+            except InfeasibleDesignError:
+                continue
+            ratios.append(full.validity.r1)
+            off.append(few.ci_length_mean / full.ci_length_mean - 1.0)
+    for low, high in itertools.pairwise(bands):
+        here = np.array(off)[(np.array(ratios) >= low) & (np.array(ratios) < high)]
+        if len(here):
+            cells = " ".join(f"{x:+.1%}" for x in np.quantile(here, (0.0, 0.05, 0.5, 0.95, 1.0)))
+            print(f"r1 in [{low:g}, {high:g}): {len(here)} designs, {cells}")
+
+
+def rises(
+    runs: int,
+    splits: tuple[tuple[float, ...], ...] = SPLITS,
+    ask: Callable[..., Forecast] = forecast,
+) -> None:
+    """By how much a larger budget, split as before, lengthens a sharp interval at most; of `runs`
+    budgets from epsilon 0.05 to 20.
+    """
+    epsilons = np.geomspace(0.05, 20.0, runs)
+    means, single, longest = [], [], 1.0
+    for designs in zip(*(many(splits, float(e)) for e in epsilons), strict=True):
+        found = [(e, _lengths(ask, *one)) for e, one in zip(epsilons, designs, strict=True)]
+        kept = [(e, row) for e, row in found if row is not None]
+        at, lengths = np.array([e for e, _ in kept]), np.array([row for _, row in kept])
+        rise = lengths / np.minimum.accumulate(lengths) - 1.0 if kept else np.zeros((1, 2))
+        for i, j in np.argwhere(rise > RISE):
+            begun = np.flatnonzero(lengths[:, j] <= lengths[i, j] * (1.0 - RISE))[0]
+            longest = max(longest, float(at[i] / at[begun]))
+        means.append(float(rise[:, 0].max()))
+        single.append(float(rise[:, 1:].max()))
+    print(
+        f"{len(means)} designs, the mean of {sum(x > RISE for x in means)} rises, the most by "
+        f"{max(means):.2%}; single coefficients in {sum(x > RISE for x in single)}, the most by "
+        f"{max(single):.1%}; the longest rise is over at {longest:.1f} times its epsilon"
+    )
+
+
+def _lengths(ask: Callable[..., Forecast], design: Design, n: int) -> Array | None:
+    try:
+        found = ask(moments_of(design.loss, design.regularization), design=design, n_records=n)
+    except InfeasibleDesignError:
+        return None
+    return np.append(found.ci_length_mean, found.ci_length)
+
+
+def rises_best_split(runs: int) -> None:
+    """The same with every total divided anew, as the planner does."""
+    rises(runs, SPLITS[:1], lambda moments, **given: best_split(moments, **given).forecast)
+
+
+def cuts(runs: int) -> None:
+    """Forecast length and coverage beside full simulations on Adult, with r1, r2 and r3."""
+    records, rng = datasets.load("adult", encoding="paper", features=10), np.random.default_rng(0)
+    for n, loss, epsilon, mechanism in itertools.product(
+        (30_000, 5_000, 800), (Logistic(), HuberSVM(h=1.0)), (1.0, 10.0), MECHANISMS
+    ):
+        design = made(loss, epsilon, 0.001, mechanism, calibration="published")
+        moments = fit_moments(records.X, records.y, loss=loss, regularization=0.001)
+        expected = forecast(moments, design=design, n_records=n)
+        lengths, hits = [], []
+        for _ in range(runs):
+            rows = rng.integers(0, len(records.X), n)
+            found = private_intervals(records.X[rows], records.y[rows], design=design, rng=rng)
+            lengths.append(found.length.mean())
+            hits.append(np.abs(moments.theta_hat - found.estimate) <= found.length / 2.0)
+        of, off = expected.validity, expected.ci_length_mean / np.mean(lengths) - 1.0
+        print(
+            f"n = {n:,}, {loss.name}, epsilon {epsilon:g}, {mechanism}: length off by {off:+.1%}, "
+            f"coverage {np.mean(hits):.3f}, forecast {expected.coverage_mean:.3f}; r1 {of.r1:.2g}, "
+            f"r2 {of.r2:.2g}, r3 {of.r3:.2g}, {of.grade}",
+            flush=True,
+        )
+
+
+def sampling(runs: int) -> None:
+    """Coverage of intervals without privacy noise, by r4."""
+    rng, shares, coverage = np.random.default_rng(0), [], []
+    for d, loss, c in itertools.product((5, 20), LOSSES, (1e-3, 1e-4, 1e-5)):
+        y = np.where(rng.random(20_000) < 0.5, 1.0, -1.0)
+        X = 0.3 * rng.standard_normal((len(y), d))
+        X[:, :3] += 1.5 * y[:, None]
+        X = np.c_[X / np.maximum(np.linalg.norm(X, axis=1), 1.0)[:, None], np.ones(len(y))]
+        X /= np.linalg.norm(X, axis=1)[:, None] * (1.0 + 1e-9)
+        moments = fit_moments(X, y, loss=loss, regularization=c)
+        inverse = np.linalg.inv(moments.hessian)
+        lost, seen = (
+            np.einsum("ij,jk,ik->i", inverse, of, inverse)
+            for of in (moments.leverage_correction, moments.covariance)
+        )
+        for n in (300, 1_000, 3_000):
+            hits = []
+            for _ in range(runs):
+                rows = rng.integers(0, len(y), n)
+                fit = fit_moments(X[rows], y[rows], loss=loss, regularization=c, with_drift=False)
+                solved = np.linalg.inv(fit.hessian)
+                se = np.sqrt(np.diag(solved @ fit.covariance @ solved) / n)
+                hits.append(np.abs(fit.theta_hat - moments.theta_hat) <= 1.959964 * se)
+            shares.extend(lost / seen / n)
+            coverage.extend(np.mean(hits, axis=0))
+    for low, high in itertools.pairwise((0.0, 0.03, 0.07, 0.1, 0.15, 0.25, 0.5, np.inf)):
+        inside = np.array(coverage)[(low <= np.array(shares)) & (np.array(shares) < high)]
+        if len(inside):
+            print(f"r4 in [{low:g}, {high:g}): {len(inside)} intervals cover {inside.mean():.3f}")
+
+
+def newton_step(runs: int) -> None:
+    """Coverage of the coefficient without penalty, by intervals for the penalised and for the
+    unpenalised one; bootstrap samples of the simulated census, two features.
+    """
+    records = datasets.load("census", encoding="schema", features=2, n_rows=30_000)
+    truth = unpenalised_minimiser(signed(records.X, records.y), loss=Logistic())
+    print("n, epsilon, c, target: coverage, share marked, coverage of the others, median length")
+    for n, epsilon, c, target in itertools.product(
+        (1_000, 10_000, 30_000), (1.0, 10.0), (1e-4, 3e-4, 1e-3), ("penalised", "unpenalised")
+    ):
+        rng, inside, marked, length = np.random.default_rng(n), [], [], []
+        design = made(Logistic(), epsilon, c, target=target)
+        try:
+            for _ in range(runs):
+                i = rng.integers(len(records.y), size=n)
+                found = private_intervals(records.X[i], records.y[i], design=design, rng=rng)
+                inside.append((found.low <= truth) & (truth <= found.high))
+                marked.append(found.is_not_estimable)
+                length.append(found.length.mean())
+        except InfeasibleDesignError:
+            continue
+        hit, is_marked = np.array(inside), np.array(marked)
+        others = hit[~is_marked].mean() if not is_marked.all() else np.nan
+        print(
+            f"{n:6,} {epsilon:4g} {c:7g} {target:11} {hit.mean():.3f} {is_marked.mean():.2f} "
+            f"{others:.3f} {np.median(length):6.2f}",
+            flush=True,
+        )
+
+
+def penalties(runs: int) -> None:
+    """Test error against the penalty in units of s = sqrt(p + 1)/(n epsilon), simulated census."""
+    factors = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
+    for d, n_rows in ((36, 30_000), (10, 30_000), (10, 3_000)):
+        records = datasets.load("census", features=d, n_rows=n_rows)
+        train, test = np.split(np.random.default_rng(0).permutation(n_rows), [4 * n_rows // 5])
+        X, y = records.X, records.y
+        split = HeldOut(y[train, None] * X[train], X[test], y[test])
+        for epsilon, method in itertools.product((0.05, 0.2, 1, 5), ("objective_tight", "output")):
+            s = np.sqrt(d + 2.0) / (len(train) * epsilon)
+            points = [
+                Point(
+                    Training.of_learner(
+                        Learner(loss=Logistic(), method=method, regularization=factor * s),
+                        epsilon=float(epsilon),
+                        n_records=len(train),
+                    ),
+                    len(train),
+                )
+                for factor in factors
+            ]
+            rng = np.random.default_rng(1)
+            found = accuracy_curve(split, points=points, n_fits=runs, rng=rng)
+            cells = " ".join(
+                f"{factor:g}: {row.error:.4f}" for factor, row in zip(factors, found, strict=True)
+            )
+            print(f"d = {d}, n = {len(train)}, epsilon {epsilon}, {method}: {cells}", flush=True)
+
+
+def effects(runs: int) -> None:
+    """Forecast length, and coverage without penalty, in multiples of the default penalty of
+    estimators with typical values; simulated logistic regressions of 200 rows a run.
+    """
+    for d in (2, 5, 15):
+        rng = np.random.default_rng(d)
+        X = rng.normal(size=(200 * runs, d))
+        slopes = np.resize((0.5, -0.3, 0.2, 0.7, 0.0), d)
+        y = np.where(rng.random(len(X)) < expit(X @ slopes - 1.0), 1.0, -1.0)
+        scaling = Standardisation.of(0.0, 1.0, n_features=d, limit=4.0)
+        rows, radius = scaling.encode(X), scaling.radius
+        for n, epsilon, mechanism in itertools.product(
+            (3_000, 30_000), (0.3, 1.0, 4.0), MECHANISMS
+        ):
+            design, cells = made(Logistic(), epsilon, 1.0, mechanism, target="unpenalised"), []
+            c = effects_regularization(design, n_records=n, n_coefficients=d + 1, row_radius=radius)
+            for factor in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0):
+                at = replace(design, regularization=factor * c)
+                how = {"loss": at.loss, "regularization": factor * c, "target": "unpenalised"}
+                try:
+                    found = forecast(fit_moments(rows, y, **how), design=at, n_records=n)
+                except InfeasibleDesignError:
+                    continue
+                length = found.ci_length_mean / radius
+                cells.append(f"{factor:g}: {length:.3g} {found.coverage_mean:.3f}")
+            print(f"d = {d}, n = {n:,}, epsilon {epsilon:g}, {mechanism}: {', '.join(cells)}")
+
+
+def booking(runs: int) -> None:
+    """Processor time of a booking, which checks every entry, by the length of the ledger."""
+    cost = Cost(definition="zcdp", amount="0.0001")
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = Ledger(Path(folder) / "ledger.sqlite", key_path=Path(folder) / "key")
+        whose = {"schema_hash": "s", "person": "Ada"}
+        ledger.create_dataset("T", cap=Cap.zcdp(1000), unit="one row is one person", **whose)
+        for length in (1_000, MOST_ENTRIES - 10 - runs):
+            with ledger._writing() as transaction:
+                while transaction.last is not None and transaction.last.sequence < length:
+                    transaction.write(
+                        "booked",
+                        person="Ada",
+                        account=1,
+                        cost_definition="zcdp",
+                        cost_amount="0.0001",
+                        cost_lines="[]",
+                        spent="0.0001",
+                        purpose="model",
+                        plan_hash="p",
+                        request_id=f"filled {transaction.last.sequence}",
+                    )
+            took = []
+            for k in range(min(runs, 5)):
+                start, name = time.process_time(), f"{length}/{k}"
+                ledger.book("T", cost=cost, purpose="m", plan_hash="p", request_id=name, **whose)
+                took.append(time.process_time() - start)
+            print(f"after {length:,} entries: {np.median(took):.2f} s")
+
+
+MEASUREMENTS = {
+    function.__name__.replace("_", "-"): function
+    for function in (
+        few_draws, rises, rises_best_split, cuts, sampling, newton_step, penalties, effects, booking
+    )
+}  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("name", choices=MEASUREMENTS)
+    parser.add_argument("--runs", type=int, default=100, help="repetitions behind a number")
+    options = parser.parse_args()
+    MEASUREMENTS[options.name](options.runs)
+
+
+if __name__ == "__main__":
+    main()
