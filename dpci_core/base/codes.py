@@ -70,7 +70,7 @@ SENTENCES: dict[str, str] = {
         "can be used."
     ),
     "text_too_long": "Column {position} holds a text longer than {limit:,} characters.",
-    "file_empty": "The file is empty.",
+    "file_empty": "The file is empty. Save the table again, as CSV or Parquet.",
     "file_too_large": "The file has {found:.0f} MB, more than {limit}.",
     "not_parquet": "The file is named Parquet but does not start like a Parquet file.",
     "no_rows": "The table has column names but no rows.",
@@ -111,12 +111,15 @@ SENTENCES: dict[str, str] = {
     ),
     "column_repeated": "The header has {found} columns {column!r}; the schema declares one.",
     "columns_not_in_header": (
-        "The header has no column {names}; the schema declares {found}, and names are compared "
+        "The header has no {names}; the schema declares {found}, and names are compared "
         "letter by letter."
     ),
     "column_not_plain": "Column {column!r} holds values that are not plain.",
     "header_unreadable": "The file cannot be opened, or its header cannot be read.",
-    "no_rows_below_names": "The file has no line of column names followed by rows.",
+    "no_rows_below_names": (
+        "The file has no line of column names followed by rows. Save the table again, as CSV or "
+        "Parquet, with the names in the first line."
+    ),
     "not_csv": (
         "The file is no CSV file in UTF-8 or Latin-1. A spreadsheet program writes one as “CSV "
         "UTF-8”."
@@ -220,6 +223,11 @@ SENTENCES: dict[str, str] = {
     "proposal_booked": "The proposal {proposal} is booked, and what is booked stays spent.",
     "no_approval_needed": (
         "No charge of the data set {dataset!r} needs approval: book without proposing."
+    ),
+    "too_many_proposals": (
+        "{person} has {most} proposals in this ledger that were not booked, withdrawn ones among "
+        "them, and may make no more: each takes room from what others book. Have approved what "
+        "waits, and book it, or let another person propose."
     ),
     "cap_without_approval": (
         "The people in {dataset!r} have their cap already, and it needs nobody's approval; that is "
@@ -337,6 +345,11 @@ SENTENCES: dict[str, str] = {
     "key_open_to_others": (
         "The ledger's key {path} is open to other users, who could forge entries. If none of them "
         "has used it, close it with: chmod 600 '{path}'"
+    ),
+    "key_with_two_names": (
+        "The ledger's key {path} has a second name (a hard link), under which it stays where it "
+        "was moved away from. List its names with: find / -xdev -samefile '{path}'. Keep one and "
+        "delete the others."
     ),
     "not_a_key": "{path} is not a key of a ledger. Put the right file back from your backup.",
     "key_not_writable": (

@@ -367,6 +367,12 @@ def check_positive(**values: object) -> None:
             raise RangeError(name, value, 0.0)
 
 
+def expect(is_so: bool, rule: str) -> None:
+    """Raise ValueError with the rule, a sentence with argument and value, unless it is kept."""
+    if not is_so:
+        raise ValueError(rule)
+
+
 def check_range(limits: tuple[float, float], **values: object) -> None:
     """Raise RangeError unless every value is a number from the first limit to the second."""
     low, high = limits

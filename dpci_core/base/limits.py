@@ -35,6 +35,8 @@ LARGEST_START = 1e9
 """Entries of a first guess; every minimiser at a c of this range is smaller."""
 CONTRAST = (1e-50, 1e50)
 """Largest entry of a row of contrasts, in size; squares of it must be finite and not 0."""
+SHAPE = (1e-6, 1e6)
+"""Of the diagonal of a map of rows; the other entries are at most as large, with either sign."""
 
 
 def regularization_in_range(value: object) -> float:

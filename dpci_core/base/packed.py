@@ -63,6 +63,7 @@ class PackedRows:
     constant: the last column of X.
     dim: p.
     is_weighted: whether rows get the weights of their length (`WeightedRows.of`).
+    mapped: writes rows (n, p) in other coordinates in their place; None leaves them as they are.
     """
 
     columns: tuple[PackedColumn, ...]
@@ -70,6 +71,7 @@ class PackedRows:
     constant: float
     dim: int
     is_weighted: bool
+    mapped: Callable[[Array], Array] | None = None
 
     def __len__(self) -> int:
         return len(self.signs)
@@ -85,6 +87,8 @@ class PackedRows:
         for column in self.columns:
             column.write(rows, X)
         X[:, -1] = self.constant
+        if self.mapped is not None:
+            self.mapped(X)
         y[:] = self.signs[rows]
         is_left_out = y == 0.0
         if is_left_out.any():

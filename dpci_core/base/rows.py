@@ -92,6 +92,33 @@ class EncodedRows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Meaning:
+    """What the coefficients theta of planning rows say about the columns of their table.
+
+    basis: B (p, p), so that B @ theta are the coefficients of the named features where the encoding
+        mixes columns; None where theta itself is.
+    in_full: the rows x (n, p) with no value cut off at a limit, None where none is.
+    is_simulated: whether the rows were drawn from a declaration, so that what weights move of them
+        is sampling error unless it is large.
+    """
+
+    basis: Array | None = None
+    in_full: Array | None = None
+    is_simulated: bool = False
+
+    def rows_in_full(self, y: npt.ArrayLike | None) -> Array | None:
+        """The rows y x in full, None where none is cut off.
+
+        Raises:  ValueError without labels y (n,), as for batches.
+        """
+        if self.in_full is None:
+            return None
+        if y is None:
+            raise ValueError("Expected no rows in full beside batches, which hold their labels.")
+        return plain(signed(self.in_full, np.asarray(y, dtype=np.float64)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class WeightedRows:
     """Rows of any length whose losses have weights that make up for it.
 

@@ -40,7 +40,9 @@ from dpci_core.planner import (
 )
 from dpci_core.planner.amounts import delta_in_range
 from dpci_core.planner.geometry import best_geometry, without_geometry
+from dpci_core.planner.regularization import moments_source
 from dpci_core.planner.standard import best_standard
+from dpci_core.planner.worlds import ONLY_WORLD, WorldMoments
 from dpci_core.privacy.budget import GDP, ZCDP, Amount, ApproxDP, Budget, PureDP, to_decimal
 from dpci_core.report.answers import geometry as geometry_words
 from dpci_core.report.answers import standard_encoding
@@ -70,15 +72,20 @@ _OF_A_PLAN = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Start:
-    """Where a question starts: records, moments, their coefficients, an n or None, and the plan it
-    may come from.
+    """Where a question starts: records, moments of every world that they may be from, their
+    coefficients, an n or None, and the plan it may come from.
     """
 
     records: Records
-    moments: Moments
+    worlds: tuple[WorldMoments, ...]
     names: tuple[str, ...]
     n_records: int | None
     plan: Plan | None
+
+    @property
+    def moments(self) -> Moments:
+        """Of the records themselves."""
+        return self.worlds[0].moments
 
 
 def add_plan(subparsers: Any) -> None:
@@ -165,7 +172,7 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--regularization",
         type=float,
-        help="c; in the standard encoding the planner chooses it with the radius where neither is "
+        help="c; in the standard encoding the planner chooses it with their shape where neither is "
         "given",
     )
     parser.add_argument(
@@ -335,7 +342,7 @@ def _start(options: argparse.Namespace) -> _Start:
         asked = replace(plan, design=without_geometry(plan.design)) if is_rank else plan
         return _Start(
             records=plan.records(),
-            moments=asked.moments(),
+            worlds=asked.worlds(),
             names=plan.names,
             n_records=n,
             plan=asked,
@@ -347,10 +354,11 @@ def _start(options: argparse.Namespace) -> _Start:
         loss=_loss(options),
         regularization=options.regularization,
         target="unpenalised",
+        meaning=records.meaning,
     )
     return _Start(
         records=records,
-        moments=moments,
+        worlds=(WorldMoments(ONLY_WORLD, moments),),
         names=records.feature_names,
         n_records=options.n_records,
         plan=None,
@@ -458,7 +466,7 @@ def _warned(start: _Start, found: Forecast) -> list[str]:
 def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
     locked = dict(item.partition("=")[::2] for item in options.locked)
     found = best_split(
-        start.moments,
+        start.worlds,
         design=_design(options, start),
         n_records=start.n_records,
         locked=locked,
@@ -483,16 +491,14 @@ def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | N
 
 def _records(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
     design, target = _design(options, start), _target(options, start)
-    found = needed_records(
-        start.moments, design=design, target=target, delta=_delta(options, start)
-    )
+    found = needed_records(start.worlds, design=design, target=target, delta=_delta(options, start))
     return _needed(found, start), _better(start, found.design, found.n_records)
 
 
 def _needed_budget(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
     design, target = _design(options, start), _target(options, start)
     n, delta = start.n_records, _delta(options, start)
-    found = needed_budget(start.moments, design=design, target=target, n_records=n, delta=delta)
+    found = needed_budget(start.worlds, design=design, target=target, n_records=n, delta=delta)
     return _needed(found, start), _better(start, found.design, found.forecast.n_records)
 
 
@@ -521,8 +527,9 @@ def _needed(found: NeededRecords | NeededBudget, start: _Start) -> Answer:
         "epsilon_delta": found.epsilon_delta,
         "target": found.target.sentence,
         "length": found.length,
+        "decided_by": found.decided_by,
         "probability": meeting_probability(
-            moments, design=found.design, target=found.target, n_records=n
+            start.worlds, design=found.design, target=found.target, n_records=n
         ),
         "around": [
             {
@@ -551,7 +558,7 @@ def _rank(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | No
         epsilon = guarantee_at(plan.design, plan.delta)[0] if epsilon is None else epsilon
         delta = plan.delta if delta is None else delta
     rows = rank_mechanisms(
-        moments,
+        start.worlds,
         epsilon=epsilon,
         delta=delta,
         regularization=moments.regularization,
@@ -578,10 +585,13 @@ def _rank(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | No
 
 
 def _c(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
+    design = _design(options, start)
+    tables = [start.records]
+    if start.plan is not None:
+        tables = [table for _, table in start.plan.source.worlds(start.plan.features)]
     found = best_regularization(
-        start.records.X,
-        start.records.y,
-        design=_design(options, start),
+        [moments_source(of.X, of.y, design, of.meaning) for of in tables],
+        design=design,
         n_records=start.n_records,
         share=options.share,
         split_each=options.split_each,
@@ -628,9 +638,9 @@ def _standard(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan 
     assert start.n_records is not None
     asked = replace(start.plan, n_records=start.n_records)
     plan, found = asked.in_standard()
-    numbers = plan.numbers(found.moments)
+    numbers = plan.numbers()
     answer = {
-        "radius": found.encoding.radius,
+        "shape": found.encoding.shape,
         "limit": found.encoding.limit,
         "regularization": plan.design.regularization,
         "design": _plain_design(plan.design),
@@ -640,16 +650,11 @@ def _standard(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan 
         "out_of_reach": list(numbers.out_of_reach),
         "lengths": dict(zip(plan.names, numbers.original.ci_length.tolist(), strict=True)),
         "reason": standard_encoding(
-            found.encoding.radius,
             found.encoding.limit,
             plan.design.regularization,
             shares_of(plan.design.budget),
         ),
-        "warnings": list(
-            sentences(
-                cautions(numbers, design=plan.design, names=plan.names, shrinkage=numbers.shrinkage)
-            )
-        ),
+        "warnings": list(sentences(numbers.cautions(plan.design))),
     }
     return answer, plan
 
@@ -661,6 +666,7 @@ def _geometry(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan 
         design=_design(options, start),
         n_records=start.n_records,
         second_moment=options.second_moment,
+        meaning=start.records.meaning,
     )
     geometry = found.design.geometry
     answer = {
@@ -694,7 +700,7 @@ def _persons(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan |
         design=replace(plan.design, rows_per_person=persons.rows),
         n_records=start.n_records or plan.n_records,
     )
-    numbers = asked.numbers(start.moments)
+    numbers = asked.numbers()
     one = protected(asked.unit, persons.rows)
     answer = {
         "protected": one,
@@ -704,13 +710,7 @@ def _persons(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan |
         "reason": f"{one[0].upper()}{one[1:]} is protected: with {asked.n_records:,} persons the "
         f"mean length is {number(numbers.ci_length_mean)}. "
         f"{person_rules(repr(persons.column), persons.rows)} {PERSONS_PLANNED}",
-        "warnings": list(
-            sentences(
-                cautions(
-                    numbers, design=asked.design, names=asked.names, shrinkage=numbers.shrinkage
-                )
-            )
-        ),
+        "warnings": list(sentences(numbers.cautions(asked.design))),
     }
     return answer, asked
 
@@ -735,7 +735,7 @@ _ACTIONS: dict[
     "rank": (_rank, "every mechanism and definition at the same (epsilon, delta)"),
     "standard": (
         _standard,
-        "a plan for the coefficients without penalty: row radius, limit, c and split together",
+        "a plan for the coefficients without penalty: shape of the rows, c and split together",
     ),
     "geometry": (_geometry, "noise shaped like the planning rows, with the split for it"),
     "persons": (_persons, "the plan where one person may have several rows"),

@@ -22,7 +22,7 @@ from dpci_core.plan import (
     to_html,
     to_script,
 )
-from dpci_core.report.cautions import cautions, sentences
+from dpci_core.report.cautions import sentences
 from dpci_core.report.covered import covered
 from dpci_core.report.words import number, number_at_most, percent, risk
 from dpci_core.solvers.moments import Moments
@@ -116,9 +116,7 @@ def _in_words(plan: Plan, found: PlanNumbers) -> str:
         f"{100 * found.coverage_mean:.1f} %.",
         *([goal] if goal else []),
         f"For the {covered(plan.design, found.shrinkage)}.",
-        *sentences(
-            cautions(found, design=plan.design, names=plan.names, shrinkage=found.shrinkage)
-        ),
+        *sentences(found.cautions(plan.design)),
         *([plan.design.status] if plan.design.status else []),
     ]
     headers = (

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from dpci_core.base.array import Array
-from dpci_core.base.errors import check_choice, check_count
+from dpci_core.base.errors import check_choice, check_count, expect
 from dpci_core.datasets._census import DEFAULT_ROWS, MAX_ROWS, simulate_census
 from dpci_core.datasets._census_tables import COEFFICIENTS, INTERCEPT
 from dpci_core.datasets._cms import encode_cms
@@ -197,10 +197,10 @@ def load(
     Raises:  ValueError naming the argument; FileNotFoundError with the command that gets the set.
     """
     check_choice(encoding, ("paper", "schema", "standard"), name="encoding")
-    if (standard is None) == (encoding == "standard"):
-        raise ValueError(
-            f"Expected standard for encoding='standard' alone, got {encoding=} and {standard!r}."
-        )
+    expect(
+        (standard is None) != (encoding == "standard"),
+        f"Expected standard for encoding='standard' alone, got {encoding=} and {standard!r}.",
+    )
     schema = schema_of(key, standard=standard)
     names = schema.select(features)
     entry = _ENTRIES[key]
@@ -248,8 +248,7 @@ def _check_rows(n_rows: int | None, total: int, title: str) -> None:
     if n_rows is None:
         return
     check_count(n_rows=n_rows)
-    if n_rows > total:
-        raise ValueError(f"Expected n_rows={n_rows!r} <= {total}, the rows of {title}.")
+    expect(n_rows <= total, f"Expected n_rows={n_rows!r} <= {total}, the rows of {title}.")
 
 
 def _some_rows(frame: pd.DataFrame, n_rows: int | None) -> pd.DataFrame:

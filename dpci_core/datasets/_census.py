@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.special import expit, ndtr
 
 from dpci_core.base.array import Array
-from dpci_core.base.errors import check_count
+from dpci_core.base.errors import check_count, expect
 from dpci_core.datasets._census_tables import (
     COEFFICIENTS,
     CORRELATIONS,
@@ -30,7 +30,6 @@ from dpci_core.datasets._census_tables import (
     Table,
 )
 from dpci_core.datasets._declared import ADULT
-from dpci_core.schema import CategoricalColumn, NumericColumn
 
 _Draws = npt.NDArray[np.int32]
 Block = dict[str, _Draws]
@@ -48,8 +47,7 @@ def simulate_census(n_rows: int = DEFAULT_ROWS, *, seed: int = SEED) -> pd.DataF
     them.
     """
     check_count(n_rows=n_rows)
-    if n_rows > MAX_ROWS:
-        raise ValueError(f"Expected n_rows={n_rows!r} <= {MAX_ROWS}.")
+    expect(n_rows <= MAX_ROWS, f"Expected n_rows={n_rows!r} <= {MAX_ROWS}.")
     return census_part(0, n_rows, seed=seed)
 
 
@@ -74,12 +72,8 @@ def census_part(first: int, last: int, *, seed: int = SEED) -> pd.DataFrame:
 
 def _level_order(name: str) -> tuple[str, ...]:
     """Levels behind the codes of a column; empty for a number."""
-    if name == ADULT.target:
-        return ("<=50K", ">50K")
-    return next(
-        (c.levels for c in ADULT.features if isinstance(c, CategoricalColumn) and c.name == name),
-        (),
-    )
+    texts = {column.name: column.texts for column in ADULT.features}
+    return (texts | {ADULT.target: ("<=50K", ">50K")})[name]
 
 
 def _block(seed: int, index: int) -> Block:
@@ -136,9 +130,6 @@ def _log_odds(drawn: Block) -> Array:
     """Log odds of the positive class under the stated coefficients."""
     total = np.full(BLOCK_ROWS, INTERCEPT)
     for column in ADULT.features:
-        if isinstance(column, NumericColumn):
-            total += COEFFICIENTS[column.name] * drawn[column.name].astype(np.float64)
-        else:
-            effects = np.array([0.0, *(COEFFICIENTS[name] for name in column.feature_names)])
-            total += effects[drawn[column.name].astype(np.int64)]
+        effects = np.array([COEFFICIENTS[name] for name in column.feature_names])
+        total += column.encoded(drawn[column.name].astype(np.float64), "original") @ effects
     return total

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow
 import pyarrow.parquet
 
-from dpci_core.base.errors import check_count
+from dpci_core.base.errors import check_count, expect
 from dpci_core.base.limits import MOST_RECORDS
 from dpci_core.datasets._census import BLOCK_ROWS, SEED, census_part
 
@@ -37,8 +37,7 @@ def write_census(
     Raises:  ValueError for numbers out of range, FileExistsError, OSError.
     """
     check_count(n_rows=n_rows)
-    if n_rows > MOST_RECORDS:
-        raise ValueError(f"Expected n_rows={n_rows!r} <= {MOST_RECORDS}.")
+    expect(n_rows <= MOST_RECORDS, f"Expected n_rows={n_rows!r} <= {MOST_RECORDS}.")
     folder.mkdir(parents=True)
     for number, first in enumerate(range(0, n_rows, FILE_ROWS)):
         last = min(first + FILE_ROWS, n_rows)

@@ -440,7 +440,8 @@ def check_header_has(
 ) -> None:
     """Raise DataRejectedError unless a header has every needed column once, of a usable type."""
     if absent := [name for name in needed if name not in columns]:
-        names = " and ".join(map(repr, absent))
+        *others, last = map(repr, absent)
+        names = f"columns {', '.join(others)} and {last}" if others else f"column {last}"
         raise DataRejectedError("columns_not_in_header", names=names, found=len(absent))
     for name in needed:
         if (found := columns.count(name)) > 1:

@@ -36,6 +36,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool, may_be_infinite: bool
             "column for each feature. Reshape your data, with X.reshape(1, -1) if it is one record "
             "or X.reshape(-1, 1) if it is one feature."
         )
+    check_order(X)
     if np.ma.is_masked(X):
         raise ValueError("Expected X without masked values: fill them, or leave their rows out.")
     if "c" in kinds:
@@ -50,6 +51,21 @@ def check_features(estimator: Any, X: Any, *, reset: bool, may_be_infinite: bool
     return np.asarray(
         validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_all_finite=check_finite)
     )
+
+
+def check_order(X: Any) -> None:
+    """Refuse a data frame whose columns are numbered from 0 in another order: what is given for
+    each feature, and every later X, would be taken by the place of a column and not by its number.
+
+    Raises:  ValueError.
+    """
+    numbers = list(getattr(X, "columns", ()))
+    straight = list(range(len(numbers)))
+    if numbers != straight and set(numbers) == set(straight):
+        raise ValueError(
+            "Expected the columns of X, which are numbered from 0, in the order of their numbers. "
+            "Sort them, or name them by texts."
+        )
 
 
 def names_of(estimator: object) -> list[str] | None:

@@ -15,7 +15,8 @@ from dpci_core.base.array import Array
 from dpci_core.base.errors import check_positive, check_range, shown_short
 from dpci_core.base.limits import NORM_MARGIN
 from dpci_core.base.rows import EncodedRows, WeightedRows
-from dpci_core.schema.declare import LIMIT, RADIUS, SPAN
+from dpci_core.schema.declare import RADIUS
+from dpci_core.schema.numeric import LIMIT, SPAN
 
 _SMALLEST_NORM_BOUND = 1e-6
 """Squares of much smaller numbers are lost to underflow, and with them the bound."""

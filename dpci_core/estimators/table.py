@@ -31,7 +31,7 @@ from dpci_core.datasets.folder import (
     unchanged,
     unusable_in,
 )
-from dpci_core.estimators.input import signs_of
+from dpci_core.estimators.input import check_order, signs_of
 from dpci_core.estimators.scaling import Scaling, Standardisation
 from dpci_core.schema.mapping import Cells, Coded
 from dpci_core.schema.spelling import number_of
@@ -115,8 +115,10 @@ class DaskTable:
     def of(cls, X: Any, y: Any) -> DaskTable:
         """Count the partitions of a data frame, once.
 
-        Raises:  DataRejectedError for features that are no numbers, or no table.
+        Raises:  DataRejectedError for features that are no numbers, or no table; ValueError as
+                 `check_order`.
         """
+        check_order(X)
         columns = getattr(X, "columns", None)
         array, labels = as_array(X), as_array(y)
         if array.ndim != 2:

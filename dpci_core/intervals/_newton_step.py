@@ -49,8 +49,8 @@ directions.
 """
 _TOLERATED = 0.25
 """A coefficient is marked when the bias that a step leaves (`Loss.newton_remainder`) may exceed
-this share of its half-width; `python -m benchmarks.unpenalised` prints the coverage of marked and
-unmarked intervals."""
+this share of its half-width; `python -m benchmarks.constants newton-step` prints the coverage of
+marked and unmarked intervals."""
 
 _NO_CURVATURE = 1e-10
 """A direction flatter than this share of the steepest is one that no record tells apart, as among

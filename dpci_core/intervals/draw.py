@@ -57,6 +57,7 @@ def draw_release(
     *,
     design: Design,
     to_original: Array | None = None,
+    basis: Array | None = None,
     persons: Numbers | None = None,
 ) -> Drawn:
     """Draw coefficients, matrices and intervals once, with noise from the operating system.
@@ -65,7 +66,8 @@ def draw_release(
         X, y: encoded records (`schema.RecordMapper`), or batches of them and None, whose readers
             check every row as `check_rows` does.
         design: what is released, at which budget.
-        to_original: L (k, p), intervals for L theta as well.
+        to_original: L (k, p), intervals for L times the coefficients as well.
+        basis: B (p, p), public, of `Meaning`: the coefficients are B theta; None for theta.
         persons: the number of each row's person (n,), below 0 for a row that is left out
             (`persons.PersonNumbers`); None where a row is a record.
 
@@ -96,8 +98,8 @@ def draw_release(
     fit = private_fit(A, design=design, source=SystemSource())
     assert fit.moments is not None
     p = A.shape[1]
-    L = np.eye(p) if to_original is None else to_original
-    widths = fit.half_widths(np.concatenate([np.eye(p), L]))
+    B = np.eye(p) if basis is None else basis
+    widths = fit.half_widths(np.concatenate([B, B if to_original is None else to_original @ B]))
     q, law, estimate = widths.half_width, widths.law, widths.estimate(fit.theta_priv)
     return Drawn(
         shares=share_out(design),

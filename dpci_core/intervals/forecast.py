@@ -26,7 +26,7 @@ from dpci_core.base.metric import Metric
 from dpci_core.base.validation import check_contrasts
 from dpci_core.base.watch import step
 from dpci_core.design import Design, Geometry, check_design, guarantee_at
-from dpci_core.intervals._newton_step import correction, unpenalised_error
+from dpci_core.intervals._newton_step import Correction, correction, unpenalised_error
 from dpci_core.intervals.half_widths import N_REDRAWS, private_half_widths
 from dpci_core.intervals.inflation import (
     ErrorVariance,
@@ -40,9 +40,10 @@ from dpci_core.mechanisms.mechanism import Mechanism, mechanism_of, model_noise
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.noise import coverage_probability, half_width
 from dpci_core.report import words
+from dpci_core.report.cautions import SURE
 from dpci_core.solvers.metric import metric_of
-from dpci_core.solvers.moments import Moments, UnpenalisedFit
-from dpci_core.solvers.one_step import has_one_step_point
+from dpci_core.solvers.moments import Moments
+from dpci_core.solvers.one_step import has_one_step_point, one_step_point
 
 Grade = Literal["valid", "rough", "unusable"]
 
@@ -52,9 +53,6 @@ HEADLINE_DELTA = 1e-6
 """The delta at which `Forecast.epsilon_delta` states a budget in rho or mu^2."""
 TOLERATED_BIAS = 0.25
 """In half-widths: an interval of level 95 % with so much bias covers about 92 %."""
-_MARKED_OFTEN = 0.05
-"""Share of releases that may mark a coefficient; beyond it, the coefficient is out of reach before
-any is drawn, as to look only at unmarked intervals would select them."""
 _TOLERATED_SHORTFALL = 0.03
 _ROUNDING = 1.0 + 1e-9
 _SURE = 2.5
@@ -71,11 +69,11 @@ _CUTS: dict[str, tuple[float, float]] = {
 }
 """Limits of r1 and r2; those of r3 are the mechanism's (`drift_limits`). Below the first number the
 forecast was within 2 % in length and 1.5 points in coverage of full simulations on Adult; below the
-second within about 10 % (`python -m benchmarks.validity` prints the comparison). The averages over
-noise draws include the eigenvalue floors, so r1 and r2 alone did not break the forecast in the
+second within about 10 % (`python -m benchmarks.constants cuts`). The averages over noise draws
+include the eigenvalue floors, so r1 and r2 alone did not break the forecast in the
 range tried (r1 up to 316, r2 up to 4); what breaks it is model noise that moves the Hessian, r3.
 Without any noise, 95 % intervals cover 93 to 94 % at the first limit of r4 and 88 % at the second
-(`python -m benchmarks.sampling`)."""
+(`python -m benchmarks.constants sampling`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +157,8 @@ class Forecast:
             the coefficient, or coverage falls 3 points short, or the planning rows are separable,
             or the noise moves the Hessian so far that no forecast holds (r3). Public, decided
             before any draw.
+        chance_to_report: share of releases that report a coefficient: 0 where one of the other
+            reasons forbids it, else that of releases that do not mark it.
         ci_length_mean: mean of `ci_length` over the coefficients, or contrasts.
         mean_length_sd: standard deviation of that mean over the noise on the two matrices.
         vi_length_mean: mean of `vi_length`.
@@ -184,6 +184,7 @@ class Forecast:
     bias: Array
     coverage: Array
     is_not_reportable: Flags
+    chance_to_report: Array
     ci_length_mean: float
     mean_length_sd: float
     vi_length_mean: float
@@ -225,10 +226,11 @@ def forecast(
         moments: of the loss and regularization of the design.
         design: the one to forecast.
         n_records: n, any number (default: the table's).
-        contrasts: L (k, p), to forecast intervals for the combinations L theta.
+        contrasts: L (k, p), to forecast intervals for these combinations of the coefficients, which
+            are theta, or B theta where the moments have a `basis`.
         n_draws: even; fewer are faster. Mean lengths from 16 were within 0.5 % of the default's in
             nine of ten designs with r1 < 1, and up to 12 % off where more noise is on the Hessian
-            (`python -m benchmarks.draws`).
+            (`python -m benchmarks.constants few-draws`).
 
     Privacy: none (module docstring).
     Raises:  ValueError if the moments belong to another loss or regularization;
@@ -247,14 +249,14 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments, *, design: Design) -> F
     truth = drawn.truth._replace(gaussian=drawn.truth.gaussian + goal.extra)
     validity = _validity(moments, drawn, design)
     bias = np.broadcast_to(np.asarray(drawn.shift), q.shape).mean(axis=0)
-    share = drawn.is_not_estimable.mean(axis=0)
-    out_of_reach = (
-        (np.abs(bias) > TOLERATED_BIAS * q.mean(axis=0))
-        | (share > _MARKED_OFTEN)
+    share = (drawn.is_not_estimable & (not goal.is_identity)).mean(axis=0)
+    is_never = (
+        (np.abs(bias) + goal.doubt > TOLERATED_BIAS * q.mean(axis=0))
         | (coverage < level - _TOLERATED_SHORTFALL)
         | moments.is_separable
         | (validity.r3 >= mechanism_of(design).drift_limits[1])
-    )
+    ) & (not goal.is_identity)
+    chance = np.where(is_never, 0.0, 1.0 - share)
     vi = 2.0 * truth.half_width(dim=p, confidence_level=level)
     plain = 2.0 * half_width(
         truth.sampling, np.zeros_like(truth.sampling), dim=p, confidence_level=level
@@ -267,7 +269,8 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments, *, design: Design) -> F
         nonprivate_length=plain,
         bias=bias,
         coverage=coverage,
-        is_not_reportable=out_of_reach & (not goal.is_identity),
+        is_not_reportable=chance < SURE,
+        chance_to_report=chance,
         ci_length_mean=float(2.0 * q.mean()),
         mean_length_sd=float(2.0 * q.mean(axis=1).std()),
         vi_length_mean=float(vi.mean()),
@@ -364,6 +367,8 @@ def drawn_intervals(
         H, S = metric.matrix(H), metric.matrix(S)
     p = len(H)
     L = None if contrasts is None else check_contrasts(contrasts, p=p)
+    if moments.basis is not None:
+        L = moments.basis if L is None else L @ moments.basis
     noise = model_noise(design, n)
     on_h, on_s = _matrix_noise(moments, design, noise, n, metric)
     widths = private_half_widths(
@@ -382,6 +387,9 @@ def drawn_intervals(
     )
     rows = np.eye(p) if L is None else L
     goal = _goal(moments, design, on_h.diagonal_sd(p), rows, n, metric)
+    stretch, pull = _short_of_half_way(
+        moments, design, goal, (on_h.diagonal_sd(p), on_s.diagonal_sd(p)), rows, metric
+    )
 
     def law(steps: Array) -> ErrorVariance:
         """Of the error of these contrasts of the private coefficients."""
@@ -404,13 +412,13 @@ def drawn_intervals(
 
     truth = law(goal.contrasts)
     return DrawnIntervals(
-        half_width=widths.half_width,
+        half_width=widths.half_width * stretch,
         is_not_estimable=widths.is_not_estimable,
         weight=widths.weight,
         goal=goal,
         truth=truth,
         error=truth if goal.is_identity else law(widths.contrasts),
-        shift=0.0 if goal.is_identity else widths.estimate(moments.theta_hat) - goal.value,
+        shift=0.0 if goal.is_identity else widths.estimate(moments.theta_hat) + pull - goal.value,
         noise=noise,
         matrix_sd=(on_h.diagonal_sd(p), on_s.diagonal_sd(p)),
         n_records=n,
@@ -455,31 +463,14 @@ def _counts_in_full(moments: Moments, geometry: Geometry) -> bool:
 @dataclass(frozen=True, slots=True)
 class Goal:
     """What the intervals are for: contrasts (k, p) of the penalised coefficients, the value they
-    should have, and the variance that the noise on H adds to an estimate of them."""
+    should have, the variance that the noise on H adds to an estimate of them, and `doubt` (k,), the
+    standard error of planning rows in what weights and limits move: it counts as bias."""
 
     contrasts: Array
     value: Array
     extra: Array | float
     is_identity: bool
-
-
-def noise_corrected_gap(found: UnpenalisedFit, *, share: float) -> Array:
-    """Return what intervals are for, (p,), as far as the planning rows can tell it from the
-    coefficients of weighted rows.
-
-    Where the model is right both are the same, and what lies between them is sampling error of the
-    planning rows, which is no bias of a release. Its square is taken off that of the gap: once
-    where there are as many planning rows as records, up to `_SURE` times the standard error where
-    there are few, as else every coefficient of a large table would be out of reach.
-
-    Args:
-        found: of the planning rows.
-        share: planning rows by records of the release, at most 1.
-    """
-    gap = found.unweighted - found.theta
-    noise = (1.0 + (_SURE - 1.0) * (1.0 - share)) * found.unweighted_se
-    left = np.sqrt(np.maximum(gap**2 - noise**2, 0.0))
-    return np.asarray(found.theta + np.sign(gap) * left)
+    doubt: Array | float
 
 
 def released_hessian(moments: Moments, design: Design) -> Array:
@@ -501,16 +492,32 @@ def _goal(
     direction is.
     """
     if design.target == "penalised":
-        return Goal(L, L @ moments.theta_hat, 0.0, True)
-    H = released_hessian(moments, design)
-    values, vectors = np.linalg.eigh(H)
-    theta, c = moments.theta_hat, design.regularization
-    spectrum, whiten = (values, vectors), None
+        return Goal(L, L @ moments.theta_hat, 0.0, True, 0.0)
+    H, theta, c = released_hessian(moments, design), moments.theta_hat, design.regularization
+    step = _step_at(H, theta, design, hessian_sd, L, metric)
+    doubt: Array | float = 0.0
+    if moments.unpenalised_fit is not None:
+        full = _what_is_meant(moments, n_records)
+        if not moments.is_simulated:
+            doubt = np.abs(L if moments.basis is None else L @ np.linalg.inv(moments.basis))
+            doubt = doubt @ moments.unpenalised_fit.unweighted_se
+    else:
+        values, vectors = np.linalg.eigh(H)
+        steep = np.maximum(values - 2.0 * c, np.finfo(np.float64).eps)
+        full = theta + 2.0 * c * (vectors / steep) @ (vectors.T @ theta)
+    return Goal(step.contrasts, L @ full, step.extra, False, doubt)
+
+
+def _step_at(
+    H: Array, theta: Array, design: Design, hessian_sd: float, L: Array, metric: Metric | None
+) -> Correction:
+    """The step to the coefficients without penalty that a release with this Hessian takes."""
+    c = design.regularization
+    of, whiten = H, None
     if metric is not None:
-        found = np.linalg.eigh(metric.matrix(H - 2.0 * c * np.eye(len(H))))
-        spectrum, whiten = (found.eigenvalues, found.eigenvectors), metric.whiten
-    step = correction(
-        *spectrum,
+        of, whiten = metric.matrix(H - 2.0 * c * np.eye(len(H))), metric.whiten
+    return correction(
+        *np.linalg.eigh(of),
         theta,
         loss=design.loss,
         regularization=c,
@@ -518,14 +525,61 @@ def _goal(
         contrasts=L,
         whiten=whiten,
     )
-    if moments.unpenalised_fit is not None:
-        full = noise_corrected_gap(
-            moments.unpenalised_fit, share=min(1.0, moments.n_records / n_records)
-        )
-    else:
-        steep = np.maximum(values - 2.0 * c, np.finfo(np.float64).eps)
-        full = theta + 2.0 * c * (vectors / steep) @ (vectors.T @ theta)
-    return Goal(step.contrasts, L @ full, step.extra, False)
+
+
+def _short_of_half_way(
+    moments: Moments,
+    design: Design,
+    goal: Goal,
+    noise_sd: tuple[float, float],
+    L: Array,
+    metric: Metric | None,
+) -> tuple[Array | float, Array | float]:
+    """What lengths are multiplied by, and estimates moved by, where the noise on the gradient
+    covariance lets the half step go only a part of its way (`solvers.one_step`).
+
+    The curvature is taken to change evenly along the step.
+    """
+    found, theta, c = moments.unpenalised_fit, moments.theta_hat, design.regularization
+    if found is None or not has_one_step_point(design):
+        return 1.0, 0.0
+    S, whiten = moments.covariance, None
+    if metric is not None:
+        S, whiten = metric.matrix(S), metric.whiten
+    planned = one_step_point(theta, moments.covariance, regularization=c, matrix_sd=0.0) - theta
+    taken = one_step_point(theta, S, regularization=c, matrix_sd=noise_sd[1], whiten=whiten) - theta
+    along = moments.covariance @ planned
+    share = float(taken @ along) / max(float(planned @ along), np.finfo(np.float64).tiny)
+    if share >= 1.0:
+        return 1.0, 0.0
+    half_way = found.one_step_point
+    reached = moments.hessian + share * (half_way - moments.hessian)
+    steps = _step_at(reached, theta, design, noise_sd[0], L, metric).contrasts
+    size, planned_size = (
+        np.einsum("ij,jk,ik->i", rows, moments.covariance, rows)
+        for rows in (steps @ np.linalg.inv(reached), goal.contrasts @ np.linalg.inv(half_way))
+    )
+    stretch: Array = np.sqrt(np.divide(size, np.maximum(planned_size, np.finfo(np.float64).tiny)))
+    return stretch, np.asarray((steps - goal.contrasts) @ theta)
+
+
+def _what_is_meant(moments: Moments, n_records: int) -> Array:
+    """What intervals are for, (p,).
+
+    Of simulated rows, what weights and limits move counts as far as it is more than sampling error
+    of the rows: where their model is right both fits are the same. Its square is taken off that of
+    the gap, once where there are as many rows as records, up to `_SURE` times the standard error
+    where there are few.
+    """
+    found = moments.unpenalised_fit
+    assert found is not None
+    if not moments.is_simulated:
+        return found.unweighted
+    basis = np.eye(len(found.theta)) if moments.basis is None else moments.basis
+    gap, share = basis @ (found.unweighted - found.theta), min(1.0, moments.n_records / n_records)
+    noise = (1.0 + (_SURE - 1.0) * (1.0 - share)) * found.unweighted_se
+    left = np.sqrt(np.maximum(gap**2 - noise**2, 0.0))
+    return np.asarray(found.theta + np.linalg.solve(basis, np.sign(gap) * left))
 
 
 def _usefulness(moments: Moments, q: Array, truth: ErrorVariance, L: Array) -> Usefulness:

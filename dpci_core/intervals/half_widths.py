@@ -41,10 +41,10 @@ NOISE_DOMINATES = (6.0, 24.0)
 """Noise on the Hessian against its smallest eigenvalue, both released, over which the half-widths
 fade from the noise-aware to the plain ones: further on the factor of step 3 lengthens intervals by
 a quarter and more, and a jump would make them longer at a larger budget (`python -m
-benchmarks.half_widths`, `python -m benchmarks.monotone`)."""
+benchmarks.constants rises`)."""
 COVARIANCE_DOMINATES = (0.5, 1.0)
 """The same for the noise on a coefficient's v'Sv against its variance, as released: further on the
-clip at 0 acts so often that no factor repairs the coverage (the same commands)."""
+clip at 0 acts so often that no factor repairs the coverage."""
 _ALLOWANCE = 0.5
 """Standard deviations of the noise on S that plain half-widths allow for beyond the first of these
 limits: projection alone covers too little where a matrix is small and its noise large (the same

@@ -51,6 +51,7 @@ class IntervalResult:
         n_lifted_covariance: the same for the gradient covariance.
         smallest_hessian_eigenvalue: of the noisy Hessian, before any repair.
         usefulness: whether the intervals can say anything.
+        basis: B (p, p), as it was given: intervals are for B theta.
         results_version: raised when a number changes for the same input and generator.
     """
 
@@ -72,6 +73,7 @@ class IntervalResult:
     n_lifted_covariance: int
     smallest_hessian_eigenvalue: float
     usefulness: Usefulness
+    basis: Array | None = None
     results_version: int = RESULTS_VERSION
 
     @property
@@ -88,6 +90,7 @@ class IntervalResult:
             self.n_records,
             self.design.loss,
             self.design.regularization,
+            basis=self.basis,
         )
 
     def to_record(self) -> dict[str, object]:
@@ -127,6 +130,7 @@ def private_intervals(
     design: Design,
     rng: np.random.Generator,
     persons: Iterable[object] | None = None,
+    basis: Array | None = None,
 ) -> IntervalResult:
     """Train privately, release both matrices privately, and return the intervals.
 
@@ -140,6 +144,8 @@ def private_intervals(
             `design.rows_per_person` of each count, with a weight of 1 together, and a row without a
             name does not. Intervals are then for the minimiser over persons, and `n_records` is
             their number.
+        basis: B (p, p) of the records (`Records.meaning`): intervals are for B theta; None for
+            theta itself.
 
     Privacy: `design.budget.total` in its own definition, replace-one neighbours, n public, of one
              record, or with persons of all rows of one, whose number is public then; for noise
@@ -170,7 +176,7 @@ def private_intervals(
     fit = private_fit(A, design=design, source=rng)
     assert fit.moments is not None
     hessian, covariance = fit.moments.hessian, fit.moments.covariance
-    widths = fit.half_widths()
+    widths = fit.half_widths(basis)
     q, law, estimate = widths.half_width, widths.law, widths.estimate(fit.theta_priv)
     return IntervalResult(
         estimate=estimate,
@@ -191,4 +197,5 @@ def private_intervals(
         n_lifted_covariance=covariance.n_lifted,
         smallest_hessian_eigenvalue=hessian.smallest_before,
         usefulness=judge_usefulness(q, estimate**2, law, dim=p),
+        basis=basis,
     )

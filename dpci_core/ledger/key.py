@@ -154,17 +154,19 @@ def read_key(path: Path) -> SigningKey:
             raise LedgerDamagedError("key_not_a_file", path=path)
         check_owners(path)
         with path.open("rb") as file:
-            mode, content = os.fstat(file.fileno()).st_mode, file.read(_MOST_BYTES)
+            found, content = os.fstat(file.fileno()), file.read(_MOST_BYTES)
     except FileNotFoundError:
         raise LedgerDamagedError("key_missing", path=path) from None
     except OSError as error:
         raise LedgerDamagedError("key_unreadable", path=path, problem=error.strerror) from None
-    if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
+    if os.name == "posix" and stat.S_IMODE(found.st_mode) & 0o077:
         raise LedgerDamagedError("key_open_to_others", path=path)
-    found = _LAYOUT.fullmatch(content)
-    if found is None:
+    if found.st_nlink > 1:
+        raise LedgerDamagedError("key_with_two_names", path=path)
+    parts = _LAYOUT.fullmatch(content)
+    if parts is None:
         raise LedgerDamagedError("not_a_key", path=path)
-    return SigningKey(bytes.fromhex(found[1].decode()))
+    return SigningKey(bytes.fromhex(parts[1].decode()))
 
 
 def ledgers_of(path: Path) -> list[str]:

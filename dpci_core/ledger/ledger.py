@@ -220,6 +220,7 @@ class Ledger:
                 request.check_same(known, known.proposal_id)
                 return known
             transaction.check_room()
+            transaction.check_unbooked(request.person)
             account, spent = transaction.within_cap(request)
             if not account.needs_approval:
                 raise LedgerRuleError("no_approval_needed", dataset=account.dataset)

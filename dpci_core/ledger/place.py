@@ -104,22 +104,23 @@ def check_owners(path: Path, beside: tuple[str, ...] = ("",)) -> None:
 
     Raises:
         LedgerRuleError: if one of them or their folder belongs to another user than this process's
-            or root, or if everybody may write to it. Of root's processes the owner of the folder is
-            taken for the one whom root works for.
+            or root, or if everybody may write to it or to a folder above it. Of root's processes
+            the owner of the folder is taken for the one whom root works for.
     """
     if os.name != "posix":
         return
     wanted = os.path.realpath(path)
     folder = os.path.dirname(wanted)
+    above = [str(parent) for parent in Path(folder).parents]
     trusted = {0, os.geteuid()}
-    for name in (folder, *(wanted + end for end in beside)):
+    for name in (folder, *(wanted + end for end in beside), *above):
         try:
             found = os.stat(name)
         except FileNotFoundError:
             continue
         if name == folder and os.geteuid() == 0:
             trusted.add(found.st_uid)
-        if found.st_uid not in trusted:
+        if name not in above and found.st_uid not in trusted:
             raise LedgerRuleError("owned_by_another", path=name, owner=found.st_uid)
         # in a sticky folder, as /tmp, nobody renames or removes what others own
         if found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX:

@@ -20,6 +20,8 @@ from dpci_core.ledger.state import Account, Charge, LedgerState
 
 MOST_ENTRIES = 10_000
 """A ledger of so many takes no further charge: each booking checks every entry."""
+MOST_UNBOOKED = 100
+"""Proposals of one person that wait or were withdrawn: each is an entry, and costs nothing else."""
 
 
 @dataclass(slots=True)
@@ -36,6 +38,12 @@ class Transaction:
         """Refuse to begin anything in a full ledger; what was booked in it goes on and ends."""
         if self.last is not None and self.last.sequence >= MOST_ENTRIES:
             raise LedgerRuleError("ledger_full", most=MOST_ENTRIES)
+
+    def check_unbooked(self, person: str) -> None:
+        """Refuse a proposal of a person whose others were not booked, withdrawn ones among them."""
+        made = self.state.proposals.by_id.values()
+        if sum(one.is_by(person) and not one.is_booked for one in made) >= MOST_UNBOOKED:
+            raise LedgerRuleError("too_many_proposals", person=person, most=MOST_UNBOOKED)
 
     def booked(self, request: Request) -> Charge | None:
         """The charge of exactly this, None if the request is not booked."""

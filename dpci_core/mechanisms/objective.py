@@ -35,7 +35,7 @@ SHAPED_NOT_REVIEWED = "New result, not peer-reviewed: the proofs are in docs/whi
 """
 _USUAL = 1.5
 """Factor of sqrt(p + 1) s^1.5, near the least error on the simulated census
-(`python -m benchmarks.penalties`)."""
+(`python -m benchmarks.constants penalties`)."""
 
 
 class Objective(Mechanism):

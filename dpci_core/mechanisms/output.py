@@ -17,7 +17,9 @@ from dpci_core.solvers.moments import HessianDrift
 from dpci_core.solvers.risk import PenalisedRisk
 
 _USUAL = 2.0
-"""Factor of s, near the least error on the simulated census (`python -m benchmarks.penalties`)."""
+"""Factor of s, near the least error on the simulated census (`python -m benchmarks.constants
+penalties`).
+"""
 
 
 class Output(Mechanism):

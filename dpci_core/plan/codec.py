@@ -268,11 +268,16 @@ def _typed(hint: Any) -> Any:
     return Annotated[origin[kinds], Field(fail_fast=True)]  # a million errors take gigabytes
 
 
+def _form(kind: type) -> Form:
+    """How a class, or the class that it is a kind of, stands in a file."""
+    return next((FORMS[base] for base in kind.__mro__ if base in FORMS), _AS_TYPED)
+
+
 def _record(kind: type) -> Any:
     """The fields of a class, then the object made of them."""
     from pydantic import AfterValidator
 
-    form, hints = FORMS.get(kind, _AS_TYPED), get_type_hints(kind)
+    form, hints = _form(kind), get_type_hints(kind)
     own = {field.name: field for field in fields(kind) if field.name not in form.without}
     types = {**form.types, **{name: hints[name] for name in own if name not in form.types}}
     absent = {name for name in own if _default(own[name]) is not MISSING} - {*form.needed}
@@ -325,13 +330,13 @@ def plain(value: Any, *, is_short: bool = False) -> Any:
         return int(value) if is_whole else float(value)
     if not is_dataclass(value) or isinstance(value, type):
         return value
-    form = FORMS.get(type(value), _AS_TYPED)
+    form = _form(type(value))
     return form.write(value) if form.write else plain_fields(value)
 
 
 def plain_fields(value: Any) -> dict[str, Any]:
     """Return the fields of an object as plain values, and which of its `Kinds` it is."""
-    form, own = FORMS.get(type(value), _AS_TYPED), {field.name: field for field in fields(value)}
+    form, own = _form(type(value)), {field.name: field for field in fields(value)}
     record: dict[str, Any] = {
         kinds.name: name
         for kinds in READERS.values()

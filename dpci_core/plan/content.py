@@ -25,14 +25,14 @@ from dpci_core.planner.targets import check_target
 from dpci_core.privacy.budget import DEFINITIONS, ApproxDP, Budget
 from dpci_core.schema import (
     CONSTANT,
-    CategoricalColumn,
+    KINDS,
     Column,
     Guesses,
     NumberGuess,
-    NumericColumn,
     Schema,
     StandardEncoding,
 )
+from dpci_core.schema.twin import Rate
 
 
 def _calibration_from(value: object) -> Calibration:
@@ -41,6 +41,12 @@ def _calibration_from(value: object) -> Calibration:
         found: Calibration = read(Calibration, value)
         return found
     return CALIBRATIONS[one_of(tuple(CALIBRATIONS), value)]
+
+
+def _rate_from(value: object) -> Rate:
+    """A share, or the ends of its range."""
+    found: Rate = read(tuple[float, float] if isinstance(value, list | tuple) else float, value)
+    return found
 
 
 def _plain_calibration(switches: Calibration) -> Any:
@@ -56,20 +62,21 @@ def _declared_table(**given: Any) -> DeclaredTable:
 
 READERS.update(
     {
-        Column: Kinds("kind", {"numeric": NumericColumn, "categorical": CategoricalColumn}),
+        Column: Kinds("kind", KINDS),
         Source: Kinds("kind", {"public": PublicTable, "declared": DeclaredTable}),
         Loss: Kinds("name", LOSSES, is_word=True),
         Budget: Kinds("definition", ChainMap({"approx": ApproxDP}, DEFINITIONS)),
         get_type_hints(Design)["calibration"]: _calibration_from,
+        Rate: _rate_from,
     }
 )
 FORMS.update(
     {
-        NumericColumn: Form(short=("low", "high", "missing", "typical", "spread", "step", "limit")),
-        StandardEncoding: Form(short=("radius", "limit")),
+        Column: Form(short=("low", "high", "missing", "typical", "spread", "step", "limit")),
+        StandardEncoding: Form(short=("radius", "limit", "shape")),
         Schema: Form(first=("target", "positive", "negative"), short=("complete",)),
         NumberGuess: Form(short=("centre", "spread")),
-        Guesses: Form(always=("base_rate", "n_rows"), short=("effects",)),
+        Guesses: Form(always=("base_rate", "n_rows"), short=("effects", "pairs")),
         DeclaredTable: Form(always=("unit", "guesses"), build=_declared_table),
         Calibration: Form(
             needed=Calibration.__slots__, always=Calibration.__slots__, write=_plain_calibration

@@ -8,6 +8,7 @@ import json
 import os
 from pathlib import Path
 
+from dpci_core.base.errors import expect
 from dpci_core.plan.codec import PlanFieldError
 from dpci_core.plan.link import load_json
 from dpci_core.plan.plan import Plan
@@ -84,10 +85,10 @@ def write_plan(plan: Plan, path: str | Path) -> None:
 
 def _ending(path: Path) -> str:
     ending = path.suffix.lower()
-    if ending not in (*_YAML, *_JSON):
-        raise ValueError(
-            f"Expected the name of a plan file to end in .yaml, .yml or .json, got {path.name!r}."
-        )
+    expect(
+        ending in (*_YAML, *_JSON),
+        f"Expected the name of a plan file to end in .yaml, .yml or .json, got {path.name!r}.",
+    )
     return ending
 
 
@@ -102,10 +103,10 @@ def read_plan(path_or_text: str | Path) -> Plan:
     text = str(path_or_text)
     if isinstance(path_or_text, Path) or not ("\n" in text or text.lstrip().startswith("{")):
         text = _read(Path(path_or_text))
-    if len(text) > MOST_CHARACTERS:
-        raise ValueError(
-            f"Expected a plan of at most {MOST_CHARACTERS:,} characters, got {len(text):,}."
-        )
+    expect(
+        len(text) <= MOST_CHARACTERS,
+        f"Expected a plan of at most {MOST_CHARACTERS:,} characters, got {len(text):,}.",
+    )
     text = text.removeprefix("\ufeff")
     content = load_json(text) if text.lstrip().startswith("{") else load_yaml(text)
     if not isinstance(content, dict):
@@ -118,10 +119,10 @@ def _read(path: Path) -> str:
     _ending(path)
     with path.open("rb") as file:
         raw = file.read(4 * MOST_CHARACTERS + 1)
-    if len(raw) > 4 * MOST_CHARACTERS:
-        raise ValueError(
-            f"Expected a plan of at most {MOST_CHARACTERS:,} characters; {path.name!r} is larger."
-        )
+    expect(
+        len(raw) <= 4 * MOST_CHARACTERS,
+        f"Expected a plan of at most {MOST_CHARACTERS:,} characters; {path.name!r} is larger.",
+    )
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:

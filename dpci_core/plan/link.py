@@ -9,6 +9,7 @@ import json
 import zlib
 from typing import Any
 
+from dpci_core.base.errors import expect
 from dpci_core.plan.codec import PlanFieldError
 
 LINK_KEY = "plan"
@@ -36,22 +37,20 @@ def pack(content: dict[str, Any]) -> str:
     """
     packed = zlib.compress(canonical(content).encode(), 9)
     text = _PREFIX + base64.urlsafe_b64encode(packed).decode().rstrip("=")
-    if len(text) > MOST_IN_LINK:
-        raise ValueError(
-            f"This plan is too long for a link ({len(text):,} characters). Share it as a file "
-            "instead."
-        )
+    expect(
+        len(text) <= MOST_IN_LINK,
+        f"This plan is too long for a link ({len(text):,} characters). Share it as a file instead.",
+    )
     return text
 
 
 def unpack(text: str) -> object:
     """Return what `pack` packed, or raise ValueError in words."""
-    if len(text) > MOST_IN_LINK:
-        raise ValueError(
-            f"Expected a link with at most {MOST_IN_LINK:,} characters of plan, got {len(text):,}."
-        )
-    if not text.startswith(_PREFIX):
-        raise ValueError("This link is not of a version that can be read here.")
+    expect(
+        len(text) <= MOST_IN_LINK,
+        f"Expected a link with at most {MOST_IN_LINK:,} characters of plan, got {len(text):,}.",
+    )
+    expect(text.startswith(_PREFIX), "This link is not of a version that can be read here.")
     body = text.removeprefix(_PREFIX)
     try:
         packed = base64.b64decode(body + "=" * (-len(body) % 4), altchars=b"-_", validate=True)
@@ -59,8 +58,7 @@ def unpack(text: str) -> object:
         plain = unpacker.decompress(packed, _MOST_UNPACKED)
     except (ValueError, zlib.error):
         raise ValueError("This link is damaged: a part of it is missing or changed.") from None
-    if not unpacker.eof:
-        raise ValueError("This link is damaged: it ends too early or holds too much.")
+    expect(unpacker.eof, "This link is damaged: it ends too early or holds too much.")
     return load_json(plain.decode("utf-8", "replace"))
 
 

@@ -15,7 +15,16 @@ from dpci_core.base.array import Array, Flags
 from dpci_core.design import Design, guarantee_at
 from dpci_core.intervals.forecast import Forecast, Validity, forecast
 from dpci_core.intervals.inflation import Usefulness
-from dpci_core.planner import Target, as_if_records, meeting_probability
+from dpci_core.planner import (
+    Promise,
+    Target,
+    Worlds,
+    as_if_records,
+    as_worlds,
+    meeting_probability,
+    promise,
+)
+from dpci_core.report.cautions import Caution, cautions
 from dpci_core.solvers.moments import Moments
 
 _FIELDS = ("estimate", "ci_length", "ci_length_sd", "vi_length", "nonprivate_length", "bias")
@@ -37,14 +46,16 @@ class Lengths:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class PlanNumbers:
-    """What a plan promises, by forecast; the means are over coefficients, in encoded units.
+    """What a plan promises, by forecast; the means are over coefficients, in encoded units. All but
+    `promise` is about the first world, in which everything is as declared.
 
     scaled, original: `Lengths` in encoded units, and per original unit of each column.  epsilon,
     delta: the guarantee at the plan's delta (`guarantee_at`).  probability: of meeting the goal,
-    None without one.  is_not_reportable: (p,), coefficients that a release cannot speak about, in
-    encoded or original units (`Forecast.is_not_reportable`).  shrinkage: share of a coefficient
-    without penalty that c leaves (`shrinkage_of`), None where the moments do not know.
-    n_weighted, n_rows: planning rows that count less in the metric of the design, and all of them.
+    None without one.  promise: what holds in every world, of the effects in original units, (d,).
+    is_not_reportable: (p,), coefficients that a release cannot speak about, in encoded or original
+    units (`Forecast.is_not_reportable`).  shrinkage: share of a coefficient without penalty that c
+    leaves (`shrinkage_of`), None where the moments do not know.  n_weighted, n_rows: planning rows
+    that count less in the metric of the design, and all of them.
     """
 
     names: tuple[str, ...]
@@ -66,12 +77,23 @@ class PlanNumbers:
     usefulness: Usefulness
     n_weighted: int
     n_rows: int
+    promise: Promise
 
     @property
     def out_of_reach(self) -> tuple[str, ...]:
         """Names of the coefficients that a release cannot speak about."""
         flags = zip(self.names, self.is_not_reportable, strict=True)
         return tuple(name for name, is_lost in flags if is_lost)
+
+    def cautions(self, design: Design) -> tuple[Caution, ...]:
+        """Return what speaks against a release of the design that they are of, gravest first."""
+        return cautions(
+            self,
+            design=design,
+            names=self.names,
+            shrinkage=self.shrinkage,
+            promised=self.promise,
+        )
 
     def to_record(self) -> dict[str, Any]:
         """Return the numbers as plain values for JSON; the exported script prints the same."""
@@ -88,6 +110,22 @@ class PlanNumbers:
             "validity": self.validity.grade,
             "is_useless": self.usefulness.is_useless,
             "out_of_reach": list(self.out_of_reach),
+            "promise": {
+                "worlds": list(self.promise.worlds),
+                "reportable": self.promise.reportable,
+                "probability": self.promise.probability,
+                "effects": [
+                    {
+                        "name": name,
+                        "chance": float(self.promise.chance[j]),
+                        "decided_by": self.promise.decided_by[j],
+                        "shortest": float(self.promise.shortest[j]),
+                        "longest": float(self.promise.longest[j]),
+                        "coverage": float(self.promise.coverage[j]),
+                    }
+                    for j, name in enumerate(self.names[:-1])
+                ],
+            },
             "coefficients": [
                 {
                     "name": name,
@@ -103,7 +141,7 @@ class PlanNumbers:
 
 
 def plan_numbers(
-    moments: Moments,
+    worlds: Worlds,
     *,
     design: Design,
     n_records: int,
@@ -115,7 +153,8 @@ def plan_numbers(
     """Return the numbers of a design at n, from moments alone.
 
     Args:
-        moments: fit of the table that stands for the data, at the c of the design.
+        worlds: fit of the tables that may stand for the data, at the c of the design; the first is
+            the one that all but the promise is about.
         design: that is planned.
         n_records: that is planned for.
         to_original: L (p, p) from encoded to original coefficients.
@@ -125,6 +164,10 @@ def plan_numbers(
 
     Raises:  InfeasibleDesignError if the design cannot run at this n.
     """
+    moments = as_worlds(worlds)[0].moments
+    promised = promise_of(
+        worlds, design=design, n_records=n_records, to_original=to_original, goal=goal
+    )
     made = forecast(moments, design=design, n_records=n_records)
     original = forecast(moments, design=design, n_records=n_records, contrasts=to_original)
     epsilon, at = guarantee_at(design, delta)
@@ -151,6 +194,23 @@ def plan_numbers(
         usefulness=made.usefulness,
         n_weighted=moments.n_weighted,
         n_rows=moments.n_records,
+        promise=promised,
+    )
+
+
+def promise_of(
+    worlds: Worlds, *, design: Design, n_records: int, to_original: Array, goal: Target | None
+) -> Promise:
+    """Return what is promised of the effects, in original units; arguments as for `plan_numbers`.
+
+    The constant is left out: it is the log odds of somebody with zero everywhere.
+    """
+    return promise(
+        worlds,
+        design=design,
+        n_records=n_records,
+        contrasts=to_original[:-1],
+        target=goal,
     )
 
 
@@ -164,7 +224,10 @@ def shrinkage_of(moments: Moments) -> float | None:
     """
     if moments.unpenalised_fit is None:
         return None
-    left, full = moments.theta_hat[:-1], moments.unpenalised_fit.unweighted[:-1]
+    left, full = moments.theta_hat, moments.unpenalised_fit.unweighted
+    if moments.basis is not None:
+        left, full = moments.basis @ left, moments.basis @ full
+    left, full = left[:-1], full[:-1]
     is_there = full != 0.0
     return float(np.median(left[is_there] / full[is_there])) if is_there.any() else None
 

@@ -10,14 +10,14 @@ from fractions import Fraction
 from math import floor
 from typing import Any, Literal
 
-from dpci_core.base.errors import check_range
+from dpci_core.base.errors import check_range, expect
 from dpci_core.base.limits import DELTA, records_in_range
 from dpci_core.design import Design, check_design
 from dpci_core.losses import LOSSES
 from dpci_core.plan import link
 from dpci_core.plan.codec import FORMS, Form, at, plain_fields, read
 from dpci_core.plan.content import coefficient_names, goal_from
-from dpci_core.plan.numbers import PlanNumbers, plan_numbers
+from dpci_core.plan.numbers import PlanNumbers, plan_numbers, promise_of
 from dpci_core.plan.source import (
     SEVERAL_ROWS,
     DeclaredTable,
@@ -26,7 +26,14 @@ from dpci_core.plan.source import (
     check_line,
     check_text,
 )
-from dpci_core.planner import GeometryAnswer, Target, best_geometry
+from dpci_core.planner import (
+    GeometryAnswer,
+    Promise,
+    Target,
+    WorldMoments,
+    Worlds,
+    best_geometry,
+)
 from dpci_core.planner.geometry import SecondMoment
 from dpci_core.planner.standard import StandardAnswer, best_standard
 from dpci_core.planner.targets import check_target
@@ -83,20 +90,20 @@ class Plan:
     def __post_init__(self) -> None:
         check_line(title=self.title)
         check_text(notes=self.notes)
-        if not isinstance(self.source, PublicTable | DeclaredTable):
-            raise ValueError(
-                "Expected source to be PublicTable or DeclaredTable, got "
-                f"{type(self.source).__name__}."
-            )
+        expect(
+            isinstance(self.source, PublicTable | DeclaredTable),
+            "Expected source to be PublicTable or DeclaredTable, got "
+            f"{type(self.source).__name__}.",
+        )
         check_design(self.design)
         k = 1 if self.persons is None else self.persons.rows
         if self.design.rows_per_person == 1:  # said once, by the declaration
             object.__setattr__(self, "design", replace(self.design, rows_per_person=k))
-        if self.design.rows_per_person != k:
-            raise ValueError(
-                f"Expected design.rows_per_person={self.design.rows_per_person} to be {k}, as the "
-                "schema's persons say."
-            )
+        expect(
+            self.design.rows_per_person == k,
+            f"Expected design.rows_per_person={self.design.rows_per_person} to be {k}, as the "
+            "schema's persons say.",
+        )
         if type(self.design.loss) not in LOSSES.values():  # a plan file could not name it
             *others, last = (kind.__name__ for kind in LOSSES.values())
             name = type(self.design.loss).__name__
@@ -166,7 +173,14 @@ class Plan:
         """Return the moments of `records` for the loss and the penalty of the design, and the fit
         without penalty, which says what the penalty leaves of the coefficients.
         """
-        records = self.records()
+        return self._fit(self.records())
+
+    def worlds(self) -> tuple[WorldMoments, ...]:
+        """Return the moments of every world that the source allows, that of `moments` first."""
+        found = self.source.worlds(self.features)
+        return tuple(WorldMoments(said, self._fit(records)) for said, records in found)
+
+    def _fit(self, records: Records) -> Moments:
         return fit_moments(
             records.X,
             records.y,
@@ -174,15 +188,34 @@ class Plan:
             regularization=self.design.regularization,
             target="unpenalised",
             geometry=self.design.geometry,
+            meaning=records.meaning,
         )
 
-    def numbers(self, moments: Moments | None = None) -> PlanNumbers:
-        """Return what the plan promises; whoever has its `moments` already hands them over.
+    def promise(self, worlds: Worlds | None = None) -> Promise:
+        """Return what holds in every world, of the effects in original units; `worlds` as for
+        `numbers`.
+
+        Raises:  InfeasibleDesignError if the design cannot run at this n.
+        """
+        return promise_of(
+            self.worlds() if worlds is None else worlds,
+            design=self.design,
+            n_records=self.n_records,
+            to_original=to_original(self.schema, self.features),
+            goal=self.goal,
+        )
+
+    def numbers(self, worlds: Worlds | None = None) -> PlanNumbers:
+        """Return what the plan promises.
+
+        Args:
+            worlds: its `worlds`, from whoever has them already; or the moments of planning rows,
+                which are the only world then.
 
         Raises:  InfeasibleDesignError if the design cannot run at this n.
         """
         return plan_numbers(
-            self.moments() if moments is None else moments,
+            self.worlds() if worlds is None else worlds,
             design=self.design,
             n_records=self.n_records,
             to_original=to_original(self.schema, self.features),
@@ -193,16 +226,13 @@ class Plan:
 
     def in_standard(self) -> tuple[Plan, StandardAnswer]:
         """Return the plan for the coefficients without penalty, in the standard encoding with the
-        row radius, limit, c and split of the shortest intervals; without a goal, whose units were
+        shape of the rows, c and split of the shortest intervals; without a goal, whose units were
         those of another encoding.
 
         Raises:  ValueError naming a number without a typical value; InfeasibleDesignError.
         """
-        found = best_standard(
-            lambda encoding: self.source.in_standard(encoding).records(self.features),
-            design=self.design,
-            n_records=self.n_records,
-        )
+        first, *others = self.source.encoders(self.features)
+        found = best_standard(first, design=self.design, n_records=self.n_records, worlds=others)
         source = self.source.in_standard(found.encoding)
         return replace(self, source=source, design=found.design, goal=None), found
 
@@ -225,6 +255,7 @@ class Plan:
             design=self.design,
             n_records=self.n_records,
             second_moment=second_moment,
+            meaning=records.meaning,
         )
         return replace(self, design=found.design), found
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from decimal import Decimal
 from typing import Any
 
@@ -18,7 +18,7 @@ from dpci_core.plan.codec import decimal_text
 from dpci_core.plan.plan import Plan
 from dpci_core.plan.source import DeclaredTable
 from dpci_core.planner import Target
-from dpci_core.schema import CategoricalColumn, Column, Guesses, Schema
+from dpci_core.schema import Column, Guesses, Schema
 
 _WIDTH = 100
 
@@ -104,13 +104,15 @@ def _cell(source: str, *, is_code: bool = False) -> dict[str, Any]:
 
 
 def _imports(plan: Plan) -> str:
-    names = {"Design", "fit_moments", "forecast", "as_if_records"}
+    names = {"Design", "fit_moments", "forecast", "as_if_records", "promise"}
     names |= {type(plan.design.loss).__name__, type(plan.design.budget).__name__}
     if isinstance(plan.source, DeclaredTable):
         names |= {
             "Guesses",
             "Schema",
+            "WorldMoments",
             "simulate_twin",
+            "worlds_of",
             *(type(column).__name__ for column in plan.schema.features),
         }
         names |= {"NumberGuess"} if plan.source.guesses.numbers else set()
@@ -148,8 +150,15 @@ def _records(plan: Plan) -> _Step:
     features = f", features={plan.features!r}" if plan.features is not None else ""
     if isinstance(plan.source, DeclaredTable):
         guesses = f"guesses = {_guesses(plan.source.guesses)}\n"
-        drawn = f"records = simulate_twin(schema, guesses=guesses{features})\n"
-        words = "Declared columns and guesses about them; the table is simulated from these alone."
+        drawn = (
+            "tables = [\n    (world.assumption, simulate_twin(schema, guesses=world.guesses"
+            f"{features}))\n    for world in worlds_of(schema, guesses)\n]\n"
+            "records = tables[0][1]\n"
+        )
+        words = (
+            "Declared columns and guesses about them; tables are simulated from these alone, one "
+            "of every world that\nthey allow. The first is as declared."
+        )
         code = (
             _assigned(unit=plan.source.unit) + f"schema = {_schema(plan.schema)}\n{guesses}{drawn}"
         )
@@ -164,7 +173,8 @@ def _records(plan: Plan) -> _Step:
 
 _NUMBERS_WORDS = """\
 Moments of one fit, then the forecast: expected length of the private intervals (ci), of the variability intervals of
-the private estimates (vi), and without privacy; in encoded units, and per original unit of each column."""  # noqa: E501 - text of the script
+the private estimates (vi), and without privacy; in encoded units, and per original unit of each column. Then what holds
+in every world."""  # noqa: E501 - text of the script
 
 _RECORD = """\
 fields = ("estimate", "ci_length", "ci_length_sd", "vi_length", "nonprivate_length", "bias")
@@ -182,6 +192,22 @@ numbers = {
     "validity": encoded.validity.grade,
     "is_useless": encoded.usefulness.is_useless,
     "out_of_reach": [name for name, lost in zip(records.feature_names, is_lost) if lost],
+    "promise": {
+        "worlds": list(promised.worlds),
+        "reportable": promised.reportable,
+        "probability": promised.probability,
+        "effects": [
+            {
+                "name": name,
+                "chance": float(promised.chance[j]),
+                "decided_by": promised.decided_by[j],
+                "shortest": float(promised.shortest[j]),
+                "longest": float(promised.longest[j]),
+                "coverage": float(promised.coverage[j]),
+            }
+            for j, name in enumerate(records.feature_names[:-1])
+        ],
+    },
     "coefficients": [
         {
             "name": name,
@@ -201,15 +227,24 @@ def _numbers(plan: Plan) -> str:
     if plan.goal is not None:
         chance = "meeting_probability(moments, design=design, target=goal, n_records=n_records)"
         probability = f"goal = {_goal(plan.goal)}\nprobability = {chance}\n"
-    geometry = "" if plan.design.geometry is None else "    geometry=design.geometry,\n"
+    geometry = "" if plan.design.geometry is None else "        geometry=design.geometry,\n"
+    worlds = "worlds = moments = fit(records)\n"
+    if isinstance(plan.source, DeclaredTable):
+        worlds = (
+            "worlds = [WorldMoments(assumption, fit(table)) for assumption, table in tables]\n"
+            "moments = worlds[0].moments\n"
+        )
+    target = "" if plan.goal is None else "    target=goal,\n"
     return (
-        "moments = fit_moments(\n    records.X,\n    records.y,\n    loss=design.loss,\n"
-        "    regularization=design.regularization,\n    target=design.target,\n"
-        f"{geometry})\n"
+        "\n\ndef fit(records):\n    return fit_moments(\n        records.X,\n        records.y,\n"
+        "        loss=design.loss,\n        regularization=design.regularization,\n"
+        "        target=design.target,\n        meaning=records.meaning,\n"
+        f"{geometry}    )\n\n\n{worlds}"
         "encoded = forecast(moments, design=design, n_records=n_records)\n"
         "original = forecast(moments, design=design, n_records=n_records, "
         "contrasts=records.to_original)\n"
-        f"{guarantee}{probability}{_RECORD}"
+        f"{guarantee}{probability}promised = promise(\n    worlds,\n    design=design,\n"
+        f"    n_records=n_records,\n    contrasts=records.to_original[:-1],\n{target})\n{_RECORD}"
     )
 
 
@@ -269,25 +304,29 @@ def _schema(schema: Schema) -> str:
 
 
 def _column(column: Column) -> str:
-    if not isinstance(column, CategoricalColumn):
-        names = ("low", "high", "missing", "typical", "spread", "step", "limit")
-        given = {name: getattr(column, name) for name in names}
-        items = [f"{name}={float(x)!r}" for name, x in given.items() if x is not None]
-        items += [] if column.transform is None else [f"transform={column.transform!r}"]
-        items += [f"units={column.units!r}"] if column.units else []
-        return _call("NumericColumn", repr(column.name), *items)
-    items = [repr(column.name), f"levels={_sequence(map(repr, column.levels))}"]
-    items += [f"other={column.other!r}"] if column.other is not None else []
-    items += [] if column.has_reference else ["has_reference=False"]
-    items += [] if column.shares is None else [f"shares={column.shares!r}"]
-    return _call("CategoricalColumn", *items)
+    given = {field: getattr(column, field.name) for field in fields(column)[1:]}
+    items = [
+        f"{field.name}={_literal(float(value) if str(field.type).startswith('float') else value)}"
+        for field, value in given.items()
+        if value != field.default
+    ]
+    return _call(type(column).__name__, repr(column.name), *items)
+
+
+def _literal(value: object) -> str:
+    return _sequence(map(repr, value)) if isinstance(value, tuple) else repr(value)
 
 
 def _guesses(guesses: Guesses) -> str:
     items = []
     if guesses.numbers:
         centres = {
-            name: f"NumberGuess(centre={guess.centre!r}, spread={guess.spread!r})"
+            name: _call(
+                "NumberGuess",
+                f"centre={guess.centre!r}",
+                f"spread={guess.spread!r}",
+                *([] if guess.tail is None else [f"tail={guess.tail!r}"]),
+            )
             for name, guess in guesses.numbers.items()
         }
         items.append(f"numbers={_dictionary(centres)}")
@@ -298,6 +337,7 @@ def _guesses(guesses: Guesses) -> str:
             )
     items.append(f"base_rate={guesses.base_rate!r}")
     items += [f"correlation={guesses.correlation!r}"] if guesses.correlation else []
+    items += [f"pairs={guesses.pairs!r}"] if guesses.pairs else []
     return _call("Guesses", *items, f"n_rows={guesses.n_rows!r}")
 
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from dpci_core.base.errors import TextError, check_count
+from dpci_core.base.errors import TextError, check_count, expect
 from dpci_core.base.text import TextProblem, line_problem, text_problem
 from dpci_core.datasets import list_datasets, load, schema_of
+from dpci_core.planner.worlds import ONLY_WORLD
 from dpci_core.schema import (
     Guesses,
-    NumericColumn,
     Records,
     Schema,
     StandardEncoding,
+    World,
     simulate_twin,
+    twin_table,
+    worlds_of,
 )
-from dpci_core.schema.twin import DEFAULT_ROWS
+from dpci_core.schema.twin import DEFAULT_ROWS, twin_records
 
+Encoder = Callable[[StandardEncoding], Records]
+"""Planning rows under a standard encoding."""
 DEFAULT_UNIT = "one row is one person"
 PERSON_UNIT = "one person"
 SEVERAL_ROWS = ", with several rows"
@@ -52,18 +57,18 @@ class PublicTable:
     def __post_init__(self) -> None:
         schema_of(self.key)
         given: object = self.standard
-        if not isinstance(given, StandardEncoding | None):
-            raise ValueError(
-                f"Expected standard to be StandardEncoding, got {type(given).__name__}."
-            )
+        expect(
+            isinstance(given, StandardEncoding | None),
+            f"Expected standard to be StandardEncoding, got {type(given).__name__}.",
+        )
         if self.n_rows is None:
             return
         check_count(n_rows=self.n_rows)
         most = next(info.max_rows for info in list_datasets() if info.key == self.key)
-        if self.n_rows > most:
-            raise ValueError(
-                f"Expected n_rows={self.n_rows!r} <= {most}, the rows of {self.key!r}."
-            )
+        expect(
+            self.n_rows <= most,
+            f"Expected n_rows={self.n_rows!r} <= {most}, the rows of {self.key!r}.",
+        )
         object.__setattr__(self, "n_rows", int(self.n_rows))
 
     @property
@@ -94,6 +99,16 @@ class PublicTable:
             standard=self.standard,
         )
 
+    def worlds(
+        self, features: int | tuple[str, ...] | None = None
+    ) -> Iterator[tuple[str, Records]]:
+        """Its rows, which are the only world, with what they assume."""
+        yield ONLY_WORLD, self.records(features)
+
+    def encoders(self, features: int | tuple[str, ...] | None = None) -> tuple[Encoder, ...]:
+        """Its rows under any standard encoding."""
+        return (lambda standard: self.in_standard(standard).records(features),)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DeclaredTable:
@@ -107,24 +122,23 @@ class DeclaredTable:
 
     def __post_init__(self) -> None:
         for name, kind in (("schema", Schema), ("guesses", Guesses)):
-            if not isinstance(getattr(self, name), kind):
-                raise ValueError(
-                    f"Expected {name} to be {kind.__name__}, got "
-                    f"{type(getattr(self, name)).__name__}."
-                )
+            expect(
+                isinstance(getattr(self, name), kind),
+                f"Expected {name} to be {kind.__name__}, got {type(getattr(self, name)).__name__}.",
+            )
         if self.schema.persons is not None and self.unit == DEFAULT_UNIT:
             object.__setattr__(self, "unit", PERSON_UNIT)
         check_line(unit=self.unit)
         d = len(self.schema.feature_names)
-        if d > MOST_FEATURES:
-            raise ValueError(
-                f"Expected schema to have at most {MOST_FEATURES} encoded features, got {d:,}."
-            )
+        expect(
+            d <= MOST_FEATURES,
+            f"Expected schema to have at most {MOST_FEATURES} encoded features, got {d:,}.",
+        )
         most = int(self.schema.complete * MOST_CELLS) // d
-        if self.guesses.n_rows > most:
-            raise ValueError(
-                f"Expected guesses.n_rows={self.guesses.n_rows:,} <= {most:,} with {d} features."
-            )
+        expect(
+            self.guesses.n_rows <= most,
+            f"Expected guesses.n_rows={self.guesses.n_rows:,} <= {most:,} with {d} features.",
+        )
         self.guesses.check_against(self.schema)
 
     def __hash__(self) -> int:
@@ -145,16 +159,43 @@ class DeclaredTable:
         Raises:  ValueError naming the first number whose typical value is not declared.
         """
         for column in self.schema.features:
-            if isinstance(column, NumericColumn) and column.typical is None:
-                raise ValueError(
-                    f"Expected typical and spread of column {column.name!r}: the standard encoding "
-                    "needs them of every number."
-                )
+            expect(
+                column.has_usual or not column.reads_numbers,
+                f"Expected typical and spread of column {column.name!r}: the standard encoding "
+                "needs them of every number.",
+            )
         return replace(self, schema=replace(self.schema, standard=standard))
 
     def records(self, features: int | tuple[str, ...] | None = None) -> Records:
-        """The records of the simulated twin; no file is opened."""
-        return simulate_twin(self.schema, guesses=self.guesses, features=features)
+        """The records of the twin of the first world; no file is opened."""
+        return next(self.worlds(features))[1]
+
+    def worlds(
+        self, features: int | tuple[str, ...] | None = None
+    ) -> Iterator[tuple[str, Records]]:
+        """The records of the twins of all worlds that the declaration allows, one after the other,
+        each with its assumption (`schema.worlds_of`).
+        """
+        for world in worlds_of(self.schema, self.guesses):
+            yield (
+                world.assumption,
+                simulate_twin(self.schema, guesses=world.guesses, features=features),
+            )
+
+    def encoders(self, features: int | tuple[str, ...] | None = None) -> tuple[Encoder, ...]:
+        """The twins of all worlds under any standard encoding; each table is drawn once.
+
+        Raises:  as `in_standard`.
+        """
+        self.in_standard(StandardEncoding())
+
+        def encoder(world: World) -> Encoder:
+            table = twin_table(self.schema, world.guesses)
+            return lambda standard: twin_records(
+                table, replace(self.schema, standard=standard), features
+            )
+
+        return tuple(map(encoder, worlds_of(self.schema, self.guesses)))
 
 
 Source = PublicTable | DeclaredTable

@@ -5,7 +5,7 @@ on A4.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -15,8 +15,8 @@ from dpci_core.plan.codec import decimal_text, plain
 from dpci_core.plan.numbers import PlanNumbers
 from dpci_core.plan.plan import Plan
 from dpci_core.plan.source import PublicTable
-from dpci_core.planner import Target
-from dpci_core.report.cautions import cautions, gravest, sentences
+from dpci_core.planner import Promise, Target
+from dpci_core.report.cautions import gravest, reach, sentences
 from dpci_core.report.covered import covered, transformations, weighted_rows
 from dpci_core.report.html import IntervalRow, interval_chart, render, table
 from dpci_core.report.words import (
@@ -30,7 +30,8 @@ from dpci_core.report.words import (
     protected,
     risk,
 )
-from dpci_core.schema import Column, Guesses, NumericColumn, to_original, told_steps
+from dpci_core.schema import Guesses, Schema, to_original, told_steps
+from dpci_core.schema.worlds import ODDS_RATIO, SUGGESTED
 
 MOST_ROWS = 12
 """Coefficients in the picture; the page is one page."""
@@ -51,9 +52,7 @@ def to_html(plan: Plan, numbers: PlanNumbers) -> str:
     """Return the summary of a plan and its `plan.numbers()`; everything typed is escaped, no
     script, nothing loaded.
     """
-    grave, smaller = gravest(
-        cautions(numbers, design=plan.design, names=plan.names, shrinkage=numbers.shrinkage)
-    )
+    grave, smaller = gravest(numbers.cautions(plan.design))
     whose = plan.persons
     return render(
         "summary.html",
@@ -157,6 +156,7 @@ def _lengths(plan: Plan, numbers: PlanNumbers) -> list[str]:
     """Sentences about the lengths."""
     ratio = numbers.ci_length_mean / numbers.vi_length_mean
     found = [
+        reach(numbers.promise),
         f"Mean length {number(numbers.ci_length_mean)}: {ratio:.2f} times the variability of the "
         f"private estimates ({number(numbers.vi_length_mean)}); without privacy it would be "
         f"{number(numbers.nonprivate_length_mean)}.",
@@ -166,7 +166,7 @@ def _lengths(plan: Plan, numbers: PlanNumbers) -> list[str]:
         f"{100 * float(np.min(numbers.coverage)):.1f} % for the worst coefficient.",
     ]
     if plan.goal is not None and numbers.probability is not None:
-        found.append(f"Goal: {_goal(plan, plan.goal)}. {_chance(plan.goal, numbers.probability)}")
+        found.append(f"Goal: {_goal(plan, plan.goal)}. {_chance(plan.goal, numbers.promise)}")
     if (left := len(_pictured(plan, numbers)) - MOST_ROWS) > 0:
         found.append(
             f"The picture shows the first {MOST_ROWS} coefficients; {left} more are in the plan."
@@ -174,43 +174,33 @@ def _lengths(plan: Plan, numbers: PlanNumbers) -> list[str]:
     return found
 
 
-def _chance(goal: Target, probability: float) -> str:
+def _chance(goal: Target, promised: Promise) -> str:
+    chance, where = percent(promised.probability or 0.0), ""
+    if len(promised.worlds) > 1:
+        where = f" at the least, decided by this: {promised.probability_decided_by}"
     if goal.is_power:
-        return f"The chance of it is {percent(probability)} by this forecast."
-    return (
-        f"It is that short in {percent(probability)} of the draws of the noise behind this "
-        "forecast."
-    )
+        return f"The chance of it is {chance} by this forecast{where}."
+    return f"It is that short in {chance} of the draws of the noise behind this forecast{where}."
 
 
 def _goal(plan: Plan, goal: Target) -> str:
     """The goal of a plan in the units of its column, as an odds ratio where the model has odds."""
     place = goal.coefficient
-    columns = {name: column for column in plan.schema.features for name in column.feature_names}
     if place is None or place >= len(plan.names) - 1:
         return goal_words(goal, plan.names)
-    column = columns[plan.names[place]]
-    step = column.step_size if isinstance(column, NumericColumn) else 1.0
-    unit = step * float(to_original(plan.schema, plan.features)[place, place])
+    name = plan.names[place]
+    column = plan.schema.column_of(name)
+    unit = column.step_size * float(to_original(plan.schema, plan.features)[place, place])
     asked = (goal.excludes_zero_at if goal.length is None else goal.length / 2.0) or 0.0
     if not plan.design.loss.is_log_odds or abs(asked * unit) > _LARGEST_LOG_ODDS:
-        return goal.told_of(f"the interval of {_name(called(plan.names[place]))}", unit)
+        return goal.told_of(f"the interval of {_name(called(name))}", unit)
     factor = math.exp(asked * unit)
-    told = _told(column, plan.names[place])
+    told = f"{column.per} of {_name(column.subject(name))}".lstrip()
     if goal.is_power:
         chance = f"with probability {goal.probability:g} or more"
         return f"an odds ratio of {as_typed(factor)} {told} is told from 1 {chance}"
     surely = "" if goal.probability == 0.5 else f" with probability {goal.probability:g} or more"
     return f"the odds ratio {told} is known to within a factor of {as_typed(factor)}{surely}"
-
-
-def _told(column: Column, name: str) -> str:
-    """What the effect of a coefficient is told for."""
-    if not isinstance(column, NumericColumn):
-        return f"of {_name(name)}"
-    if column.transform == "log":
-        return f"per factor {math.exp(column.step_size):g} of {_name(column.name)}"
-    return f"per {f'{column.step_size:g} {column.units}'.rstrip()} of {_name(column.name)}"
 
 
 def goal_words(goal: Target, names: tuple[str, ...]) -> str:
@@ -225,7 +215,14 @@ def _assumptions(plan: Plan, numbers: PlanNumbers) -> Iterable[str]:
         rows = "" if plan.source.n_rows is None else f", {plan.source.n_rows:,} rows"
         yield f"The private table behaves like the set “{plan.source.key}”{rows}."
     else:
-        yield from _guess_words(plan.source.guesses, plan.schema.features)
+        yield from _guess_words(plan.source.guesses, plan.schema)
+        yield from _suggested(plan.schema)
+        n_worlds = len(numbers.promise.worlds)
+        if n_worlds > 1:
+            yield (
+                f"What is promised holds in {n_worlds} worlds: as declared, and with effects, "
+                "shares, spreads, centres, tails or correlations off. Lengths are of the first."
+            )
     design = plan.design
     calibration = plain(design.switches)
     named = calibration if isinstance(calibration, str) else "the plan's own"
@@ -241,18 +238,28 @@ def _assumptions(plan: Plan, numbers: PlanNumbers) -> Iterable[str]:
     yield "Lengths are a forecast for large tables; the released ones will differ somewhat."
 
 
-def _guess_words(guesses: Guesses, columns: Sequence[Column]) -> Iterable[str]:
-    n_columns = len(columns)
+def _suggested(schema: Schema) -> Iterable[str]:
+    """Which typical values nobody confirmed."""
+    known = {SUGGESTED.format(column.name) for column in schema.features}
+    found = [note for note in schema.notes if note in known]
+    yield from found[:_MOST_GUESSES]
+    if len(found) > _MOST_GUESSES:
+        yield f"The same of {len(found) - _MOST_GUESSES} more columns."
+
+
+def _guess_words(guesses: Guesses, schema: Schema) -> Iterable[str]:
+    columns = schema.features
+    n_columns, (low, high) = len(columns), guesses.rates
+    rate = percent(low) if low == high else f"{percent(low)} to {percent(high)}"
+    together = "".join(
+        f", {correlation:g} between {_name(one)} and {_name(other)}"
+        for one, other, correlation in guesses.pairs[:_MOST_GUESSES]
+    )
     yield (
         f"The private table behaves like a simulated one: {n_columns} declared columns, a share of "
-        f"{percent(guesses.base_rate)} positives, correlation {guesses.correlation:g} between "
-        "columns."
+        f"{rate} positives, correlation {guesses.correlation:g} between columns{together}."
     )
-    declared = {
-        one.name
-        for one in columns
-        if (one.typical if isinstance(one, NumericColumn) else one.shares) is not None
-    }
+    declared = {one.name for one in columns if one.has_usual}
     n_guessed = len(declared | set(guesses.numbers) | set(guesses.shares))
     effects = [
         f"{_name(name)} {effect:g}"
@@ -260,11 +267,16 @@ def _guess_words(guesses: Guesses, columns: Sequence[Column]) -> Iterable[str]:
     ]
     more = len(guesses.effects) - len(effects)
     listed = "; ".join(effects) + (f"; and {more} more" if more else "")
-    words = (
-        f"effects in log odds per unit or level: {listed}"
-        if effects
-        else "no effect of any column, so that the intervals are drawn around none"
+    usual = (
+        f"an odds ratio of {ODDS_RATIO:g} for a level, or two spreads of a number, in turn up and "
+        "down"
     )
+    if not effects:
+        words = f"of every column {usual}"
+    else:
+        words = f"effects in log odds per unit or level: {listed}"
+        if set(schema.feature_names) > set(guesses.effects):
+            words += f"; of the others {usual}"
     yield (
         f"Guessed: {words}; the distribution of {n_guessed} of {n_columns} columns, the others "
         "even."

@@ -21,6 +21,7 @@ from dpci_core.planner.needed import (
     needed_budget,
     needed_records,
 )
+from dpci_core.planner.promise import Promise, promise
 from dpci_core.planner.ranking import RankedDesign, rank_mechanisms
 from dpci_core.planner.regularization import (
     RegularizationAnswer,
@@ -32,6 +33,7 @@ from dpci_core.planner.remedies import Remedies, moments_near, remedies
 from dpci_core.planner.search import score
 from dpci_core.planner.split import NoSplitError, SplitAnswer, best_split, shares_of
 from dpci_core.planner.targets import Target, as_if_records, meeting_probability
+from dpci_core.planner.worlds import WorldMoments, Worlds, as_worlds
 from dpci_core.privacy.budget import PARTS
 
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "Neighbour",
     "NoSplitError",
     "OutOfReachError",
+    "Promise",
     "RankedDesign",
     "RegularizationAnswer",
     "RegularizationChoice",
@@ -49,7 +52,10 @@ __all__ = [
     "Remedies",
     "SplitAnswer",
     "Target",
+    "WorldMoments",
+    "Worlds",
     "as_if_records",
+    "as_worlds",
     "best_geometry",
     "best_regularization",
     "best_split",
@@ -57,6 +63,7 @@ __all__ = [
     "moments_near",
     "needed_budget",
     "needed_records",
+    "promise",
     "rank_mechanisms",
     "remedies",
     "score",

@@ -14,7 +14,7 @@ from dpci_core.base.array import Array
 from dpci_core.base.decimals import DOWN, EXACT
 from dpci_core.base.errors import InfeasibleDesignError, check_choice
 from dpci_core.base.limits import records_in_range
-from dpci_core.base.rows import WeightedRows
+from dpci_core.base.rows import Meaning, WeightedRows
 from dpci_core.design import Design, Geometry, check_design
 from dpci_core.intervals.forecast import Forecast, forecast
 from dpci_core.intervals.inflation import error_variance
@@ -81,6 +81,7 @@ def best_geometry(
     design: Design,
     n_records: int | None = None,
     second_moment: SecondMoment = "released",
+    meaning: Meaning | None = None,
 ) -> GeometryAnswer:
     """Return ridge, largest leverage and split of the shortest mean interval, by forecast.
 
@@ -97,6 +98,7 @@ def best_geometry(
         n_records: n of the release (default: that of the planning rows).
         second_moment: "released" pays for that of the private records, "planning" uses that of the
             planning rows at no price. A wrong one costs length or bias, never privacy.
+        meaning: of the coefficients of the planning rows, as for `fit_moments`.
 
     Privacy:
         None: the planning rows must not be private. The answer is public then, and so is its
@@ -116,6 +118,7 @@ def best_geometry(
         regularization=design.regularization,
         target=design.target,
         with_spread=True,
+        meaning=meaning,
     )
     n = records_in_range(moments.n_records if n_records is None else n_records)
     plain = best_split(moments, design=bare, n_records=n)
@@ -137,7 +140,7 @@ def best_geometry(
     best, _ = min(chosen, key=lambda found: found[1].ci_length_mean)
 
     def fit(geometry: Geometry) -> Moments:
-        return _fit(X, y, bare, geometry)
+        return _fit(X, y, bare, geometry, meaning)
 
     while True:
         best, weighted = with_room(moments, fit, design=best, n_records=n)
@@ -311,7 +314,11 @@ def _length(moments: Moments, design: Design, n: int) -> float:
 
 
 def _fit(
-    X: npt.ArrayLike | WeightedRows, y: npt.ArrayLike, design: Design, geometry: Geometry
+    X: npt.ArrayLike | WeightedRows,
+    y: npt.ArrayLike,
+    design: Design,
+    geometry: Geometry,
+    meaning: Meaning | None,
 ) -> Moments:
     """Moments of the planning rows with the weights of this geometry."""
     return fit_moments(
@@ -321,13 +328,16 @@ def _fit(
         regularization=design.regularization,
         target=design.target,
         geometry=geometry,
+        meaning=meaning,
     )
 
 
 def _bias(weighted: Moments, plain: Moments, made: Forecast) -> Array:
     """What weights move each coefficient of the planning rows by, in half-widths, (p,)."""
-    gap: Array = np.abs(weighted.theta_hat - plain.theta_hat)
-    return 2.0 * gap / made.ci_length
+    gap: Array = weighted.theta_hat - plain.theta_hat
+    if plain.basis is not None:
+        gap = plain.basis @ gap
+    return np.asarray(2.0 * np.abs(gap) / made.ci_length)
 
 
 def _can_be_wider(design: Design, bias: Array) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 
 from dpci_core.base.decimals import EXACT
@@ -19,11 +19,12 @@ from dpci_core.design import (
     Estimand,
     MechanismName,
 )
-from dpci_core.intervals.forecast import Forecast, released_hessian
+from dpci_core.intervals.forecast import Forecast, forecast, released_hessian
 from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.planner.amounts import delta_in_range
 from dpci_core.planner.split import quick_split, shares_of
 from dpci_core.planner.targets import as_if
+from dpci_core.planner.worlds import WorldMoments, cost_of
 from dpci_core.privacy.budget import (
     DEFINITIONS,
     Amount,
@@ -94,7 +95,7 @@ class RankedDesign:
 
 
 def rank_mechanisms(
-    moments: Moments | Sequence[Moments],
+    moments: Moments | Sequence[Moments] | Sequence[WorldMoments],
     *,
     epsilon: Amount,
     delta: Amount,
@@ -113,10 +114,12 @@ def rank_mechanisms(
     zCDP, is there for noise that is added to the minimiser only. Each has nearly the best split of
     its own (`split.quick_split`). Designs that cannot run come last, with the reason. Moments of
     several losses give one block each, in the order given: lengths of different losses are those of
-    different coefficients.
+    different coefficients. Of several worlds, splits are the best of the first, and the worst of
+    all, where fewest coefficients can be reported and intervals are longest, gives order and
+    forecast.
 
     Args:
-        moments: of one loss or several, at this regularization.
+        moments: of one loss or several, at this regularization; or of all worlds of one loss.
         epsilon: of the guarantee.
         delta: of the guarantee; 0 leaves rho and mu^2 without one.
         regularization: c.
@@ -133,7 +136,9 @@ def rank_mechanisms(
         Every design that can run is (epsilon, delta)-DP, replace-one neighbours, n public; the
         moments are not private, see the package docstring for what an answer may steer.
     """
-    given = [moments] if isinstance(moments, Moments) else list(moments)
+    listed = [moments] if isinstance(moments, Moments) else list(moments)
+    worlds = [one for one in listed if isinstance(one, WorldMoments)]
+    given = [worlds[0].moments] if worlds else [one for one in listed if isinstance(one, Moments)]
     allowed = to_decimal(epsilon, name="epsilon")
     check_amount(BUDGET_PART, epsilon=allowed)
     at = _delta(delta)
@@ -167,7 +172,25 @@ def rank_mechanisms(
                     spectra = spectra or SharedSpectra(released_hessian(fit, design))
                     block.append(row.ranked(design, n_records, spectra))
         rows += sorted(block, key=lambda row: row.length)
+    if worlds:
+        rows = [_in_worst(row, worlds, n_records) for row in rows]
+        rows.sort(key=lambda row: _cost(row.forecast) if row.forecast else (math.inf, math.inf))
     return tuple(rows)
+
+
+def _in_worst(
+    row: RankedDesign, worlds: Sequence[WorldMoments], n_records: int | None
+) -> RankedDesign:
+    """A row with the forecast of the world that is worst for its design."""
+    if row.design is None:
+        return row
+    made = [forecast(one.moments, design=row.design, n_records=n_records) for one in worlds]
+    worst = max(made, key=_cost)
+    return replace(row, forecast=worst, as_if_records=as_if(worst))
+
+
+def _cost(made: Forecast) -> tuple[float, float]:
+    return cost_of(made, made.ci_length_mean)
 
 
 def _delta(delta: Amount) -> float:

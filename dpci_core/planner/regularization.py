@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,11 +12,13 @@ import numpy.typing as npt
 
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import InfeasibleDesignError, check_positive
+from dpci_core.base.rows import Meaning
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.forecast import N_DRAWS, Forecast, forecast
 from dpci_core.planner.amounts import SEARCH_DRAWS
 from dpci_core.planner.remedies import moments_near
 from dpci_core.planner.split import quick_split
+from dpci_core.planner.worlds import cost_of, least_favourable
 from dpci_core.report import answers
 from dpci_core.solvers.moments import Moments, fit_moments
 
@@ -157,7 +159,7 @@ class _Tried:
 
 
 def best_regularization(
-    X: npt.ArrayLike | MomentsSource,
+    X: npt.ArrayLike | MomentsSource | Sequence[MomentsSource],
     y: npt.ArrayLike | None = None,
     *,
     design: Design,
@@ -175,7 +177,9 @@ def best_regularization(
     shown, but is no answer while another one is usable.
 
     Args:
-        X: features (n, p) of norm at most 1, or a function from c to moments.
+        X: features (n, p) of norm at most 1, or a function from c to moments, or such functions of
+            all worlds that the table may be like: then the answer is best in the one where fewest
+            coefficients can be reported, and intervals are longest.
         y: labels -1 or +1, (n,); None with such a function.
         design: its c plays no part.
         n_records: n that is planned for (default: that of the moments).
@@ -192,7 +196,21 @@ def best_regularization(
     """
     check_design(design)
     check_positive(share=share)
-    search = _Search(_source(X, y, design), design, n_records, split_each)
+    if isinstance(X, Sequence) and X and all(map(callable, X)):
+
+        def cost(answer: RegularizationAnswer, source: MomentsSource) -> tuple[int, float]:
+            chosen = answer.low_bias or answer.shortest
+            moments = source(chosen.regularization)
+            made = forecast(moments, design=chosen.design, n_records=n_records)
+            return cost_of(made, made.ci_length_mean)
+
+        def solve(source: MomentsSource) -> RegularizationAnswer:
+            return best_regularization(
+                source, design=design, n_records=n_records, share=share, split_each=split_each
+            )
+
+        return least_favourable(list(X), solve=solve, cost=cost)[0]
+    search = _Search(moments_source(X, y, design), design, n_records, split_each)
     for c in GRID:
         search.try_out(c)
     centres = {search.shortest(), search.shortest(share), search.smallest()}
@@ -217,7 +235,9 @@ def best_regularization(
     )
 
 
-def _source(X: Any, y: npt.ArrayLike | None, design: Design) -> MomentsSource:
+def moments_source(
+    X: Any, y: npt.ArrayLike | None, design: Design, meaning: Meaning | None = None
+) -> MomentsSource:
     """Moments by c; a fit starts a Newton step away from the one at the nearest c."""
     if callable(X):
         if y is not None:
@@ -243,6 +263,7 @@ def _source(X: Any, y: npt.ArrayLike | None, design: Design) -> MomentsSource:
                 start=start,
                 target="unpenalised",
                 geometry=design.geometry,
+                meaning=meaning,
             )
         )
         return known[-1]

@@ -15,7 +15,8 @@ from dpci_core.intervals.forecast import HEADLINE_DELTA, Forecast, forecast
 from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.planner.amounts import LARGEST_TOTAL, MOST_RECORDS, delta_in_range, with_total
-from dpci_core.planner.search import SplitSearch, length_of
+from dpci_core.planner.search import SplitSearch, length_of, score
+from dpci_core.planner.worlds import WorldMoments, Worlds, as_worlds, cost_of, least_favourable
 from dpci_core.privacy.budget import PARTS, Amount, Budget, Parts, to_decimal
 from dpci_core.report import answers
 from dpci_core.solvers.moments import Moments
@@ -77,7 +78,7 @@ def shares_of(budget: Budget) -> Shares:
 
 
 def best_split(
-    moments: Moments,
+    moments: Worlds,
     *,
     design: Design,
     n_records: int | None = None,
@@ -92,10 +93,12 @@ def best_split(
     where no split reaches that, the score lengthens by 1 % for every tenth of a point that is
     missing. Equal lengths go to the larger covariance share. The split of the design itself is
     among the candidates, so the answer is never worse, unless a lock asks for another amount than
-    the design's.
+    the design's. Of several worlds the one decides where fewest coefficients can be reported, then
+    where intervals are longest; the answer is best there.
 
     Args:
-        moments: fit of the table that stands for the data, at the c of the design.
+        moments: fit of the table that stands for the data, at the c of the design; or of all worlds
+            that it may be like.
         design: its split is one of the candidates.
         n_records: n that is planned for (default: that of the moments).
         locked: amounts of parts that stay as they are, in the definition of the budget.
@@ -115,11 +118,32 @@ def best_split(
     check_design(design)
     stated_at = delta_in_range(delta)
     held = _locks(locked or {})
-    if coefficient is not None and not 0 <= coefficient < len(moments.theta_hat):
-        raise ValueError(
-            f"Expected coefficient={coefficient!r} to be a place from 0 to "
-            f"{len(moments.theta_hat) - 1}."
-        )
+    worlds = as_worlds(moments)
+    p = len(worlds[0].moments.theta_hat)
+    if coefficient is not None and not 0 <= coefficient < p:
+        raise ValueError(f"Expected coefficient={coefficient!r} to be a place from 0 to {p - 1}.")
+
+    def cost(answer: SplitAnswer, world: WorldMoments) -> tuple[int, float]:
+        made = forecast(world.moments, design=answer.design, n_records=n_records)
+        return cost_of(made, score(made, design.confidence_level, coefficient))
+
+    def solve(world: WorldMoments) -> SplitAnswer:
+        return _best_in(world.moments, design, n_records, held, coefficient, stated_at)
+
+    if len(worlds) == 1:
+        return solve(worlds[0])
+    return least_favourable(worlds, solve=solve, cost=cost)[0]
+
+
+def _best_in(
+    moments: Moments,
+    design: Design,
+    n_records: int | None,
+    held: dict[str, Decimal],
+    coefficient: int | None,
+    stated_at: float,
+) -> SplitAnswer:
+    """The best split in one world."""
     search = SplitSearch(moments, design, n_records, held, coefficient=coefficient)
     _check_locks(search)
     answer = _searched(search, start=_start(search))

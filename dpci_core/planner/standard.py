@@ -1,84 +1,92 @@
-"""Row radius, limit, regularization and split of a standard encoding, planned together."""
+"""Shape of the rows, regularization and split of a standard encoding, planned together and for
+several worlds at once.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from decimal import Decimal, localcontext
 
 import numpy as np
 
 from dpci_core.base.array import Array, Flags
+from dpci_core.base.decimals import EXACT
 from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.base.rows import WeightedRows
 from dpci_core.design import Design, check_design
-from dpci_core.intervals.forecast import Forecast, forecast
+from dpci_core.intervals.forecast import N_DRAWS, Forecast, forecast
 from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
 from dpci_core.planner.search import COVERAGE_SLACK
-from dpci_core.planner.split import quick_split
 from dpci_core.schema import Records, StandardEncoding
 from dpci_core.solvers.moments import Moments, fit_moments
 
 Encode = Callable[[StandardEncoding], Records]
 
-LIMITS = (6.0, 4.0, 3.0)
-"""Limits of columns that are tried, in spreads; a smaller one has to be worth it (`_WORTH`)."""
-_QUANTILES = (0.25, 0.5, 0.75, 0.9, 1.0)
-"""Radii that are tried: these quantiles of the lengths of the planning rows."""
+LIMIT = 6.0
+"""In spreads, of columns without a limit of their own: what it moves is counted as bias, and rows
+that are long count less anyway."""
+_QUANTILES = (0.5, 0.75, 0.9, 0.97, 1.0)
+"""Shares of the planning rows that are to count in full."""
 _FIRST = 2.0
 _FACTOR = 2.0
 _SMALLEST = 1e-6
 _LARGEST = 0.3
-"""c that are tried: from so many times the smallest that a release can run with, by this factor,
-while c R^2, which acts on coefficients per spread, stays below the last and something is in
-reach."""
+"""c that are tried: from so many times the smallest that a release can run with, by this factor, up
+to the last, and while something is in reach."""
 _ROWS = 20_000
-"""Planning rows of the search; the answer is forecast from all of them."""
+"""Planning rows of a world in the search; the answer is forecast from all of them."""
+_ELLIPSOID_ROWS, _ELLIPSOID_STEPS = 3_000, 80
 _DRAWS = 16
 _TOLERATED = 0.2
 """Bias in half-widths beyond which the search counts a coefficient as out of reach: a little less
 than `TOLERATED_BIAS`, since the table of a release is not the planning rows."""
-_UNREACHED = 3.0
-"""What a coefficient out of reach counts for: an interval so many times as long as its shortest."""
+_UNREACHED = 20.0
+"""An odds interval wider than this factor says nothing: one more coefficient in reach, in the worst
+of the worlds, is worth intervals longer by as much."""
 _SHORTFALL = 10.0
 """How much longer an interval counts for each unit of coverage that it lacks: 1 % for 0.001."""
-_WORTH = 0.05
-"""Share of the mean length that a smaller limit has to save, as it moves what effects mean."""
-_LARGE_RADIUS = 1e3
 _FINALISTS = 3
-"""Encodings that are planned in full, with their best split."""
+"""Shapes that are planned in full, each with its best c, half and twice as much."""
+_HESSIAN = ("0.06", "0.1", "0.16", "0.24", "0.34", "0.46", "0.6")
+_COVARIANCE = ("0.03", "0.06", "0.12", "0.2")
+"""Shares of the total that are tried for the matrices."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tried:
-    """One radius, limit, c and split with what a release would give, per spread of each column.
+    """One shape, c and split with what a release would give.
 
-    encoding: with radius and limit.
+    encoding: with shape and limit.
     design: with c and split.
-    length: (d,) expected lengths of the features' intervals.
-    coverage: (d,) of the coefficients without penalty, by forecast.
-    is_not_reportable: (d,) whether a release could not speak about it.
+    n_out: the largest number of features out of reach in a world that was looked at.
+    length: geometric mean of the features' expected lengths over these worlds, in spreads.
     """
 
     encoding: StandardEncoding
     design: Design
-    length: Array
-    coverage: Array
-    is_not_reportable: Flags
+    n_out: int
+    length: float
+
+    @property
+    def score(self) -> float:
+        """What counts, small where intervals are short and much is in reach."""
+        return math.log(self.length) + math.log(_UNREACHED) * self.n_out
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StandardAnswer:
     """The encoding and design of the shortest intervals without penalty whose bias is tolerable.
 
-    encoding: row radius and limit.
+    encoding: shape and limit.
     design: with c and split, for the target "unpenalised".
-    forecast: of that design, all planning rows used; encoded units.
-    moments: of the planning rows under this encoding.
+    forecast: of that design in the first world, all planning rows used; in spreads.
+    moments: of these planning rows under this encoding.
     names: of the features, then the constant.
-    out_of_reach: names that a release of this design cannot speak about.
-    tried: everything that was looked at, in the order of the search.
+    out_of_reach: names that a release of this design cannot speak about in one of the worlds.
+    tried: every first look at a shape and c, then each design that was better than those before
+    it, with all its draws.
     """
 
     encoding: StandardEncoding
@@ -95,22 +103,27 @@ def best_standard(
     *,
     design: Design,
     n_records: int,
-    limits: Sequence[float] = LIMITS,
+    worlds: Sequence[Encode] = (),
+    limit: float = LIMIT,
 ) -> StandardAnswer:
-    """Return row radius, limit, c and split for the shortest intervals of the coefficients without
-    penalty.
+    """Return shape, c and split for the shortest intervals of the coefficients without penalty,
+    with as many of them in reach as can be in every world.
 
-    The score of a design is the mean logarithm of the features' expected lengths per spread. A
-    coefficient is not reportable (`Forecast.is_not_reportable`), here already from a bias, by
-    penalty, weights and curvature, of `_TOLERATED` half-widths, and then counts as `_UNREACHED`
-    times its shortest interval: a table is not planned around one column that nothing reaches.
+    A shape U is that of the smallest ellipsoid {v : |U v| <= 1} around a share of the planning
+    rows: of all centred ellipsoids that hold these rows it is the one in which noise of equal size
+    in every direction of U v is least for the coefficients together (its volume is the product of
+    the noise along its axes). Rows of the first world make such shapes, and those of all worlds.
+
+    A coefficient is not reportable (`Forecast.is_not_reportable`), here already from a bias, by
+    penalty, weights, limit and curvature, of `_TOLERATED` half-widths.
 
     Args:
         encode: the planning rows under an encoding: a public table or a twin, never a private one.
         design: its loss, mechanism, budget total, level and calibration count; c, split and target
             do not.
         n_records: n, of the release.
-        limits: that are tried, in spreads, the preferred one first.
+        worlds: the same for other tables that the declaration allows.
+        limit: in spreads, of columns without a limit of their own.
 
     Privacy:
         None: the planning rows must be public or simulated. The answer is public then, and so are
@@ -121,59 +134,62 @@ def best_standard(
         InfeasibleDesignError: no c lets the design run.
     """
     check_design(design)
-    if not isinstance(limits, Sequence) or not limits:
-        raise ValueError(f"Expected limits={limits!r} to hold at least one number.")
-    search = _Search(encode, replace(design, target="unpenalised"), n_records, limits)
-    for limit in limits:
-        search.look_at(limit)
+    encodes = (encode, *worlds)
+    search = _Search(encodes, replace(design, target="unpenalised"), n_records, limit)
+    search.look()
     return search.answer()
 
 
 class _Search:
     """Everything tried for one design."""
 
-    def __init__(self, encode: Encode, design: Design, n: int, limits: Sequence[float]) -> None:
-        self.encode, self.design, self.n = encode, design, n
-        self.order = {limit: place for place, limit in enumerate(limits)}
+    def __init__(self, encodes: Sequence[Encode], design: Design, n: int, limit: float) -> None:
+        self.encodes, self.design, self.n = encodes, design, n
+        self.limit = limit
         self.tried: list[Tried] = []
         self.error: InfeasibleDesignError | None = None
-        self.smallest_radius = math.inf
 
-    def look_at(self, limit: float) -> None:
-        """Every radius at this limit, each with every c."""
-        rows = self.encode(StandardEncoding(radius=_LARGE_RADIUS, limit=limit)).X
-        if not isinstance(rows, WeightedRows):
-            raise ValueError(
-                "Expected encode to give rows with weights, as a standard encoding does, got "
-                f"{type(rows).__name__}."
-            )
-        lengths = _LARGE_RADIUS * np.linalg.norm(rows.rows, axis=1)
-        found = np.quantile(lengths, _QUANTILES)
-        radii = sorted({float(f"{max(r, 1.0):.2g}") for r in found})
-        self.smallest_radius = min(self.smallest_radius, radii[0])
-        for radius in radii:
-            encoding = StandardEncoding(radius=radius, limit=limit)
-            records, start = _some(self.encode(encoding)), None
-            for c in self.penalties(radius):
-                moments = self.fit(records, c, start, with_drift=False)
-                start = moments.theta_hat
-                design = replace(self.design, regularization=c)
-                try:
-                    made = forecast(moments, design=design, n_records=self.n, n_draws=_DRAWS)
-                except InfeasibleDesignError as error:
-                    self.error = error
-                    continue
-                self.tried.append(_tried(encoding, made))
-                if self.tried[-1].is_not_reportable.all():
-                    break
+    def look(self) -> None:
+        """Every shape with every c, in the first world."""
+        for shape in self.shapes():
+            encoding = StandardEncoding(limit=self.limit, shape=shape)
+            records, moments = _some(self.encodes[0](encoding)), None
+            for c in self.penalties():
+                moments = self.fit(records, c, moments)
+                tried = self.judged(encoding, replace(self.design, regularization=c), [moments])
+                if tried is not None:
+                    self.tried.append(tried)
+                    if tried.n_out == len(records.feature_names) - 1:
+                        break
 
-    def penalties(self, radius: float) -> Iterator[float]:
+    def shapes(self) -> Iterator[tuple[tuple[float, ...], ...]]:
+        """Those of the first world, then of all."""
+        found = []
+        for encode in self.encodes:
+            rows = encode(StandardEncoding(limit=self.limit)).X
+            if not isinstance(rows, WeightedRows):
+                raise ValueError(
+                    "Expected encode to give rows with weights, as a standard encoding does, got "
+                    f"{type(rows).__name__}."
+                )
+            every = -(-len(rows) // _ROWS)
+            found.append(rows.rows[::every])
+        pools = [found[0]] if len(found) == 1 else [found[0], np.concatenate(found)]
+        known = set()
+        for pool in pools:
+            for quantile in _QUANTILES:
+                shape = ellipsoid(pool, quantile)
+                if shape not in known:
+                    known.add(shape)
+                    yield shape
+
+    def penalties(self) -> Iterator[float]:
         """c in ascending order."""
         c = max(
             _FIRST * mechanism_of(self.design).smallest_regularization(self.design, self.n),
             _SMALLEST,
         )
-        while c * radius**2 <= _LARGEST:
+        while c <= _LARGEST:
             yield float(f"{c:.3g}")
             c *= _FACTOR
 
@@ -181,97 +197,169 @@ class _Search:
         """Why no c in the range can run: what half the largest of them lacks."""
         if self.error is not None:
             return self.error
-        c = _LARGEST / (_FIRST * self.smallest_radius**2)
         try:
-            model_noise(replace(self.design, regularization=c), self.n)
+            model_noise(replace(self.design, regularization=_LARGEST / _FIRST), self.n)
         except InfeasibleDesignError as error:
             return error
         raise AssertionError("A c that can run was not tried.")
 
     def fit(
-        self, records: Records, c: float, start: Array | None = None, *, with_drift: bool = True
+        self, records: Records, c: float, near: Moments | None = None, *, with_drift: bool = False
     ) -> Moments:
-        """Moments with what the target without penalty needs."""
+        """Moments with what the target without penalty needs, after those at another c."""
         return fit_moments(
             records.X,
             records.y,
             loss=self.design.loss,
             regularization=c,
-            start=start,
+            start=None if near is None else near.theta_hat,
             target="unpenalised",
             with_drift=with_drift,
+            meaning=records.meaning,
+            known=None if near is None else near.unpenalised_fit,
         )
 
-    def score(self, one: Tried) -> float:
-        """What counts, small where intervals are short and hold what they promise."""
-        lacking = np.maximum(self.design.confidence_level - COVERAGE_SLACK - one.coverage, 0.0)
-        length = one.length * (1.0 + _SHORTFALL * lacking)
-        counted = np.where(one.is_not_reportable, _UNREACHED * self.shortest, length)
-        return float(np.mean(np.log(counted))) + _WORTH * self.order[one.encoding.limit]
-
-    @cached_property
-    def shortest(self) -> Array:
-        """The shortest interval of each feature that is in reach somewhere; else the shortest."""
-        every = np.array([one.length for one in self.tried])
-        reached = [np.where(one.is_not_reportable, np.inf, one.length) for one in self.tried]
-        best = np.min(reached, axis=0)
-        return np.asarray(np.where(np.isfinite(best), best, every.min(axis=0)))
+    def judged(
+        self,
+        encoding: StandardEncoding,
+        design: Design,
+        moments: Sequence[Moments],
+        *,
+        most_out: float = math.inf,
+        n_draws: int = _DRAWS,
+    ) -> Tried | None:
+        """What a design gives in these worlds; None where it cannot run, or has more out of reach
+        in one of them.
+        """
+        n_out, lengths = 0, []
+        for world in moments:
+            try:
+                made = forecast(world, design=design, n_records=self.n, n_draws=n_draws)
+            except InfeasibleDesignError as error:
+                self.error = error
+                return None
+            n_out = max(n_out, int(_is_out(made).sum()))
+            if n_out > most_out:
+                return None
+            lengths.append(_counted(made, design.confidence_level))
+        length = math.exp(float(np.mean(lengths)))
+        return Tried(encoding=encoding, design=design, n_out=n_out, length=length)
 
     def answer(self) -> StandardAnswer:
-        """The best of the best encodings, each with its best split and the c around its own, from
-        all planning rows.
-        """
+        """The best of the best shapes, each with c around its own and every split."""
         if not self.tried:
             raise self.refusal()
         best: dict[StandardEncoding, Tried] = {}
-        for one in sorted(self.tried, key=self.score):
+        for one in sorted(self.tried, key=lambda tried: tried.score):
             best.setdefault(one.encoding, one)
-        found: list[tuple[float, Tried, Records, Moments, Forecast]] = []
+        chosen: Tried | None = None
         for one in list(best.values())[:_FINALISTS]:
-            records = self.encode(one.encoding)
-            for factor in (1.0 / _FACTOR, 1.0):
+            worlds = [_some(encode(one.encoding)) for encode in self.encodes]
+            near: list[Moments | None] = [None] * len(worlds)
+            for factor in (1.0, 1.0 / _FACTOR, _FACTOR):
                 c = float(f"{one.design.regularization * factor:.3g}")
-                moments = self.fit(records, c)
-                try:
-                    _, made = quick_split(
-                        moments, design=replace(self.design, regularization=c), n_records=self.n
-                    )
-                except InfeasibleDesignError as error:
-                    self.error = error
-                    continue
-                whole = _tried(one.encoding, made)
-                found.append((self.score(whole), whole, records, moments, made))
-        if not found:  # what runs leaves nothing for the matrices
+                bare = replace(self.design, regularization=c)
+                fitted = [self.fit(of, c, old) for of, old in zip(worlds, near, strict=True)]
+                near, moments = list(fitted), self.worst_first(bare, fitted)
+                for design in _splits(bare):
+                    most_out = math.inf if chosen is None else chosen.n_out
+                    for n_draws in (_DRAWS, N_DRAWS):  # few may miss what one in twenty marks
+                        tried = self.judged(
+                            one.encoding, design, moments, most_out=most_out, n_draws=n_draws
+                        )
+                        if tried is None or (chosen and tried.score >= chosen.score):
+                            break
+                    else:
+                        assert tried is not None
+                        self.tried.append(tried)
+                        chosen = tried
+        if chosen is None:  # what runs leaves nothing for the matrices
             raise self.refusal()
-        _, whole, records, moments, made = min(found, key=lambda one: one[0])
-        names = records.feature_names
+        return self.whole(chosen)
+
+    def worst_first(self, design: Design, moments: Sequence[Moments]) -> list[Moments]:
+        """The worlds, those first in which most is out of reach: they rule out a split soonest."""
+        found = [self.judged(StandardEncoding(), design, [one]) for one in moments]
+        lost = [0 if tried is None else tried.n_out for tried in found]
+        return [moments[k] for k in np.argsort(-np.array(lost), kind="stable")]
+
+    def whole(self, chosen: Tried) -> StandardAnswer:
+        """The answer with every planning row."""
+        records = [encode(chosen.encoding) for encode in self.encodes]
+        c = chosen.design.regularization
+        moments = [self.fit(of, c, with_drift=True) for of in records]
+        made = [forecast(of, design=chosen.design, n_records=self.n) for of in moments]
+        names = records[0].feature_names
+        lost = np.any([one.is_not_reportable for one in made], axis=0)
         return StandardAnswer(
-            encoding=whole.encoding,
-            design=made.design,
-            forecast=made,
-            moments=moments,
+            encoding=chosen.encoding,
+            design=chosen.design,
+            forecast=made[0],
+            moments=moments[0],
             names=names,
-            out_of_reach=tuple(
-                name for name, is_out in zip(names, made.is_not_reportable, strict=True) if is_out
-            ),
-            tried=(*self.tried, *(one[1] for one in found)),
+            out_of_reach=tuple(name for name, is_out in zip(names, lost, strict=True) if is_out),
+            tried=tuple(self.tried),
         )
 
 
-def _tried(encoding: StandardEncoding, made: Forecast) -> Tried:
-    """What a forecast says, per spread."""
-    half = made.ci_length[:-1] / 2.0
-    is_biased = np.abs(made.bias[:-1]) > _TOLERATED * half
-    return Tried(
-        encoding=encoding,
-        design=made.design,
-        length=made.ci_length[:-1] / encoding.radius,
-        coverage=made.coverage[:-1],
-        is_not_reportable=made.is_not_reportable[:-1] | is_biased,
-    )
+def ellipsoid(rows: Array, share: float) -> tuple[tuple[float, ...], ...]:
+    """Return the shape U of the smallest centred ellipsoid {v : |U v| <= 1} around a share of the
+    rows (n, p), by its rows from the diagonal on, to three digits.
+
+    Longer rows, in the measure of the second moment, are first pulled in to the length that the
+    share has: left out, those of a rare level would leave no trace, and count for nothing. The
+    smallest ellipsoid is the dual of the design whose information has the largest determinant
+    (Kiefer and Wolfowitz 1960; Titterington 1975), found by its multiplicative algorithm.
+    """
+    measure = np.linalg.inv(_information(rows, np.full(len(rows), 1.0 / len(rows))))
+    size = np.einsum("ij,jk,ik->i", rows, measure, rows)
+    pull = np.sqrt(np.minimum(1.0, np.quantile(size, share) / size))
+    some = np.unique(pull[:, None] * rows, axis=0)
+    far = np.einsum("ij,jk,ik->i", some, measure, some)
+    some = some[np.argsort(-far, kind="stable")[:: max(1, len(some) // _ELLIPSOID_ROWS)]]
+    weights = np.full(len(some), 1.0 / len(some))
+    p = rows.shape[1]
+    for _ in range(_ELLIPSOID_STEPS):
+        inverse = np.linalg.inv(_information(some, weights))
+        weights *= np.einsum("ij,jk,ik->i", some, inverse, some) / p
+        weights /= weights.sum()
+    information = _information(some, weights)
+    reach = np.einsum("ij,jk,ik->i", some, np.linalg.inv(information), some).max()
+    U = np.linalg.cholesky(np.linalg.inv(information * reach)).T
+    return tuple(tuple(float(f"{x:.3g}") for x in row[k:]) for k, row in enumerate(U))
+
+
+def _information(rows: Array, weights: Array) -> Array:
+    """The weighted second moment, with a little of every direction: one that no row has, as among
+    all levels of a column and the constant, costs nothing.
+    """
+    M: Array = (rows * weights[:, None]).T @ rows
+    return np.asarray(M + 1e-6 * np.trace(M) / len(M) * np.eye(len(M)))
+
+
+def _splits(design: Design) -> Iterator[Design]:
+    """The design with every split that is tried."""
+    budget = design.budget
+    with localcontext(EXACT):
+        for hessian in map(Decimal, _HESSIAN):
+            for covariance in map(Decimal, _COVARIANCE):
+                h, s = budget.total * hessian, budget.total * covariance
+                parts = {"model": budget.total - h - s, "hessian": h, "covariance": s}
+                yield replace(design, budget=replace(budget, metric=Decimal(0), **parts))
+
+
+def _is_out(made: Forecast) -> Flags:
+    """Which features a release could not speak about."""
+    is_biased = np.abs(made.bias) > _TOLERATED * made.ci_length / 2.0
+    return np.asarray((made.is_not_reportable | is_biased)[:-1])
+
+
+def _counted(made: Forecast, level: float) -> float:
+    """Mean logarithm of the features' lengths, longer where they lack coverage."""
+    lacking = np.maximum(level - COVERAGE_SLACK - made.coverage[:-1], 0.0)
+    return float(np.mean(np.log(made.ci_length[:-1] * (1.0 + _SHORTFALL * lacking))))
 
 
 def _some(records: Records) -> Records:
     """Evenly spaced planning rows, few enough to search with."""
-    every = -(-len(records.y) // _ROWS)
-    return replace(records, X=records.X[::every], y=records.y[::every])
+    return records.some(slice(None, None, -(-len(records.y) // _ROWS)))

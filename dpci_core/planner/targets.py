@@ -20,6 +20,7 @@ from dpci_core.intervals.forecast import (
     drawn_intervals,
     forecast,
 )
+from dpci_core.planner.worlds import Worlds, as_worlds
 from dpci_core.report import words
 from dpci_core.solvers.moments import Moments
 
@@ -254,17 +255,18 @@ def smallest_told_from_zero(
 
 
 def meeting_probability(
-    moments: Moments, *, design: Design, target: Target, n_records: int | None = None
+    moments: Worlds, *, design: Design, target: Target, n_records: int | None = None
 ) -> float:
-    """Return the chance that a release of this design meets the target; `target.probability` plays
-    no part.
+    """Return the chance that a release of this design meets the target, in the world where it is
+    least; `target.probability` plays no part.
 
     For a length, the chance over the noise on the matrices (the forecast's draws), the sampling of
     the records and the noise on the coefficients (`_OF_MEAN`, `_OF_ONE`, `_OF_DRIFT`), less one
     standard error of the draws; for `excludes_zero_at`, the power.
 
     Args:
-        moments: fit of the table that stands for the data, at the c of the design.
+        moments: fit of the table that stands for the data, at the c of the design; or of all worlds
+            that it may be like.
         design: loss, mechanism, budget, c, level and calibration.
         n_records: n that is planned for (default: that of the moments).
 
@@ -275,9 +277,13 @@ def meeting_probability(
     Privacy:
         None of its own; see the package docstring for what it may steer.
     """
-    check_target(target, p=len(moments.theta_hat))
-    n = moments.n_records if n_records is None else n_records
-    return outcome(moments, design=design, target=target, n_records=n).probability
+    worlds = as_worlds(moments)
+    check_target(target, p=len(worlds[0].moments.theta_hat))
+    n = worlds[0].moments.n_records if n_records is None else n_records
+    return min(
+        outcome(one.moments, design=design, target=target, n_records=n).probability
+        for one in worlds
+    )
 
 
 def as_if_records(moments: Moments, *, design: Design, n_records: int | None = None) -> int:

@@ -28,12 +28,9 @@ from dpci_core.release.reading import load_release
 from dpci_core.release.record import Interval, Release
 from dpci_core.schema import (
     CONSTANT,
-    CategoricalColumn,
-    NumericColumn,
     RecordMapper,
     told_steps,
 )
-from dpci_core.schema.spelling import level_of, number_of, spellings
 from dpci_core.solvers.metric import metric_of
 
 Unit = Literal["unit", "step", "encoded"]
@@ -205,13 +202,20 @@ class ReleaseInference:
         )
 
     @cached_property
+    def _basis(self) -> Array:
+        """The coefficients (p, p), as combinations of theta."""
+        basis = self.made.mapper.basis
+        return np.eye(len(self.names)) if basis is None else basis
+
+    @cached_property
     def _to_original(self) -> Array:
-        return RecordMapper(self.made.schema, self.made.features).to_original
+        """The coefficients in original units (p, p), as combinations of theta."""
+        return np.asarray(self.made.mapper.to_original @ self._basis)
 
     @cached_property
     def _recomputed(self) -> Errors:
         """The errors of encoded and original coefficients, (2p,)."""
-        return self._law.errors(np.concatenate([np.eye(len(self.names)), self._to_original]))
+        return self._law.errors(np.concatenate([self._basis, self._to_original]))
 
     @cached_property
     def _ratios(self) -> tuple[float, ...]:
@@ -242,16 +246,16 @@ class ReleaseInference:
         return all(abs(ratio - 1.0) <= _SAME for ratio in self._ratios)
 
     def _units(self, unit: Unit) -> Array:
-        """Coefficients (p, p) in a unit, as combinations of the encoded ones."""
+        """Coefficients (p, p) in a unit, as combinations of theta."""
         check_choice(unit, ("unit", "step", "encoded"), name="unit")
         if unit == "encoded":
-            return np.eye(len(self.names))
+            return self._basis
         if unit == "unit":
             return self._to_original
         return np.array(told_steps(self.made.schema, self.names))[:, None] * self._to_original
 
     def _combination(self, weights: Mapping[str, float], unit: Unit) -> Array:
-        """(p,) over the encoded coefficients."""
+        """(p,) over theta."""
         called = {"intercept": CONSTANT} if "intercept" not in self.names else {}
         vector = np.zeros(len(self.names))
         for name, weight in weights.items():
@@ -268,7 +272,7 @@ class ReleaseInference:
     def _is_not_estimable(self, vectors: Array, errors: Errors) -> Flags:
         """Which combinations (k, p) lean on a coefficient that the release cannot speak about."""
         lost = np.array([c.is_not_estimable for c in self.made.coefficients])
-        size = np.abs(vectors)
+        size = np.abs(vectors @ np.linalg.inv(self._basis))
         leans = size > _FLAT_WEIGHT * np.max(size, axis=1, keepdims=True)
         return np.asarray(np.any(leans & lost, axis=1) | errors.is_not_estimable)
 
@@ -467,7 +471,9 @@ class ReleaseInference:
         cells = {name: frame[name].tolist() for name in needed}
         for column in mapper.columns:
             for row, cell in enumerate(cells[column.name]):
-                _check_cell(column, cell, row + 1)
+                if refused := column.refused(cell):
+                    code, facts = refused
+                    raise AfterError(code, column=column.name, row=row + 1, **facts)
         return plain(mapper.features_of(cells))
 
     def draws(self, size: int, *, rng: np.random.Generator, unit: Unit = "unit") -> Array:
@@ -494,26 +500,3 @@ def _around(estimate: float, half_width: float) -> Interval:
 def _chance(score: Interval) -> Interval:
     low, middle, high = (float(expit(x)) for x in (score.low, score.estimate, score.high))
     return Interval(estimate=middle, low=low, high=high)
-
-
-def _check_cell(column: NumericColumn | CategoricalColumn, cell: object, row: int) -> None:
-    """Raise AfterError for what the release would have mapped: a prediction is asked for what was
-    typed.
-    """
-    if isinstance(column, NumericColumn):
-        value = number_of(cell)
-        if math.isnan(value):
-            raise AfterError("cell_to_predict_missing", column=column.name, row=row)
-        if not column.low <= value <= column.high:
-            raise AfterError(
-                "cell_outside_bounds",
-                column=column.name,
-                row=row,
-                low=column.low,
-                high=column.high,
-            )
-        return
-    if level_of(cell, spellings(column.levels)) < 0:
-        raise AfterError(
-            "level_to_predict_unknown", column=column.name, row=row, names=", ".join(column.levels)
-        )

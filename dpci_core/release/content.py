@@ -32,10 +32,10 @@ from dpci_core.release.record import (
     Release,
 )
 from dpci_core.release.report import intervals_csv, model_card, report_html
-from dpci_core.report.cautions import Caution, cautions, sentences
+from dpci_core.report.cautions import Caution, sentences
 from dpci_core.report.covered import covered, transformations, weighted_rows
 from dpci_core.report.words import PERSONS_PLANNED, neighbours, person_rules, protected
-from dpci_core.schema import CategoricalColumn, Column, Schema
+from dpci_core.schema import Schema, basis_of
 
 _PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "opendp", "python-flint")
 
@@ -64,7 +64,7 @@ def schema_hash(schema: Schema) -> str:
     """
     bare = replace(
         schema,
-        features=tuple(map(_bare, schema.features)),
+        features=tuple(column.bare() for column in schema.features),
         positive="",
         negative=(),
         complete=1.0,
@@ -75,26 +75,9 @@ def schema_hash(schema: Schema) -> str:
     return hashlib.sha256(canonical(plain(bare)).encode()).hexdigest()
 
 
-def _bare(column: Column) -> Column:
-    """A column without what is declared for planning and encoding, and without codes."""
-    if isinstance(column, CategoricalColumn):
-        return CategoricalColumn(column.name, ("0", "1"))
-    return replace(
-        column,
-        missing=None,
-        typical=None,
-        spread=None,
-        step=None,
-        limit=None,
-        transform=None,
-        units="",
-    )
-
-
 def warnings_of(plan: Plan, price: Price) -> tuple[Caution, ...]:
     """Return what speaks against a release of a plan, gravest first, before anything is spent."""
-    found = price.numbers
-    return cautions(found, design=plan.design, names=plan.names, shrinkage=found.shrinkage)
+    return price.numbers.cautions(plan.design)
 
 
 def make_record(plan: Plan, drawn: Drawn, price: Price, charge: Charge) -> Release:
@@ -170,13 +153,16 @@ def _guarantee(plan: Plan, shares: Shares) -> Guarantee:
 
 
 def _coefficients(plan: Plan, drawn: Drawn, numbers: PlanNumbers) -> tuple[Coefficient, ...]:
+    basis = basis_of(plan.schema, plan.features)
+    released = drawn.theta_priv if basis is None else basis @ drawn.theta_priv
+
     def interval(estimate: float, low: float, high: float) -> Interval:
         return Interval(estimate=float(estimate), low=float(low), high=float(high))
 
     return tuple(
         Coefficient(
             name=name,
-            released=float(drawn.theta_priv[j]),
+            released=float(released[j]),
             scaled=interval(drawn.estimate[j], drawn.low[j], drawn.high[j]),
             original=interval(
                 drawn.contrast_estimate[j], drawn.contrast_low[j], drawn.contrast_high[j]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from dpci_core.release.record import Coefficient, Interval, Release
 from dpci_core.report.cautions import silent
 from dpci_core.report.words import number, odds_alike
-from dpci_core.schema import CONSTANT, CategoricalColumn, Column, NumericColumn, told_step
+from dpci_core.schema import CONSTANT
 
 _LARGEST_LOG_ODDS = 10.0
 """Beyond it a factor on the odds is a number that nobody can read."""
@@ -47,26 +47,13 @@ class Effect:
 
 def effects(release: Release) -> tuple[Effect, ...]:
     """Return the effect of every coefficient but the constant."""
-    columns = {name: column for column in release.schema.features for name in column.feature_names}
-    return tuple(_effect(c, columns[c.name], release) for c in release.coefficients[:-1])
+    return tuple(_effect(c, release) for c in release.coefficients[:-1])
 
 
-def _effect(c: Coefficient, column: Column, release: Release) -> Effect:
-    step, unit = 1.0, ""
-    if isinstance(column, NumericColumn):
-        step = told_step(column)
-        shown = f"{math.exp(step) if column.transform == 'log' else step:,.12g}"
-        unit = f" per unit of {c.name}"
-        if column.transform == "log":
-            times = "doubled" if shown == "2" else f"multiplied by {shown}"
-            change = per = f"each time {column.name} is {times}"
-        else:
-            much = f"{shown} {column.units}" if column.units else shown
-            change, per = f"{much} more of {column.name}", f"per {much} of {column.name}"
-    else:
-        level = c.name.removeprefix(f"{column.name}=")
-        change = f"{column.name} = {level} {_base(column, release)}"
-        per = f"for {change}"
+def _effect(c: Coefficient, release: Release) -> Effect:
+    column = release.schema.column_of(c.name)
+    step = column.told_step
+    change, per, unit = column.change(c.name, release.features)
     by = scaled_by(c.original, step)
     is_readable = max(abs(by.low), abs(by.high)) <= _LARGEST_LOG_ODDS
     has_odds = release.design.loss.is_log_odds and is_readable
@@ -140,14 +127,6 @@ def effect_sentences(release: Release) -> tuple[str, ...]:
         *told,
         silent([CONSTANT]) if release.coefficients[-1].is_not_estimable else _start(release),
     )
-
-
-def _base(column: CategoricalColumn, release: Release) -> str:
-    """What a level is compared with: the levels without a coefficient of their own."""
-    rest = [level for level in column.levels if f"{column.name}={level}" not in release.features]
-    if not rest:
-        return "(beside the other levels, each of which has its own number)"
-    return f"instead of {' or '.join(rest)}"
 
 
 def _moves(effect: Effect, release: Release) -> str:

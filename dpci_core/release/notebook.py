@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 from dpci_core.release.record import Release
-from dpci_core.schema import NumericColumn
 
 NOTEBOOK_NAME = "after.ipynb"
 
@@ -96,10 +95,7 @@ def _combinations(release: Release) -> list[dict[str, Any]]:
 def _row(release: Release) -> dict[str, float | str]:
     """A row in the middle of what is declared."""
     columns = release.schema.columns_of(release.features)
-    return {
-        column.name: column.middling if isinstance(column, NumericColumn) else column.levels[0]
-        for column in columns
-    }
+    return {column.name: column.middling for column in columns}
 
 
 def _line(text: str) -> str:

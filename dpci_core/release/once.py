@@ -46,7 +46,7 @@ from dpci_core.release.table import (
     read_header,
 )
 from dpci_core.report.words import percent
-from dpci_core.schema import CategoricalColumn, Schema
+from dpci_core.schema import Schema
 
 
 class ReleaseRefusedError(CodedError, ValueError):
@@ -270,18 +270,11 @@ def check_reachable(schema: Schema) -> None:
     """Cells are compared without blanks around them: a level declared with some would count nobody,
     and still cost.
     """
-    levels = (
-        level
-        for column in schema.features
-        if isinstance(column, CategoricalColumn)
-        for level in column.levels
-    )
     for text in (
         schema.target,
         *schema.codes,
         *(() if schema.persons is None else (schema.persons.column,)),
-        *(column.name for column in schema.features),
-        *levels,
+        *(text for column in schema.features for text in (column.name, *column.texts)),
     ):
         if text != text.strip():
             raise ReleaseRefusedError("blanks_around", text=text)

@@ -65,7 +65,7 @@ class Interval:
 class Coefficient:
     """One released coefficient.
 
-    released: of the model itself, what `predict` uses.  scaled, original: the intervals of what the
+    released: of the model itself, in encoded units.  scaled, original: the intervals of what the
     plan is for, in encoded and in original units; they lie around `released`, or around its step to
     the coefficient without penalty.
     planned_scaled, planned_original: the lengths that the plan expected.
@@ -216,8 +216,13 @@ class Release(Entry):
 
     @property
     def theta(self) -> Array:
-        """The released coefficients (p,), encoded units, the constant last."""
-        return np.array([c.released for c in self.coefficients])
+        """What was drawn (p,), multiples of the grid: the released coefficients or, where rows are
+        measured by a map, what they are B times (`Meaning.basis`).
+        """
+        released, basis = np.array([c.released for c in self.coefficients]), self.mapper.basis
+        if basis is None:
+            return released
+        return np.asarray(np.rint(np.linalg.solve(basis, released) / GRID) * GRID)
 
     @property
     def mapper(self) -> RecordMapper:

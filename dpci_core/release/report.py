@@ -42,7 +42,7 @@ _HEADS = (
     "released_encoded",
     "covers",
     "missing_cells",
-    "is_marked",
+    "is_not_estimable",
     "step",
     "estimate_per_step",
     "low_per_step",
@@ -59,7 +59,7 @@ def intervals_csv(release: Release) -> str:
     for a formula is text.
 
     missing_cells: what became of them, and of their records.
-    is_marked: of a coefficient that the release cannot speak about.
+    is_not_estimable: of a coefficient that the release cannot speak about.
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")

@@ -7,8 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from dpci_core.base.batches import Engine
+from dpci_core.base.array import Array
+from dpci_core.base.batches import Engine, RecordBatches
 from dpci_core.base.engines import try_engine
+from dpci_core.base.persons import Numbers
+from dpci_core.base.rows import WeightedRows
 from dpci_core.datasets.folder import folder_batches
 from dpci_core.intervals.certified import check_feasible
 from dpci_core.intervals.draw import Drawn, draw_release
@@ -153,22 +156,29 @@ def _draw(
     unless rows of a person may lie in two of them.
     """
     mapper = RecordMapper(plan.schema, plan.features)
+    to_original, basis = mapper.to_original, mapper.basis
+
+    def draw(
+        X: Array | WeightedRows | RecordBatches,
+        y: Array | None = None,
+        persons: Numbers | None = None,
+    ) -> Drawn:
+        return draw_release(
+            X, y, design=plan.design, to_original=to_original, basis=basis, persons=persons
+        )
+
     if plan.persons is not None:
         X, y, numbers, note = read_persons(header, mapper, plan.persons)
         once.reached("read")
         begin()
-        drawn = draw_release(
-            X, y, design=plan.design, to_original=mapper.to_original, persons=numbers
-        )
-        return drawn, note
+        return draw(X, y, persons=numbers), note
     if header.kind == "folder":
         batches = folder_batches(header.parts, plan.schema, features=plan.features, engine=engine)
         once.reached("read")
         begin()
-        drawn = draw_release(batches, design=plan.design, to_original=mapper.to_original)
-        return drawn, None
+        return draw(batches), None
     X, y, note = read_records(header, mapper)
     once.reached("read")
     check_feasible(plan.design, n_records=len(X), dim=X.shape[1])
     begin()
-    return draw_release(X, y, design=plan.design, to_original=mapper.to_original), note
+    return draw(X, y), note

@@ -75,14 +75,14 @@ def ranked(
 
 
 def standard_encoding(
-    radius: float, limit: float, regularization: float, shares: tuple[float, float, float]
+    limit: float, regularization: float, shares: tuple[float, float, float]
 ) -> str:
     """The encoding and design of the shortest intervals without penalty."""
     model, hessian, covariance = _percentages(shares)
     return (
-        f"Rows count less beyond {radius:g} spreads and values are cut off {limit:g} spreads from "
-        f"the typical one; c = {regularization:g}, with {model} for the coefficients, {hessian} "
-        f"for the Hessian and {covariance} for the gradient covariance."
+        "Rows count less outside the ellipsoid of the planning rows and values are cut off "
+        f"{limit:g} spreads from the typical one; c = {regularization:g}, with {model} for the "
+        f"coefficients, {hessian} for the Hessian and {covariance} for the gradient covariance."
     )
 
 

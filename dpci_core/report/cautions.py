@@ -4,7 +4,7 @@ commands and in reports.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -62,20 +62,55 @@ class Foreseen(Protocol):
     def validity(self) -> _Valid: ...
 
 
+class Promised(Protocol):
+    """What holds in every world; `planner.Promise` does."""
+
+    @property
+    def worlds(self) -> tuple[str, ...]: ...
+    @property
+    def chance(self) -> Array: ...
+    @property
+    def decided_by(self) -> tuple[str, ...]: ...
+    @property
+    def reportable(self) -> int: ...
+    @property
+    def about(self) -> int | None: ...
+
+
+SURE = 0.95
+"""A coefficient is promised from this chance on that a release reports it."""
+
+
+def reach(promised: Promised) -> str:
+    """How many coefficients are promised, in a sentence."""
+    n = len(promised.chance)
+    where = f" in all {len(promised.worlds)} worlds that the declaration allows"
+    return (
+        f"{promised.reportable} of {n} coefficients can be reported"
+        f"{where if len(promised.worlds) > 1 else ''}."
+    )
+
+
 def cautions(
-    found: Foreseen, *, design: Design, names: Sequence[str], shrinkage: float | None = None
+    found: Foreseen,
+    *,
+    design: Design,
+    names: Sequence[str],
+    shrinkage: float | None = None,
+    promised: Promised | None = None,
 ) -> tuple[Caution, ...]:
     """Return what speaks against a release of a design, gravest first; none where nothing does.
 
-    Useless intervals, an invalid forecast, coefficients out of reach, coverage that falls short,
-    and a penalised target far from the coefficients without penalty; of equal gravity in this
-    order.
+    Useless intervals, an invalid forecast, coefficients out of reach, those that another world puts
+    out of reach, coverage that falls short, and a penalised target far from the coefficients
+    without penalty; of equal gravity in this order.
 
     Args:
         found: the forecast.
         design: it is for.
         names: of the coefficients, (p,).
         shrinkage: as for `report.covered.covered`.
+        promised: what holds in every world, of the first coefficients.
     """
     said = []
     if found.usefulness.is_useless:
@@ -84,7 +119,12 @@ def cautions(
     said += [Caution(rough, reason) for reason in found.validity.reasons_of(names)]
     lost = [name for name, is_lost in zip(names, found.is_not_reportable, strict=True) if is_lost]
     if lost:
-        said.append(Caution("stops" if len(lost) == len(names) else "weigh", silent(lost)))
+        about = None if promised is None else promised.about
+        is_goal = about is not None and bool(found.is_not_reportable[about])
+        is_grave = is_goal or len(lost) == len(names)
+        said.append(Caution("stops" if is_grave else "weigh", silent(lost)))
+    if promised is not None:
+        said += _elsewhere(promised, names, lost)
     told = found.coverage[~found.is_not_reportable]
     short = told[told < design.confidence_level - COVERAGE_SLACK]
     if len(short):
@@ -98,6 +138,22 @@ def cautions(
         )
         said.append(Caution("weigh" if shrinkage < _HALF else "know", sentence))
     return tuple(sorted(said, key=lambda one: _GRAVITIES.index(one.gravity)))
+
+
+def _elsewhere(promised: Promised, names: Sequence[str], lost: Sequence[str]) -> Iterator[Caution]:
+    """What cannot be promised because of another world, by the world that decides; grave where it
+    is what the goal is about, or everything.
+    """
+    failing = [j for j, chance in enumerate(promised.chance) if chance < SURE]
+    for assumption in dict.fromkeys(promised.decided_by[j] for j in failing):
+        here = [j for j in failing if promised.decided_by[j] == assumption]
+        told = [names[j] for j in here if names[j] not in lost]
+        is_grave = promised.about in here or promised.reportable == 0
+        if told:
+            yield Caution(
+                "stops" if is_grave else "weigh",
+                f"If {assumption}, this release cannot surely speak about {listed(told)}.",
+            )
 
 
 def gravest(said: Sequence[Caution]) -> tuple[tuple[Caution, ...], tuple[Caution, ...]]:

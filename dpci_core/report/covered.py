@@ -69,7 +69,11 @@ class Transformed(Protocol):
 
     @property
     def radius(self) -> float | None:
-        """In spreads, beyond which a row counts less; None where every row counts in full."""
+        """In spreads, beyond which a row counts less; None where no such number says which do."""
+
+    @property
+    def is_shaped(self) -> bool:
+        """Whether rows outside an ellipsoid count less."""
 
     @property
     def filled(self) -> Sequence[tuple[str, str]]:
@@ -92,6 +96,10 @@ def transformations(of: Transformed) -> tuple[str, ...]:
         )
     if of.radius is not None:
         found.append(f"Rows longer than {number(of.radius)} spreads count less.")
+    if of.is_shaped:
+        found.append(
+            "Unusual rows count less: those outside an ellipsoid that was chosen without the table."
+        )
     return (*found, missing_cells(of))
 
 

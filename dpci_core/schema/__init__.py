@@ -1,17 +1,18 @@
 """Declared columns, and the encoding that turns a table into records of norm at most 1."""
 
+from dpci_core.schema.categorical import CategoricalColumn
+from dpci_core.schema.column import Column, Scale, as_text
 from dpci_core.schema.declare import (
     CONSTANT,
-    CategoricalColumn,
-    Column,
-    NumericColumn,
+    KINDS,
     Persons,
     Schema,
     StandardEncoding,
     Transformations,
+    told_steps,
 )
 from dpci_core.schema.encode import (
-    as_text,
+    basis_of,
     design_matrix,
     encode,
     leave_out,
@@ -19,6 +20,7 @@ from dpci_core.schema.encode import (
     to_original,
 )
 from dpci_core.schema.mapping import MappingNote, RecordMapper
+from dpci_core.schema.numeric import NumberGuess, NumericColumn
 from dpci_core.schema.propose import (
     MAX_LEVELS,
     propose_schema,
@@ -26,11 +28,12 @@ from dpci_core.schema.propose import (
     round_outward,
 )
 from dpci_core.schema.records import Encoding, Provenance, Records, make_records
-from dpci_core.schema.steps import told_step, told_steps
-from dpci_core.schema.twin import Guesses, NumberGuess, simulate_twin, twin_table
+from dpci_core.schema.twin import Guesses, simulate_twin, twin_table
+from dpci_core.schema.worlds import World, worlds_of
 
 __all__ = [
     "CONSTANT",
+    "KINDS",
     "MAX_LEVELS",
     "CategoricalColumn",
     "Column",
@@ -43,10 +46,13 @@ __all__ = [
     "Provenance",
     "RecordMapper",
     "Records",
+    "Scale",
     "Schema",
     "StandardEncoding",
     "Transformations",
+    "World",
     "as_text",
+    "basis_of",
     "design_matrix",
     "encode",
     "leave_out",
@@ -57,7 +63,7 @@ __all__ = [
     "simulate_twin",
     "target_signs",
     "to_original",
-    "told_step",
     "told_steps",
     "twin_table",
+    "worlds_of",
 ]

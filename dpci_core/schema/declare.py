@@ -4,253 +4,29 @@ the target.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from dpci_core.base.errors import check_range
-from dpci_core.base.limits import rows_per_person_in_range
+import numpy as np
+
+from dpci_core.base.array import Array
+from dpci_core.base.errors import check_range, expect
+from dpci_core.base.limits import SHAPE, rows_per_person_in_range
+from dpci_core.schema.categorical import CategoricalColumn
+from dpci_core.schema.column import Column
+from dpci_core.schema.numeric import LIMIT, NumericColumn
+
+KINDS: dict[str, type[Column]] = {"numeric": NumericColumn, "categorical": CategoricalColumn}
+"""Kinds of columns by their names in files."""
 
 CONSTANT = "constant"
 """Name of the last coefficient."""
-SHARES_SLACK = 0.01
-"""Shares may add up to 1 within this, as rounded ones do; they are scaled to 1."""
-SPAN = (1e-30, 1e30)
-"""Smallest and largest distance between the bounds of a number, so that slopes in its units can be
-squared.
-"""
-
-
-LIMIT = (1.0, 1e6)
-"""Least and greatest number of spreads from the typical value at which values may be cut off."""
 COMPLETE = (0.05, 1.0)
 """Least and greatest expected share of records without a missing cell."""
 RADIUS = (1.0, 1e6)
 """Least and greatest length of a row that still counts in full."""
 DEFAULT_LIMIT = 4.0
-MOST_UNITS = 40
-"""Characters of the units of a column."""
-DEFAULT_STEP = {"log": 2.0}
-"""Effects of a logarithm are told for each doubling, where no step is declared."""
-LEVEL_SPREAD = 0.5
-"""What a level's 0 or 1 is divided by: as far apart as one that every other record has. A rarer
-level gains nothing from a smaller divisor, since its rows would count less (`StandardEncoding`)."""
-
-
-@dataclass(frozen=True, slots=True)
-class NumericColumn:
-    """A number, declared to lie in [low, high]; values outside are clipped.
-
-    Everything declared is public knowledge, never read from the table that is to be protected.
-
-    Args:
-        name: of the column in the table.
-        low: smallest value, in the column's units.
-        high: largest value.
-        missing: what a missing value, or one that is no number, counts as; None: its record has a
-            missing cell, and counts for nothing.
-        typical: a middling value, in the column's units.
-        spread: about the standard deviation, in the column's units; of a logarithm the factor,
-            greater than 1, between a middling and a large value.
-        step: the difference for which effects are told, such as 10 for 10 years; of a logarithm a
-            factor, by default 2.
-        limit: values further than so many spreads from the typical one count as that far; None is
-            the limit of the encoding. Only the standard encoding has limits.
-        transform: "log" where effects are meant for ratios, as of amounts; low is positive then.
-        units: what the number is measured in, such as "mmHg"; only words, no calculation uses them.
-
-    Raises:
-        ValueError: naming the argument, the rule and the value.
-
-    >>> NumericColumn("age", 18, 98, typical=60, spread=15, step=10).standard_range(2.0)
-    (30.0, 90.0)
-    """
-
-    name: str
-    low: float
-    high: float
-    missing: float | None = None
-    typical: float | None = None
-    spread: float | None = None
-    step: float | None = None
-    limit: float | None = None
-    transform: Literal["log"] | None = None
-    units: str = ""
-
-    def __post_init__(self) -> None:
-        if len(self.units) > MOST_UNITS or not self.units.isprintable():
-            raise ValueError(
-                f"Expected units={self.units!r} of column {self.name!r} to be printable and at "
-                f"most {MOST_UNITS} characters."
-            )
-        if not (math.isfinite(self.high - self.low) and self.low < self.high):
-            raise ValueError(
-                f"Expected finite low={self.low!r} < high={self.high!r} for column {self.name!r}."
-            )
-        if not SPAN[0] <= self.high - self.low <= SPAN[1]:
-            raise ValueError(
-                f"Expected low={self.low!r} and high={self.high!r} of column {self.name!r} to be "
-                f"{SPAN[0]:g} to {SPAN[1]:g} apart."
-            )
-        for name in ("missing", "typical"):
-            value = getattr(self, name)
-            if value is not None and not self.low <= value <= self.high:
-                raise ValueError(
-                    f"Expected {name}={value!r} of column {self.name!r} to lie within its bounds."
-                )
-        if self.transform not in (None, "log"):
-            raise ValueError(
-                f"Expected transform={self.transform!r} of column {self.name!r} to be None or "
-                "'log'."
-            )
-        if self.transform == "log" and not self.low > 0.0:
-            raise ValueError(
-                f"Expected low={self.low!r} > 0 for column {self.name!r}, whose logarithm is taken."
-            )
-        apart = self.on_scale(self.high) - self.on_scale(self.low)
-        if not apart >= SPAN[0]:  # as for two large bounds next to each other
-            raise ValueError(
-                f"Expected low={self.low!r} and high={self.high!r} of column {self.name!r} to have "
-                "different logarithms."
-            )
-        if (self.typical is None) != (self.spread is None):
-            raise ValueError(
-                f"Expected typical and spread of column {self.name!r} both or neither."
-            )
-        least = 1.0 if self.transform == "log" else 0.0
-        for name in ("spread", "step"):
-            value = getattr(self, name)
-            if value is None:
-                continue
-            if not (math.isfinite(value) and value > least):
-                raise ValueError(
-                    f"Expected {name}={value!r} of column {self.name!r} to be finite and > "
-                    f"{least:g}."
-                )
-            # An effect of a larger step may be no finite number, which only shows once it is drawn.
-            size = math.log(value) if self.transform == "log" else value
-            if not apart / 1e9 <= size <= apart * 10.0:
-                raise ValueError(
-                    f"Expected {name}={value!r} of column {self.name!r} to be at most ten times, "
-                    "and not a vanishing part of, the distance between its bounds."
-                )
-        if self.limit is not None:
-            check_range(LIMIT, **{f"limit of column {self.name!r}": self.limit})
-
-    @property
-    def fill(self) -> str:
-        """What a missing value counts as, in words; empty where its record counts for nothing."""
-        return "" if self.missing is None else f"{self.missing:.12g}"
-
-    @property
-    def middling(self) -> float:
-        """The typical value, or the middle of the bounds where none is declared."""
-        return (self.low + self.high) / 2.0 if self.typical is None else self.typical
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Names of the encoded features: the column itself, or its logarithm."""
-        return (f"log({self.name})" if self.transform == "log" else self.name,)
-
-    def on_scale(self, value: float) -> float:
-        """A value of the column as effects are meant: itself, or its natural logarithm."""
-        return math.log(value) if self.transform == "log" else value
-
-    @property
-    def centre(self) -> float:
-        """The typical value on that scale; undeclared, the middle of the bounds."""
-        if self.typical is not None:
-            return self.on_scale(self.typical)
-        return (self.on_scale(self.low) + self.on_scale(self.high)) / 2.0
-
-    @property
-    def unit(self) -> float:
-        """The spread on that scale; undeclared, the standard deviation of even values between the
-        bounds.
-        """
-        if self.spread is not None:
-            return math.log(self.spread) if self.transform == "log" else self.spread
-        return (self.on_scale(self.high) - self.on_scale(self.low)) / math.sqrt(12.0)
-
-    @property
-    def step_size(self) -> float:
-        """The step of an effect on that scale, 1 where none is declared."""
-        step = DEFAULT_STEP.get(self.transform or "") if self.step is None else self.step
-        if step is None:
-            return 1.0
-        return math.log(step) if self.transform == "log" else step
-
-    def standard_range(self, limit: float) -> tuple[float, float]:
-        """Values on that scale beyond which others count as these, in the standard encoding."""
-        reach = (limit if self.limit is None else self.limit) * self.unit
-        low, high = self.on_scale(self.low), self.on_scale(self.high)
-        return max(low, self.centre - reach), min(high, self.centre + reach)
-
-
-@dataclass(frozen=True, slots=True)
-class CategoricalColumn:
-    """One of the declared levels; the first is the reference and has no feature unless
-    `has_reference` is False.
-
-    Args:
-        name: of the column in the table.
-        levels: as texts, at least two.
-        other: the level that missing and undeclared ones count as; None: such a record has a
-            missing cell, and counts for nothing.
-        has_reference: whether the first level has no feature of its own.
-        shares: expected share of every level, at least 0, 1 together up to rounding; public
-            knowledge, by default equal.
-    """
-
-    name: str
-    levels: tuple[str, ...]
-    other: str | None = None
-    has_reference: bool = True
-    shares: tuple[float, ...] | None = None
-
-    def __post_init__(self) -> None:
-        if len(set(self.levels)) < max(2, len(self.levels)):
-            raise ValueError(
-                f"Expected at least two levels, all different, for column {self.name!r}."
-            )
-        if self.other is not None and self.other not in self.levels:
-            raise ValueError(
-                f"Expected other={self.other!r} to be one of the levels of column {self.name!r}."
-            )
-        if self.shares is None:
-            return
-        if len(self.shares) != len(self.levels):
-            raise ValueError(
-                f"Expected shares of column {self.name!r} to hold {len(self.levels)} numbers, got "
-                f"{len(self.shares)}."
-            )
-        total = math.fsum(self.shares)
-        if not (min(self.shares) >= 0.0 and abs(total - 1.0) <= SHARES_SLACK):
-            raise ValueError(
-                f"Expected shares of column {self.name!r} to be at least 0 and to add up to 1, got "
-                f"{list(self.shares)}."
-            )
-
-    @property
-    def fill(self) -> str:
-        """What a missing or undeclared level counts as; empty where its record counts for
-        nothing.
-        """
-        return self.other or ""
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Names of the encoded features: "column=level"."""
-        return tuple(f"{self.name}={level}" for level in self.levels[int(self.has_reference) :])
-
-    @property
-    def expected_shares(self) -> tuple[float, ...]:
-        """Share of every level, 1 together; equal where none are declared."""
-        if self.shares is None:
-            return (1.0 / len(self.levels),) * len(self.levels)
-        total = math.fsum(self.shares)
-        return tuple(share / total for share in self.shares)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -260,27 +36,56 @@ class StandardEncoding:
 
     A row is v = ((g - typical)/spread for every number, (0 or 1 - share)/`LEVEL_SPREAD` for every
     level, 1), where g is the value, or its logarithm, cut off `limit` spreads from the typical one.
-    It enters as x = v / radius with weight w = min(1, 1/|x|^2) on its loss. The weight depends on
-    that row and on public numbers only, and w |x|^2 <= 1: docs/standard.md has the argument that
-    noise for rows of norm 1 protects it.
+    It enters as x = U v with weight w = min(1, 1/|x|^2) on its loss, where U is `shape` or, without
+    one, 1/radius times the identity. The weight depends on that row and on public numbers only, and
+    w |x|^2 <= 1: docs/standard.md has the argument that noise for rows of norm 1 protects it.
 
     Args:
-        radius: R, in spreads; a row longer than that counts less.
+        radius: R, in spreads; a row longer than that counts less. 1 beside a shape.
         limit: in spreads, for columns without a limit of their own.
+        shape: U by its rows from the diagonal on, p, p - 1, ..., 1 numbers for the features that
+            are used and the constant; the diagonal positive. None for one radius.
 
     Raises:
         ValueError: naming the argument, the rule and the value.
     """
 
-    radius: float
+    radius: float = 1.0
     limit: float = DEFAULT_LIMIT
+    shape: tuple[tuple[float, ...], ...] | None = None
 
     def __post_init__(self) -> None:
         check_range(RADIUS, radius=self.radius)
         check_range(LIMIT, limit=self.limit)
+        if self.shape is None:
+            return
+        if self.radius != 1.0:
+            raise ValueError(f"Expected radius={self.radius!r} to be 1 beside a shape.")
+        for k, row in enumerate(self.shape):
+            if len(row) != len(self.shape) - k:
+                raise ValueError(
+                    f"Expected {len(self.shape) - k} numbers in row {k} of shape, got {len(row)}."
+                )
+            check_range(SHAPE, **{f"shape[{k}][0]": row[0]})
+            for j, number in enumerate(row[1:], start=1):
+                check_range((-SHAPE[1], SHAPE[1]), **{f"shape[{k}][{j}]": number})
 
+    def map_of(self, p: int) -> Array:
+        """Return U (p, p), upper triangular, for p - 1 features and the constant.
 
-Column = NumericColumn | CategoricalColumn
+        Raises:  ValueError for a shape of another size.
+        """
+        if self.shape is None:
+            return np.eye(p) / self.radius
+        if len(self.shape) != p:
+            raise ValueError(
+                f"Expected a shape of {p} rows, for the features used and the constant, got "
+                f"{len(self.shape)}."
+            )
+        U = np.zeros((p, p))
+        for k, row in enumerate(self.shape):
+            U[k, k:] = row
+        return U
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,8 +104,7 @@ class Persons:
     rows: int
 
     def __post_init__(self) -> None:
-        if not self.column.strip():
-            raise ValueError("Expected the column of persons to have a name.")
+        expect(self.column.strip() != "", "Expected the column of persons to have a name.")
         object.__setattr__(self, "rows", rows_per_person_in_range(self.rows))
 
 
@@ -309,7 +113,9 @@ class Transformations(NamedTuple):
 
     logarithms: columns of which the logarithm is taken.
     cut: limits in spreads, each with the columns whose bounds are wider than it.
-    radius: in spreads, beyond which a row counts less; None where every row counts in full.
+    radius: in spreads, beyond which a row counts less; None where every row counts in full, or a
+        shape says which do.
+    is_shaped: whether a shape says it.
     filled: columns of which a missing cell counts as something, with what that is.
     complete: expected share of records without a missing cell.
     """
@@ -317,6 +123,7 @@ class Transformations(NamedTuple):
     logarithms: tuple[str, ...] = ()
     cut: tuple[tuple[float, tuple[str, ...]], ...] = ()
     radius: float | None = None
+    is_shaped: bool = False
     filled: tuple[tuple[str, str], ...] = ()
     complete: float = 1.0
 
@@ -352,8 +159,7 @@ class Schema:
         check_range(COMPLETE, complete=self.complete)
         for code in _repeated(list(self.codes)):
             raise ValueError(f"Expected every code of {self.target!r} once, got {code!r} twice.")
-        if not self.features:
-            raise ValueError("Expected features to hold at least one column.")
+        expect(len(self.features) > 0, "Expected features to hold at least one column.")
         whose = [] if self.persons is None else [self.persons.column]
         for name in _repeated([*(column.name for column in self.features), self.target, *whose]):
             raise ValueError(f"Expected every column name once, got {name!r} twice.")
@@ -385,37 +191,40 @@ class Schema:
         if features is None:
             return known
         if isinstance(features, int):
-            if isinstance(features, bool) or not 1 <= features <= len(known):
-                raise ValueError(f"Expected 1 <= features={features!r} <= {len(known)}.")
+            expect(
+                not isinstance(features, bool) and 1 <= features <= len(known),
+                f"Expected 1 <= features={features!r} <= {len(known)}.",
+            )
             return known[:features]
         unknown = [name for name in features if name not in known]
         if unknown:
             raise ValueError(
                 f"Expected features to be encoded names of the schema, got {unknown[0]!r}."
             )
-        if not features or len(set(features)) < len(features):
-            raise ValueError("Expected features to name at least one feature, each once.")
+        expect(
+            len(set(features)) == len(features) > 0,
+            "Expected features to name at least one feature, each once.",
+        )
         return tuple(features)
 
     @property
     def transformations(self) -> Transformations:
         """What is done to values besides scaling them."""
-        numbers = [column for column in self.features if isinstance(column, NumericColumn)]
         made = Transformations(
-            logarithms=tuple(column.name for column in numbers if column.transform == "log"),
+            logarithms=tuple(column.name for column in self.features if column.takes_log),
             filled=tuple((one.name, one.fill) for one in self.features if one.fill),
             complete=self.complete,
         )
         if self.standard is None:
             return made
         cut: dict[float, list[str]] = {}
-        for column in numbers:
-            limit = self.standard.limit if column.limit is None else column.limit
-            ends = (column.on_scale(column.low), column.on_scale(column.high))
-            if column.standard_range(limit) != ends:
+        for column in self.features:
+            if (limit := column.cut(self.standard.limit)) is not None:
                 cut.setdefault(limit, []).append(column.name)
         listed = tuple((limit, tuple(names)) for limit, names in sorted(cut.items()))
-        return made._replace(cut=listed, radius=self.standard.radius)
+        is_shaped = self.standard.shape is not None
+        radius = None if is_shaped else self.standard.radius
+        return made._replace(cut=listed, radius=radius, is_shaped=is_shaped)
 
     def used(self, names: tuple[str, ...]) -> Schema:
         """Return the declaration of the columns that the encoded `names` are made of."""
@@ -428,6 +237,21 @@ class Schema:
             column for column in self.features if wanted.intersection(column.feature_names)
         )
 
+    def column_of(self, name: str) -> Column:
+        """Return the source column of an encoded feature."""
+        return self.columns_of((name,))[0]
+
 
 def _repeated(names: list[str]) -> list[str]:
     return sorted(name for name, count in Counter(names).items() if count > 1)
+
+
+def told_steps(schema: Schema, names: tuple[str, ...]) -> tuple[float, ...]:
+    """Return the step of every coefficient, (p,), by which the one in original units is told.
+
+    Args:
+        schema: what is declared.
+        names: of the coefficients, the constant among them, whose step is 1.
+    """
+    steps = {name: column.told_step for column in schema.features for name in column.feature_names}
+    return tuple(steps.get(name, 1.0) for name in names)

@@ -13,26 +13,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from dpci_core.base.array import Array, Flags, Integers
+from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.limits import NORM_MARGIN
-from dpci_core.base.packed import Codes, PackedColumn, PackedRows
-from dpci_core.base.rows import WeightedRows, plain
-from dpci_core.schema.declare import (
-    LEVEL_SPREAD,
-    CategoricalColumn,
-    Column,
-    NumericColumn,
-    Schema,
-    StandardEncoding,
-)
+from dpci_core.base.rows import Meaning, WeightedRows, plain
+from dpci_core.schema.column import Column, Scale, read_each
+from dpci_core.schema.declare import Schema, StandardEncoding
 from dpci_core.schema.records import Provenance, Records, make_records
 from dpci_core.schema.spelling import level_finder
 
@@ -69,9 +61,14 @@ def encode(
     """
     names = schema.select(features)
     columns = schema.columns_of(names)
-    X, notes = encoded_rows(frame, schema, names)
+    X, is_complete, notes = design_matrix(frame, columns, names, scale=scale_by(schema.standard))
+    rows, in_full = scaled_rows(X, is_complete, columns, schema.standard), None
     y = target_signs(frame, schema)
-    is_complete = leave_out(X, y)
+    is_complete = leave_out(rows, y)
+    if schema.standard is not None and schema.used(names).transformations.cut:
+        free, _, _ = design_matrix(frame, columns, names, scale=math.inf)
+        in_full = plain(scaled_rows(free, is_complete, columns, schema.standard))
+        in_full[~is_complete] = 0.0
     if n_left := int(np.count_nonzero(~is_complete)):
         notes = (*notes, f"{n_left} of {len(y)} rows have a missing cell and count for nothing.")
     if len(set(y[is_complete].tolist())) < 2:
@@ -80,13 +77,14 @@ def encode(
             "Every record is of the same class: the fit says little about the features.",
         )
     return make_records(
-        X,
+        rows,
         y,
         names=names,
         encoding="schema" if schema.standard is None else "standard",
         source=source,
         title=title,
-        to_original=_to_original(columns, names, schema.standard),
+        to_original=to_original(schema, names),
+        meaning=Meaning(basis_of(schema, names), in_full),
         notes=notes,
     )
 
@@ -113,47 +111,72 @@ def scale_of(columns: tuple[Column, ...]) -> float:
     return NORM_MARGIN / math.sqrt(2.0 * len(columns))
 
 
-def encoded_rows(
-    frame: pd.DataFrame, schema: Schema, names: tuple[str, ...]
-) -> tuple[Array | WeightedRows, tuple[str, ...]]:
-    """Return the rows of the features `names`, the constant last, and notes on mapped values.
+def scaled_rows(
+    X: Array, is_complete: Flags, columns: tuple[Column, ...], standard: StandardEncoding | None
+) -> Array | WeightedRows:
+    """Return finished rows: of norm at most 1, or with a weight that makes up for a greater one; of
+    zeros where a cell is missing.
 
-    Each row is a function of that record and the schema alone: of norm at most 1, or with a weight
-    that makes up for a greater one; of zeros where a cell is missing.
+    Args:
+        X: features (n, p) as of `feature_matrix`, written to.
+        is_complete: which rows have all cells, (n,).
+        columns: that are used.
+        standard: the standard encoding, or None for the one by bounds.
     """
-    columns, standard = schema.columns_of(names), schema.standard
-    X, is_complete, notes = design_matrix(
-        frame, columns, names, scale="bounds" if standard is None else standard.limit
-    )
     if standard is None:
         X *= scale_of(columns)
         X[:, -1] = is_complete * (NORM_MARGIN / math.sqrt(2.0))
-        return X, notes
+        return X
     X[:, -1] = is_complete
-    X /= standard.radius
-    return WeightedRows.of(X), notes
+    return WeightedRows.of(mapped_by(X, standard))
+
+
+def mapped_by(V: Array, standard: StandardEncoding) -> Array:
+    """Return the rows U v (n, p) of the rows v in spreads, written in their place.
+
+    Column by column, in one order and with one rounding an operation: a row is a function of that
+    record alone to its last bit, wherever it stands in a block.
+    """
+    if standard.shape is None:
+        V /= standard.radius
+        return V
+    U = standard.map_of(V.shape[1])
+    for j, row in enumerate(U):
+        V[:, j] *= row[j]
+        for k in np.flatnonzero(row[j + 1 :]) + j + 1:
+            V[:, j] += row[k] * V[:, k]
+    return V
+
+
+def scale_by(standard: StandardEncoding | None) -> Scale:
+    """How features are scaled before rows are."""
+    return "bounds" if standard is None else standard.limit
+
+
+def basis_of(schema: Schema, features: int | tuple[str, ...] | None = None) -> Array | None:
+    """Return the B of `Meaning.basis` from the declaration alone."""
+    standard = schema.standard
+    if standard is None or standard.shape is None:
+        return None
+    return standard.map_of(len(schema.select(features)) + 1).T
 
 
 def to_original(schema: Schema, features: int | tuple[str, ...] | None = None) -> Array:
-    """Return the L of `Records.to_original` from the declaration alone: original units are L @
-    theta.
-    """
-    names = schema.select(features)
-    return _to_original(schema.columns_of(names), names, schema.standard)
+    """Return the L of `Records.to_original` from the declaration alone: original units are L times
+    the coefficients.
 
-
-def _to_original(
-    columns: tuple[Column, ...], names: tuple[str, ...], standard: StandardEncoding | None
-) -> Array:
-    """L with beta = L @ theta: slopes per original unit, or per unit of a logarithm, and the
-    intercept that undoes every column's centring.
+    It has the slopes per original unit, or per unit of a logarithm, and the intercept that undoes
+    every column's centring.
     """
+    names, standard = schema.select(features), schema.standard
+    columns = schema.columns_of(names)
     scale = scale_of(columns) if standard is None else 1.0 / standard.radius
     L = np.zeros((len(names) + 1, len(names) + 1))
     L[-1, -1] = NORM_MARGIN / math.sqrt(2.0) if standard is None else scale
     position = {name: j for j, name in enumerate(names)}
     for column in columns:
-        for name, (centre, unit) in _affine(column, standard is not None).items():
+        affine = column.affine(is_standard=standard is not None)
+        for name, (centre, unit) in zip(column.feature_names, affine, strict=True):
             if name in position:
                 j = position[name]
                 L[j, j] = scale / unit
@@ -161,71 +184,68 @@ def _to_original(
     return L
 
 
-def _affine(column: Column, is_standard: bool) -> dict[str, tuple[float, float]]:
-    """By feature name, what is subtracted and what is divided by afterwards."""
-    if isinstance(column, NumericColumn):
-        if is_standard:
-            return {column.feature_names[0]: (column.centre, column.unit)}
-        low, high = column.on_scale(column.low), column.on_scale(column.high)
-        return {column.feature_names[0]: ((low + high) / 2.0, (high - low) / 2.0)}
-    if not is_standard:
-        return dict.fromkeys(column.feature_names, (0.0, 1.0))
-    shares = column.expected_shares[int(column.has_reference) :]
-    return {
-        name: (share, LEVEL_SPREAD)
-        for name, share in zip(column.feature_names, shares, strict=True)
-    }
-
-
 def design_matrix(
     frame: pd.DataFrame,
     columns: tuple[Column, ...],
     names: tuple[str, ...],
     *,
-    scale: Literal["original", "bounds"] | float,
+    scale: Scale,
 ) -> tuple[Array, Flags, tuple[str, ...]]:
-    """Return the features `names` as a matrix (n, d+1) with a last column of zeros, which rows have
-    all cells (n,), the others being zeros, and notes on mapped values.
-
-    scale: "original" for the units of the table (numbers as their transformation gives them) and
-    levels as 0 and 1; "bounds" for numbers in [-1, 1] by their bounds; a number is the limit of the
-    standard encoding, whose units are spreads from the expected value.
+    """Return the features `names` of a table as of `feature_matrix`, which rows have all cells
+    (n,), and notes on mapped values.
     """
     if len(frame) == 0:
         raise DataRejectedError("no_row_of_data")
-    X = np.zeros((len(frame), len(names) + 1))
-    is_complete = np.ones(len(frame), dtype=bool)
-    position = {name: j for j, name in enumerate(names)}
     mapped: Counter[tuple[str, str]] = Counter()
-    limit = None if isinstance(scale, str) else scale
-    for column in columns:
-        series = _series(frame, column.name)
-        affine = _affine(column, limit is not None)
-        if isinstance(column, NumericColumn):
-            name = column.feature_names[0]
-            for rows in _blocks(len(frame)):
-                values, is_there = _numbers(series.iloc[rows], column, mapped, start=rows.start)
-                is_complete[rows] &= is_there
-                if scale != "original":
-                    values = _within(values, column, mapped, limit)
-                X[rows, position[name]] = values
-            continue
-        offset = int(column.has_reference)
-        to_feature = np.full(len(column.levels), -1)
-        for k, name in enumerate(column.feature_names, start=offset):
-            to_feature[k] = position.get(name, -1)
-        for rows in _blocks(len(frame)):
-            codes = _levels(series.iloc[rows], column, mapped)
-            is_complete[rows] &= codes >= 0
-            target = to_feature[codes]
-            rows_used = np.flatnonzero(target >= 0)
-            X[rows.start + rows_used, target[rows_used]] = 1.0
-        if limit is not None:
-            for name, (share, unit) in affine.items():
-                if name in position:
-                    X[:, position[name]] = (X[:, position[name]] - share) / unit
-    X[~is_complete] = 0.0
+
+    def values_of(column: Column, rows: slice) -> Array:
+        read = column.parsed(_series(frame, column.name).iloc[rows], start=rows.start)
+        values = column.filled(read)
+        mapped[column.name, _MISSING] += int(np.isnan(read).sum())
+        if scale != "original" or column.takes_log:
+            is_outside = ~column.fits(values) & ~np.isnan(values)
+            mapped[column.name, _OUTSIDE] += int(is_outside.sum())
+        if not isinstance(scale, str):
+            mapped[column.name, _FAR] += int(column.is_far(values, scale).sum())
+        return values
+
+    X, is_complete = feature_matrix(values_of, len(frame), columns, names, scale)
     return X, is_complete, tuple(_notes(columns, mapped))
+
+
+def feature_matrix(
+    values_of: Callable[[Column, slice], Array],
+    n: int,
+    columns: tuple[Column, ...],
+    names: tuple[str, ...],
+    scale: Scale,
+) -> tuple[Array, Flags]:
+    """Return the features `names` as a matrix (n, d+1) with a last column of zeros, and which rows
+    have all cells (n,); the others are zeros.
+
+    Args:
+        values_of: gives the filled values of some rows of a column.
+        n: rows.
+        columns: that the features are made of.
+        names: of the features.
+        scale: of the features.
+    """
+    X = np.zeros((n, len(names) + 1))
+    is_complete = np.ones(n, dtype=bool)
+    for column in columns:
+        here, places = places_in(column, names)
+        for rows in _blocks(n):
+            values = values_of(column, rows)
+            is_complete[rows] &= ~np.isnan(values)
+            X[rows, places] = column.encoded(values, scale)[:, here]
+    X[~is_complete] = 0.0
+    return X, is_complete
+
+
+def places_in(column: Column, names: tuple[str, ...]) -> tuple[list[int], tuple[int, ...]]:
+    """Return which features of a column are among these, and where."""
+    here = [k for k, name in enumerate(column.feature_names) if name in names]
+    return here, tuple(names.index(column.feature_names[k]) for k in here)
 
 
 def _blocks(n: int) -> Iterator[slice]:
@@ -241,7 +261,7 @@ def target_signs(frame: pd.DataFrame, schema: Schema) -> Array:
     y = np.empty(len(series))
     for rows in _blocks(len(series)):
         part = series.iloc[rows]
-        codes = _codes(part, schema.codes)
+        codes = read_each(part, level_finder(schema.codes), -1.0)
         is_negative = codes > 0 if schema.negative else (codes < 0) & part.notna().to_numpy()
         y[rows] = np.where(codes == 0, 1.0, np.where(is_negative, -1.0, 0.0))
     return y
@@ -253,134 +273,12 @@ def _series(frame: pd.DataFrame, name: str) -> pd.Series[Any]:
     return frame[name]
 
 
-def _numbers(
-    series: pd.Series[Any],
-    column: NumericColumn,
-    mapped: Counter[tuple[str, str]],
-    *,
-    start: int,
-) -> tuple[Array, Flags]:
-    """Some rows of a numeric column on the scale of its effects, missing ones counted and as
-    declared for that, and which rows have a number then.
-
-    Before a logarithm is taken, values are brought within the bounds: some have none.
-    """
-    values = np.asarray(pd.to_numeric(series, errors="coerce"), dtype=np.float64)
-    missing = np.isnan(values)
-    is_text = missing & ~series.isna().to_numpy()
-    if is_text.any():
-        row = start + int(is_text.argmax())
-        raise DataRejectedError("cell_not_a_number", row=row, column=column.name)
-    if n_missing := int(missing.sum()):
-        values = np.where(missing, column.low if column.missing is None else column.missing, values)
-        mapped[column.name, _MISSING] += n_missing
-    if column.transform == "log":
-        mapped[column.name, _OUTSIDE] += int(((values < column.low) | (values > column.high)).sum())
-    is_there = ~missing if column.missing is None else np.ones(len(values), dtype=bool)
-    return _on_scale(values, column), is_there
-
-
-def _on_scale(values: Array, column: NumericColumn) -> Array:
-    if column.transform != "log":
-        return values
-    logs = np.log(np.clip(values, column.low, column.high))
-    # The logarithm of an array may differ from that of a bound in the last bit.
-    return np.clip(logs, column.on_scale(column.low), column.on_scale(column.high))
-
-
-def _within(
-    values: Array, column: NumericColumn, mapped: Counter[tuple[str, str]], limit: float | None
-) -> Array:
-    """Values on the scale of effects as the encoding has them, before rows are scaled."""
-    ((centre, unit),) = _affine(column, limit is not None).values()
-    low, high = _range(values, column, mapped, limit)
-    if limit is not None:
-        return (np.clip(values, low, high) - centre) / unit
-    return np.clip((values - centre) / unit, -1.0, 1.0)
-
-
-def packed_rows(
-    columns: Mapping[str, tuple[Array | None, Codes | None]],
-    signs: npt.NDArray[np.int8],
-    schema: Schema,
-    names: tuple[str, ...],
-) -> PackedRows:
-    """Return the rows y x of `encoded_rows`, by the values that differ in each column.
-
-    Args:
-        columns: by name, the numbers that differ, none missing, and which of them each row has
-            (None where there is one for each row); for a column of levels None, and their indices.
-        signs: y (n,).
-        schema: what is declared.
-        names: of the features.
-    """
-    used, standard = schema.columns_of(names), schema.standard
-    limit = None if standard is None else standard.limit
-    position = {name: j for j, name in enumerate(names)}
-    packed = []
-    for column in used:
-        numbers, codes = columns[column.name]
-        if isinstance(column, NumericColumn):
-            assert numbers is not None
-            values = _within(_on_scale(numbers, column), column, Counter(), limit)[:, None]
-        else:
-            shown = np.arange(len(column.levels))[:, None] - int(column.has_reference)
-            values = (shown == np.arange(len(column.feature_names))).astype(np.float64)
-            if limit is not None:
-                shares, units = np.array(list(_affine(column, True).values())).T
-                values = (values - shares) / units
-        here = [k for k, name in enumerate(column.feature_names) if name in position]
-        values = values[:, here]
-        values *= scale_of(used) if standard is None else 1.0
-        values /= 1.0 if standard is None else standard.radius
-        places = tuple(position[column.feature_names[k]] for k in here)
-        packed.append(PackedColumn(places, values, codes))
-    constant = NORM_MARGIN / math.sqrt(2.0) if standard is None else 1.0 / standard.radius
-    return PackedRows(tuple(packed), signs, constant, len(names) + 1, standard is not None)
-
-
-def _range(
-    values: Array, column: NumericColumn, mapped: Counter[tuple[str, str]], limit: float | None
-) -> tuple[float, float]:
-    """The values between which others are brought, on the scale of effects; those outside are
-    counted.
-    """
-    low, high = column.on_scale(column.low), column.on_scale(column.high)
-    is_outside = (values < low) | (values > high)
-    mapped[column.name, _OUTSIDE] += int(is_outside.sum())
-    if limit is None:
-        return low, high
-    low, high = column.standard_range(limit)
-    mapped[column.name, _FAR] += int((~is_outside & ((values < low) | (values > high))).sum())
-    return low, high
-
-
-def _levels(
-    series: pd.Series[Any], column: CategoricalColumn, mapped: Counter[tuple[str, str]]
-) -> Integers:
-    """Index of every row's level; unknown and missing ones counted, and as `other` where that is
-    declared, else -1.
-    """
-    codes = _codes(series, column.levels)
-    unknown = codes < 0
-    mapped[column.name, _MISSING] += int(unknown.sum())
-    return codes if column.other is None else np.where(unknown, place_of_other(column), codes)
-
-
-def place_of_other(column: CategoricalColumn) -> int:
-    """Index of the level that missing and undeclared ones count as, -1 where none is declared."""
-    return -1 if column.other is None else column.levels.index(column.other)
-
-
 def _notes(columns: tuple[Column, ...], mapped: Counter[tuple[str, str]]) -> Iterator[str]:
     """A sentence for every kind of mapped value that occurred."""
     for column in columns:
         n_missing, n_outside = mapped[column.name, _MISSING], mapped[column.name, _OUTSIDE]
-        if n_missing and isinstance(column, NumericColumn):
-            yield f"{n_missing} missing values of {column.name}{_counting(column)}."
-        elif n_missing:
-            what = f"{n_missing} values of {column.name} that are missing or not declared"
-            yield f"{what}{_counting(column)}."
+        if n_missing:
+            yield f"{column.count_absent(n_missing)}{_counting(column)}."
         if n_outside:
             yield f"{n_outside} values of {column.name} outside its bounds were clipped."
         if n_far := mapped[column.name, _FAR]:
@@ -389,19 +287,3 @@ def _notes(columns: tuple[Column, ...], mapped: Counter[tuple[str, str]]) -> Ite
 
 def _counting(column: Column) -> str:
     return f" count as {column.fill}" if column.fill else ": their rows count for nothing"
-
-
-def _codes(series: pd.Series[Any], levels: tuple[str, ...]) -> Integers:
-    """Index of every value among the levels (`spelling`); -1 where it is none of them."""
-    distinct = pd.Categorical(series)
-    table = np.array([*map(level_finder(levels), distinct.categories), -1], dtype=np.int64)
-    return table[np.asarray(distinct.codes)]
-
-
-def as_text(value: object) -> str:
-    """A level as people write it: whole numbers without a decimal point, texts without spaces
-    around them.
-    """
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value).strip()

@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,14 +20,20 @@ import numpy.typing as npt
 import pandas as pd
 
 from dpci_core.base.array import Array
-from dpci_core.base.packed import Codes, PackedRows, smallest_codes
+from dpci_core.base.limits import NORM_MARGIN
+from dpci_core.base.packed import Codes, PackedColumn, PackedRows, smallest_codes
 from dpci_core.base.rows import WeightedRows
-from dpci_core.schema.declare import Column, NumericColumn, Schema
+from dpci_core.schema.column import Column
+from dpci_core.schema.declare import Schema
 from dpci_core.schema.encode import (
-    encoded_rows,
+    basis_of,
+    feature_matrix,
     leave_out,
-    packed_rows,
-    place_of_other,
+    mapped_by,
+    places_in,
+    scale_by,
+    scale_of,
+    scaled_rows,
     to_original,
 )
 from dpci_core.schema.spelling import level_finder, number_of
@@ -83,9 +90,7 @@ class MappingNote:
         return sorted(item for item in self.counts.items() if item[1])
 
 
-NO_NUMBER = "missing or no number"
 OUTSIDE = "outside the bounds, clipped"
-NO_LEVEL = "missing or not declared"
 NO_CODE = "missing or none of its declared codes"
 
 
@@ -115,21 +120,30 @@ class RecordMapper:
 
     @property
     def numbers(self) -> frozenset[str]:
-        """The columns that hold numbers."""
-        return frozenset(
-            column.name for column in self.columns if isinstance(column, NumericColumn)
-        )
+        """The columns of which only the numbers in their cells matter."""
+        return frozenset(column.name for column in self.columns if column.reads_numbers)
 
     @property
     def to_original(self) -> Array:
-        """L (p, p): L @ theta are the coefficients in original units, the intercept last."""
+        """L (p, p): L times the coefficients are those in original units, the intercept last."""
         return to_original(self.schema, self.names)
+
+    @property
+    def basis(self) -> Array | None:
+        """B (p, p): B theta are the coefficients; None where theta is (`Meaning`)."""
+        return basis_of(self.schema, self.names)
 
     def features_of(self, cells: Mapping[str, Cells]) -> Array | WeightedRows:
         """X (n, p) for cells by column; rows of norm at most 1, or with weights."""
-        clean = {column.name: self._clean(column, cells[column.name]) for column in self.columns}
-        X, _ = encoded_rows(pd.DataFrame(clean), self.schema, self.names)
-        return X
+        values = {column.name: self._values(column, cells[column.name]) for column in self.columns}
+        X, is_complete = feature_matrix(
+            lambda column, rows: values[column.name][rows],
+            len(next(iter(values.values()))),
+            self.columns,
+            self.names,
+            scale_by(self.schema.standard),
+        )
+        return scaled_rows(X, is_complete, self.columns, self.schema.standard)
 
     def records_of(self, cells: Mapping[str, Cells]) -> tuple[Array | WeightedRows, Array]:
         """X (n, p) and y (n,) for cells by column, the target among them; a record with a missing
@@ -143,26 +157,30 @@ class RecordMapper:
 
     def packed(self, cells: Mapping[str, Cells]) -> PackedRows:
         """The rows y x of `records_of` by the values that differ; `note` counts nothing of them."""
-        columns: dict[str, tuple[Array | None, Codes | None]] = {}
         values, codes = _distinct(cells[self.schema.target], self._sign)
         signs = values.astype(np.int8) if codes is None else values.astype(np.int8)[codes]
+        packed, standard = list[PackedColumn](), self.schema.standard
+        factor, radius = (
+            (scale_of(self.columns), 1.0) if standard is None else (1.0, standard.radius)
+        )
         for column in self.columns:
-            given = cells[column.name]
-            if isinstance(column, NumericColumn):
-                numbers, codes = _distinct(given, number_of)
-                numbers = _reached(column, numbers)
-                is_missing = np.isnan(numbers)
-                numbers[is_missing] = column.low  # of a row of zeros
-                columns[column.name] = numbers, codes
-            else:
-                levels, codes = _distinct(given, level_finder(column.levels))
-                found = np.where(levels < 0, place_of_other(column), levels)
-                is_missing = found < 0
-                found = smallest_codes(np.maximum(found, 0), len(column.levels))
-                columns[column.name] = None, found if codes is None else found[codes]
+            found, codes = _distinct(cells[column.name], column.reader)
+            values = column.filled(column.within(found))
+            is_missing = np.isnan(values)
             if is_missing.any():
                 signs[is_missing if codes is None else is_missing[codes]] = 0
-        return packed_rows(columns, signs, self.schema, self.names)
+                values = np.where(is_missing, 0.0, values)  # of a row of zeros
+            if column.n_values:
+                codes = smallest_codes(values if codes is None else values[codes], column.n_values)
+                values = np.arange(float(column.n_values))
+            here, places = places_in(column, self.names)
+            features = column.encoded(values, scale_by(standard))[:, here]
+            packed.append(PackedColumn(places, features * factor / radius, codes))
+        constant = NORM_MARGIN / math.sqrt(2.0) if standard is None else 1.0 / standard.radius
+        dim, mapped = len(self.names) + 1, None
+        if standard is not None and standard.shape is not None:
+            mapped = partial(mapped_by, standard=standard)
+        return PackedRows(tuple(packed), signs, constant, dim, standard is not None, mapped)
 
     def fits(self, cells: Mapping[str, Cells]) -> Fits:
         """How many cells of each needed column fit, (k + 4,), the outcome last; of those how many
@@ -172,23 +190,17 @@ class RecordMapper:
         a value is declared for that; every cell does where others have a level of their own. Not
         private, and `note` counts nothing of it.
         """
-        signs = _by_distinct(cells[self.schema.target], self._sign)
+        signs = by_distinct(cells[self.schema.target], self._sign)
         is_complete, found = signs != 0.0, list[int]()
         for column in self.columns:
             given = cells[column.name]
-            if isinstance(column, NumericColumn):
-                values = _by_distinct(given, number_of)
-                is_there, fits = ~np.isnan(values), (values >= column.low) & (values <= column.high)
-            else:
-                fits = is_there = _by_distinct(given, level_finder(column.levels)) >= 0.0
-            if column.fill and not isinstance(column, NumericColumn):
-                fits = np.ones(len(signs), dtype=np.bool_)
-            elif column.fill:
+            values = by_distinct(given, column.reader)
+            fits = column.fits(values)
+            if column.fill:
                 is_array = isinstance(given, np.ndarray)
-                is_empty = np.isnan(values) if is_array else _by_distinct(given, is_missing) > 0.0
-                fits = fits | is_empty
+                fits |= np.isnan(values) if is_array else by_distinct(given, is_missing) > 0.0
             else:
-                is_complete = is_complete & is_there
+                is_complete &= ~np.isnan(values)
             found.append(int(np.count_nonzero(fits)))
         n_yes, n_no = np.count_nonzero(signs > 0.0), np.count_nonzero(signs < 0.0)
         whole = (n_yes + n_no, n_yes, n_no, np.count_nonzero(is_complete), len(signs))
@@ -208,31 +220,17 @@ class RecordMapper:
 
     def signs_of(self, cells: Cells) -> Array:
         """Signs (n,) for cells of the target, 0 for a missing one."""
-        signs = _by_distinct(cells, self._sign)
+        signs = by_distinct(cells, self._sign)
         self.note.counts[self.schema.target, NO_CODE] += int(np.count_nonzero(signs == 0.0))
         return signs
 
-    def _clean(self, column: Column, cells: Cells) -> Any:
-        """A column of numbers within reach, or of declared levels; NaN where a cell is missing."""
-        counts = self.note.counts
-        if isinstance(column, NumericColumn):
-            values = _by_distinct(cells, number_of)
-            outside = (values < column.low) | (values > column.high)
-            counts[column.name, _kind(NO_NUMBER, column)] += int(np.isnan(values).sum())
-            counts[column.name, OUTSIDE] += int(outside.sum())
-            return _reached(column, values)
-        codes = _by_distinct(cells, level_finder(column.levels)).astype(np.int64)
-        counts[column.name, _kind(NO_LEVEL, column)] += int((codes < 0).sum())
-        codes = np.where(codes < 0, place_of_other(column), codes).astype(np.int64)
-        return pd.Categorical.from_codes(codes, categories=pd.Index(column.levels))
-
-
-def _reached(column: NumericColumn, values: Array) -> Array:
-    """Numbers within reach; what is missing as declared for that, else NaN."""
-    reached: Array = np.clip(values, column.low, column.high)
-    if column.missing is not None:
-        reached[np.isnan(reached)] = column.missing
-    return reached
+    def _values(self, column: Column, cells: Cells) -> Array:
+        """The values of a column as declared, NaN where a cell is missing."""
+        values, counts = by_distinct(cells, column.reader), self.note.counts
+        is_absent = np.isnan(values)
+        counts[column.name, _kind(column.absent, column)] += int(is_absent.sum())
+        counts[column.name, OUTSIDE] += int((~column.fits(values) & ~is_absent).sum())
+        return column.filled(column.within(values))
 
 
 def is_missing(cell: object) -> float:
@@ -247,7 +245,7 @@ def _distinct(cells: Cells, function: Callable[[object], float]) -> tuple[Array,
     None where nobody knows what differs.
     """
     if not isinstance(cells, Coded):
-        return _by_distinct(cells, function), None
+        return by_distinct(cells, function), None
     found, codes = _of_values(cells, function), cells.codes
     if len(codes) and codes.min() < 0:
         codes = np.where(codes < 0, len(cells.values), codes)
@@ -261,7 +259,7 @@ def _of_values(cells: Coded, function: Callable[[object], float]) -> Array:
     return np.array([function(value) for value in (*cells.values, None)], dtype=np.float64)
 
 
-def _by_distinct(cells: Cells, function: Callable[[object], float]) -> Array:
+def by_distinct(cells: Cells, function: Callable[[object], float]) -> Array:
     """The function of every cell, called once for equal cells of one type."""
     if isinstance(cells, np.ndarray):
         return cells if function is number_of else np.array([function(cell) for cell in cells])

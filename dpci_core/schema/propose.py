@@ -13,25 +13,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpci_core.base.errors import DataRejectedError
-from dpci_core.schema.declare import (
-    SPAN,
-    CategoricalColumn,
-    Column,
-    NumericColumn,
-    Schema,
-    StandardEncoding,
-)
-from dpci_core.schema.encode import as_text
+from dpci_core.base.errors import DataRejectedError, expect
+from dpci_core.schema.categorical import CategoricalColumn
+from dpci_core.schema.column import Column, as_text
+from dpci_core.schema.declare import Schema, StandardEncoding
+from dpci_core.schema.numeric import SPAN, NumericColumn
 
 MAX_LEVELS = 50
 """A text column with more different values than this is left out."""
 MAX_LEVEL_LENGTH = 200
 """A text column with a longer value than this is left out: its values name features."""
-_DIGITS = 2
-"""Of proposed typical values, spreads and shares, at least."""
-_LEAST_SPREAD = 1e-3
-"""Of the distance between the bounds; a column that varies less keeps what its bounds say."""
 _BOUND_DIGITS = 2
 """Bounds are rounded outward to this many digits of the column's range."""
 
@@ -49,10 +40,11 @@ def propose_schema(frame: pd.DataFrame, target: str, positive: str) -> Schema:
              synthetic.
     Raises:  ValueError naming `target` or `positive`; DataRejectedError if no column can be used.
     """
-    if target not in frame.columns:
-        raise ValueError(f"Expected target={target!r} to be a column of the table.")
-    if positive not in {as_text(value) for value in frame[target].dropna().unique()}:
-        raise ValueError(f"Expected positive={positive!r} to occur in column {target!r}.")
+    expect(target in frame.columns, f"Expected target={target!r} to be a column of the table.")
+    expect(
+        positive in {as_text(value) for value in frame[target].dropna().unique()},
+        f"Expected positive={positive!r} to occur in column {target!r}.",
+    )
     columns: list[Column] = []
     notes: list[str] = []
     for name in frame.columns:
@@ -84,50 +76,8 @@ def propose_standard(frame: pd.DataFrame, schema: Schema, standard: StandardEnco
     """
     if len(frame) == 0:
         raise DataRejectedError("no_row_of_data")
-    columns = tuple(_with_typical(frame[column.name], column) for column in schema.features)
+    columns = tuple(column.with_usual(frame[column.name]) for column in schema.features)
     return replace(schema, features=columns, standard=standard)
-
-
-def _with_typical(series: pd.Series[Any], column: Column) -> Column:
-    """A column with typical value and spread, or with the shares of its levels."""
-    if isinstance(column, CategoricalColumn):
-        if column.shares is not None:
-            return column
-        counts = Counter(as_text(value) for value in series.dropna())
-        seen = [counts[level] for level in column.levels]
-        if column.other is not None:
-            seen[column.levels.index(column.other)] += len(series) - sum(seen)
-        if not any(seen):
-            return column
-        shares = [_rounded(count / sum(seen)) for count in seen]
-        total = math.fsum(shares)
-        return replace(column, shares=tuple(share / total for share in shares))
-    if column.typical is not None:
-        return column
-    values = np.asarray(pd.to_numeric(series, errors="coerce"), dtype=np.float64)
-    values = np.clip(values[~np.isnan(values)], column.low, column.high)
-    scaled = np.log(values) if column.transform == "log" else values
-    spread = float(np.std(scaled)) if len(scaled) else 0.0
-    if spread <= (column.on_scale(column.high) - column.on_scale(column.low)) * _LEAST_SPREAD:
-        return column
-    median = _near(float(np.median(values)), float(np.std(values)))
-    if column.transform == "log":  # a factor near 1 has its digits behind the 1
-        factor = _rounded(math.exp(_rounded(spread)))
-        spread = factor if factor >= 2.0 else 1.0 + _rounded(math.expm1(spread))
-    else:
-        spread = _rounded(spread)
-    return replace(column, typical=min(max(median, column.low), column.high), spread=spread)
-
-
-def _rounded(x: float) -> float:
-    """To two digits."""
-    return float(f"{x:.{_DIGITS}g}")
-
-
-def _near(x: float, spread: float) -> float:
-    """To two digits, or to as many as leave it within a quarter of the spread: 2013 is not 2000."""
-    found = (float(f"{x:.{digits}g}") for digits in range(_DIGITS, 17))
-    return next((value for value in found if abs(value - x) <= spread / 4.0), x)
 
 
 def _propose(series: pd.Series[Any], name: str) -> Column | str:

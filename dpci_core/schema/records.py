@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 
-from dpci_core.base.array import Array
-from dpci_core.base.rows import WeightedRows, parted, plain
+from dpci_core.base.array import Array, Flags
+from dpci_core.base.rows import Meaning, WeightedRows, parted, plain
 from dpci_core.schema.declare import CONSTANT
 
 Encoding = Literal["paper", "schema", "standard"]
@@ -22,9 +22,10 @@ class Records:
 
     X: (n, p), the constant last; row norms at most 1, or `WeightedRows` in the standard encoding.
     y: (n,) in {-1, +1}; a record with a missing cell is a row of zeros with y = +1.
-    to_original: L (p, p), so that L @ theta are the coefficients in original units, the intercept
-    last, exactly; None where the encoding has no such map (`paper` rescales every row by its own
-    norm).
+    to_original: L (p, p), so that L times the coefficients are those in original units, the
+    intercept last, exactly; None where the encoding has no such map (`paper` rescales every row by
+    its own norm).
+    meaning: what coefficients of these rows say about the columns.
     """
 
     X: Array | WeightedRows
@@ -35,6 +36,7 @@ class Records:
     title: str
     digest: str
     to_original: Array | None
+    meaning: Meaning = field(default_factory=Meaning)
     notes: tuple[str, ...] = ()
 
     def complete(self) -> Records:
@@ -43,7 +45,13 @@ class Records:
         if is_complete.all():
             return self
         digest = f"{self.digest}, complete"
-        return replace(self, X=self.X[is_complete], y=self.y[is_complete], digest=digest)
+        return replace(self.some(is_complete), digest=digest)
+
+    def some(self, rows: Flags | slice) -> Records:
+        """Return some of the records, under the digest of all."""
+        in_full = self.meaning.in_full
+        meaning = replace(self.meaning, in_full=None if in_full is None else in_full[rows])
+        return replace(self, X=self.X[rows], y=self.y[rows], meaning=meaning)
 
     @property
     def unweighted(self) -> Array:
@@ -63,10 +71,11 @@ def make_records(
     source: Provenance,
     title: str,
     to_original: Array | None,
+    meaning: Meaning | None = None,
     notes: tuple[str, ...] = (),
 ) -> Records:
-    """Return Records of finished arrays with their digest (SHA-256 of X, y and names); the arrays
-    become read-only.
+    """Return Records of finished arrays with their digest (SHA-256 of X, y, the rows in full and
+    names); the arrays become read-only.
 
     Args:
         X: encoded rows (n, p), the constant last.
@@ -76,11 +85,13 @@ def make_records(
         source: whether public, simulated or declared so.
         title: of the table, on pages.
         to_original: L (p, p) from encoded to original coefficients, None where there is none.
+        meaning: of their coefficients; None where theta itself is meant and no value was cut off.
         notes: what was mapped on the way, a sentence each.
     """
     feature_names = (*names, CONSTANT)
     state = hashlib.sha256("\n".join((*feature_names, str(X.shape))).encode())
-    for array in (part for part in (*parted(X), y) if part is not None):
+    in_full = None if meaning is None else meaning.in_full
+    for array in (part for part in (*parted(X), y, in_full) if part is not None):
         state.update(np.ascontiguousarray(array).data)
         array.flags.writeable = False
     return Records(
@@ -92,5 +103,6 @@ def make_records(
         title=title,
         digest=state.hexdigest(),
         to_original=to_original,
+        meaning=meaning or Meaning(),
         notes=notes,
     )

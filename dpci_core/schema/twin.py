@@ -1,7 +1,8 @@
 """A simulated twin: a table drawn from a declaration and guesses alone, to plan with where no
 record may be read.
 
-Each column is drawn by its guess; with a common correlation the columns share one Gaussian factor.
+Each column is drawn by its guess; with a common correlation the columns share one Gaussian factor,
+and named pairs go together beside it.
 The target follows a logistic model with the guessed effects, whose intercept makes the mean chance
 of the positive level the guessed rate.
 """
@@ -11,19 +12,28 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.optimize import brentq
-from scipy.special import expit, logit, ndtr, ndtri
+from scipy.special import expit, logit, ndtr
 
 from dpci_core.base.array import Array
-from dpci_core.base.errors import check_count, check_positive, check_probability, check_range
-from dpci_core.schema.declare import SHARES_SLACK, CategoricalColumn, NumericColumn, Schema
+from dpci_core.base.errors import (
+    check_count,
+    check_positive,
+    check_probability,
+    check_range,
+    expect,
+)
+from dpci_core.schema.categorical import SHARES_SLACK, categories
+from dpci_core.schema.column import Column
+from dpci_core.schema.copula import Pair, checked_pairs, correlation_root
+from dpci_core.schema.declare import Schema
 from dpci_core.schema.encode import encode
+from dpci_core.schema.numeric import NumberGuess
 from dpci_core.schema.records import Records
 
 DEFAULT_ROWS = 20_000
@@ -42,15 +52,8 @@ other.
 """
 _FACTOR, _TARGET, _COLUMN = range(3)
 
-
-@dataclass(frozen=True, slots=True)
-class NumberGuess:
-    """A guess at a number: normal around `centre` with standard deviation `spread`, within the
-    declared bounds; of a column whose logarithm is taken, log-normal, and the spread is a factor.
-    """
-
-    centre: float
-    spread: float
+Rate = float | tuple[float, float]
+"""A share, or the ends of the range that it lies in."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,35 +68,36 @@ class Guesses:
             uniform between the bounds.
         effects: for an encoded feature, its log odds per original unit or against the reference;
             default 0.
-        base_rate: mean share of the positive level.
+        base_rate: mean share of the positive level, or the lowest and the highest it may be.
         n_rows: size of the twin.
         correlation: common to all pairs of columns, of the normal variables behind them.
+        pairs: columns with a correlation of their own, in the place of the common one.
 
     Raises:  ValueError naming the field; what depends on the schema is checked by `check_against`.
     """
 
-    base_rate: float = 0.5
+    base_rate: Rate = 0.5
     n_rows: int = DEFAULT_ROWS
     correlation: float = 0.0
     numbers: Mapping[str, NumberGuess] = field(default_factory=dict)
     shares: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     effects: Mapping[str, float] = field(default_factory=dict)
+    pairs: tuple[Pair, ...] = ()
 
     def __post_init__(self) -> None:
-        check_probability(base_rate=self.base_rate)
-        check_range(BASE_RATE, base_rate=self.base_rate)
+        object.__setattr__(self, "base_rate", _rate(self.base_rate))
+        object.__setattr__(self, "pairs", checked_pairs(self.pairs))
         check_range(CORRELATION, correlation=self.correlation)
         check_count(n_rows=self.n_rows)
         check_range(ROWS, n_rows=self.n_rows)
-        for name in ("base_rate", "correlation"):
-            object.__setattr__(self, name, float(getattr(self, name)))
+        object.__setattr__(self, "correlation", float(self.correlation))
         object.__setattr__(self, "n_rows", int(self.n_rows))
         for name in ("shares", "numbers", "effects"):
-            if not isinstance(getattr(self, name), Mapping):
-                raise ValueError(
-                    f"Expected {name} to map names to guesses, got "
-                    f"{type(getattr(self, name)).__name__}."
-                )
+            expect(
+                isinstance(getattr(self, name), Mapping),
+                f"Expected {name} to map names to guesses, got "
+                f"{type(getattr(self, name)).__name__}.",
+            )
         object.__setattr__(
             self, "shares", {name: _shares(given, name) for name, given in self.shares.items()}
         )
@@ -103,42 +107,53 @@ class Guesses:
         effects = {name: _real(given, f"effects[{name!r}]") for name, given in self.effects.items()}
         object.__setattr__(self, "effects", effects)
 
+    def of(self, column: Column) -> NumberGuess | tuple[float, ...] | None:
+        """What is guessed of how the values of a column are spread."""
+        return getattr(self, column.guessed).get(column.name) if column.guessed else None
+
+    def about(self, guesses: Mapping[Column, Any]) -> Guesses:
+        """The same with other guesses of how the values of some columns are spread."""
+        changed: dict[str, dict[str, Any]] = {}
+        for column, guess in guesses.items():
+            of_kind = changed.setdefault(column.guessed, dict(getattr(self, column.guessed)))
+            of_kind[column.name] = guess
+        return replace(self, **changed)  # type: ignore[arg-type]
+
+    @property
+    def rates(self) -> tuple[float, float]:
+        """The lowest and the highest share of the positive level."""
+        rate = self.base_rate
+        return rate if isinstance(rate, tuple) else (rate, rate)
+
+    @property
+    def rate(self) -> float:
+        """The share of the positive level to draw with: of a range its middle, in log odds."""
+        low, high = self.rates
+        return low if low == high else float(expit((logit(low) + logit(high)) / 2.0))
+
     def check_against(self, schema: Schema) -> None:
         """Raise ValueError naming the guess that does not fit the declaration."""
+        if self.pairs:
+            correlation_root([one.name for one in schema.features], self.pairs, self.correlation)
         columns = {column.name: column for column in schema.features}
-        for name, shares in self.shares.items():
-            column = columns.get(name)
-            if not isinstance(column, CategoricalColumn):
-                raise ValueError(f"Expected shares[{name!r}] to name a column of levels.")
-            if len(shares) != len(column.levels):
-                raise ValueError(
-                    f"Expected shares[{name!r}] to hold {len(column.levels)} shares, got "
-                    f"{len(shares)}."
+        for field_name, what in (("shares", "levels"), ("numbers", "numbers")):
+            for name, guess in getattr(self, field_name).items():
+                expect(
+                    name in columns and columns[name].guessed == field_name,
+                    f"Expected {field_name}[{name!r}] to name a column of {what}.",
                 )
-        for name, guess in self.numbers.items():
-            column = columns.get(name)
-            if not isinstance(column, NumericColumn):
-                raise ValueError(f"Expected numbers[{name!r}] to name a column of numbers.")
-            check_range((column.low, column.high), **{f"numbers[{name!r}].centre": guess.centre})
-            if column.transform == "log" and not guess.spread > 1.0:
-                raise ValueError(
-                    f"Expected numbers[{name!r}].spread={guess.spread!r} > 1: of a logarithm it is "
-                    "a factor."
-                )
+                columns[name].check_guess(guess)
         for name, effect in self.effects.items():
-            if name not in schema.feature_names:
-                raise ValueError(
-                    f"Expected effects[{name!r}] to name an encoded feature of the schema."
-                )
-            column = next(c for c in schema.features if name in c.feature_names)
-            span = 1.0
-            if isinstance(column, NumericColumn):
-                span = column.on_scale(column.high) - column.on_scale(column.low)
-            if not abs(effect) * span <= LARGEST_EFFECT:
-                raise ValueError(
-                    f"Expected effects[{name!r}]={effect!r} to move the log odds by at most "
-                    f"{LARGEST_EFFECT:g} over its range, {LARGEST_EFFECT / span:.3g} here."
-                )
+            expect(
+                name in schema.feature_names,
+                f"Expected effects[{name!r}] to name an encoded feature of the schema.",
+            )
+            span = schema.column_of(name).reach
+            expect(
+                abs(effect) * span <= LARGEST_EFFECT,
+                f"Expected effects[{name!r}]={effect!r} to move the log odds by at most "
+                f"{LARGEST_EFFECT:g} over its range, {LARGEST_EFFECT / span:.3g} here.",
+            )
 
 
 def simulate_twin(
@@ -156,6 +171,7 @@ def simulate_twin(
 
     Raises:  ValueError naming the guess or the level.
 
+    >>> from dpci_core.schema import CategoricalColumn, NumericColumn
     >>> schema = Schema(
     ...     (NumericColumn("age", 18, 98), CategoricalColumn("sex", ("f", "m"))), "ill", "yes"
     ... )
@@ -166,8 +182,15 @@ def simulate_twin(
     chosen = Guesses() if guesses is None else guesses
     _check_texts(schema)
     chosen.check_against(schema)
-    frame = twin_table(schema, chosen)
-    return encode(frame, schema, features=features, source="simulated", title=TWIN_TITLE)
+    return twin_records(twin_table(schema, chosen), schema, features)
+
+
+def twin_records(
+    frame: pd.DataFrame, schema: Schema, features: int | tuple[str, ...] | None = None
+) -> Records:
+    """Return the records of the table behind a twin (`twin_table`), as `simulate_twin` does."""
+    records = encode(frame, schema, features=features, source="simulated", title=TWIN_TITLE)
+    return replace(records, meaning=replace(records.meaning, is_simulated=True))
 
 
 def twin_table(schema: Schema, guesses: Guesses) -> pd.DataFrame:
@@ -178,62 +201,42 @@ def twin_table(schema: Schema, guesses: Guesses) -> pd.DataFrame:
     """
     n = guesses.n_rows
     factor = None if guesses.correlation == 0.0 else _stream(_FACTOR).standard_normal(n)
+    paired = _paired(schema, guesses) if guesses.pairs else {}
     table: dict[str, object] = {}
     log_odds = np.zeros(n)
     for column in schema.features:
-        uniform = _uniform(column.name, n, factor, guesses.correlation)
-        if isinstance(column, NumericColumn):
-            values = _within(uniform, column, guesses.numbers.get(column.name))
-            log_odds += guesses.effects.get(column.feature_names[0], 0.0) * values
-            table[column.name] = np.exp(values) if column.transform == "log" else values
-            continue
-        shares = guesses.shares.get(column.name, column.expected_shares)
-        ends = np.cumsum(shares) / math.fsum(shares)
-        codes = np.searchsorted(ends[:-1], uniform, side="right")
-        steps = [guesses.effects.get(name, 0.0) for name in column.feature_names]
-        log_odds += np.array([0.0] * int(column.has_reference) + steps)[codes]
-        table[column.name] = _categories(codes, column.levels)
-    is_positive = _stream(_TARGET).random(n) < expit(
-        _intercept(log_odds, guesses.base_rate) + log_odds
-    )
+        uniform = paired.get(column.name)
+        if uniform is None:
+            uniform = _uniform(column.name, n, factor, guesses.correlation)
+        values = column.draw(uniform, guesses.of(column))
+        effects = [guesses.effects.get(name, 0.0) for name in column.feature_names]
+        log_odds += column.encoded(values, "original") @ np.array(effects)
+        table[column.name] = column.cells(values)
+    is_positive = _stream(_TARGET).random(n) < expit(_intercept(log_odds, guesses.rate) + log_odds)
     negative = schema.negative[0] if schema.negative else f"not {schema.positive}"
-    table[schema.target] = _categories(is_positive, (negative, schema.positive))
+    table[schema.target] = categories(is_positive, (negative, schema.positive))
     n_incomplete = round(n * (1.0 / schema.complete - 1.0))
     frame = pd.DataFrame(table)
     return frame.reindex(range(n + n_incomplete)) if n_incomplete else frame
-
-
-def _categories(codes: npt.NDArray[Any], levels: tuple[str, ...]) -> object:
-    return pd.Categorical.from_codes(
-        codes.astype(np.int32), dtype=pd.CategoricalDtype(list(levels))
-    )
 
 
 def _uniform(name: str, n: int, factor: Array | None, correlation: float) -> Array:
     """Uniform draws of one column; with a factor, the copula whose normal variables correlate by
     `correlation`.
     """
-    stream = _stream(_COLUMN, int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]))
+    stream = _column_stream(name)
     if factor is None:
         return stream.random(n)
     own = stream.standard_normal(n)
     return np.asarray(ndtr(math.sqrt(correlation) * factor + math.sqrt(1.0 - correlation) * own))
 
 
-def _within(uniform: Array, column: NumericColumn, guess: NumberGuess | None) -> Array:
-    """The quantiles of a number's distribution on the scale of its effects: uniform between the
-    bounds, or a normal cut off at them.
-    """
-    low, high = column.on_scale(column.low), column.on_scale(column.high)
-    if guess is None and column.typical is None:
-        return np.clip(low + uniform * (high - low), low, high)
-    centre, unit = column.centre, column.unit
-    if guess is not None:
-        centre = column.on_scale(guess.centre)
-        unit = math.log(guess.spread) if column.transform == "log" else guess.spread
-    ends = [float(ndtr((end - centre) / unit)) for end in (low, high)]
-    values: Array = centre + unit * ndtri(ends[0] + uniform * (ends[1] - ends[0]))
-    return np.clip(values, low, high)
+def _paired(schema: Schema, guesses: Guesses) -> dict[str, Array]:
+    """Uniform draws of every column by its name, where some go together in pairs."""
+    names = [column.name for column in schema.features]
+    root = correlation_root(names, guesses.pairs, guesses.correlation)
+    own = np.stack([_column_stream(name).standard_normal(guesses.n_rows) for name in names])
+    return dict(zip(names, np.asarray(ndtr(root @ own)), strict=True))
 
 
 def _intercept(log_odds: Array, base_rate: float) -> float:
@@ -252,6 +255,10 @@ def _intercept(log_odds: Array, base_rate: float) -> float:
     )
 
 
+def _column_stream(name: str) -> np.random.Generator:
+    return _stream(_COLUMN, int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]))
+
+
 def _stream(*keys: int) -> np.random.Generator:
     return np.random.default_rng([_SEED, *keys])
 
@@ -261,14 +268,16 @@ def _check_texts(schema: Schema) -> None:
     met.
     """
     for column in schema.features:
-        for level in column.levels if isinstance(column, CategoricalColumn) else ():
-            if level != level.strip():
-                raise ValueError(
-                    f"Expected level {level!r} of column {column.name!r} without spaces around it."
-                )
+        for level in column.texts:
+            expect(
+                level == level.strip(),
+                f"Expected level {level!r} of column {column.name!r} without spaces around it.",
+            )
     for code in schema.codes:
-        if code != code.strip():
-            raise ValueError(f"Expected {code!r} of {schema.target!r} without spaces around it.")
+        expect(
+            code == code.strip(),
+            f"Expected {code!r} of {schema.target!r} without spaces around it.",
+        )
 
 
 def _shares(given: object, name: str) -> tuple[float, ...]:
@@ -278,10 +287,10 @@ def _shares(given: object, name: str) -> tuple[float, ...]:
             f"{type(given).__name__}."
         )
     shares = tuple(_real(share, f"shares[{name!r}]") for share in given)
-    if min(shares, default=-1.0) < 0.0 or not abs(math.fsum(shares) - 1.0) <= SHARES_SLACK:
-        raise ValueError(
-            f"Expected shares[{name!r}] to be at least 0 and to add up to 1, got {list(shares)}."
-        )
+    expect(
+        min(shares, default=-1.0) >= 0.0 and abs(math.fsum(shares) - 1.0) <= SHARES_SLACK,
+        f"Expected shares[{name!r}] to be at least 0 and to add up to 1, got {list(shares)}.",
+    )
     return shares
 
 
@@ -291,7 +300,28 @@ def _number(given: object, name: str) -> NumberGuess:
             f"Expected numbers[{name!r}] to be a NumberGuess, got {type(given).__name__}."
         )
     check_positive(**{f"numbers[{name!r}].spread": given.spread})
-    return NumberGuess(_real(given.centre, f"numbers[{name!r}].centre"), float(given.spread))
+    if given.tail not in (None, "low", "high"):
+        raise ValueError(
+            f"Expected numbers[{name!r}].tail={given.tail!r} to be None, 'low' or 'high'."
+        )
+    centre = _real(given.centre, f"numbers[{name!r}].centre")
+    return NumberGuess(centre, float(given.spread), given.tail)
+
+
+def _rate(given: object) -> Rate:
+    """A share of the positive level, or the two ends of its range; ValueError unless it is one."""
+    if not isinstance(given, tuple | list):
+        check_probability(base_rate=given)
+        check_range(BASE_RATE, base_rate=given)
+        return float(given)  # type: ignore[arg-type]
+    if len(given) != 2:
+        raise ValueError(f"Expected base_rate to be a share, or a range of two, got {given!r}.")
+    low, high = (_rate(end) for end in given)
+    assert isinstance(low, float)
+    assert isinstance(high, float)
+    if not low < high:
+        raise ValueError(f"Expected base_rate={given!r} to be a range from low to high.")
+    return low, high
 
 
 def _real(value: object, name: str) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpci_core.base.array import Array, Flags, Integers
-from dpci_core.base.errors import InfeasibleDesignError, check_count
+from dpci_core.base.errors import InfeasibleDesignError, check_count, expect
 
 WORK_LIMIT = 8_000_000
 """Most cards of a class, and most combinations of answers; a public constant."""
@@ -92,15 +92,19 @@ class ScorecardClass:
     def __post_init__(self) -> None:
         check_count(n_questions=self.n_questions)
         low, high = _pair(self.weights, "weights")
-        if not (float(low).is_integer() and float(high).is_integer() and low <= high):
-            raise ValueError(f"Expected weights={self.weights!r} to be whole numbers, low <= high.")
-        if max(-low, high) > MOST_POINTS:
-            raise ValueError(f"Expected weights={self.weights!r} of size at most {MOST_POINTS}.")
+        expect(
+            float(low).is_integer() and float(high).is_integer() and low <= high,
+            f"Expected weights={self.weights!r} to be whole numbers, low <= high.",
+        )
+        expect(
+            max(-low, high) <= MOST_POINTS,
+            f"Expected weights={self.weights!r} of size at most {MOST_POINTS}.",
+        )
         first, last = _pair(self.thresholds, "thresholds")
-        if first % 1 != 0.5 or last % 1 != 0.5 or first > last:
-            raise ValueError(
-                f"Expected thresholds={self.thresholds!r} to be halves such as -1.5, low <= high."
-            )
+        expect(
+            first % 1 == 0.5 and last % 1 == 0.5 and first <= last,
+            f"Expected thresholds={self.thresholds!r} to be halves such as -1.5, low <= high.",
+        )
         object.__setattr__(self, "weights", (int(low), int(high)))
         object.__setattr__(self, "thresholds", (float(first), float(last)))
         if self._work > WORK_LIMIT:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpci_core.base.array import Integers
-from dpci_core.base.errors import RangeError
+from dpci_core.base.errors import RangeError, expect
 from dpci_core.privacy.budget import Amount, to_decimal
 from dpci_core.scorecards.cards import ScorecardClass, sums_above
 
@@ -29,10 +29,14 @@ def cell_counts(X: npt.ArrayLike, y: npt.ArrayLike) -> Integers:
     Raises:  ValueError for other shapes and values; the message holds none.
     """
     bits, labels = np.asarray(X), np.asarray(y)
-    if bits.ndim != 2 or bits.shape[1] == 0 or labels.shape != bits.shape[:1]:
-        raise ValueError("Expected X of shape (n, k) and y of shape (n,).")
-    if not (np.isin(bits, (0, 1)).all() and np.isin(labels, (0, 1)).all()):
-        raise ValueError("Expected answers and labels to be 0 or 1.")
+    expect(
+        bits.ndim == 2 and bits.shape[1] != 0 and labels.shape == bits.shape[:1],
+        "Expected X of shape (n, k) and y of shape (n,).",
+    )
+    expect(
+        bool(np.isin(bits, (0, 1)).all() and np.isin(labels, (0, 1)).all()),
+        "Expected answers and labels to be 0 or 1.",
+    )
     k = bits.shape[1]
     cells = bits.astype(np.int64) @ (1 << np.arange(k)[::-1])
     counts = np.bincount(2 * cells + labels.astype(np.int64), minlength=2 ** (k + 1))
@@ -71,10 +75,10 @@ def mistakes_of_all(cells: Integers, cards: ScorecardClass, *, cost: Cost = EQUA
     Privacy: replacing one record moves each number by at most max(cost); nothing here is private.
     """
     counts = np.asarray(cells, dtype=np.int64)
-    if counts.shape != (2**cards.n_questions, 2):
-        raise ValueError(
-            f"Expected cells of shape ({2**cards.n_questions}, 2), got {counts.shape}."
-        )
+    expect(
+        counts.shape == (2**cards.n_questions, 2),
+        f"Expected cells of shape ({2**cards.n_questions}, 2), got {counts.shape}.",
+    )
     false_positive, false_negative = counts[:, 0] * cost[0], counts[:, 1] * cost[1]
     missed = int(false_negative.sum())
     gained = false_positive - false_negative

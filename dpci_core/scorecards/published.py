@@ -17,7 +17,13 @@ import numpy.typing as npt
 from scipy.stats import norm
 
 from dpci_core.base.array import Array, Integers
-from dpci_core.base.errors import check_choice, check_count, check_positive, check_probability
+from dpci_core.base.errors import (
+    check_choice,
+    check_count,
+    check_positive,
+    check_probability,
+    expect,
+)
 from dpci_core.scorecards.cards import ScorecardClass, sums_above
 
 PublishedMethod = Literal["rspm", "opdisc", "opdisc_published", "one_hot"]
@@ -123,8 +129,10 @@ def noise_scale(
     """
     check_choice(method, PUBLISHED_METHODS, name="method")
     check_positive(epsilon=epsilon)
-    if (delta is None) == (method in NOT_PRIVATE):
-        raise ValueError(f"Expected delta for {NOT_PRIVATE[0]!r} and for no other method.")
+    expect(
+        (delta is None) != (method in NOT_PRIVATE),
+        f"Expected delta for {NOT_PRIVATE[0]!r} and for no other method.",
+    )
     d, K = ball.n_entries, len(ball.values)
     if method == "rspm":
         return PAIR_SENSITIVITY * d * (K - 1) / epsilon
@@ -189,8 +197,9 @@ def perturbed_choice(
     """
     counts = np.asarray(mistakes, dtype=np.float64)
     phi = features_of(ball, method)
-    if counts.shape != (len(phi),):
-        raise ValueError(f"Expected mistakes of {len(phi)} vectors, got {counts.shape}.")
+    expect(
+        counts.shape == (len(phi),), f"Expected mistakes of {len(phi)} vectors, got {counts.shape}."
+    )
     eta = draw_noise(ball, method, epsilon=epsilon, delta=delta, n_draws=n_draws, rng=rng)
     step = max(1, _BLOCK // len(phi))
     parts = [np.argmin(counts - eta[i : i + step] @ phi.T, axis=1) for i in range(0, n_draws, step)]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
 import numpy.typing as npt
 
-from dpci_core.schema import CategoricalColumn, NumericColumn, Schema
-from dpci_core.schema.mapping import Cells
-from dpci_core.schema.spelling import level_of, number_of, spellings
+from dpci_core.base.errors import expect
+from dpci_core.schema import Column, Schema
+from dpci_core.schema.mapping import Cells, by_distinct
 
 Bits = npt.NDArray[np.uint8]
 """Answers, 1 for yes."""
@@ -39,26 +39,26 @@ class Question:
     def __post_init__(self) -> None:
         cut: object = self.at_least  # of any type, whatever is declared
         asked: object = self.one_of
-        if (self.at_least is None) == (self.one_of is None):
-            raise ValueError(
-                f"Expected at_least or one_of for the question about {self.column!r}, one of them."
-            )
-        if cut is not None and not (isinstance(cut, Real) and np.isfinite(float(cut))):
-            raise ValueError(
-                f"Expected a finite at_least for the question about {self.column!r}, got "
-                f"{self.at_least!r}."
-            )
+        expect(
+            (self.at_least is None) != (self.one_of is None),
+            f"Expected at_least or one_of for the question about {self.column!r}, one of them.",
+        )
+        expect(
+            cut is None or (isinstance(cut, Real) and np.isfinite(float(cut))),
+            f"Expected a finite at_least for the question about {self.column!r}, got "
+            f"{self.at_least!r}.",
+        )
         if isinstance(asked, list):
             asked = tuple(asked)
             object.__setattr__(self, "one_of", asked)
-        if asked is not None and not (
-            isinstance(asked, tuple)  # a text would be asked for its letters
-            and asked
-            and len(set(asked)) == len(asked)
-        ):
-            raise ValueError(
-                f"Expected one_of of the question about {self.column!r} to hold levels, each once."
-            )
+        expect(
+            asked is None
+            or (
+                isinstance(asked, tuple)  # a text would be asked for its letters
+                and len(set(asked)) == len(asked) > 0
+            ),
+            f"Expected one_of of the question about {self.column!r} to hold levels, each once.",
+        )
 
     @property
     def name(self) -> str:
@@ -73,21 +73,12 @@ def check_questions(questions: Sequence[Question], schema: Schema) -> None:
     """Raise ValueError unless every question is different, about a declared column, and can be
     answered with yes and with no.
     """
-    if len(set(questions)) < max(1, len(questions)):
-        raise ValueError("Expected at least one question, and each once.")
+    expect(
+        len(set(questions)) >= max(1, len(questions)),
+        "Expected at least one question, and each once.",
+    )
     for question in questions:
-        column = _column(question, schema)
-        if isinstance(column, NumericColumn):
-            if question.at_least is None or not column.low < question.at_least <= column.high:
-                raise ValueError(
-                    f"Expected at_least of the question about {column.name!r} above {column.low:g} "
-                    f"and at most {column.high:g}, as declared."
-                )
-        elif question.one_of is None or not set(question.one_of) < set(column.levels):
-            raise ValueError(
-                f"Expected one_of of the question about {column.name!r} to be some of its declared "
-                f"levels, not all: {', '.join(column.levels)}."
-            )
+        _rule(_column(question, schema), question)
 
 
 def answers(cells: Mapping[str, Cells], questions: Sequence[Question], schema: Schema) -> Bits:
@@ -106,29 +97,15 @@ def answers(cells: Mapping[str, Cells], questions: Sequence[Question], schema: S
 
 def _answers(cells: Cells, question: Question, schema: Schema) -> Bits:
     column = _column(question, schema)
-    known: dict[tuple[type, str], bool] = {}
-    found = np.empty(len(cells), dtype=np.uint8)
-    for i, cell in enumerate(cells):
-        key = (type(cell), str(cell))  # called once for equal cells of one type
-        if key not in known:
-            known[key] = _is_yes(cell, question, column)
-        found[i] = known[key]
-    return found
+    values = column.filled(by_distinct(cells, column.reader))
+    return np.fromiter(map(_rule(column, question), values), np.uint8, len(values))
 
 
-def _is_yes(cell: object, question: Question, column: NumericColumn | CategoricalColumn) -> bool:
-    if isinstance(column, NumericColumn):
-        assert question.at_least is not None
-        value = number_of(cell)
-        if np.isnan(value):
-            value = np.nan if column.missing is None else column.missing
-        return bool(value >= question.at_least)
-    assert question.one_of is not None
-    place = level_of(cell, spellings(column.levels))
-    return (column.other if place < 0 else column.levels[place]) in question.one_of
+def _rule(column: Column, question: Question) -> Callable[[float], bool]:
+    return column.rule(question.at_least, question.one_of)
 
 
-def _column(question: Question, schema: Schema) -> NumericColumn | CategoricalColumn:
+def _column(question: Question, schema: Schema) -> Column:
     for column in schema.features:
         if column.name == question.column:
             return column

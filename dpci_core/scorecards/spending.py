@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from dpci_core.base.array import Array
-from dpci_core.base.errors import check_count
+from dpci_core.base.errors import check_count, expect
 from dpci_core.base.limits import BUDGET_PART
 from dpci_core.privacy.budget import (
     Amount,
@@ -49,10 +49,10 @@ class CardSpending(ABC):
 
         Raises:  ValueError for both or neither, or for what is no number within BUDGET_PART.
         """
-        if (epsilon is None) == (rho is None):
-            raise ValueError(
-                "Expected epsilon or rho, one of them. There is no default for how private to be."
-            )
+        expect(
+            (epsilon is None) != (rho is None),
+            "Expected epsilon or rho, one of them. There is no default for how private to be.",
+        )
         if epsilon is not None:
             amount = to_decimal(epsilon, name="epsilon")
             check_amount(BUDGET_PART, epsilon=amount)
@@ -158,9 +158,9 @@ def parts_of(n_records: int, holdout: Amount) -> tuple[int, int]:
     check_count(n_records=n_records)
     share = to_decimal(holdout, name="holdout")
     n_holdout = int(share * n_records)
-    if share >= 1 or not 1 <= n_holdout < n_records:
-        raise ValueError(
-            f"Expected holdout={holdout} in (0, 1) to leave records on both sides of n_records="
-            f"{n_records}."
-        )
+    expect(
+        share < 1 and 1 <= n_holdout < n_records,
+        f"Expected holdout={holdout} in (0, 1) to leave records on both sides of n_records="
+        f"{n_records}.",
+    )
     return n_records - n_holdout, n_holdout

@@ -28,7 +28,7 @@ from dpci_core.base.limits import MOST_RECORDS as MOST_OF_A_TABLE
 from dpci_core.base.limits import TOLERANCE as TOLERANCES
 from dpci_core.base.linalg import symmetrise
 from dpci_core.base.metric import Metric
-from dpci_core.base.rows import WeightedRows
+from dpci_core.base.rows import Meaning, WeightedRows
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.half_widths import private_half_widths
 from dpci_core.losses import Loss
@@ -120,6 +120,11 @@ class _Plan:
     n_records: int
     n_coverage: int
     tolerance: float
+    basis: Array | None = None
+
+    def named(self, theta: Array) -> Array:
+        """The coefficients that results are about, (..., p)."""
+        return theta if self.basis is None else theta @ self.basis.T
 
     def __sizeof__(self) -> int:
         """With its tables: joblib's Dask backend scatters what is large once for all batches."""
@@ -184,6 +189,7 @@ def run_experiment(
     progress: Callable[[Progress], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
     tolerance: float = TOLERANCE,
+    meaning: Meaning | None = None,
 ) -> ExperimentResult:
     """Measure interval length, coverage and variability intervals of designs on bootstrap
     replicates of a table.
@@ -202,6 +208,8 @@ def run_experiment(
         progress: called from one thread after every batch.
         should_stop: asked between batches from any thread; what is done is kept.
         tolerance: bound on the gradient norm of each fit; one that misses it counts as a miss.
+        meaning: of the coefficients (`Records.meaning`), which results are about then; None where
+            theta itself is meant.
 
     Returns: results in the order of the designs.
     Privacy: none (module docstring).
@@ -230,12 +238,15 @@ def run_experiment(
             "unpenalised target, whose estimate needs the released matrices."
         )
     tables = _tables(A, tuple(designs))
-    goals = {loss: unweighted_minimiser(A, loss=loss) for loss in unpenalised}
+    meaning = meaning or Meaning()
+    in_full = meaning.rows_in_full(y)
+    of_all = A if in_full is None else in_full
+    goals = {loss: unweighted_minimiser(of_all, loss=loss) for loss in unpenalised}
     jobs = tuple(
         _job(d, tables[d.loss, d.regularization], law, goals)
         for d, law in zip(designs, laws, strict=True)
     )
-    plan = _Plan(jobs, int(rng.integers(2**63)), n, n_coverage, tolerance)
+    plan = _Plan(jobs, int(rng.integers(2**63)), n, n_coverage, tolerance, meaning.basis)
     total = max(n_variability, n_coverage)
     kept: list[list[Outcomes]] = [[] for _ in jobs]
     started, n_done = time.monotonic(), 0
@@ -246,7 +257,8 @@ def run_experiment(
         if progress is not None:
             progress(_progress(kept, n_done, total, time.monotonic() - started))
     results = tuple(
-        _result(job, outcomes, n_variability) for job, outcomes in zip(jobs, kept, strict=True)
+        _result(plan, job, outcomes, n_variability)
+        for job, outcomes in zip(jobs, kept, strict=True)
     )
     return ExperimentResult(
         designs=results,
@@ -456,7 +468,7 @@ def run_batch(plan: _Plan, first: int, last: int) -> list[Outcomes]:
         estimate, inside, length = _intervals(
             plan, job, draws, theta[:n_covered], moments.get(job.moments_key), few
         )
-        failed = ~fit.converged
+        failed, theta = ~fit.converged, plan.named(theta)
         if job.design.target == "unpenalised":
             theta = np.full_like(theta, np.nan)
             theta[:n_covered] = estimate
@@ -537,7 +549,7 @@ def _intervals(
     (B, p).
     """
     if moments is None or not len(theta):
-        return theta, np.empty(theta.shape, dtype=np.bool_), np.empty(theta.shape)
+        return plan.named(theta), np.empty(theta.shape, dtype=np.bool_), np.empty(theta.shape)
     design, n = job.design, plan.n_records
     key = design.budget.law, design.switches.symmetric_noise
     p = theta.shape[1]
@@ -562,10 +574,11 @@ def _intervals(
         covariance_noise=laws[0],
         theta_priv=theta,
         covariance_sd=sds,
+        contrasts=plan.basis,
         metric=None if metric is None else metric.of,
     )
     estimate, q = widths.estimate(theta), widths.half_width
-    return estimate, np.abs(estimate - job.goal) <= q, 2.0 * q
+    return estimate, np.abs(estimate - plan.named(job.goal)) <= q, 2.0 * q
 
 
 def _progress(kept: list[list[Outcomes]], n_done: int, total: int, seconds: float) -> Progress:
@@ -583,14 +596,14 @@ def _progress(kept: list[list[Outcomes]], n_done: int, total: int, seconds: floa
     )
 
 
-def _result(job: _Job, outcomes: list[Outcomes], n_variability: int) -> DesignResult:
+def _result(plan: _Plan, job: _Job, outcomes: list[Outcomes], n_variability: int) -> DesignResult:
     p = len(job.table.theta_hat)
     theta = np.concatenate([o.theta for o in outcomes] or [np.empty((0, p))])
     inside = np.concatenate([o.inside for o in outcomes] or [np.empty((0, p), dtype=np.bool_)])
     length = np.concatenate([o.length for o in outcomes] or [np.empty((0, p))])
     return summarise(
         job.design,
-        theta_hat=job.goal,
+        theta_hat=plan.named(job.goal),
         theta=theta[:n_variability],
         inside=inside,
         length=length,

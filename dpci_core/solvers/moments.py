@@ -4,7 +4,7 @@ answered.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from dpci_core.base.batches import Place, RecordBatches, Table, as_table, table_
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.base.limits import LARGEST_START, regularization_in_range
 from dpci_core.base.metric import Metric
-from dpci_core.base.rows import Rows, WeightedRows, plain, times_weights, unit_rows
+from dpci_core.base.rows import Meaning, Rows, WeightedRows, plain, times_weights, unit_rows
 from dpci_core.base.validation import check_vector
 from dpci_core.design import Estimand, Geometry
 from dpci_core.losses import Loss, check_loss
@@ -44,12 +44,14 @@ class HessianDrift:
 class UnpenalisedFit:
     """The fit of the same records without a penalty; not private.
 
-    unweighted: what intervals are for, (p,): its coefficients, all rows counting in full.
-    unweighted_se: standard error (p,) of what weights move, unweighted - theta; 0 without weights.
+    unweighted: what intervals are for, (p,): its coefficients, all rows counting in full and no
+    value cut off at a limit.
+    unweighted_se: standard error (p,) of what weights and limits move, B (unweighted - theta) with
+    the B of `Moments.basis`; 0 without them.
     theta: its coefficients (p,), rows with their weights; the same without weights.
     hessian: its Hessian K* (p, p).
     covariance: its gradient covariance S* (p, p).
-    halfway: the penalised Hessian H (p, p) half way to it, where a release has it
+    one_step_point: the penalised Hessian H (p, p) half way to it, where a release has it
     (`solvers.one_step`).
     """
 
@@ -133,8 +135,10 @@ class Moments:
     geometry: whose metric the rows have weights for; None for rows as they are.
     spread: the second moment of the rows as they are, where noise is to be shaped like it.
     n_weighted: rows that a metric makes count less.
-    pulled: (p, p), gradient covariance in which a row counts by its leverage, w f'' a'H^-1 a: by n,
-        what the fit of n rows takes off the gradient covariance that it sees; None as for drift.
+    leverage_correction: (p, p), gradient covariance in which a row counts by its leverage,
+        w f'' a'H^-1 a: by n, what the fit of n rows takes off the gradient covariance that it sees;
+        None as for drift.
+    basis, is_simulated: as in `Meaning`; forecasts speak about B theta.
 
     Not private: on a sensitive table, neither these nor anything chosen with them may reach a
     release.
@@ -153,6 +157,8 @@ class Moments:
     spread: Spread | None = None
     n_weighted: int = 0
     leverage_correction: Array | None = None
+    basis: Array | None = None
+    is_simulated: bool = False
 
 
 def fit_moments(
@@ -166,6 +172,8 @@ def fit_moments(
     with_drift: bool = True,
     geometry: Geometry | None = None,
     with_spread: bool = False,
+    meaning: Meaning | None = None,
+    known: UnpenalisedFit | None = None,
 ) -> Moments:
     """Return the non-private fit and its moments, from which `forecast` answers every question
     about lengths.
@@ -180,6 +188,10 @@ def fit_moments(
         with_drift: False leaves out what only the validity of a forecast needs, for searches.
         geometry: rows get the weights of its metric; implies with_spread.
         with_spread: adds what shapes noise like the records.
+        meaning: of the coefficients (`Records.meaning`); None where theta itself is meant and no
+            value was cut off.
+        known: the fit without a penalty of these very rows at another c, which nothing but its
+            `one_step_point` depends on.
 
     Privacy: none. The result describes the table; use it for public, simulated or already released
              data.
@@ -187,7 +199,7 @@ def fit_moments(
     """
     check_loss(loss)
     regularization = regularization_in_range(regularization)
-    A = table_of(X, y)
+    A, meaning = table_of(X, y), meaning or Meaning()
     first = (
         None
         if start is None
@@ -205,7 +217,8 @@ def fit_moments(
     H, S = risk.moments(theta)
     found = None
     if target == "unpenalised":
-        found = _without_penalty(A, theta, S, loss, regularization)
+        in_full = meaning.rows_in_full(y)
+        found = _without_penalty(A, theta, S, loss, regularization, meaning, in_full, known)
     return Moments(
         theta_hat=theta,
         hessian=H,
@@ -222,6 +235,8 @@ def fit_moments(
         leverage_correction=_leverage_correction(A, theta, H, loss, regularization)
         if with_drift
         else None,
+        basis=meaning.basis,
+        is_simulated=meaning.is_simulated,
     )
 
 
@@ -240,52 +255,79 @@ class _Lightened:
 
 
 def _without_penalty(
-    A: Table, theta: Array, S: Array, loss: Loss, c: float
+    A: Table,
+    theta: Array,
+    S: Array,
+    loss: Loss,
+    c: float,
+    meaning: Meaning,
+    in_full: Array | None,
+    known: UnpenalisedFit | None,
 ) -> UnpenalisedFit | None:
     """The fit without a penalty, from half a step twice on; None if there is none."""
     at = one_step_point(theta, S, regularization=c, matrix_sd=0.0)
+    H = PenalisedRisk(A, loss=loss, regularization=c).hessian(at)
+    if known is not None:
+        return replace(known, one_step_point=H)
     try:
         truth = unpenalised_minimiser(A, loss=loss, start=2.0 * at - theta)
-        unweighted = unweighted_minimiser(A, loss=loss, start=truth) if A.has_weights else truth
+        unweighted, se = _in_full(A, truth, loss, meaning, in_full)
     except ConvergenceError:
         return None
     K, covariance = PenalisedRisk(A, loss=loss, regularization=0.0).moments(truth)
-    se = np.zeros_like(truth)
-    if A.has_weights:
-        se = _gap_se(A, truth, unweighted, K, loss)
-    H = PenalisedRisk(A, loss=loss, regularization=c).hessian(at)
     return UnpenalisedFit(unweighted, se, truth, K, covariance, H)
 
 
-def _gap_se(A: Table, truth: Array, unweighted: Array, K: Array, loss: Loss) -> Array:
-    """Standard errors of the difference of both fits, from the difference of their influences,
-    K^-1 w f' a - K0^-1 f' a.
+def _in_full(
+    A: Table, truth: Array, loss: Loss, meaning: Meaning, in_full: Array | None
+) -> tuple[Array, Array]:
+    """The fit of all rows in full, no value cut off, with the standard error of its difference from
+    that of the weighted rows.
+
+    Rows drawn from a logistic model have the same one with weights and without (docs/standard.md,
+    Proposition 1), so that what lies between them would be the sampling error of the rows.
     """
-    K0 = PenalisedRisk(A.through(plain, has_weights=False), loss, 0.0).hessian(unweighted)
-    K_inverse, K0_inverse = (np.asarray(np.linalg.pinv(of), dtype=np.float64) for of in (K, K0))
-    gap = _Gap(truth, unweighted, K_inverse, K0_inverse, loss)
-    return np.asarray(np.sqrt(A.total(gap)) / len(A))
+    is_exact = meaning.is_simulated and loss.is_log_odds
+    if in_full is None and (is_exact or not A.has_weights):
+        return truth, np.zeros_like(truth)
+    of_all = as_table(A if in_full is None else in_full).through(plain, has_weights=False)
+    unweighted = unpenalised_minimiser(of_all, loss=loss, start=truth)
+    K, K0 = (
+        PenalisedRisk(of, loss, 0.0).hessian(at) for of, at in ((A, truth), (of_all, unweighted))
+    )
+    B = np.eye(len(truth)) if meaning.basis is None else meaning.basis
+    inverse, inverse_full = (np.asarray(B @ np.linalg.pinv(of)) for of in (K, K0))
+    gap = _Gap(truth, inverse, unweighted, inverse_full, loss, in_full)
+    return unweighted, np.asarray(np.sqrt(A.total(gap)) / len(A))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Gap:
-    """Sums (p,) of squares of the differences of influences."""
+    """Sums (p,) of squares of the difference of two influences, B K^-1 w f' a - B K0^-1 f' a, each
+    of its fit with its B K^-1.
 
-    truth: Array
-    unweighted: Array
-    K_inverse: Array
-    K0_inverse: Array
+    in_full: the rows that count in full, where they are not those of the table.
+    """
+
+    theta: Array
+    inverse: Array
+    theta_full: Array
+    inverse_full: Array
     loss: Loss
-
-    def _squares(self, A: Block) -> Array:
-        rows = plain(A)
-        with_weights = times_weights(self.loss.slope(rows @ self.truth), A)[:, None] * rows
-        in_full = self.loss.slope(rows @ self.unweighted)[:, None] * rows
-        apart = self.K_inverse @ with_weights.T - self.K0_inverse @ in_full.T
-        return np.asarray(np.einsum("ij,ij->i", apart, apart))
+    in_full: Array | None
 
     def __call__(self, place: Place) -> Array:
-        return np.asarray(sum(self._squares(block) for block in place.chunks()))
+        found, first = np.zeros(len(self.inverse)), 0
+        for block in place.chunks():
+            rows = plain(block)
+            free = rows if self.in_full is None else self.in_full[first : first + len(rows)]
+            first += len(rows)
+            slopes = times_weights(self.loss.slope(rows @ self.theta), block)
+            in_full = self.loss.slope(free @ self.theta_full)
+            apart = self.inverse @ (slopes[:, None] * rows).T
+            apart -= self.inverse_full @ (in_full[:, None] * free).T
+            found += np.einsum("ij,ij->i", apart, apart)
+        return found
 
 
 def _leverage_correction(

@@ -15,6 +15,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from dpci_core.base.array import Array
+from dpci_core.base.limits import SHAPE
 from dpci_core.design import Geometry
 from dpci_core.losses import make_loss
 from dpci_core.solvers.moments import HessianDrift, Moments, Spread, UnpenalisedFit
@@ -85,6 +86,8 @@ class _File(_Strict):
     n_weighted: int = 0
     plan: dict[str, Any] | None = None
     leverage_correction: Matrix | None = None
+    basis: Matrix | None = None
+    is_simulated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +201,20 @@ def _moments(found: _File, p: int) -> Moments:
         leverage_correction=None
         if found.leverage_correction is None
         else _shaped(found.leverage_correction, p, p),
+        basis=None if found.basis is None else _basis(found.basis, p),
+        is_simulated=found.is_simulated,
     )
+
+
+def _basis(rows: Matrix, p: int) -> Array:
+    """A lower triangle (p, p) with a positive diagonal; ValueError for anything else."""
+    if [len(row) for row in rows] != [p] * p:
+        raise ValueError(f"No file of moments: Expected a basis of {p} rows of {p} numbers.")
+    found = np.array(rows, dtype=np.float64)
+    size = np.abs(found).max()
+    if np.any(np.triu(found, 1)) or not (size <= SHAPE[1] and np.diag(found).min() >= SHAPE[0]):
+        raise ValueError("No file of moments: Expected a basis that is a lower triangle.")
+    return found
 
 
 def _drift(found: _Drift) -> HessianDrift:

@@ -18,7 +18,7 @@ from dpci_core.base.array import Array, Integers
 from dpci_core.base.errors import check_count
 from dpci_core.privacy.budget import Amount, to_decimal, to_float_down
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
-from dpci_core.schema.declare import SPAN
+from dpci_core.schema.numeric import SPAN
 from dpci_core.tuning.selection import (
     WIDER,
     SelectionMethod,
