@@ -8,7 +8,7 @@ ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 # Where this is set, every server and every command that a test starts compiles all sources again.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: lock sbom run test lint types unit browser soak bench format clean screenshots versions docs
+.PHONY: lock sbom run test lint types unit browser soak format clean screenshots versions docs
 
 run: $(VENV)/.run-ready
 	$(BIN)/streamlit run app.py --server.port $(PORT)
@@ -35,9 +35,6 @@ browser: $(VENV)/.dev-ready
 
 soak: $(VENV)/.dev-ready
 	$(ONE_THREAD) $(BIN)/pytest -n 2 -m soak --soak-log docs/soak.json
-
-bench: $(VENV)/.dev-ready
-	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/.dev-ready
 	$(BIN)/python -m docs.api

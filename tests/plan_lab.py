@@ -164,15 +164,19 @@ def guesses(draw: st.DrawFn, schema: Schema) -> Guesses:
             numbers[column.name] = NumberGuess(
                 draw(st.floats(column.low, column.high)),
                 draw(st.floats(1.5 if column.transform else 1e-3, 1e3)),
+                draw(st.sampled_from([None, "low", "high"])),
             )
-            effects[column.feature_names[0]] = draw(st.floats(-50.0, 50.0)) / (
-                column.high - column.low
-            )
+            effects[column.feature_names[0]] = draw(st.floats(-50.0, 50.0)) / column.reach
+    pairs: tuple[tuple[str, str, float], ...] = ()
+    if len(schema.features) > 1:
+        one, other = (column.name for column in schema.features[:2])
+        pairs = draw(st.sampled_from([(), ((one, other, 0.6),)]))
     return Guesses(
         shares=shares,
         numbers=numbers,
         effects=effects,
-        base_rate=draw(st.floats(0.01, 0.99)),
+        pairs=pairs,
+        base_rate=draw(st.floats(0.01, 0.99) | st.sampled_from([(0.05, 0.5)])),
         correlation=draw(st.sampled_from([0.0, 0.3])),
         n_rows=draw(st.integers(100, 1000)),
     )
@@ -241,10 +245,11 @@ TWIN = DeclaredTable(
         (HOSTILE,),
     ),
     guesses=Guesses(
-        numbers={"age": NumberGuess(45, 12)},
+        numbers={"age": NumberGuess(45, 12, "high")},
         shares={HOSTILE: (0.3, 0.7)},
         effects={"age": 0.03, f"{HOSTILE}=b": -0.5},
-        base_rate=0.3,
+        pairs=(("age", HOSTILE, 0.6),),
+        base_rate=(0.2, 0.3),
         correlation=0.1,
         n_rows=900,
     ),

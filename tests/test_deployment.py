@@ -29,7 +29,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
-from benchmarks.server import free_port
+from tests.browser.driver import free_port
 from tests.versions import requirements
 from ui.gate import HEADERS, LARGEST_MESSAGE
 

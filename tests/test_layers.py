@@ -228,9 +228,7 @@ def test_the_rule_sees_a_breach() -> None:
 def test_the_rule_of_the_dashboard_sees_a_breach() -> None:
     assert broken_ui_layers("explore", "from ui.plan import words") == ["plan"]
     assert broken_ui_layers("session", "def f():\n    from ui.views.show import show") == ["views"]
-    assert broken_ui_layers("session", "from ui.evidence.errors.job import AccuracyJob") == [
-        "evidence"
-    ]
+    assert broken_ui_layers("session", "from ui.evidence.coverage.job import Job") == ["evidence"]
     assert broken_ui_layers("kit", "import ui.session.text") == ["session"]
     assert broken_ui_layers("controls", "from ui import views, state") == ["state", "views"]
     assert broken_ui_layers("learn", "import ui") == ["ui"]

@@ -202,10 +202,10 @@ def test_the_installed_app_finds_its_files_and_draws_its_pages(fresh: Path, tmp_
         app = AppTest.from_file(str(places.HOME / "ui" / "shell.py"), default_timeout=120)
         app.query_params["evidence"] = "replication"
         app.run()
-        from ui.evidence.errors import published
+        from ui.evidence import errors
         from ui.evidence.lengths import rivals, rows
         from ui.evidence.replication import tab
-        files = [published.PRINTED_FILE, published.RUN_FILE, rivals.RIVALS_FILE]
+        files = [errors.PRINTED_FILE, errors.RUN_FILE, rivals.RIVALS_FILE]
         files += [rows.COMPARISON_FILE, tab.PUBLISHED_FILE, tab.RUN_FILE]
         shown = {}
         for page in ("explore", "evidence"):

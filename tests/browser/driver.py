@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -16,8 +17,6 @@ from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
-from benchmarks.server import free_port
-
 ROOT = Path(__file__).resolve().parents[2]
 BROWSER_ARGS = [
     "--no-sandbox",
@@ -29,6 +28,13 @@ BROWSER_ARGS = [
     "--disable-sync",
 ]
 APP = "[data-testid=stApp]"
+
+
+def free_port() -> int:
+    """Return a TCP port that is free at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def find_browser() -> str | None:

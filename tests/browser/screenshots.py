@@ -38,7 +38,6 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "ledger": ("/ledger", None),
     "evidence-lengths": ("/evidence?evidence=lengths", "chart_sharp_adult-10"),
     "evidence-replication": ("/evidence?evidence=replication", "chart_published_2"),
-    "evidence-errors": ("/evidence?evidence=errors", "chart_accuracy_total"),
 }
 
 

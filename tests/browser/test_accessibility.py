@@ -28,7 +28,7 @@ FILES = {
 }
 STATES = PAGES | {
     "evidence": ("/evidence?d=2&n=500", "chart_simulation"),  # a simulation that is soon done
-    "evidence-published": ("/evidence?evidence=errors&errors=published", "chart_accuracy_table1"),
+    "evidence-published": ("/evidence?evidence=errors", "chart_accuracy_table1"),
     "plan-goal": ("/plan?step=goal", None),
     "plan-approve": ("/plan?step=approve", None),
 }

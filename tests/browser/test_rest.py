@@ -4,11 +4,14 @@ come to be empty is drawn again.
 
 from __future__ import annotations
 
+import base64
 import re
+from pathlib import Path
 
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+import ui.kit.again
 from tests.browser.driver import APP, chart, go, wait_chart, wait_idle
 
 pytestmark = pytest.mark.browser
@@ -47,6 +50,21 @@ LEAVE = """([app, drawn, door]) => new Promise(done => {
   look()
 })"""
 """Click on a door as soon as the page has come to rest, and hold back every answer."""
+CLICKED = """async ([script, takes]) => {
+  const told = []
+  WebSocket.prototype.send = (message) => told.push(message)
+  const { default: mount } = await import(`data:text/javascript;base64,${script}`)
+  const door = document.querySelector('button')
+  door.addEventListener('click', () => WebSocket.prototype.send('left'))
+  const ask = () => {
+    if (takes !== null) setTimeout(() => WebSocket.prototype.send('asked'), takes)
+    setTimeout(() => door.click(), 10)
+  }
+  mount({ data: { took: 0, wait: 1, version: 'a' }, parentElement: document.body, setTriggerValue: ask })
+  await new Promise(done => setTimeout(done, 3000))
+  return told
+}"""
+"""What a page sends where somebody clicks on a door after it began to ask and before it has asked."""
 LONGER = 1500
 """Milliseconds: longer than any page waits before it asks for itself."""
 DOORS = {
@@ -107,6 +125,21 @@ def test_a_door_leads_to_its_page_whenever_it_is_used(open_page, server, door, p
     page.locator(f"[data-testid=stMain] {there}").first.wait_for(timeout=60_000)
     wait_idle(page)
     assert page.locator(f"[data-testid=stMain] {there}").count()
+
+
+@pytest.mark.parametrize(
+    ("takes", "told"), [(60, ["asked", "left"]), (None, ["left"])], ids=["sent", "never sent"]
+)
+def test_a_click_waits_for_the_message_that_is_on_its_way(browser, takes, told):
+    """Else the page would ask after it was left; where nothing is sent, the click is not lost."""
+    page = browser.new_page()
+    page.set_content(
+        "<div data-testid=stApp data-test-connection-state=CONNECTED "
+        "data-test-script-state=notRunning><button>Door</button></div>"
+    )
+    script = Path(ui.kit.again.__file__).with_suffix(".js").read_bytes()
+    assert page.evaluate(CLICKED, [base64.b64encode(script).decode(), takes]) == told
+    page.close()
 
 
 def test_a_page_that_has_come_to_be_empty_is_drawn_again(open_page, server):

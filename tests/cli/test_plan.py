@@ -89,8 +89,8 @@ def test_export_gives_every_form(
 def test_questions_start_from_a_plan(
     file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    moments, design = PLAN.moments(), PLAN.design
-    split = best_split(moments, design=design, n_records=50_000)
+    worlds, design = PLAN.worlds(), PLAN.design
+    split = best_split(worlds, design=design, n_records=50_000)
     better = tmp_path / "better.json"
     found = said(capsys, "split", "--plan", file, "--write", str(better))
     assert (found["length"], found["reason"]) == (split.forecast.ci_length_mean, split.reason)
@@ -98,19 +98,19 @@ def test_questions_start_from_a_plan(
     assert found["epsilon_delta"][1] == 1e-7
     assert found["epsilon_delta"][0] == read_plan(better).numbers().epsilon
     assert PLAN.goal is not None
-    records = needed_records(moments, design=design, target=PLAN.goal)
+    records = needed_records(worlds, design=design, target=PLAN.goal)
     assert (
         said(capsys, "records", "--plan", file, "--write", str(better))["n_records"]
         == records.n_records
     )
     assert read_plan(better) == replace(PLAN, n_records=records.n_records)
     other = Target(0.15)
-    budget = needed_budget(moments, design=design, target=other, n_records=10_000, delta="1e-7")
+    budget = needed_budget(worlds, design=design, target=other, n_records=10_000, delta="1e-7")
     found = said(capsys, "budget", "--plan", file, "--length", "0.15", "--n-records", "10000")
     assert (found["n_records"], found["reason"]) == (10_000, budget.reason)
     epsilon = PLAN.numbers().epsilon
     ranked = rank_mechanisms(
-        moments, epsilon=epsilon, delta="1e-7", regularization=0.01, n_records=50_000
+        worlds, epsilon=epsilon, delta="1e-7", regularization=0.01, n_records=50_000
     )
     found = said(capsys, "c", "--plan", file, "--write", str(better))
     assert (
@@ -200,7 +200,8 @@ def test_a_plan_becomes_one_for_the_effects_people_mean(
     write_plan(replace(declared, source=bounded), before)
     found = said(capsys, "standard", "--plan", str(before), "--write", str(after))
     plan = read_plan(after)
-    assert plan.schema.standard == StandardEncoding(radius=found["radius"], limit=found["limit"])
+    shape = tuple(map(tuple, found["shape"]))
+    assert plan.schema.standard == StandardEncoding(limit=found["limit"], shape=shape)
     assert plan.design.target == "unpenalised"
     assert plan.design.regularization == found["regularization"] != 0.01
     assert plan.design.budget.total == declared.design.budget.total
@@ -210,7 +211,13 @@ def test_a_plan_becomes_one_for_the_effects_people_mean(
     assert found["out_of_reach"] == list(numbers.out_of_reach)
     assert set(found["warnings"]) == set(
         sentences(
-            cautions(numbers, design=plan.design, names=plan.names, shrinkage=numbers.shrinkage)
+            cautions(
+                numbers,
+                design=plan.design,
+                names=plan.names,
+                shrinkage=numbers.shrinkage,
+                promised=numbers.promise,
+            )
         )
     )
     assert main(["plan", "show", str(after)]) == 0

@@ -5,7 +5,6 @@ claims.
 from __future__ import annotations
 
 import json
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import census_check
 from dpci_core.datasets import COEFFICIENTS, INTERCEPT, feature_names, load, simulate_census
 from dpci_core.losses import Logistic
 from dpci_core.solvers.moments import fit_moments
 
 DATA = Path(__file__).parents[2] / "data"
 FIGURES: dict[str, Any] = json.loads((DATA / "adult_public_figures.json").read_text())
-COMMITTED: dict[str, Any] = json.loads(census_check.CHECK_FILE.read_text())
 
 
 @pytest.fixture(scope="module")
@@ -127,27 +124,6 @@ def _seconds() -> float:
     start = time.perf_counter()
     load("census", features=10)
     return time.perf_counter() - start
-
-
-def test_census_side_of_the_committed_comparison() -> None:
-    measured = census_check.measure("census")
-    for case, numbers in COMMITTED["census"].items():
-        assert measured[case] == pytest.approx(numbers, rel=1e-2), case
-
-
-def test_census_is_within_the_allowed_ratio_of_adult() -> None:
-    result = census_check.compare(COMMITTED["census"], COMMITTED["adult"])
-    assert result["largest_ratio"] == COMMITTED["largest_ratio"] <= 1.5
-    assert set(result["census"]) == {"schema d=10", "schema d=36", "paper d=10", "paper d=36"}
-
-
-@pytest.mark.skipif(
-    "DPCI_SHARED_DATA" not in os.environ, reason="DPCI_SHARED_DATA is not set: no original Adult"
-)
-def test_adult_side_of_the_committed_comparison() -> None:
-    measured = census_check.measure("adult")
-    for case, numbers in COMMITTED["adult"].items():
-        assert measured[case] == pytest.approx(numbers, rel=1e-2), case
 
 
 @pytest.mark.soak

@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks import census_check
 from dpci_core.cli import main as command
 from dpci_core.datasets import download, files, load, public
 from dpci_core.datasets._declared import KDD_COLUMNS
@@ -219,18 +218,6 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert "494,021 rows" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="2"):
         command.main(["data", "get", "iris"])
-
-
-@needs_originals
-def test_check_census_prints_and_writes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(census_check, "CHECK_FILE", tmp_path / "check.json")
-    assert census_check.main([]) == 0
-    assert not (tmp_path / "check.json").exists()
-    assert capsys.readouterr().out.count("\n") == 13
-    assert census_check.main(["--write"]) == 0
-    assert json.loads((tmp_path / "check.json").read_text())["largest_ratio"] < 1.5
 
 
 def _as_fetched(key: str) -> pd.DataFrame:

@@ -165,3 +165,20 @@ def test_the_hash_of_the_settings_has_the_names() -> None:
     hashes = [content_hash(settings_of(model)) for model in (one, other, same)]
     assert hashes[0] != hashes[1]
     assert hashes[0] == hashes[2]
+
+
+def test_columns_numbered_in_another_order_are_refused(
+    table: tuple[pd.DataFrame, np.ndarray],
+) -> None:
+    """A Series numbered from 0 would be taken by place beside them, and so would another X."""
+    X, y = table
+    model = made(feature_typical=pd.Series([60, 1]), feature_spread=pd.Series([15, 0.7]))
+    numbered = X.set_axis([0, 1], axis=1)
+    fitted = clone(model).fit(numbered, y)
+    for do in (
+        lambda: clone(model).fit(numbered[[1, 0]], y),
+        lambda: fitted.predict(numbered[[1, 0]]),
+        lambda: clone(model).fit(dd.from_pandas(numbered[[1, 0]], npartitions=2), y),
+    ):
+        with pytest.raises(ValueError, match="in the order of their numbers"):
+            do()

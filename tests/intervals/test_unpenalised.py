@@ -30,7 +30,6 @@ from dpci_core.intervals._newton_step import unpenalised_error
 from dpci_core.intervals.forecast import (
     drawn_intervals,
     forecast_of,
-    noise_corrected_gap,
     released_hessian,
 )
 from dpci_core.privacy.laws import NoiseLaw
@@ -255,7 +254,10 @@ def test_out_of_reach_by_three_rules(fit: Moments) -> None:
     design = design_of()
     drawn = drawn_intervals(fit, design=design)
     none = dataclasses.replace(
-        drawn, shift=0.0 * drawn.half_width, is_not_estimable=np.zeros_like(drawn.is_not_estimable)
+        drawn,
+        shift=0.0 * drawn.half_width,
+        is_not_estimable=np.zeros_like(drawn.is_not_estimable),
+        goal=dataclasses.replace(drawn.goal, doubt=0.0),
     )
 
     def flags(**changes: Any) -> list[bool]:
@@ -366,23 +368,95 @@ def test_flags_do_not_select(n: int, epsilon: float, c: float, is_out: bool | No
         assert np.array(inside)[unmarked[:, j], j].mean() >= 0.95 - 0.04
 
 
-def test_what_the_planning_rows_cannot_tell_is_no_bias() -> None:
-    """The gap loses its standard error squared where planning rows are as many as records, and up
-    to 2.5 times that where they are few.
-    """
-    of = {"hessian": np.eye(3), "covariance": np.eye(3), "one_step_point": np.eye(3)}
+def planning(*, is_simulated: bool, n: int = 1000) -> Moments:
+    """Moments of three coefficients with gaps of 5, -13 and 0.9, known up to 3, 5 and 1."""
     found = UnpenalisedFit(
         theta=np.zeros(3),
         unweighted=np.array([5.0, -13.0, 0.9]),
         unweighted_se=np.array([3.0, 5.0, 1.0]),
-        **of,
+        hessian=np.eye(3),
+        covariance=np.eye(3),
+        one_step_point=np.eye(3),
     )
-    np.testing.assert_allclose(noise_corrected_gap(found, share=1.0), [4.0, -12.0, 0.0])
-    np.testing.assert_allclose(noise_corrected_gap(found, share=0.0), [0.0, -np.sqrt(12.75), 0.0])
+    return Moments(
+        np.zeros(3),
+        1.1 * np.eye(3),
+        np.eye(3),
+        n,
+        Logistic(),
+        0.05,
+        unpenalised_fit=found,
+        is_simulated=is_simulated,
+    )
+
+
+LARGE = Design(
+    loss=Logistic(),
+    mechanism="objective",
+    budget=PureDP(model="100", hessian="100", covariance="100"),
+    regularization=0.05,
+    calibration="sharp",
+    target="unpenalised",
+)
+
+
+def test_what_simulated_rows_cannot_tell_is_no_bias() -> None:
+    """The gap loses its standard error squared where planning rows are as many as records, and up
+    to 2.5 times that where they are few.
+    """
+    twin = planning(is_simulated=True)
+    same = forecast(twin, design=LARGE, n_records=1000)
+    np.testing.assert_allclose(same.estimate, [4.0, -12.0, 0.0])
+    many = forecast(twin, design=LARGE, n_records=10**9)
+    np.testing.assert_allclose(many.estimate, [0.0, -np.sqrt(12.75), 0.0], atol=1e-4)
+    assert twin.unpenalised_fit is not None
+    sure = dataclasses.replace(twin.unpenalised_fit, unweighted_se=np.zeros(3))
+    exact = forecast(dataclasses.replace(twin, unpenalised_fit=sure), design=LARGE, n_records=10**4)
+    np.testing.assert_allclose(exact.estimate, sure.unweighted)
+
+
+def test_what_rows_of_a_table_cannot_tell_counts_as_bias() -> None:
+    """Nobody knows on which side of the gap the records of a release lie."""
+    table = planning(is_simulated=False)
+    assert table.unpenalised_fit is not None
     np.testing.assert_allclose(
-        noise_corrected_gap(dataclasses.replace(found, unweighted_se=np.zeros(3)), share=0.1),
-        found.unweighted,
+        forecast(table, design=LARGE, n_records=1000).estimate, table.unpenalised_fit.unweighted
     )
+    half = forecast(table, design=LARGE, n_records=1000).ci_length / 2.0
+    for se, expected in ((0.2, False), (0.3, True)):
+        fit = dataclasses.replace(
+            table.unpenalised_fit, unweighted=np.zeros(3), unweighted_se=se * half
+        )
+        made = forecast(
+            dataclasses.replace(table, unpenalised_fit=fit), design=LARGE, n_records=1000
+        )
+        np.testing.assert_array_equal(made.is_not_reportable, expected)
+
+
+@pytest.mark.parametrize("covariance", ["1e-4", "0.3"])
+def test_a_starved_half_step_is_in_the_forecast(covariance: str) -> None:
+    """With hardly any budget for S the Hessian is released near the penalised coefficients, where
+    it is larger: estimates stop short.
+    """
+    rng = np.random.default_rng(3)
+    X = np.c_[rng.normal(size=(6_000, 2)), np.ones(6_000)]
+    X /= np.linalg.norm(X, axis=1).max()
+    y = np.where(rng.random(6_000) < expit(X @ np.array([9.0, -9.0, 1.0])), 1.0, -1.0)
+    design = Design(
+        loss=Logistic(),
+        mechanism="output",
+        budget=ZCDP(model="50", hessian="50", covariance=covariance),
+        regularization=0.001,
+        calibration="sharp",
+        target="unpenalised",
+    )
+    moments = fit_moments(X, y, loss=Logistic(), regularization=0.001, target="unpenalised")
+    made = forecast(moments, design=design)
+    found = [
+        private_intervals(X, y, design=design, rng=np.random.default_rng(k)) for k in range(40)
+    ]
+    middle = np.mean([one.estimate for one in found], axis=0)
+    np.testing.assert_allclose(made.bias + made.estimate, middle, atol=0.1 * made.ci_length.mean())
 
 
 def test_where_noise_moves_the_hessian_too_far_nothing_is_in_reach() -> None:

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from dpci_core.base.errors import LedgerRuleError
-from dpci_core.ledger import Ledger, place
+from dpci_core.ledger import Ledger, LedgerDamagedError, place
 from tests.ledger.test_faults import book, create, opened, posix
 from tests.refusals import refuses
 
@@ -144,6 +144,32 @@ def test_files_and_folders_that_everybody_may_write_are_refused(tmp_path: Path) 
         with refuses(LedgerRuleError, match=f"chmod go-w '{path}'"):
             book(ledger, "x")
         path.chmod(0o1777 if path.is_dir() else kept)  # as /tmp is
+    assert book(ledger, "x").is_new
+
+
+@posix
+@pytest.mark.parametrize("kind", ["ledger", "keys"])
+def test_a_folder_above_that_everybody_may_write_is_refused(kind: str, tmp_path: Path) -> None:
+    """Whoever may rename what lies between puts a folder of their own in its place."""
+    places = {name: tmp_path / name / "a" / "b" for name in ("ledger", "keys")}
+    ledger = opened(places["ledger"] / "ledger.sqlite", key_path=places["keys"] / "one.key")
+    above = tmp_path / kind
+    above.chmod(0o777)
+    with refuses(LedgerRuleError, match=f"chmod go-w '{above}'"):
+        book(ledger, "x")
+    above.chmod(0o1777)
+    assert book(ledger, "x").is_new
+
+
+@posix
+def test_a_key_with_a_second_name_is_refused(tmp_path: Path) -> None:
+    key = tmp_path / "one.key"
+    ledger = opened(tmp_path / "ledger.sqlite", key_path=key)
+    other = tmp_path / "two.key"
+    os.link(key, other)
+    with refuses(LedgerDamagedError, match="has a second name"):
+        book(ledger, "x")
+    other.unlink()
     assert book(ledger, "x").is_new
 
 

@@ -98,6 +98,24 @@ def test_nobody_approves_an_own_proposal(ledger: Ledger, person: str, name: str)
     assert ledger.proposal_of("r").approved_by == "Grace"
 
 
+def test_one_person_does_not_fill_the_ledger_with_proposals(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether they wait or were withdrawn; what is booked counts no more."""
+    monkeypatch.setattr("dpci_core.ledger.transaction.MOST_UNBOOKED", 3)
+    made = propose(ledger)
+    for _ in range(2):
+        ledger.withdraw(propose(ledger, request_id="again").proposal_id, person="Ada")
+    size = len(ledger.entries())
+    with refuses(LedgerRuleError, match="A.d.a has 3 proposals in this ledger that were not"):
+        propose(ledger, request_id="again", person="A.d.a")
+    assert (len(ledger.entries()), propose(ledger)) == (size, made)
+    assert propose(ledger, request_id="hers", person="Grace").state == "proposed"
+    ledger.approve(made.proposal_id, person="Grace")
+    assert book(ledger).is_new
+    assert propose(ledger, request_id="again").state == "proposed"
+
+
 def test_a_name_without_letters_proposes_nothing(ledger: Ledger) -> None:
     """Everybody would be another person."""
     with refuses(LedgerTextError, match="letter"):

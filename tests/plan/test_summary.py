@@ -101,7 +101,7 @@ def test_the_page_says_what_a_decision_needs() -> None:
         f"{found.as_if_records:,} of the 50,000 records",
         "with probability 0.9 or more",
         "c = 0.01, sharp calibration",
-        "30 % positives",
+        "20 % to 30 % positives",
         "cannot be undone",
         plan.digest,
     ):

@@ -202,7 +202,7 @@ def any_split(draw: st.DrawFn) -> tuple[str, ...]:
 
 RISE = 1.02
 """Where the noise on the matrices dominates, half-widths fade from one kind to the other; more of a
-budget may then cost so much length, as `python -m benchmarks.monotone` measures."""
+budget may then cost so much length, as `python -m benchmarks.constants rises` measures."""
 
 
 @settings(derandomize=True, max_examples=150, deadline=None)

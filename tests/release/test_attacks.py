@@ -241,7 +241,7 @@ def test_no_error_carries_a_planted_value(
     if stage == "reading":
         monkeypatch.setattr(PlanRelease, "look", lambda *_: None)
     if stage != "fitting":
-        monkeypatch.setattr("dpci_core.schema.mapping.number_of", fail)
+        monkeypatch.setattr("dpci_core.schema.numeric.number_of", fail)
     else:
         monkeypatch.setattr("dpci_core.intervals.certified.minimise", fail)
     is_paused = (stage, kind) == ("reading", KeyboardInterrupt)  # before the draw: it may go on

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from dpci_core.ledger import RecordedHead
 from dpci_core.plan import as_json, as_yaml, read_plan
 from dpci_core.release import load_release
+from tests.datasets.test_hostile_uploads import mutant
 from tests.release_desk import Desk
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -24,6 +27,16 @@ def test_kept_plans_open_and_are_written_as_they_were(path: Path) -> None:
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("release_*")), ids=lambda path: path.stem)
 def test_kept_releases_open_and_are_written_as_they_were(path: Path) -> None:
     assert load_release(path).to_json().encode() == path.read_bytes()
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("[rp]*")), ids=lambda path: path.name)
+def test_mutants_of_records_and_plans_open_or_are_refused(path: Path, tmp_path: Path) -> None:
+    opened = load_release if path.name.startswith("release") else read_plan
+    rng, file = random.Random(5), tmp_path / path.name
+    for _ in range(50):
+        file.write_bytes(mutant(rng, [path.read_bytes()]))
+        with suppress(ValueError):
+            opened(file)
 
 
 def test_a_record_is_known_to_its_ledger(tmp_path: Path) -> None:

@@ -16,11 +16,14 @@ import pandas as pd
 import pytest
 
 from dpci_core import ZCDP, Design, Logistic
+from dpci_core.base.rows import plain
 from dpci_core.ledger import Cap
 from dpci_core.plan import DeclaredTable, Plan
+from dpci_core.planner.standard import ellipsoid
 from dpci_core.release import (
     RecordError,
     Release,
+    ReleaseInference,
     assumptions_of,
     effect_lines,
     effect_sentences,
@@ -172,7 +175,11 @@ def test_the_table_holds_effects_and_what_is_covered(desk: Desk, made: Release) 
         math.exp(10.0 * float(rows[0]["estimate"]))
     )
     assert rows[-1]["odds_times"] == rows[-1]["step"] == ""
-    assert {row["is_marked"] for row in rows} == {"false"}
+    assert {row["is_not_estimable"] for row in rows} == {"false"}
+    page = (desk.folder / "out/report.html").read_text()
+    for name in ("_encoded", "_per_step", "step", "odds_", "is_not_estimable"):
+        assert f"<code>{name}</code>" in page
+        assert any(name in head for head in rows[0])
 
 
 def test_what_is_out_of_reach_has_no_interval_in_a_headline(made: Release) -> None:
@@ -196,7 +203,7 @@ def test_what_is_out_of_reach_has_no_interval_in_a_headline(made: Release) -> No
     everything = lost(made, *(c.name for c in made.coefficients))
     assert "<svg" not in run.files_of(everything, PLAN)["report.html"]
     rows = list(csv.DictReader(io.StringIO(run.files_of(quiet, PLAN)["intervals.csv"])))
-    assert [row["is_marked"] for row in rows] == ["true", "false", "false", "true"]
+    assert [row["is_not_estimable"] for row in rows] == ["true", "false", "false", "true"]
 
 
 def test_what_the_plan_calls_out_of_reach_is_marked_whatever_is_drawn(tmp_path: Path) -> None:
@@ -250,3 +257,50 @@ def test_a_penalised_record_says_what_is_left(tmp_path: Path) -> None:
     assert made.covers.startswith("coefficient penalised at c = 0.005, typically shrunk to about ")
     assert made.hessian_at == tuple(made.theta)
     assert made.covers in (tmp_path / "out/report.html").read_text()
+
+
+# --- rows measured by a map -----------------------------------------------------------------------
+
+
+def shaped() -> Plan:
+    """The plan with the ellipsoid of its own planning rows in the place of a radius."""
+    bare = replace(SCHEMA, standard=StandardEncoding())
+    rows = plain(DeclaredTable(schema=bare, guesses=PLAN.source.guesses).records().X)
+    standard = StandardEncoding(shape=ellipsoid(rows, 0.9))
+    schema = replace(SCHEMA, standard=standard)
+    return replace(PLAN, source=replace(PLAN.source, schema=schema))
+
+
+def test_a_map_changes_what_is_drawn_and_not_what_it_means(tmp_path: Path) -> None:
+    plan = shaped()
+    assert Plan.from_dict(json.loads(json.dumps(plan.to_dict()))) == plan
+    assert Plan.from_query(plan.to_query()) == plan
+    desk = desk_at(tmp_path, plan)
+    desk.release()
+    made = load_release(tmp_path / "out")
+    assert made.schema == plan.schema
+    pressure, cost, city = (c.original for c in made.coefficients[:3])
+    assert abs(pressure.estimate - 0.02) < 0.01
+    assert abs(cost.estimate - 0.3) < 0.2
+    B = made.mapper.basis
+    assert B is not None
+    for c, per_spread in zip(made.coefficients[:3], (20.0, math.log(3.0), 0.5), strict=True):
+        assert c.scaled.length == pytest.approx(per_spread * c.original.length)
+        assert c.planned_scaled == pytest.approx(c.scaled.length, rel=0.15)
+    assert pressure.length < 0.02
+    np.testing.assert_array_equal(np.rint(made.theta * 2**30), made.theta * 2**30)
+    np.testing.assert_allclose([c.released for c in made.coefficients], B @ made.theta, rtol=1e-12)
+    penalised = made.coefficients[0]
+    assert 0.0 < penalised.released < penalised.scaled.estimate  # of pressure itself, not of a mix
+    assert city.low < 0.0 < city.high
+
+    answers = ReleaseInference(made)
+    assert answers.is_exact
+    for c in made.coefficients[:3]:
+        alone = answers.contrast({c.name: 1.0}).interval
+        assert (alone.low, alone.high) == pytest.approx((c.original.low, c.original.high))
+
+    frame = pd.DataFrame({"pressure": [130.0, 150.0], "cost": [1000.0] * 2, "city": ["a"] * 2})
+    low, high = made.decision(frame)
+    per_unit = made.mapper.to_original @ B @ made.theta
+    assert high - low == pytest.approx(20.0 * per_unit[0])

@@ -381,7 +381,7 @@ def test_columns_that_the_schema_declares(tmp_path: Path) -> None:
         header.check_has(("age",))
     with refuses(DataRejectedError, match="no column 'income'"):
         header.check_has(RecordMapper(SCHEMA).needed)
-    with refuses(DataRejectedError, match="no column 'income' and 'height'"):
+    with refuses(DataRejectedError, match="no columns 'income' and 'height'"):
         header.check_has(("income", "city", "height"))
     header.check_has(RecordMapper(SCHEMA, ("grade=2",)).needed)
 

@@ -375,7 +375,7 @@ def test_a_digest_covers_the_weights() -> None:
         return make_records(
             WeightedRows(rows.copy(), weights.copy()), records.y.copy(),
             names=records.feature_names[:-1], encoding="standard", source="simulated", title="t",
-            to_original=None,
+            to_original=None, meaning=records.meaning,
         ).digest  # fmt: skip
 
     assert digest(X.rows, X.weights) == records.digest
@@ -424,6 +424,13 @@ def test_original_units_take_the_logarithm_and_no_limit() -> None:
     frame = pd.DataFrame({"age": [200.0, 20.0], "pay": [1e5, 1e2]})
     found, _, _ = design_matrix(frame, (AGE, PAY), ("age", "log(pay)"), scale="original")
     np.testing.assert_allclose(found[:, :2], [[200, math.log(1e5)], [20, math.log(1e2)]])
+
+
+def test_a_missing_cell_is_not_beyond_the_limit() -> None:
+    column = NumericColumn("age", 0, 100, typical=50, spread=10)
+    schema = Schema((column,), "ill", "yes", standard=StandardEncoding(radius=2.0, limit=2.0))
+    frame = pd.DataFrame({"age": [50.0, None, 75.0, 200.0], "ill": ["yes", "no", "yes", "no"]})
+    assert "1 values of age beyond the limit count as the limit." in coded(frame, schema).notes
 
 
 # --- twins ----------------------------------------------------------------------------------------

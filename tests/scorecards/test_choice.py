@@ -353,7 +353,7 @@ def test_forecasts_are_ordered() -> None:
 
 
 def test_a_forecast_sums_over_distinct_mistakes_and_not_over_cards(monkeypatch) -> None:
-    """What a curve costs (`python -m benchmarks.scorecards times`) grows with the records' number
+    """What a curve costs grows with the records' number
     at most.
     """
     rng = np.random.default_rng(2)

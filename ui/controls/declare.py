@@ -6,13 +6,14 @@ Nothing here comes from a file: bounds, levels and what is usual are typed.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
 from dpci_core import DeclaredTable, Guesses
+from dpci_core.base.errors import expect
 from dpci_core.schema import (
     CategoricalColumn,
     Column,
@@ -21,12 +22,14 @@ from dpci_core.schema import (
     Schema,
     StandardEncoding,
 )
+from dpci_core.schema.copula import Pair
+from dpci_core.schema.twin import Rate
+from dpci_core.schema.worlds import SUGGESTED
 from ui.session import state
-from ui.session.compute import DECLARED, packed_table, step_of
+from ui.session.compute import DECLARED, packed_table
+from ui.session.forms import FORMS, LEFT_OUT, form_of, listed, numbers_of, text_of
 from ui.session.words import in_words
 
-LEFT_OUT = "not in the model"
-KINDS = ("number", "levels", LEFT_OUT)
 USUAL_ROWS = Guesses().n_rows
 COLUMNS = (
     "column",
@@ -90,28 +93,14 @@ def to_grid(table: DeclaredTable) -> pd.DataFrame:
     for column in table.schema.features:
         row: dict[str, object] = dict.fromkeys(COLUMNS)
         row["column"] = column.name
-        step = step_of(column)
-        effects = [guesses.effects.get(name, 0.0) * step for name in column.feature_names]
-        row["effect"] = _listed(effects) if any(effects) else None
-        if isinstance(column, NumericColumn):
-            missing = None if column.missing is None else f"{column.missing:.12g}"
-            row |= {
-                "kind": "number",
-                "lowest": column.low,
-                "highest": column.high,
-                "if missing": missing,
-                "typical": column.typical,
-                "spread": column.spread,
-                "units": column.units or None,
-                "step": column.step,
-                "log": column.transform == "log",
-            }
-            if column.typical is None and (guess := guesses.numbers.get(column.name)):
-                row |= {"typical": guess.centre, "spread": guess.spread}
-        else:
-            row |= {"kind": "levels", "levels": _joined(column), "if missing": column.other}
-            if shares := column.shares or guesses.shares.get(column.name):
-                row["shares"] = _listed(shares)
+        effects = [
+            guesses.effects.get(name, 0.0) * column.step_size for name in column.feature_names
+        ]
+        row["effect"] = listed(effects) if any(effects) else None
+        form = FORMS[type(column)]
+        row |= {"kind": form.kind} | form.to_row(column, guesses.of(column))
+        if SUGGESTED.format(column.name) in table.schema.notes:
+            row |= {"typical": None, "spread": None}
         rows.append(row)
     return typed(rows)
 
@@ -127,27 +116,21 @@ def typed(rows: Sequence[Mapping[Any, object]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(_TYPES)
 
 
-def _joined(column: CategoricalColumn) -> str:
-    return "; ".join(column.levels)
-
-
-def _listed(values: Sequence[float]) -> str:
-    return "; ".join(f"{value:.12g}" for value in values)
-
-
 def from_grid(
     grid: pd.DataFrame,
     *,
     target: str,
     positive: str,
     negative: tuple[str, ...],
-    base_rate: float,
+    base_rate: Rate,
     unit: str,
     rows: int,
     correlation: float = 0.0,
     before: DeclaredTable | None = None,
     persons: Persons | None = None,
     complete: float = 1.0,
+    pairs: tuple[Pair, ...] = (),
+    suggested: Collection[str] = (),
 ) -> DeclaredTable:
     """The declaration that a grid and the fields beside it describe.
 
@@ -158,6 +141,8 @@ def from_grid(
     the encoding, as long as there are as many features; and notes.
     persons: whose row it is, where one person may have several.
     complete: expected share of records without a missing cell.
+    pairs: columns that go together.
+    suggested: columns whose typical value and spread nobody typed.
     Raises:  ValueError naming the row and the field.
     """
     columns: list[Column] = []
@@ -166,27 +151,30 @@ def from_grid(
     known = {column.name.strip(): column for column in old.features} if old else {}
     filled = _filled(grid)
     for place, row in enumerate(filled, start=1):
-        column = _column(row, place, known.get(_text(row["column"])))
+        column = _column(row, place, known.get(text_of(row["column"])))
         columns.append(column)
-        given = _numbers(row["effect"], f"row {place}, effect")
-        if given and len(given) != len(column.feature_names):
-            raise ValueError(
-                f"Row {place}, effect: {len(column.feature_names)} numbers are needed, one for "
-                f"{', '.join(column.feature_names)}; {len(given)} are there."
-            )
-        step = step_of(column)
+        given = numbers_of(row["effect"], f"row {place}, effect")
+        expect(
+            not given or len(given) == len(column.feature_names),
+            f"Row {place}, effect: {len(column.feature_names)} numbers are needed, one for "
+            f"{', '.join(column.feature_names)}; {len(given)} are there.",
+        )
         effects |= {
-            name: float(f"{value / step:.10g}")
+            name: float(f"{value / column.step_size:.10g}")
             for name, value in zip(column.feature_names, given, strict=False)
             if value
         }
-    guesses = Guesses(effects=effects, base_rate=base_rate, n_rows=rows, correlation=correlation)
+    guesses = Guesses(
+        effects=effects, base_rate=base_rate, n_rows=rows, correlation=correlation, pairs=pairs
+    )
+    known_notes = {SUGGESTED.format(name) for name in (*known, *suggested)}
+    notes = [note for note in (old.notes if old else ()) if note not in known_notes]
     schema = Schema(
         tuple(columns),
         target=target,
         positive=positive,
         negative=negative,
-        notes=old.notes if old else (),
+        notes=(*notes, *map(SUGGESTED.format, suggested)),
         persons=persons,
         complete=complete,
     )
@@ -202,7 +190,7 @@ def _filled(grid: pd.DataFrame) -> list[dict[Any, Any]]:
     return [
         row
         for row in grid.to_dict("records")
-        if _text(row["column"]) and _text(row["kind"]) != LEFT_OUT
+        if text_of(row["column"]) and text_of(row["kind"]) != LEFT_OUT
     ]
 
 
@@ -210,9 +198,8 @@ def problems(grid: pd.DataFrame) -> list[str]:
     """What is wrong with rows that have their bounds or levels, to be said while they are typed."""
     found = []
     for place, row in enumerate(_filled(grid), start=1):
-        needed = ("levels",) if row["kind"] == "levels" else ("lowest", "highest")
         try:
-            if all(_is_given(row[name]) for name in needed):
+            if all(text_of(row[name]) for name in form_of(row).needed):
                 _column(row, place)
         except ValueError as problem:
             found.append(in_words(problem))
@@ -220,87 +207,10 @@ def problems(grid: pd.DataFrame) -> list[str]:
 
 
 def _column(row: dict[Any, Any], place: int, known: Column | None = None) -> Column:
-    name, where = _text(row["column"]), f"row {place} (“{_text(row['column'])}”)"
-    if row["kind"] == "levels":
-        return _levels(row, name, where, known)
-
-    def number(field: str) -> float:
-        return _number(row[field], f"{where}, {field}")
-
-    def maybe(field: str) -> float | None:
-        return _number(row[field], f"{where}, {field}") if _is_given(row.get(field)) else None
-
-    if not (_is_given(row["lowest"]) or _is_given(row["highest"])):
-        raise ValueError(
-            f"{where[0].upper()}{where[1:]}, lowest and highest: two numbers are needed, or the "
-            f"kind “{LEFT_OUT}”."
-        )
-    low, high, missing = number("lowest"), number("highest"), maybe("if missing")
-    if not low < high:
-        raise ValueError(
-            f"{where[0].upper()}{where[1:]}: the lowest, {low:g}, is not below the highest, "
-            f"{high:g}."
-        )
-    typical, spread = maybe("typical"), maybe("spread")
-    if typical is not None or spread is not None:
-        typical, spread = number("typical"), number("spread")
-        if not low <= typical <= high:
-            raise ValueError(
-                f"{where[0].upper()}{where[1:]}, typical: {typical:g} lies outside {low:g} to "
-                f"{high:g}."
-            )
-    return NumericColumn(
-        name,
-        low,
-        high,
-        missing,
-        typical=typical,
-        spread=spread,
-        step=maybe("step"),
-        limit=known.limit if isinstance(known, NumericColumn) else None,
-        transform="log" if row["log"] is True else None,
-        units=_text(row["units"]),
-    )
-
-
-def _levels(row: dict[Any, Any], name: str, where: str, known: Column | None) -> CategoricalColumn:
-    where = f"{where[0].upper()}{where[1:]}"
-    old = (
-        known
-        if isinstance(known, CategoricalColumn) and _text(row["levels"]) == _joined(known)
-        else None
-    )
-    typed = (part.strip() for part in _text(row["levels"]).split(";"))
-    levels = old.levels if old else tuple(part for part in typed if part)
-    if len(levels) < 2:
-        raise ValueError(f"{where}, levels: at least two are needed, separated by semicolons.")
-    other = _text(row.get("if missing")) or None
-    if other is not None and other not in levels:
-        raise ValueError(f"{where}, if missing: {other!r} is not one of its levels.")
-    shares = tuple(_numbers(row["shares"], f"{where}, shares")) or None
-    if shares and len(shares) != len(levels):
-        raise ValueError(f"{where}, shares: {len(levels)} are needed, one for each level.")
-    return CategoricalColumn(name, levels, other, old is None or old.has_reference, shares)
-
-
-def _text(value: object) -> str:
-    is_missing = value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
-    return "" if is_missing else str(value).strip()
-
-
-def _is_given(value: object) -> bool:
-    return _text(value) != ""
-
-
-def _number(value: object, where: str) -> float:
-    try:
-        return float(_text(value))
-    except ValueError:
-        raise ValueError(f"{where[0].upper()}{where[1:]}: a number is needed.") from None
-
-
-def _numbers(value: object, where: str) -> list[float]:
-    return [_number(part, where) for part in _text(value).split(";") if part.strip()]
+    """The column that a row describes; `known` is the one that filled it."""
+    where, form = f"row {place} (“{text_of(row['column'])}”)", form_of(row)
+    is_same = known is not None and FORMS[type(known)] is form
+    return form.from_row(row, where, known if is_same else None)
 
 
 # --- what pages do with it ------------------------------------------------------------------------

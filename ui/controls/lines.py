@@ -1,8 +1,8 @@
 """Columns typed as lines, or as the header line of a file: "age: 18 to 100 years, per 10". No
 Streamlit.
 
-A line without a colon is a list of names. After a colon stand bounds or levels, and after bounds
-and a comma what is usual:
+A line without a colon is a list of names; in quotation marks a name may have one. After a colon
+stand bounds or levels, and after bounds and a comma what is usual:
 
     systolic_bp: 60 to 260 mmHg, typical 130, spread 18, per 10
     smoker: no 80 %, yes 20 %
@@ -36,25 +36,34 @@ _PERCENT = re.compile(r"\d+(?:\.\d+)?")
 _MOST = 500
 
 
-def read_lines(text: str) -> dict[str, Cells]:
-    """What each column is said to be, by its name, in the order of the lines.
+def read_lines(text: str) -> tuple[dict[str, Cells], dict[str, ValueError]]:
+    """What each column is said to be, by its name, in the order of the lines; and of each line that
+    cannot be read, why, with its number.
 
-    Raises:  ValueError with the number of the line.
+    Raises:  ValueError for too many columns.
     """
     found: dict[str, Cells] = {}
+    wrong: dict[str, ValueError] = {}
     for place, line in enumerate(text.splitlines(), start=1):
-        if not line.strip():
-            continue
-        name, colon, said = line.partition(":")
-        if not colon:
-            found |= {name: {} for name in names_of(line) if name not in found}
-            continue
-        if not (name := name.strip().strip('"')):
-            raise ValueError(f"Line {place}: the name of the column is missing.")
-        found[name] = _cells(said.strip(), f"Line {place} (“{name}”)") if said.strip() else {}
+        try:
+            read = _line(line, place)
+        except ValueError as problem:
+            wrong[line] = problem
+        else:
+            found |= {name: cells for name, cells in read.items() if cells or name not in found}
     if len(found) > _MOST:
         raise ValueError(f"These are {len(found):,} columns; at most {_MOST} can be described.")
-    return found
+    return found, wrong
+
+
+def _line(line: str, place: int) -> dict[str, Cells]:
+    """The columns that one line names, and what it says of one."""
+    name, colon, said = line.partition(":")
+    if not colon or re.fullmatch(r'\s*"[^"]*', name):  # the colon is part of a name
+        return {name: {} for name in names_of(line)}
+    if not (name := name.strip().strip('"')):
+        raise ValueError(f"Line {place}: the name of the column is missing.")
+    return {name: _cells(said.strip(), f"Line {place} (“{name}”)") if said.strip() else {}}
 
 
 def names_of(header: str) -> list[str]:
@@ -81,6 +90,11 @@ def _cells(said: str, where: str) -> Cells:
         raise ValueError(
             f"{where}: bounds such as “18 to 100”, or at least two levels such as “no, yes”, are "
             "needed."
+        )
+    if more := next((part for part in parts if ": " in part), None):
+        raise ValueError(
+            f"{where}: “{more}” has a colon, and one line describes one column. Names that have "
+            "one stand in quotation marks."
         )
     shared = [_shared(part) for part in parts]
     cells: Cells = {"kind": "levels", "levels": "; ".join(level for level, _ in shared)}

@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 
 from dpci_core import Plan, read_plan
-from dpci_core.plan import as_json, as_yaml, notebook_text, to_html, to_script
+from dpci_core.plan import PlanNumbers, as_json, as_yaml, notebook_text, to_html, to_script
 from dpci_core.report.words import counted_as
 from dpci_core.solvers.moments_file import NamedMoments, moments_of
 from ui.session import state, steps, text
@@ -18,12 +18,20 @@ from ui.session.case import Case
 from ui.session.compute import DECLARED, ImportedFit, declared_table
 from ui.session.plan_settings import plan_of, settings_of
 from ui.session.words import in_words
+from ui.session.worlds import worlds_of_case
 
 MOST_BYTES = 5_000_000
 """Of a file that is opened."""
 MOST_BYTES_OF_A_PLAN = 1_000_000
 MOST_OF_A_TITLE = 200
 """Characters."""
+
+
+def numbers_of(case: Case, plan: Plan) -> PlanNumbers:
+    """What a plan promises in every world."""
+    return state.memo().get(
+        ("numbers", plan.digest), lambda: plan.numbers(worlds_of_case(case, state.source()))
+    )
 
 
 def title_of(case: Case) -> str:
@@ -92,7 +100,7 @@ KINDS: tuple[tuple[str, str, str, Callable[[Plan, Case], str]], ...] = (
         "Page for the board (HTML)",
         "html",
         "text/html",
-        lambda plan, case: to_html(plan, plan.numbers(case.moments)),
+        lambda plan, case: to_html(plan, numbers_of(case, plan)),
     ),
     (
         "Python script",

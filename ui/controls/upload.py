@@ -14,8 +14,6 @@ from dpci_core.base.errors import DataRejectedError
 from dpci_core.datasets import read_upload
 from dpci_core.datasets.upload_rules import most_features
 from dpci_core.schema import (
-    CategoricalColumn,
-    NumericColumn,
     Provenance,
     Schema,
     StandardEncoding,
@@ -159,7 +157,7 @@ def _edited(proposed: Schema) -> Schema:
     """Numbers as the person wants them; proposed ones come from the file, which is fine for a
     public file only.
     """
-    numeric = [c for c in proposed.features if isinstance(c, NumericColumn)]
+    numeric = [c for c in proposed.features if not c.texts]
     with st.expander("Columns and bounds"):
         st.caption(
             "All of it was proposed from the file, which is all right because you declared it "
@@ -169,11 +167,7 @@ def _edited(proposed: Schema) -> Schema:
         table = pd.DataFrame(
             {
                 "column": [c.name for c in numeric],
-                "low": [c.low for c in numeric],
-                "high": [c.high for c in numeric],
-                "typical": [c.typical for c in numeric],
-                "spread": [c.spread for c in numeric],
-                "told per": [c.step for c in numeric],
+                **{name: [getattr(c, field) for c in numeric] for name, field in _EDITED.items()},
             }
         ).astype(dict.fromkeys(_EDITED, "Float64"))
         edited = st.data_editor(
@@ -183,14 +177,12 @@ def _edited(proposed: Schema) -> Schema:
             key=f"upload_bounds_{hash(proposed)}",
             alt="Bounds, typical value, spread and step of each column; can be changed",
         )
-        categorical = [c for c in proposed.features if isinstance(c, CategoricalColumn)]
-        if categorical:
-            listed = "; ".join(f"{c.name} ({len(c.levels)})" for c in categorical)
-            st.caption(f"Levels: {plain(listed)}")
+        levels = [f"{c.name} ({len(c.texts)})" for c in proposed.features if c.texts]
+        if levels:
+            st.caption(f"Levels: {plain('; '.join(levels))}")
     typed = {str(row["column"]): row for row in edited.to_dict("records")}
     features = tuple(
-        replace(c, **_given(typed[c.name])) if isinstance(c, NumericColumn) else c
-        for c in proposed.features
+        replace(c, **_given(typed[c.name])) if c.name in typed else c for c in proposed.features
     )
     return Schema(features=features, target=proposed.target, positive=proposed.positive)
 

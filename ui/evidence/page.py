@@ -1,13 +1,13 @@
 """The page Evidence, in tabs: coverage of the settings on screen, lengths beside the published
-method, the published tables again, prediction error. Only the work of the open tab is done.
+method, the published tables and error rates again. Only the work of the open tab is done.
 """
 
 from __future__ import annotations
 
 import streamlit as st
 
+from ui.evidence import errors
 from ui.evidence.coverage import tab as coverage
-from ui.evidence.errors import tab as errors
 from ui.evidence.lengths import tab as lengths
 from ui.evidence.replication import tab as replication
 from ui.kit.bound import among

@@ -24,12 +24,13 @@ def shrunk(share: float) -> str:
     return f"shrunk to {percent(share)}" if share <= 1.0 else f"grown to {percent(share)}"
 
 
-def interval_sentence(rows: Sequence[IntervalRows]) -> str:
-    """What the intervals are."""
-    return "; ".join(map(_said, rows)) + "."
+def interval_sentence(rows: Sequence[IntervalRows], units: str) -> str:
+    """What the intervals are; as odds ratios they exclude 1 where the coefficients exclude zero."""
+    none = "1" if units == "odds" else "zero"
+    return "; ".join(_said(item, none) for item in rows) + "."
 
 
-def _said(item: IntervalRows) -> str:
+def _said(item: IntervalRows, none: str) -> str:
     """One combination; coefficients out of reach are named and counted nowhere."""
     counts, label = item.counts, item.combination.label
     lost = [
@@ -46,7 +47,7 @@ def _said(item: IntervalRows) -> str:
     return (
         f"{label}: the private intervals are on average {number(ci)} long, {ci / vi:.2f} times the "
         f"spread of the private estimates and {ci / plain:.1f} times as long as without privacy "
-        f"({clear} of {int(counts.sum())} exclude zero){named}"
+        f"({clear} of {int(counts.sum())} exclude {none}){named}"
     )
 
 

@@ -19,7 +19,7 @@ from ui.explore.intervals import ChartText, interval_picture, styles_of
 from ui.kit import linked
 from ui.kit.exports import csv_bytes
 from ui.kit.picture import Picture, Table, draw
-from ui.session import compute, evidence, state, text
+from ui.session import compute, state, text
 from ui.session.results import IntervalRows, SweepCurve
 from ui.session.settings import Settings
 from ui.views import sweep
@@ -81,9 +81,6 @@ def line(view: compute.View, units: str) -> str:
             disabled=not state.can_undo(),
             help="Takes back the last change of a setting.",
         )
-        if st.button("Prediction error →", key="to_errors", type="tertiary"):
-            evidence.TAB.take("errors")
-            st.switch_page("../pages/evidence.py")
     return tab
 
 
@@ -189,7 +186,7 @@ def _intervals(
     around = ChartText(
         title=title,
         sub=f"{level} confidence intervals for the {text.covers(view.effective_settings)}",
-        alt=told.interval_sentence(rows),
+        alt=told.interval_sentence(rows, units),
         footer=finding.footer(view),
         meta=_meta(view, units=units),
         is_loud=is_loud,
@@ -295,7 +292,7 @@ def _tables(view: compute.View, units: str) -> None:
     table = told.interval_table(rows)
     table["forecast coverage"] = np.concatenate(shares)
     said = [(row.combination, row.names, share) for row, share in zip(rows, shares, strict=True)]
-    words = f"{told.interval_sentence(rows)} {told.coverage_sentence(said, level=level)}"
+    words = f"{told.interval_sentence(rows, units)} {told.coverage_sentence(said, level=level)}"
     _table("intervals", table, words)
     name = _swept(view.settings, "more") if view.settings.sweep in _MORE else "total"
     with st.container(horizontal=True):

@@ -55,7 +55,11 @@ class Combination:
     @property
     def words(self) -> tuple[str, str, str]:
         """Of definition, mechanism and loss."""
-        return WORDS[self.definition], WORDS[self.mechanism], WORDS[self.loss]
+        return (
+            WORDS.get(self.definition, self.definition),
+            WORDS.get(self.mechanism, self.mechanism),
+            WORDS.get(self.loss, self.loss),
+        )
 
     @property
     def plain(self) -> str:
@@ -74,11 +78,16 @@ class Combination:
 
     @property
     def style(self) -> Style:
-        """Colour by definition, mechanism and loss; marker by mechanism and loss, open for zCDP."""
+        """Colour by definition, mechanism and loss; marker by mechanism and loss, open for zCDP;
+        grey and a cross where one of them has none of its own.
+        """
         is_sharp = self.calibration == "sharp"
+        colours = _COLOURS.get((self.definition, self.mechanism), ())
         return Style(
-            _COLOURS[self.definition, self.mechanism][_LOSSES.index(self.loss)],
-            _MARKERS[self.mechanism, self.loss] + _FILLS[self.definition] + "-dot" * (not is_sharp),
+            dict(zip(_LOSSES, colours, strict=False)).get(self.loss, QUIET),
+            _MARKERS.get((self.mechanism, self.loss), "x")
+            + _FILLS.get(self.definition, "")
+            + "-dot" * (not is_sharp),
             opacity=0.45 if is_sharp else 0.22,
             dash="solid" if is_sharp else "longdash",
         )

@@ -6,6 +6,7 @@ import streamlit as st
 
 from dpci_core import Plan
 from dpci_core.plan import to_html
+from dpci_core.report.cautions import Caution, stopping
 from ui.controls import plan_file
 from ui.session import access, state, steps, text
 from ui.session.case import Case
@@ -13,6 +14,7 @@ from ui.session.plan_settings import plan_of
 from ui.session.words import in_words
 from ui.views import path
 from ui.views.board import board
+from ui.views.cautions import box
 
 _SAID = "approve_said"
 
@@ -49,8 +51,13 @@ def approved(case: Case) -> Plan:
 def _page(case: Case, plan: Plan) -> str:
     """The page for the board."""
     return state.memo().get(
-        ("board", plan.digest), lambda: to_html(plan, plan.numbers(case.moments))
+        ("board", plan.digest), lambda: to_html(plan, plan_file.numbers_of(case, plan))
     )
+
+
+def _stops(case: Case, plan: Plan) -> tuple[Caution, ...]:
+    """What asks for a tick before the plan is approved."""
+    return stopping(plan_file.numbers_of(case, plan).cautions(plan.design))
 
 
 def _approval(case: Case) -> None:
@@ -68,11 +75,18 @@ def _approval(case: Case) -> None:
         else:
             st.text_input("Approved by", key="approve_person", max_chars=100)
         st.caption("Name and today's date are added to the notes of the plan.")
+        stops = _stops(case, bare)
+        box(stops)
+        is_read = not stops or st.checkbox(
+            "I have read this and approve all the same", key="approve_read"
+        )
         path.problems(st.session_state.pop(_SAID, ()))
         if st.button("Approve and go to the release", key="approve", type="primary"):
             name = known or str(st.session_state.get("approve_person") or "").strip()
-            if not name:
-                st.session_state[_SAID] = ["Say who approves the plan."]
+            lacking = [] if name else ["Say who approves the plan."]
+            lacking += [] if is_read else ["Tick that you have read what speaks against the plan."]
+            if lacking:
+                st.session_state[_SAID] = lacking
                 st.rerun()
             steps.approve(name, bare.digest)
             st.session_state["release_person"] = name

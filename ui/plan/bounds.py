@@ -14,13 +14,14 @@ import streamlit as st
 
 from dpci_core import DeclaredTable, fit_moments, forecast
 from dpci_core.base.errors import ConvergenceError
-from dpci_core.schema import NumericColumn, encode
+from dpci_core.schema import encode, worlds_of
 from dpci_core.schema.twin import twin_table
 from ui.kit.figure import finish, literal
 from ui.kit.palette import BLUE, GRID, ORANGE, QUIET
 from ui.session import state
 from ui.session.case import Case
 from ui.session.compute import declared_table, designed
+from ui.session.forms import FORMS
 from ui.session.text import number
 from ui.views.show import show
 
@@ -51,13 +52,14 @@ def outcomes(case: Case, table: DeclaredTable, name: str) -> list[Outcome]:
     """The column's expected interval under each width; the same made-up rows, encoded anew. Only
     rows that can run.
     """
-    rows = twin_table(table.schema, table.guesses)
+    rows = twin_table(table.schema, worlds_of(table.schema, table.guesses)[0].guesses)
     column = next(c for c in table.schema.features if c.name == name)
-    assert isinstance(column, NumericColumn)
+    widened = FORMS[type(column)].widened
+    assert widened is not None
     found = []
     for factor in FACTORS:
         try:  # bounds near the ends of what can be declared have no wider, or no narrower ones
-            tried = _widened(column, factor)
+            tried = widened(column, factor)
             features = tuple(tried if c is column else c for c in table.schema.features)
             schema = replace(table.schema, features=features, standard=None, notes=())
             names = case.records.feature_names[:-1]
@@ -77,7 +79,7 @@ def outcomes(case: Case, table: DeclaredTable, name: str) -> list[Outcome]:
             continue
         place = records.feature_names.index(name)
         values = rows[name].dropna().to_numpy()
-        outside = float(np.mean((values < tried.low) | (values > tried.high)))
+        outside = float(np.mean(~tried.fits(values)))
         found.append(
             Outcome(
                 factor,
@@ -91,16 +93,10 @@ def outcomes(case: Case, table: DeclaredTable, name: str) -> list[Outcome]:
     return found
 
 
-def _widened(column: NumericColumn, factor: float) -> NumericColumn:
-    """The column with bounds so many times as far apart."""
-    middle, half = (column.low + column.high) / 2.0, factor * (column.high - column.low) / 2.0
-    return replace(column, low=middle - half, high=middle + half, missing=None)
-
-
 def panel(case: Case) -> None:
     """The demonstration, on request: it fits a table for every width."""
     table = declared_table(case.settings.declared)
-    numbers = [c.name for c in table.schema.features if isinstance(c, NumericColumn)]
+    numbers = [c.name for c in table.schema.features if FORMS[type(c)].widened]
     names = [n for n in case.records.feature_names[:-1] if n in numbers]
     if not names or not st.toggle(
         "Show what a bad bound costs, on the made-up rows", key="bounds_demo"

@@ -77,8 +77,8 @@ def _is_wanted(case: Case) -> bool:
 
 def _cards(case: Case) -> Work:
     work = work_on(case)
-    if "own" not in work.missing:
-        work.known.setdefault("own", _as_set(case))
+    if not steps.is_chosen(case.settings):
+        work.known.setdefault("own", _as_set(case))  # as declared, until the worst case is known
     shared = _shared(work)
     box(shared)
     left, middle, right = st.columns(3, gap="small")
@@ -120,7 +120,7 @@ def _own(case: Case, work: Work, shared: Sequence[Caution]) -> None:
     """The total of the settings, to be moved."""
     st.markdown("**Your own total**")
     currency.total_control(case.settings)
-    if "own" in work.missing:
+    if "own" not in work.known:
         work.default_value("own")
         return
     answer, why = work.known["own"]
@@ -136,7 +136,7 @@ def _own(case: Case, work: Work, shared: Sequence[Caution]) -> None:
 def _as_set(case: Case) -> Answer:
     """What the settings give as they are, which takes no search."""
     return state.memo().get(
-        memo_key(case, "own"), lambda: numbers.attempt(lambda: options.described(case))
+        memo_key(case, "as declared"), lambda: numbers.attempt(lambda: options.described(case))
     )
 
 
@@ -147,14 +147,18 @@ def _numbers(
     if has_total:
         st.metric(f"Total {text.symbol(case.settings)}", text.number(option.typed, 4))
         st.markdown(words.risk_of(case.settings, to_float_down(option.total)))
+    st.markdown(words.reach_words(option))
     if option.is_not_reportable:
         st.markdown(words.OUT_OF_REACH)
     else:
-        shown = goals.interval_words(case, option.length)
+        shown = text.plain(goals.interval_words(case, option.length))
         st.markdown(
-            f"{text.plain(shown)}: {text.number(option.against)} times as long as without "
-            f"privacy, or as from {option.as_if:,} records."
+            f"{shown}: {text.number(option.against)} times as long as without privacy, or as from "
+            f"{option.as_if:,} records."
         )
+        if option.range is not None:
+            shortest, longest = (goals.interval_words(case, end) for end in option.range)
+            st.caption(text.plain(f"In the best world: {shortest}. In the worst: {longest}."))
         st.markdown(words.verdict(case, option))
     box([said for said in option.cautions if said not in shared])
 

@@ -20,13 +20,13 @@ from dpci_core.base.limits import MOST_ROWS_PER_PERSON
 from dpci_core.report.words import PERSONS_PLANNED
 from dpci_core.schema import Persons
 from dpci_core.schema.declare import COMPLETE
-from dpci_core.schema.twin import BASE_RATE
-from ui.controls import declare, design, plan_file, upload
+from dpci_core.schema.worlds import ODDS_RATIO
+from ui.controls import declare, design, plan_file, suggest, upload
 from ui.controls.lines import names_of, read_lines
 from ui.controls.sidebar import dataset_label, feature_names, take_dataset
 from ui.kit.bound import among, bound
 from ui.plan import draft
-from ui.session import state, steps, text
+from ui.session import forms, state, steps, text
 from ui.session.compute import DECLARED, declared_table
 from ui.session.settings import LIMITS, Settings
 from ui.session.text import plain
@@ -348,7 +348,8 @@ def _draft(settings: Settings) -> None:
         fill=draft.FILL_IN if any(column.fill for column in schema.features) else draft.LEAVE_OUT,
         complete=100.0 * schema.complete,
     )
-    st.session_state["describe_rate"] = 100.0 * table.guesses.base_rate
+    st.session_state["describe_rate"] = suggest.rate_line(table.guesses.base_rate)
+    st.session_state["describe_pairs"] = suggest.pairs_line(table.guesses.pairs)
     st.session_state["describe_unit"] = table.unit
     st.session_state["describe_n"] = settings.n
     _fill_persons(table.schema.persons)
@@ -382,12 +383,14 @@ def _example() -> None:
 def _add_lines() -> None:
     """Take the lines into the table; wrong ones stay where they are, and are told."""
     try:
-        found = read_lines(st.session_state.get("describe_text") or "")
+        found, wrong = read_lines(st.session_state.get("describe_text") or "")
     except ValueError as problem:
         st.session_state[_BAD_LINES] = [in_words(problem)]
         return
-    _add(found)
-    st.session_state["describe_text"] = ""
+    if found:
+        _add(found)
+    st.session_state["describe_text"] = "\n".join(wrong)
+    st.session_state[_BAD_LINES] = [in_words(problem) for problem in wrong.values()]
 
 
 def _add(found: dict[str, dict[str, object]]) -> None:
@@ -404,7 +407,7 @@ def _add(found: dict[str, dict[str, object]]) -> None:
         _fill(_rows(), fill=draft.FILL_IN)
     if is_example:
         _fill(_rows(), positive=None, negative=None)
-        for name, usual in (("n", None), ("unit", _UNIT), ("rate", 50.0)):
+        for name, usual in (("n", None), ("unit", _UNIT), ("rate", ""), ("pairs", "")):
             st.session_state[f"describe_{name}"] = usual
 
 
@@ -435,8 +438,10 @@ def _columns() -> None:
     if wrong := declare.problems(grid):
         st.error("\n".join(f"- {text.plain(said)}" for said in wrong))
     st.caption(HOW)
+    _suggestions(grid)
+    _rate_and_pairs()
     effects: dict[Any, Any] = features.set_index("column")["effect"].to_dict()
-    with st.expander("Guesses (optional)"):
+    with st.expander("Guessed effects (optional)"):
         effects = _guesses(grid, effects, turn)
     grid["effect"] = grid["column"].map(effects)
     outcome = rows[is_outcome]
@@ -544,12 +549,49 @@ def _pick_positive() -> None:
     st.session_state["describe_positive"] = st.session_state["describe_positive_pick"] or None
 
 
+def _suggestions(grid: pd.DataFrame) -> None:
+    """What is used where nothing is typed."""
+    _, found = suggest.with_suggestions(grid)
+    if not found:
+        return
+    listed = "; ".join(
+        f"{plain(name)} typical {typical:.3g}, spread {spread:.3g}"
+        for name, (typical, spread) in found.items()
+    )
+    st.info(
+        f"**Suggested, as nothing is typed:** {listed}. A suggestion comes from the name of the "
+        "column, or is the middle and a sixth of its bounds. Type what you know over it: the "
+        "length of every interval hangs on it."
+    )
+
+
+def _rate_and_pairs() -> None:
+    """The share of “yes”, and columns that go together: a line each."""
+    for name in ("rate", "pairs"):
+        st.session_state.setdefault(f"describe_{name}", "")
+    left, right = st.columns(2)
+    left.text_input(
+        "Share of “yes” (%)",
+        key="describe_rate",
+        persist_state="session",
+        placeholder="20, or 10 to 30; empty: I do not know (5 to 50)",
+        help="The plan holds at both ends of a range.",
+    )
+    right.text_input(
+        "Columns that go together (optional)",
+        key="describe_pairs",
+        persist_state="session",
+        placeholder="weight, waist: strong",
+        help="Weak, medium, strong, or a correlation; several are separated by semicolons.",
+    )
+
+
 def _guesses(grid: pd.DataFrame, effects: dict[Any, Any], turn: int) -> dict[Any, Any]:
-    """Guessed effects as odds ratios, and the share of yes; without them the plan expects none."""
+    """Guessed effects as odds ratios; the plan has to hold with usual ones where none is."""
     st.caption(
         "Odds ratios for the step of each column, for levels one for each but the first, separated "
-        "by semicolons. They only shape the made-up rows to plan with, and stand on the page for "
-        "the board as guesses."
+        f"by semicolons; where none is typed, {ODDS_RATIO:g} for two spreads or for a level, up "
+        "or down. They only shape the made-up rows to plan with."
     )
     shown = pd.DataFrame(
         {
@@ -564,18 +606,6 @@ def _guesses(grid: pd.DataFrame, effects: dict[Any, Any], turn: int) -> dict[Any
         key=f"describe_guesses_{turn}_{hash(tuple(grid['column']))}",
         column_config={"column": "Column", "odds": "Odds ratio per step"},
         alt="A guessed odds ratio for each column; can be left empty",
-    )
-    if "describe_rate" not in st.session_state:
-        st.session_state["describe_rate"] = 50.0
-    low, high = (100.0 * rate for rate in BASE_RATE)
-    st.number_input(
-        "Guessed share of “yes” (%)",
-        low,
-        high,
-        key="describe_rate",
-        persist_state="session",
-        format="%.7g",
-        step=None,
     )
     return dict(zip(edited["column"], map(_as_logs, edited["odds"]), strict=True))
 
@@ -628,13 +658,18 @@ def _hand_in() -> None:
         return
     now = state.settings()
     old = declared_table(now.declared) if now.dataset == DECLARED else None
+    rows, suggested = suggest.with_suggestions(rows[rows["column"] != target])
     try:
         table = declare.from_grid(
-            rows[rows["column"] != target],
+            rows,
             target=str(target),
             positive=str(positive),
             negative=negative,
-            base_rate=float(said.get("describe_rate", 50.0)) / 100.0,
+            base_rate=suggest.read_rate(str(said.get("describe_rate") or "")),
+            pairs=suggest.read_pairs(
+                str(said.get("describe_pairs") or ""), [str(name) for name in rows["column"]]
+            ),
+            suggested=tuple(suggested),
             unit=str(said.get("describe_unit") or _UNIT),
             rows=old.guesses.n_rows if old else declare.USUAL_ROWS,
             correlation=old.guesses.correlation if old else 0.0,
@@ -658,10 +693,11 @@ def _hand_in() -> None:
 
 
 HOW = (
-    f"**Kind**: “{declare.LEFT_OUT}” leaves a column out, a name or a number of a patient. "
+    f"**Kind**: “{forms.LEFT_OUT}” leaves a column out, a name or a number of a patient. "
     "**Told per**: the step that effects are told for, 10 years, not 1. **Typical, spread, "
-    "shares** are declared like bounds, never read off the table; left empty, every value counts "
-    "as likely. **Log**: for amounts, where ratios count; spread and step are factors then. Lists "
+    "shares** are declared like bounds, never read off the table; left empty, the suggestion below "
+    "counts, and all levels are as frequent. **Log**: for amounts, where ratios count; spread and "
+    "step are factors then. Lists "
     "are separated by semicolons."
 )
 _CONFIG = {
@@ -669,8 +705,8 @@ _CONFIG = {
     "kind": st.column_config.SelectboxColumn(
         "Kind",
         width=112,
-        options=list(declare.KINDS),
-        help=f"“{declare.LEFT_OUT}”: a column of the file that stays unread.",
+        options=list(forms.KINDS),
+        help=f"“{forms.LEFT_OUT}”: a column of the file that stays unread.",
     ),
     "lowest": st.column_config.NumberColumn(
         "Lowest", width=66, help="Bound of a number, known beforehand."
@@ -683,10 +719,10 @@ _CONFIG = {
         "Told per", width=72, help="Effects are told for so many units."
     ),
     "typical": st.column_config.NumberColumn(
-        "Typical", width=68, help="A middling value; empty: the middle of the bounds."
+        "Typical", width=68, help="A middling value; empty: as suggested below."
     ),
     "spread": st.column_config.NumberColumn(
-        "Spread", width=68, help="About the standard deviation; empty: every value is as likely."
+        "Spread", width=68, help="About the standard deviation; empty: as suggested below."
     ),
     "levels": st.column_config.TextColumn(
         "Levels",

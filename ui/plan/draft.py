@@ -16,7 +16,6 @@ import streamlit as st
 from dpci_core.base.limits import MOST_ROWS_PER_PERSON
 from dpci_core.plan.link import MOST_IN_LINK, pack, unpack
 from dpci_core.schema.declare import COMPLETE
-from dpci_core.schema.twin import BASE_RATE
 from ui.controls import declare
 from ui.kit import linked
 
@@ -50,7 +49,8 @@ FIELDS: dict[str, Callable[[object], bool]] = {
     "negative": _is_text,
     "fill": (LEAVE_OUT, FILL_IN).__contains__,
     "complete": _within(100.0 * COMPLETE[0], 100.0),
-    "rate": _within(100.0 * BASE_RATE[0], 100.0 * BASE_RATE[1]),
+    "rate": _is_text,
+    "pairs": _is_text,
 }
 """What stands beside the columns, and what it may be: names of session keys after "describe_"."""
 

@@ -9,12 +9,13 @@ from typing import Any
 import streamlit as st
 
 from dpci_core import DeclaredTable
+from dpci_core.base.errors import expect
 from dpci_core.schema import CONSTANT
 from ui.kit.bound import among
 from ui.plan import numbers, words
 from ui.session import state, steps, text
 from ui.session.case import Case, make_target, place_of, unit_of
-from ui.session.compute import DECLARED, declared_table, packed_table, step_of
+from ui.session.compute import DECLARED, declared_table, packed_table
 from ui.session.settings import Settings
 from ui.session.words import in_words
 from ui.views import goals, path
@@ -193,7 +194,7 @@ def _assuming(now: Settings, goal: dict[str, Any]) -> str:
 def _guess(table: DeclaredTable, name: str, value: float) -> dict[str, float]:
     """The effect of a goal as a guess, per unit of its column."""
     column = next((c for c in table.schema.features if name in c.feature_names), None)
-    return {} if column is None else {name: float(f"{value / step_of(column):.10g}")}
+    return {} if column is None else {name: float(f"{value / column.step_size:.10g}")}
 
 
 def _changes(case: Case, kind: str, on: str, typed: float | None) -> dict[str, Any]:
@@ -208,18 +209,18 @@ def _changes(case: Case, kind: str, on: str, typed: float | None) -> dict[str, A
         what = "the odds ratio" if has_odds and goal == "zero" else "the factor"
         raise ValueError(f"Type {what if has_odds else 'the number'}.")
     if has_odds:
-        if goal == "zero" and (typed <= 0 or typed == 1):
-            raise ValueError("The odds ratio has to be above 0 and another than 1.")
-        if goal == "length" and typed <= 1:
-            raise ValueError("The factor has to be above 1.")
+        expect(
+            goal != "zero" or 0 < typed != 1,
+            "The odds ratio has to be above 0 and another than 1.",
+        )
+        expect(goal != "length" or typed > 1, "The factor has to be above 1.")
         value = math.log(typed) * (1.0 if goal == "zero" else 2.0)
     else:
         value = float(typed)
         if value == 0 or (goal == "length" and value < 0):
             rule = "another number than 0" if goal == "zero" else "a length above 0"
             raise ValueError(f"Give {rule}.")
-    if not numbers.in_limits(name, value):
-        raise ValueError("Give a number up to a thousand million.")
+    expect(numbers.in_limits(name, value), "Give a number up to a thousand million.")
     changes: dict[str, Any] = {"goal": goal, "goal_on": on, name: float(f"{value:.12g}")}
     wanted = replace(case.settings, **changes)
     place = place_of(wanted, case.records)

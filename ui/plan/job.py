@@ -19,6 +19,7 @@ from ui.session.case import Case
 from ui.session.compute import LRU, TableSource
 from ui.session.jobs import Task
 from ui.session.settings import Settings
+from ui.session.worlds import worlds_of_case
 
 Key = tuple[object, ...]
 Answer = numbers.Answer
@@ -64,7 +65,7 @@ def parts_of(case: Case, source: TableSource, *, is_chosen: bool = False) -> dic
         }
     wanted = {
         name: Part(
-            key=memo_key(case, name, but={"total"}),
+            key=memo_key(case, name, but=set() if name == "own" else {"total"}),
             name=_NAMES[name],
             draws=_DRAWS[name],
             find=find,
@@ -74,8 +75,10 @@ def parts_of(case: Case, source: TableSource, *, is_chosen: bool = False) -> dic
     wanted["records"] = Part(
         key=memo_key(case, "records", but={"n"}),
         name="the records needed",
-        draws=900,
-        find=lambda: needed_records(case.moments, design=case.design, target=case.target),
+        draws=2_500,
+        find=lambda: needed_records(
+            worlds_of_case(case, source), design=case.design, target=case.target
+        ),
     )
     return wanted | {look: _analysis(case, source, look)}
 
@@ -85,7 +88,7 @@ _NAMES = {
     "least": "the least budget that works",
     "balanced": "the budget with as much noise as sampling error",
 }
-_DRAWS = {"least": 1_100, "balanced": 1_100}
+_DRAWS = {"own": 1_500, "least": 3_500, "balanced": 2_500}
 _SEARCH_DRAWS = {"own": 8_000, "least": 18_000, "balanced": 9_000}
 """A search for encoding, penalty and split took 4,600 to 7,200 draws on the example and on tables
 with a dozen features; the least budget takes two of them."""

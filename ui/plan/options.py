@@ -10,34 +10,38 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import partial
+from functools import cached_property, partial
 from typing import cast
+
+import numpy as np
 
 from dpci_core import Forecast, best_split, forecast, needed_budget
 from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.intervals.forecast import drawn_intervals, forecast_of
 from dpci_core.plan.numbers import shrinkage_of
-from dpci_core.planner import Target
+from dpci_core.plan.source import Encoder
+from dpci_core.planner import Promise, Target, promise
 from dpci_core.planner.amounts import with_total
 from dpci_core.planner.needed import NeededBudget
-from dpci_core.planner.standard import LIMITS as LIMITS_TRIED
 from dpci_core.planner.standard import best_standard
 from dpci_core.planner.targets import as_if, outcome_of
 from dpci_core.privacy.budget import Budget
-from dpci_core.report.cautions import Caution, cautions
+from dpci_core.report.cautions import SURE, Caution, cautions
 from dpci_core.schema import Records, Schema, StandardEncoding, encode
 from ui.plan import numbers
 from ui.session.budget import from_shares, split_of
 from ui.session.case import Case, make_case
 from ui.session.compute import DECLARED, TableSource, declared_table, packed_table
 from ui.session.settings import LIMITS, Settings
+from ui.session.worlds import worlds_of_case
 
 BALANCED = math.sqrt(2.0)
 """An interval so many times as long as without privacy: half of its variance is privacy noise."""
 _ROUNDS = 2
 """Searches for the least budget: what is best at a total is not quite best at the total found."""
-_STEP, _STEPS = Decimal("1.15"), 25
-"""The least budget grows by this factor, at most so often, until its intervals are of use."""
+_STEP, _STEPS, _NEAR = Decimal("1.6"), 8, Decimal("1.1")
+"""The least budget grows by this factor, at most so often, until its intervals are of use in every
+world; then it is found up to the last."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,6 +60,9 @@ class Option:
     is_useless: whether its intervals are too long to be of use.
     cautions: what speaks against it, as on the page for the board.
     nearby: of the least budget, factor, length and probability at 0.8 and 1.25 times it.
+    promise: what holds in every world, scaled; None until it is computed. Then probability and
+    verdict are those of the least favourable world.
+    range: shortest and longest expected length over the worlds, of the goal's coefficient.
     """
 
     settings: Settings
@@ -71,15 +78,20 @@ class Option:
     cautions: tuple[Caution, ...]
     nearby: tuple[tuple[float, float, float], ...] = ()
     encoding: StandardEncoding | None = None
+    promise: Promise | None = None
+    range: tuple[float, float] | None = None
 
     @property
     def works(self) -> bool:
-        """Whether it meets the goal with intervals that are of use."""
-        return self.meets and not self.is_not_reportable and not self.is_useless
+        """Whether it meets the goal with intervals that are of use, some of them in every world."""
+        is_silent = self.promise is not None and self.promise.reportable == 0
+        return self.meets and not (self.is_not_reportable or self.is_useless or is_silent)
 
 
-def described(case: Case) -> Option:
-    """The design of a case with what it would give."""
+def described(case: Case, source: TableSource | None = None) -> Option:
+    """The design of a case with what it would give: as declared or, with where its table comes
+    from, in every world.
+    """
     drawn = drawn_intervals(case.moments, design=case.design, n_records=case.n)
     found = outcome_of(drawn, case.target)
     made = forecast_of(drawn, case.moments, design=case.design)
@@ -87,6 +99,14 @@ def described(case: Case) -> Option:
         L = case.records.to_original
         original = forecast(case.moments, design=case.design, n_records=case.n, contrasts=L)
         made = replace(made, is_not_reportable=made.is_not_reportable | original.is_not_reportable)
+    promised, place = None if source is None else _promise(case, source), case.target.coefficient
+    is_lost, probability, both = is_not_reportable(made, case.target), found.probability, None
+    if promised is not None:
+        assert promised.probability is not None
+        probability = promised.probability
+        if place is not None and place < len(promised.chance):
+            is_lost = is_lost or bool(promised.chance[place] < SURE)
+            both = promised.shortest[place] * case.scale, promised.longest[place] * case.scale
     return Option(
         settings=case.settings,
         total=case.design.budget.total,
@@ -94,18 +114,32 @@ def described(case: Case) -> Option:
             case.settings, type(case.design.budget), case.design.budget.total
         ),
         length=found.length * case.scale,
-        probability=found.probability,
-        meets=found.meets,
+        probability=probability,
+        meets=found.meets and probability >= case.target.probability,
         against=found.length / without_privacy(made, case.target),
         as_if=as_if(made),
-        is_not_reportable=is_not_reportable(made, case.target),
+        is_not_reportable=is_lost,
         is_useless=made.usefulness.is_useless,
         cautions=cautions(
             made,
             design=case.design,
             names=case.records.feature_names,
             shrinkage=shrinkage_of(case.moments),
+            promised=promised,
         ),
+        promise=promised,
+        range=both,
+    )
+
+
+def _promise(case: Case, source: TableSource) -> Promise:
+    """What holds in every world of the effects; the constant is nobody's goal."""
+    return promise(
+        worlds_of_case(case, source),
+        design=case.design,
+        n_records=case.n,
+        contrasts=np.eye(len(case.moments.theta_hat))[:-1],
+        target=case.target,
     )
 
 
@@ -139,7 +173,10 @@ def least(case: Case, source: TableSource) -> Option:
     here = case
     for _ in range(_ROUNDS):
         found = needed_budget(
-            here.moments, design=here.design, target=here.target, n_records=here.n
+            worlds_of_case(here, source),
+            design=here.design,
+            target=here.target,
+            n_records=here.n,
         )
         if case.design == case.bare:
             break
@@ -151,12 +188,19 @@ def _of_use(case: Case, found: NeededBudget, source: TableSource) -> Option:
     kind = type(case.design.budget)
     low = numbers.own_total(case.settings, kind, LIMITS[case.settings.currency][0])
     total, nearby = max(found.total, _rounded(Decimal(repr(low)))), _nearby(found, case.scale)
-    option = described(_at(case, total, source))
+
+    def at(total: Decimal) -> Option:
+        return described(_at(case, total, source), source)
+
+    option = least = at(total)
     for _ in range(_STEPS):
         if option.works:
             break
-        total, nearby = _rounded(total * _STEP), ()
-        option = described(_at(case, total, source))
+        least, nearby = option, ()
+        option = at(_rounded(option.total * _STEP))
+    while option.total > _NEAR * least.total:
+        middle = at(_rounded((option.total * least.total).sqrt()))
+        option, least = (middle, least) if middle.works else (option, middle)
     return replace(option, nearby=nearby)
 
 
@@ -169,7 +213,7 @@ def balanced(case: Case, source: TableSource) -> Option:
     made = forecast(case.moments, design=case.design, n_records=case.n)
     wanted = Target(BALANCED * without_privacy(made, case.target), case.target.coefficient)
     found = needed_budget(case.moments, design=case.design, target=wanted, n_records=case.n)
-    return described(_at(case, found.total, source))
+    return described(_at(case, found.total, source), source)
 
 
 def _rounded(total: Decimal) -> Decimal:
@@ -203,7 +247,7 @@ class Search:
     def own(self) -> Option:
         """At the total of the settings."""
         here, encoding = self.at(self.case.design.budget.total)
-        return replace(described(here), encoding=encoding)
+        return replace(described(here, self._source(encoding)), encoding=encoding)
 
     def least(self) -> Option:
         """At the least total that meets the goal with intervals of use."""
@@ -212,7 +256,10 @@ class Search:
         for _ in range(_ROUNDS):
             here, encoding = self.at(total)
             answer = needed_budget(
-                here.moments, design=here.design, target=here.target, n_records=here.n
+                worlds_of_case(here, self._source(encoding)),
+                design=here.design,
+                target=here.target,
+                n_records=here.n,
             )
             option = replace(_of_use(here, answer, self._source(encoding)), encoding=encoding)
             if best is None or (option.works, -option.total) > (best.works, -best.total):
@@ -229,28 +276,32 @@ class Search:
 
     def at(self, total: Decimal) -> tuple[Case, StandardEncoding]:
         """The case with the best design at a total, its split for the coefficient of the goal, and
-        its encoding; the limit of the first search serves the others.
+        its encoding.
         """
         if total not in self.found:
-            known = [encoding.limit for _, encoding in self.found.values()]
             answer = best_standard(
-                self._encoded,
+                self.encoders[0],
                 design=with_total(self.case.bare, total),
                 n_records=self.case.n,
-                limits=known[:1] or LIMITS_TRIED,
+                worlds=self.encoders[1:],
             )
             here = self._with(answer.encoding, answer.design.regularization, answer.design.budget)
             source = self._source(answer.encoding)
             self.found[total] = _split_for_goal(here, source), answer.encoding
         return self.found[total]
 
-    def _encoded(self, encoding: StandardEncoding) -> Records:
+    @cached_property
+    def encoders(self) -> tuple[Encoder, ...]:
+        """The planning rows of every world."""
         names = self.case.records.feature_names[:-1]
-        schema = replace(self.schema, standard=encoding)
         if (kept := self.source.upload) is None:
-            table = declared_table(self.case.settings.declared)
-            return replace(table, schema=schema).records(names)
-        return encode(kept.frame, schema, features=names, source=kept.source, title=kept.title)
+            return declared_table(self.case.settings.declared).encoders(names)
+
+        def encoded(encoding: StandardEncoding) -> Records:
+            schema = replace(self.schema, standard=encoding)
+            return encode(kept.frame, schema, features=names, source=kept.source, title=kept.title)
+
+        return (encoded,)
 
     def _with(self, encoding: StandardEncoding, c: float, budget: Budget) -> Case:
         schema = replace(self.schema, standard=encoding)
@@ -273,7 +324,7 @@ def _split_for_goal(case: Case, source: TableSource) -> Case:
     of its noise.
     """
     place = case.target.coefficient
-    if place is None and case.design.geometry is None:
+    if case.design.geometry is None:  # split for all worlds already
         return case
     try:
         best = best_split(case.moments, design=case.design, n_records=case.n, coefficient=place)
@@ -300,7 +351,11 @@ def finders(case: Case, source: TableSource, *, is_chosen: bool) -> dict[str, Ca
     if is_chosen and schema is not None:
         search = Search(case, source, schema)
         return {"own": search.own, "least": search.least, "balanced": search.balanced}
-    return {"least": partial(least, case, source), "balanced": partial(balanced, case, source)}
+    return {
+        "own": partial(described, case, source),
+        "least": partial(least, case, source),
+        "balanced": partial(balanced, case, source),
+    }
 
 
 def basis(settings: Settings, name: str) -> Settings:

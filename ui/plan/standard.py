@@ -7,7 +7,8 @@ from dataclasses import replace
 import streamlit as st
 
 from dpci_core.schema import Schema, StandardEncoding
-from dpci_core.schema.declare import LIMIT, RADIUS
+from dpci_core.schema.declare import RADIUS
+from dpci_core.schema.numeric import LIMIT
 from ui.controls import declare
 from ui.kit.bound import among, bound
 from ui.session import state
@@ -40,15 +41,20 @@ def controls(schema: Schema) -> None:
     if now is None:
         return
     left, right = st.columns(2)
-    left.number_input(
-        "Row radius R, in spreads",
-        RADIUS[0],
-        1e3,
-        step=None,
-        format="%.6g",
-        **bound("standard_radius", now.radius, lambda r: encode_by(replace(now, radius=float(r)))),
-        help="Rows longer than R count less. A small R needs less noise, and adds bias.",
-    )
+    if now.shape is not None:
+        left.caption("Rows outside the ellipsoid that was chosen count less.")
+    else:
+        left.number_input(
+            "Row radius R, in spreads",
+            RADIUS[0],
+            1e3,
+            step=None,
+            format="%.6g",
+            **bound(
+                "standard_radius", now.radius, lambda r: encode_by(replace(now, radius=float(r)))
+            ),
+            help="Rows longer than R count less. A small R needs less noise, and adds bias.",
+        )
     right.number_input(
         "Limit, in spreads",
         LIMIT[0],

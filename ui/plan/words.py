@@ -8,6 +8,7 @@ from decimal import Decimal
 from dpci_core import RankedDesign, RegularizationAnswer
 from dpci_core.planner import RegularizationChoice
 from dpci_core.planner.needed import OutOfReachError
+from dpci_core.report.cautions import reach
 from dpci_core.report.words import LARGE_EPSILON, out_of_reach
 from dpci_core.schema import Records
 from ui.kit.palette import Combination
@@ -84,6 +85,17 @@ def verdict(case: Case, option: Option) -> str:
     if option.meets and settings.goal_chance == USUAL_CHANCE["length"]:
         return f"**Meets your goal on average**: {chance} of releases are this short."
     return f"{said}: so short in {chance} of releases."
+
+
+def reach_words(option: Option) -> str:
+    """How many coefficients can be reported, and what decides."""
+    found = option.promise
+    if found is None:
+        return "What holds in every world that you declared: being computed …"
+    said = f"**{reach(found)}**"
+    if len(found.worlds) > 1:
+        said += f" The chance of your goal is least if {plain(found.probability_decided_by)}."
+    return said
 
 
 OUT_OF_REACH = "**Out of reach**: such a release cannot speak about this coefficient."

@@ -13,7 +13,7 @@ from dpci_core.release.reading import release_from
 from dpci_core.report import afterwards
 from dpci_core.report.cautions import silent
 from dpci_core.report.words import called
-from dpci_core.schema import CategoricalColumn, Column
+from ui.session.forms import FORMS
 from ui.session.text import number, plain
 from ui.session.words import in_words
 
@@ -109,31 +109,16 @@ def combination_words(weights: dict[str, float], found: Answer) -> str:
 
 
 def _prediction(after: ReleaseInference) -> None:
-    st.markdown("**One row**")
     columns = after.made.schema.columns_of(after.made.features)
+    if any(type(column) not in FORMS for column in columns):
+        return
+    st.markdown("**One row**")
     row: dict[str, object] = {}
     for column, place in zip(columns, _grid(len(columns)), strict=True):
         with place:
-            row[column.name] = _field(column)
+            row[column.name] = FORMS[type(column)].ask(column, f"after_row_{column.name}")
     st.markdown(prediction_words(after.made, after.predict(row)[0]))
     st.caption(afterwards.POINTWISE)
-
-
-def _field(column: Column) -> float | str:
-    """A value between the declared bounds, or a declared level."""
-    key = f"after_row_{column.name}"
-    if isinstance(column, CategoricalColumn):
-        return str(st.selectbox(plain(column.name), column.levels, key=key))
-    units = f" ({column.units})" if column.units else ""
-    return float(
-        st.number_input(
-            plain(f"{column.name}{units}"),
-            min_value=float(column.low),
-            max_value=float(column.high),
-            value=float(column.middling),
-            key=key,
-        )
-    )
 
 
 def prediction_words(made: Release, found: Prediction) -> str:

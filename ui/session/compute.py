@@ -31,8 +31,7 @@ from dpci_core.plan.link import pack, unpack
 from dpci_core.plan.source import Source
 from dpci_core.planner import shaped
 from dpci_core.privacy.budget import PARTS
-from dpci_core.schema import Column, NumericColumn, Provenance, Records, Schema, encode
-from dpci_core.schema.declare import DEFAULT_STEP
+from dpci_core.schema import Column, Provenance, Records, Schema, encode
 from ui.kit.palette import Combination
 from ui.session import quota
 from ui.session.results import IntervalRows, SweepCurve
@@ -57,7 +56,7 @@ use.
 SWEEP_DRAWS = {False: 16, True: 8}
 """Draws of the matrix noise per sweep point, fewer in high dimension (key: d > 20). How far that is
 from a whole
-forecast: `python -m benchmarks.draws`."""
+forecast: `python -m benchmarks.constants few-draws`."""
 
 
 class LRU:
@@ -192,6 +191,7 @@ class Store:
                 target=target,
                 with_spread=with_spread,
                 geometry=geometry,
+                meaning=records.meaning,
             )
             if len(self._starts) > 200:
                 self._starts.clear()
@@ -419,33 +419,18 @@ def contrast_matrix(records: Records, columns: Sequence[Column]) -> Array | None
     if records.to_original is None:
         return None
     steps = dict.fromkeys(records.feature_names, 1.0) | {
-        name: step_of(column) for column in columns for name in column.feature_names
+        name: column.step_size for column in columns for name in column.feature_names
     }
     L: Array = records.to_original * np.array([steps[n] for n in records.feature_names])[:, None]
     return L
 
 
-def step_of(column: Column) -> float:
-    """What an effect is told for, on the scale of its column; 1 for a level."""
-    return column.step_size if isinstance(column, NumericColumn) else 1.0
-
-
 def effect_label(name: str, columns: Sequence[Column]) -> str:
     """A coefficient with the step that its effect is told for, where that is not 1."""
     column = next((c for c in columns if name in c.feature_names), None)
-    if isinstance(column, NumericColumn) and column.step_size != 1.0:
-        return f"{column.name} {per(column)}"
-    return name
-
-
-def per(column: NumericColumn) -> str:
-    """The step that effects of a number are told for."""
-    if column.transform == "log":
-        factor = DEFAULT_STEP["log"] if column.step is None else column.step
-        return "per doubling" if factor == DEFAULT_STEP["log"] else f"per factor {factor:g}"
-    if column.units:
-        return f"per {1.0 if column.step is None else column.step:g} {column.units}"
-    return "per unit" if column.step in (None, 1.0) else f"per {column.step:g}"
+    if column is None or column.step_size == 1.0:
+        return name
+    return f"{column.subject(name)} {column.per}"
 
 
 def left_by_penalty(made: Forecast, moments: Moments, contrasts: Array | None) -> Array | None:

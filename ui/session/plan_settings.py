@@ -8,13 +8,15 @@ from decimal import Decimal
 from typing import Any, cast
 
 from dpci_core import Calibration, DeclaredTable, Plan, PublicTable
+from dpci_core.base.errors import expect
 from dpci_core.design import MECHANISMS, CalibrationName
 from dpci_core.planner import Target
 from dpci_core.privacy.budget import Budget, epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
 from dpci_core.schema import to_original
 from ui.session.budget import split_of
 from ui.session.case import Case
-from ui.session.compute import DECLARED, declared_table, packed_table, step_of
+from ui.session.compute import DECLARED, declared_table, packed_table
+from ui.session.forms import FORMS
 from ui.session.settings import CHOICES, COUNTED_AS, LIMITS, Currency, Settings
 from ui.session.shape import noise_of, packed_shape
 
@@ -26,11 +28,11 @@ def plan_of(case: Case, title: str, notes: str = "") -> Plan:
              the title is bad.
     """
     now = case.settings
-    if now.dataset == "upload":
-        raise ValueError(
-            "A plan holds no data, so it cannot start from your file. Choose a public set or "
-            "describe your table."
-        )
+    expect(
+        now.dataset != "upload",
+        "A plan holds no data, so it cannot start from your file. Choose a public set or "
+        "describe your table.",
+    )
     source = (
         declared_table(now.declared) if now.dataset == DECLARED else PublicTable(key=now.dataset)
     )
@@ -57,26 +59,29 @@ def settings_of(plan: Plan) -> Settings:
             f"This page computes on all rows of {source.key}; the plan asks for {source.n_rows:,} "
             "of them."
         )
-    if isinstance(source, PublicTable) and source.is_standard:
-        raise ValueError(
-            "This page has no control for the standard encoding of a public set. Describe your "
-            "table, or bring the set as a file."
-        )
+    expect(
+        not isinstance(source, PublicTable) or not source.is_standard,
+        "This page has no control for the standard encoding of a public set. Describe your "
+        "table, or bring the set as a file.",
+    )
     offered = (
         ("mechanism", design.mechanism, CHOICES["mechanisms"]),
         ("privacy definition", design.definition, (*CHOICES["definitions"], *COUNTED_AS)),
         ("loss", design.loss.name, (*CHOICES["losses"], *CHOICES["corner"])),
     )
     for what, name, choices in offered:
-        if name not in choices:
-            raise ValueError(f"This dashboard has no control for the {what} {name!r}.")
-    calibration, results = _calibration(design.switches)
-    if design.geometry is not None and results == "reviewed":
-        raise ValueError(
-            "This plan shapes its noise like the data and otherwise takes peer-reviewed results "
-            "only, for which the page has no control. Release and the command line take it as it "
-            "is."
+        expect(name in choices, f"This dashboard has no control for the {what} {name!r}.")
+    for column in source.schema.features if isinstance(source, DeclaredTable) else ():
+        expect(
+            type(column) in FORMS, f"This dashboard has no control for the column {column.name!r}."
         )
+    calibration, results = _calibration(design.switches)
+    expect(
+        design.geometry is None or results != "reviewed",
+        "This plan shapes its noise like the data and otherwise takes peer-reviewed results "
+        "only, for which the page has no control. Release and the command line take it as it "
+        "is.",
+    )
     definition = COUNTED_AS.get(design.definition, design.definition)
     budget, is_svm = design.budget, design.loss.name in CHOICES["corner"]
     now = replace(
@@ -153,10 +158,10 @@ def _calibration(switches: Calibration) -> tuple[CalibrationName, str]:
         Calibration.sharp(): ("sharp", "all"),
         Calibration(gaussian_objective=False): ("sharp", "reviewed"),
     }
-    if switches not in known:
-        raise ValueError(
-            "This plan sets single switches of the calibration, for which the page has no control."
-        )
+    expect(
+        switches in known,
+        "This plan sets single switches of the calibration, for which the page has no control.",
+    )
     return known[switches]
 
 
@@ -172,11 +177,11 @@ def _check_limits(now: Settings) -> None:
     }
     for name, value in values.items():
         low, high = LIMITS[name]
-        if not low <= value <= high:
-            raise ValueError(
-                f"The control for {names.get(name, name)} goes from {low:g} to {high:,.12g}, not "
-                f"to {value:,.12g}."
-            )
+        expect(
+            low <= value <= high,
+            f"The control for {names.get(name, name)} goes from {low:g} to {high:,.12g}, not "
+            f"to {value:,.12g}.",
+        )
 
 
 def _goal_settings(plan: Plan, goal: Target) -> dict[str, Any]:
@@ -186,8 +191,7 @@ def _goal_settings(plan: Plan, goal: Target) -> dict[str, Any]:
     if place is not None and place < len(names) - 1:
         scale = float(to_original(schema, plan.features)[place, place])
         if isinstance(plan.source, DeclaredTable):
-            column = next(c for c in schema.features if names[place] in c.feature_names)
-            scale *= step_of(column)
+            scale *= schema.column_of(names[place]).step_size
     found: dict[str, Any] = {
         "goal_on": "" if place is None else names[place],
         "goal_chance": goal.probability,

@@ -26,8 +26,8 @@ _GIVEN = "given"
 _SETTINGS, _UPLOAD, _STORE, _PINS, _MEMO = "settings", "upload", "store", "pins", "memo"
 _LINK_PROBLEM, _LINK_JOBS, _QUEUE_PROBLEM = "link_problem", "link_jobs", "queue_problem"
 _HELP, _OFF, _PAST = "help", "off", "past"
-_JOBS = ("job", "accuracy_job")
-"""Names in session and link of the keys of a simulation and of test errors."""
+_JOBS = ("job",)
+"""Name in session and link of the key of a simulation."""
 MAX_PINS = 3
 MAX_UNDO = 100
 _PIN_LINK = "pin"

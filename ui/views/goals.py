@@ -7,9 +7,9 @@ from __future__ import annotations
 import math
 
 from dpci_core.report.words import as_typed
-from dpci_core.schema import CONSTANT, CategoricalColumn, NumericColumn
+from dpci_core.schema import CONSTANT
 from ui.session.case import Case, place_of
-from ui.session.compute import DECLARED, per
+from ui.session.compute import DECLARED
 from ui.session.settings import PRECISION, Settings
 from ui.session.text import number
 
@@ -38,11 +38,8 @@ def effect_words(case: Case, name: str) -> str:
     if name == CONSTANT:
         return "intercept, scaled"
     column = next((c for c in case.columns if name in c.feature_names), None)
-    if isinstance(column, NumericColumn):
-        return f"{column.name}, {per(column)}"
-    if isinstance(column, CategoricalColumn):
-        against = f", against {column.levels[0]}" if column.has_reference else ""
-        return f"{column.name} = {name.removeprefix(f'{column.name}=')}{against}"
+    if column is not None:
+        return column.contrast(name)
     return name if "=" in name else f"{name}, per unit"
 
 
@@ -55,8 +52,8 @@ def unit_words(case: Case) -> str:
         return "scaled coefficient"
     name = records.feature_names[place]
     column = next((c for c in case.columns if name in c.feature_names), None)
-    if isinstance(column, NumericColumn):
-        return f"{what} {per(column)} of “{column.name}”"
+    if column is not None and column.per:
+        return f"{what} {column.per} of “{column.subject(name)}”"
     return (
         f"{what}, “{name}” against its reference" if "=" in name else f"{what} per unit of “{name}”"
     )

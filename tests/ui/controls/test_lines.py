@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from ui.controls.lines import names_of, read_lines
+from ui.controls.lines import Cells, names_of, read_lines
+
+
+def columns_of(text: str) -> dict[str, Cells]:
+    """Of lines that can all be read."""
+    found, wrong = read_lines(text)
+    assert not wrong
+    return found
 
 
 def test_bounds_units_and_what_is_usual():
-    found = read_lines("systolic_bp: 60 to 260 mmHg, typical 130, spread 18, per 10")
+    found = columns_of("systolic_bp: 60 to 260 mmHg, typical 130, spread 18, per 10")
     assert found == {
         "systolic_bp": {
             "kind": "number",
@@ -33,7 +42,7 @@ def test_bounds_units_and_what_is_usual():
     ],
 )
 def test_bounds_are_written_in_many_ways(said, low, high):
-    cells = read_lines(f"x: {said}")["x"]
+    cells = columns_of(f"x: {said}")["x"]
     assert (cells["lowest"], cells["highest"]) == (low, high)
     assert cells.get("log", False) == ("log" in said)
 
@@ -50,24 +59,24 @@ def test_bounds_are_written_in_many_ways(said, low, high):
 )
 def test_what_is_usual_is_no_unit(said, cells):
     bounds = {"kind": "number", "lowest": 15.0, "highest": 60.0}
-    assert read_lines(f"bmi: {said}")["bmi"] == bounds | cells
+    assert columns_of(f"bmi: {said}")["bmi"] == bounds | cells
 
 
 def test_levels_with_and_without_shares():
-    assert read_lines("sex: F, M") == {"sex": {"kind": "levels", "levels": "F; M"}}
-    found = read_lines("smoker: no 80 %, yes 20%")["smoker"]
+    assert columns_of("sex: F, M") == {"sex": {"kind": "levels", "levels": "F; M"}}
+    found = columns_of("smoker: no 80 %, yes 20%")["smoker"]
     assert found == {"kind": "levels", "levels": "no; yes", "shares": "0.8; 0.2"}
 
 
 def test_blanks_are_gone_through_once():
     """A million of them in a level held the whole server for hours."""
     gap = " " * 1_000_000
-    assert read_lines(f"city: a{gap}b, c")["city"]["levels"] == f"a{gap}b; c"
-    assert read_lines(f"city: a{gap}80{gap}%, b 20 %")["city"]["shares"] == "0.8; 0.2"
+    assert columns_of(f"city: a{gap}b, c")["city"]["levels"] == f"a{gap}b; c"
+    assert columns_of(f"city: a{gap}80{gap}%, b 20 %")["city"]["shares"] == "0.8; 0.2"
 
 
 def test_a_header_line_gives_names_alone():
-    assert read_lines("age,sex\n\nsmoker: no, yes") == {
+    assert columns_of("age,sex\n\nsmoker: no, yes") == {
         "age": {},
         "sex": {},
         "smoker": {"kind": "levels", "levels": "no; yes"},
@@ -89,14 +98,31 @@ def test_a_header_line_gives_names_alone():
         ("ages: 18-29, 30-44", "“30-44” is not understood"),
         ("dose: 0,5 to 2,5", "decimal point"),
         (": 1 to 2", "Line 1: the name"),
-        ("\n".join(f"c{i}" for i in range(501)), "at most 500"),
+        ("age: years,weight: kg", "“weight: kg” has a colon, and one line describes one"),
         ("a" * 200_000, "one is too long"),
     ],
 )
 def test_what_cannot_be_read_is_said_with_its_line(text, said):
-    with pytest.raises(ValueError, match=said):
-        read_lines(text)
+    _, wrong = read_lines(text)
+    (why,) = wrong.values()
+    assert re.search(said, str(why))
+
+
+def test_too_many_columns_are_refused():
+    with pytest.raises(ValueError, match="at most 500"):
+        read_lines("\n".join(f"c{i}" for i in range(501)))
+
+
+def test_a_line_that_cannot_be_read_keeps_no_other_from_being_read():
+    found, wrong = read_lines("age: 18 to 100\nbmi: many\nsex,smoker")
+    assert (list(found), list(wrong)) == (["age", "sex", "smoker"], ["bmi: many"])
+    assert str(wrong["bmi: many"]).startswith("Line 2 (“bmi”)")
+
+
+def test_a_colon_within_quotation_marks_is_part_of_a_name():
+    assert columns_of('"age: years",sex') == {"age: years": {}, "sex": {}}
+    assert list(columns_of('5" pipe: 1 to 2')) == ['5" pipe']
 
 
 def test_a_percent_sign_alone_is_a_level():
-    assert read_lines("a: yes, %")["a"]["levels"] == "yes; %"
+    assert columns_of("a: yes, %")["a"]["levels"] == "yes; %"

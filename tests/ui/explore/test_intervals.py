@@ -88,13 +88,13 @@ def test_a_coefficient_out_of_reach_is_not_drawn_and_counts_nowhere():
     assert ["out of reach" in note for _, _, note, _ in chart.labels] == lost.tolist()
     assert len(chart.bars) == 2 * 3 * 2  # of two coefficients, in two combinations
     assert len(chart.dots) == 2 * 2
-    sentence = said.interval_sentence(made)
+    sentence = said.interval_sentence(made, "scaled")
     assert f"{number(made[0].ci_length[1:].mean())} long" in sentence
     assert "of 2 exclude zero" in sentence
     assert "out of reach: a rather long feature name 0" in sentence
     assert said.interval_table(made)["out of reach"].tolist() == lost.tolist() * 2
     nothing = [replace(item, is_not_reportable=~np.zeros(3, dtype=bool)) for item in rows()]
-    assert "every coefficient is out of reach" in said.interval_sentence(nothing)
+    assert "every coefficient is out of reach" in said.interval_sentence(nothing, "scaled")
 
 
 def test_sentence_and_table_say_what_the_chart_shows():
@@ -104,10 +104,11 @@ def test_sentence_and_table_say_what_the_chart_shows():
     np.testing.assert_allclose(
         table["private high"] - table["private low"], table["private length"]
     )
-    sentence = said.interval_sentence(made)
+    sentence = said.interval_sentence(made, "scaled")
     assert f"{made[1].ci_length.mean() / made[1].vi_length.mean():.2f} times" in sentence
     clear = int((np.abs(made[0].estimate) > made[0].ci_length / 2).sum())
     assert f"({clear} of 3 exclude zero)" in sentence
+    assert f"({clear} of 3 exclude 1)" in said.interval_sentence(made, "odds")
 
 
 def test_coverage_names_the_worst():

@@ -13,7 +13,6 @@ CHANGES = [
     ("replication", "selectbox", "published_table", "3", "table"),
     ("lengths", "selectbox", "compared_table", "census-10", "compared"),
     ("lengths", "segmented_control", "compared_split_of", "best", "compared_split"),
-    ("errors", "segmented_control", "errors_view", "n", "errors"),
     ("coverage", "segmented_control", "effort", "Usual", "effort"),
     ("coverage", "number_input", "seed", 7, "seed"),
 ]

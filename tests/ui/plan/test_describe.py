@@ -14,8 +14,9 @@ from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.plan import as_yaml, to_html
 from dpci_core.plan.link import pack
 from dpci_core.schema import CategoricalColumn, NumericColumn, Persons
+from dpci_core.schema.worlds import SUGGESTED
 from tests.ui.test_pages import now, position, start, told_focus
-from ui.controls import declare
+from ui.controls import declare, suggest
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
 from ui.session.plan_settings import plan_of
@@ -67,7 +68,7 @@ def test_lines_become_a_table_with_what_was_typed_and_nothing_else():
     assert title(app) == "What do you need from the intervals?"
     table = declared_table(now(app).declared)
     assert table.schema.features == (
-        NumericColumn("age", 18.0, 100.0, step=10.0, units="years"),
+        NumericColumn("age", 18.0, 100.0, typical=50.0, spread=18.0, step=10.0, units="years"),
         CategoricalColumn("sex", ("F", "M")),
         NumericColumn(
             "systolic_bp", 60.0, 260.0, typical=130.0, spread=18.0, step=10.0, units="mmHg"
@@ -76,7 +77,8 @@ def test_lines_become_a_table_with_what_was_typed_and_nothing_else():
     schema = table.schema
     assert (schema.target, schema.positive, schema.negative) == ("diabetes", "yes", ("no",))
     assert schema.complete == 1.0
-    assert table.guesses == Guesses()
+    assert schema.notes == (SUGGESTED.format("age"),)
+    assert table.guesses == Guesses(base_rate=(0.05, 0.5))
     assert table.unit == "one person"
     assert (now(app).n, now(app).d, now(app).target) == (8_000, 3, "unpenalised")
 
@@ -94,8 +96,9 @@ def test_no_guess_of_the_example_stays_in_a_table_of_ones_own():
     table = declared_table(now(app).declared)
     assert table.guesses.effects == {}
     assert table.guesses.shares == {}
-    assert table.guesses.base_rate == 0.5
-    assert table.schema.features[0] == NumericColumn("age", 18.0, 100.0, step=10.0, units="years")
+    assert table.guesses.base_rate == (0.05, 0.5)
+    age = NumericColumn("age", 18.0, 100.0, typical=50.0, spread=18.0, step=10.0, units="years")
+    assert table.schema.features[0] == age
     assert table.unit == "one person"
 
 
@@ -182,6 +185,14 @@ def test_bad_lines_stay_where_they_are_and_are_told():
     assert app.text_area(key="describe_text").value == "age: many"
 
 
+def test_of_seven_lines_the_six_good_ones_are_taken():
+    lines = [f"x{k}: 0 to 1" for k in range(6)]
+    app = add(start("plan"), "\n".join([*lines[:3], "age: many", *lines[3:]]))
+    assert "Line 4" in app.error[0].value
+    assert app.text_area(key="describe_text").value == "age: many"
+    assert list(app.session_state["describe_edited"]["column"]) == [f"x{k}" for k in range(6)]
+
+
 def test_a_described_table_comes_back_to_be_changed():
     app = go_on(described())
     app.button(key="step_describe").click().run()
@@ -200,7 +211,49 @@ def test_every_base_rate_of_a_plan_has_its_place(rate):
         schema=declare.example().schema, guesses=Guesses(base_rate=rate, n_rows=1_000)
     )
     app = start("plan", dataset=DECLARED, declared=packed_table(table), d="2", step="describe")
-    assert app.number_input(key="describe_rate").value == pytest.approx(100.0 * rate, rel=1e-9)
+    line = app.text_input(key="describe_rate").value
+    assert suggest.read_rate(line) == pytest.approx(rate, rel=1e-9)
+
+
+def test_a_suggestion_says_that_it_is_one_until_something_is_typed():
+    app = described()
+    (said,) = [info.value for info in app.info if "Suggested" in info.value]
+    assert "age typical 50, spread 18" in said
+    assert "systolic" not in said  # typed
+    app.text_input(key="describe_rate").set_value("10 to 30")
+    app.text_input(key="describe_pairs").set_value("age, systolic_bp: strong").run()
+    go_on(app)
+    table = declared_table(now(app).declared)
+    assert table.guesses.base_rate == (0.1, 0.3)
+    assert table.guesses.pairs == (("age", "systolic_bp", 0.9),)
+    app.button(key="step_describe").click().run()
+    assert any("age typical 50, spread 18" in info.value for info in app.info)
+    assert app.text_input(key="describe_rate").value == "10 to 30"
+    assert app.text_input(key="describe_pairs").value == "age, systolic_bp: strong"
+    add(app, "age: 18 to 100 years, typical 61, spread 12, per 10")
+    assert not [info.value for info in app.info if "Suggested" in info.value]
+    table = declared_table(now(go_on(app)).declared)
+    assert table.schema.features[0].typical == 61.0
+    assert table.schema.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("field", "line", "said"),
+    [
+        ("rate", "many", "between 0 and 100"),
+        ("rate", "0 to 20", "between 0 and 100"),
+        ("pairs", "age and sex", "such as “weight, waist: strong”"),
+        ("pairs", "age, height: strong", "such as “weight, waist: strong”"),
+        ("pairs", "age, sex: 1.2", "such as “weight, waist: strong”"),
+        ("pairs", "age, sex: .9; sex, systolic_bp: .9; age, systolic_bp: -.9", "be together"),
+    ],
+)
+def test_a_line_that_is_not_understood_is_refused_at_the_button(field, line, said):
+    app = described()
+    app.text_input(key=f"describe_{field}").set_value(line).run()
+    go_on(app)
+    assert said in app.error[0].value.replace("\\", "")
+    assert now(app).dataset != DECLARED
 
 
 def test_guessed_effects_are_odds_ratios():
@@ -421,5 +474,6 @@ def test_a_plan_is_headed_by_what_it_is_about_until_somebody_says_better():
     assert (field.value, field.placeholder) == ("", "diabetes = yes, from 8,000 records")
     page = to_html(plan := plan_of(case, field.placeholder), plan.numbers(case.moments))
     assert "<title>diabetes = yes, from 8,000 records</title>" in page
-    assert "the distribution of 1 of 3 columns" in page
-    assert "no effect of any column, so that the intervals are drawn around none" in page
+    assert "the distribution of 2 of 3 columns" in page
+    assert SUGGESTED.format("age") in page
+    assert "of every column an odds ratio of 1.5 for a level, or two spreads of a number" in page

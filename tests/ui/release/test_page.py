@@ -149,7 +149,7 @@ def test_the_button_waits_for_file_name_and_confirmation():
 
 def test_what_speaks_against_a_release_is_read_before_it():
     """Consent is asked for what is grave; what is to be weighed stands there in the same words."""
-    app = ready()
+    app = ready(c="0.05")
     assert any("shrunk to about" in one.value for one in app.info)
     assert [c.key for c in app.checkbox if c.key == "release_read"] == []
     app = with_file(begin(split="0.03~0.01~0.01", n="8000"))
@@ -315,6 +315,22 @@ def test_a_spreadsheet_is_called_one():
     app = with_budget(begin())
     with_file(app, b"PK\x03\x04\x14\x00\n\x00xl/workbook.xml")
     assert any("is a spreadsheet" in e.value for e in app.error)
+    assert Ledger().history() == ()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "Save the table again, as CSV or Parquet"),
+        (b"age,ill\n0,1\n", "has no column 'smoker'"),
+        (b"age\n0\n", "has no columns 'smoker' and 'ill'"),
+    ],
+)
+def test_a_file_without_what_is_needed_says_what_to_do_and_costs_nothing(content, said):
+    app = with_budget(begin())
+    with_file(app, content)
+    assert any(plain(said) in e.value for e in app.error), [e.value for e in app.error]
+    assert button(app, "release_now").disabled
     assert Ledger().history() == ()
 
 
@@ -794,15 +810,6 @@ def test_every_page_says_what_of_its_link_cannot_be_used(page):
     assert any("cannot be used (declared)" in warning.value for warning in app.warning)
 
 
-@pytest.mark.parametrize(
-    ("page", "job", "what"),
-    [
-        ("errors", "accuracy_job", "measurement"),
-        ("coverage", "job", "simulation"),
-    ],
-)
-def test_a_job_that_is_gone_is_said_so(page, job, what):
-    assert any(
-        f"The {what} of this link is no longer kept" in i.value
-        for i in start(page, **{job: "zzz"}).info
-    )
+def test_a_job_that_is_gone_is_said_so():
+    app = start("coverage", job="zzz")
+    assert any("The simulation of this link is no longer kept" in i.value for i in app.info)

@@ -165,7 +165,7 @@ UNPENALISED = (
     "curvature changes on the way. Coefficients concerned are marked in the result "
     "(`is_not_estimable`); a marked interval is still computed, but its 95 % is not claimed "
     "for the unpenalised coefficient.\n\n"
-    "In a copy of the project's repository, `python -m benchmarks.unpenalised` prints "
+    "In a copy of the project's repository, `python -m benchmarks.constants newton-step` prints "
     "coverage and length for both targets, where the truth is known."
 )
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from benchmarks.files import append_rows
 from benchmarks.rivals import CELLS, METHODS, Measured
+from benchmarks.study import append_rows
 from ui.evidence.lengths import rivals
 
 ROW = Measured(

@@ -14,7 +14,7 @@ import pytest
 from benchmarks import compare
 from benchmarks.compare import ALONE, cells_of
 from benchmarks.compare import SETS as TABLES
-from benchmarks.files import append_rows
+from benchmarks.study import append_rows
 from dpci_core.mechanisms.objective import NOT_REVIEWED
 from tests.ui.test_pages import charts_of, check, start
 from ui.evidence.files import rows_on_file
@@ -198,7 +198,7 @@ def test_no_results_are_said_in_words(tmp_path, monkeypatch, on_file):
     texts = " ".join(m.value for m in app.markdown)
     assert "Two results on this page are new and **not peer-reviewed**" in texts
     assert "docs/whitened.md" in texts
-    assert "python -m benchmarks.unpenalised" in texts
+    assert "python -m benchmarks.constants newton-step" in texts
 
 
 def test_a_broken_file_is_a_sentence(tmp_path, monkeypatch):

@@ -1,4 +1,6 @@
-"""Published error rates beside ours: Tables 1 and 2 and Figures 2 and 3 of [CMS]."""
+"""The tab of prediction error: published error rates beside ours, Tables 1 and 2 and Figures 2 and
+3 of [CMS].
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,11 @@ from plotly.subplots import make_subplots
 from dpci_core.base.places import DATA
 from dpci_core.privacy.budget import PureDP
 from ui.controls import hints
-from ui.evidence.errors.chart import BAND, percent, points
-from ui.evidence.errors.numbers import QUIET_STYLES, WITHOUT_PRIVACY
 from ui.evidence.files import SCRIPT, rows_on_file
 from ui.kit import linked
 from ui.kit.bound import among
 from ui.kit.figure import Meta, finish
-from ui.kit.palette import GRID, WORDS, Combination, Style
+from ui.kit.palette import GRID, QUIET, WORDS, Combination, Style
 from ui.views.show import show
 
 PRINTED_FILE = DATA / "published_error_rates.csv"
@@ -36,10 +36,12 @@ _TABLE_OF = {"table1": 1, "table2": 2, "figure2": 1, "figure3": 2}
 _PART = linked.one_of("published", TITLES, default="table1", widget="published_choice")
 _LOSSES = {"logistic": "logistic regression", "huber_svm": "Huber SVM, h = 0.5"}
 METHOD_WORDS = {
-    "non_private": WITHOUT_PRIVACY,
+    "non_private": "without privacy",
     "output": "Algorithm 1 (output)",
     "objective": "Algorithm 2 (objective)",
 }
+BAND = 1.96
+"""Standard errors on either side of a mean: 95 %."""
 _ENDS = (0.01, 2.0)
 """Of the axis of ε."""
 _CLEAR = 0.005
@@ -122,7 +124,7 @@ class Rate:
 
 
 def section() -> None:
-    """Draw the section."""
+    """Draw the tab."""
     st.selectbox("Table or figure", **among(TITLES), **_PART.bound())
     part = _PART.value
     measured = [row for row in rows_on_file(Measured, RUN_FILE) if row.part == part]
@@ -172,7 +174,7 @@ def _x(rate: Rate, by_penalty: bool) -> float:
 
 def _style(method: str) -> Style:
     if method == "non_private":
-        return QUIET_STYLES["logistic"]
+        return Style(QUIET, "x", 1.0, "solid")
     return Combination(PureDP.definition, method, "logistic").style
 
 
@@ -246,6 +248,16 @@ def _traces(
         marker={"symbol": style.marker, "size": 8},
         name=f"{name}: ours",
     )
+
+
+def percent(share: float) -> str:
+    """A share with one decimal; two below one percent."""
+    return f"{100 * share:.{2 if share < 0.01 else 1}f} %"
+
+
+def points(share: float) -> str:
+    """A difference of shares."""
+    return f"{100 * share:.{2 if abs(share) < 0.001 else 1}f} points"
 
 
 def _pairs(rates: Sequence[Rate]) -> list[tuple[float, float]]:

@@ -1,0 +1,286 @@
+"""A promise holds in every world: it is never better than what is forecast of one of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpci_core import (
+    CategoricalColumn,
+    DeclaredTable,
+    Design,
+    Guesses,
+    InfeasibleDesignError,
+    Logistic,
+    Moments,
+    NumericColumn,
+    Plan,
+    PublicTable,
+    PureDP,
+    Schema,
+    StandardEncoding,
+    Target,
+    WorldMoments,
+    best_regularization,
+    best_split,
+    fit_moments,
+    forecast,
+    meeting_probability,
+    needed_budget,
+    needed_records,
+    promise,
+    rank_mechanisms,
+)
+from dpci_core.intervals.forecast import drawn_intervals, forecast_of
+from dpci_core.planner import score
+from dpci_core.planner.worlds import least_favourable
+from dpci_core.report.cautions import cautions, reach
+
+SCHEMA = Schema(
+    (
+        NumericColumn("age", 18, 100, typical=64, spread=14, step=10),
+        NumericColumn("pressure", 80, 220, typical=125, spread=17, step=10),
+        CategoricalColumn("smoker", ("no", "yes"), shares=(0.7, 0.3)),
+    ),
+    "ill",
+    "yes",
+    negative=("no",),
+    standard=StandardEncoding(radius=2.5),
+)
+N = 8_000
+GOAL = Target(0.9, coefficient=1, probability=0.8)
+
+
+def a_plan(**changes: object) -> Plan:
+    given = {
+        "title": "Ages",
+        "source": DeclaredTable(
+            schema=SCHEMA, guesses=Guesses(base_rate=(0.1, 0.4), n_rows=4_000), unit="one person"
+        ),
+        "design": Design(
+            loss=Logistic(),
+            mechanism="objective",
+            budget=PureDP(model="1.2", hessian="0.4", covariance="0.4"),
+            regularization=0.001,
+            calibration="sharp",
+            target="unpenalised",
+        ),
+        "n_records": N,
+        "delta": "1e-6",
+        "goal": GOAL,
+    }
+    return Plan(**(given | changes))  # type: ignore[arg-type]
+
+
+@cache
+def worlds() -> tuple[WorldMoments, ...]:
+    return a_plan().worlds()
+
+
+DESIGN = a_plan().design
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.integers(0, 8), min_size=2, max_size=4, unique=True),
+    st.sampled_from(["0.4", "1", "4"]),
+    st.sampled_from(["objective", "output"]),
+    st.sampled_from([500, 8_000, 200_000]),
+)
+def test_a_promise_is_never_better_than_one_world_and_no_world_improves_it(places, total, how, n):
+    some = [worlds()[place] for place in places]
+    each = {"model": "0.6", "hessian": "0.2", "covariance": "0.2"}
+    budget = PureDP(**{part: Decimal(total) * Decimal(share) for part, share in each.items()})
+    design = replace(DESIGN, budget=budget, mechanism=how)
+    try:
+        whole = promise(some, design=design, n_records=n, target=GOAL)
+    except InfeasibleDesignError:
+        return
+    fewer = promise(some[:-1], design=design, n_records=n, target=GOAL)
+    assert ((whole.chance >= 0.0) & (whole.chance <= 1.0)).all()
+    assert 0.0 <= whole.probability <= fewer.probability <= 1.0
+    assert (whole.chance <= fewer.chance).all()
+    assert (whole.coverage <= fewer.coverage).all()
+    assert (whole.longest >= fewer.longest).all()
+    assert (whole.shortest <= fewer.shortest).all()
+    assert whole.reportable <= fewer.reportable
+    for world in some:
+        made = forecast(world.moments, design=design, n_records=n)
+        assert (whole.chance <= made.chance_to_report).all()
+        assert (whole.longest >= made.ci_length).all()
+        alone = meeting_probability(world.moments, design=design, target=GOAL, n_records=n)
+        assert whole.probability <= alone
+
+
+def test_a_coefficient_out_of_reach_by_bias_is_never_reported_and_one_often_marked_sometimes():
+    moments = worlds()[0].moments
+    drawn = drawn_intervals(moments, design=DESIGN, n_records=N)
+    q = drawn.half_width
+    marks = np.zeros_like(drawn.is_not_estimable)
+    marks[:13, [0, 1, 3]] = marks[0, 2] = True
+    odd = replace(
+        drawn,
+        half_width=q * np.array([1.5, 1.5, 1.5, 0.8]),
+        shift=np.broadcast_to(np.array([0.45, 0.0, 0.0, 0.0]) * q.mean(axis=0), q.shape),
+        is_not_estimable=marks,
+        goal=replace(drawn.goal, doubt=0.0),
+    )
+    made = forecast_of(odd, moments, design=DESIGN)
+    assert made.chance_to_report.tolist() == [0.0, 51 / 64, 63 / 64, 0.0]
+    assert made.is_not_reportable.tolist() == [True, True, False, True]
+
+
+def test_which_world_decides_is_said():
+    found = promise(worlds(), design=DESIGN, n_records=N, target=GOAL)
+    assert found.worlds == tuple(world.assumption for world in worlds())
+    alone = [
+        meeting_probability(one.moments, design=DESIGN, target=GOAL, n_records=N)
+        for one in worlds()
+    ]
+    assert found.probability == min(alone)
+    assert found.probability_decided_by == found.worlds[int(np.argmin(alone))]
+    assert found.probability == meeting_probability(
+        worlds(), design=DESIGN, target=GOAL, n_records=N
+    )
+    for place, assumption in enumerate(found.decided_by):
+        world = worlds()[found.worlds.index(assumption)]
+        made = forecast(world.moments, design=DESIGN, n_records=N)
+        assert made.chance_to_report[place] == found.chance[place]
+
+
+def test_what_is_needed_is_needed_in_the_least_favourable_world():
+    goal = Target(1.2, coefficient=1, probability=0.8)
+    found = needed_budget(worlds(), design=DESIGN, target=goal, n_records=N)
+    alone = [needed_budget(w.moments, design=DESIGN, target=goal, n_records=N) for w in worlds()]
+    totals = [one.total for one in alone]
+    assert found.total == max(totals)
+    assert found.decided_by == worlds()[totals.index(max(totals))].assumption
+    assert found.probability >= 0.8
+    assert found.reason.endswith(f" Most is needed if {found.decided_by}.")
+    records = needed_records(worlds(), design=DESIGN, target=goal)
+    for world in worlds():
+        chance = meeting_probability(
+            world.moments, design=DESIGN, target=goal, n_records=records.n_records
+        )
+        assert chance >= 0.8, world.assumption
+    assert (
+        records.n_records
+        >= needed_records(worlds()[0].moments, design=DESIGN, target=goal).n_records
+    )
+
+
+def test_split_and_ranking_go_by_the_worst_world():
+    some = worlds()[:4]
+    found = best_split(some, design=DESIGN, n_records=N)
+
+    def worst(design: Design) -> tuple[int, float]:
+        made = [forecast(w.moments, design=design, n_records=N) for w in some]
+        return max((int(one.is_not_reportable.sum()), one.ci_length_mean) for one in made)
+
+    def worst_score(design: Design) -> tuple[int, float]:
+        made = [forecast(w.moments, design=design, n_records=N) for w in some]
+        return max((int(one.is_not_reportable.sum()), score(one, 0.95)) for one in made)
+
+    kind = best_split(some[0].moments, design=DESIGN, n_records=N)
+    assert worst_score(found.design) <= worst_score(kind.design)
+    rows = rank_mechanisms(
+        some, epsilon="2", delta="1e-6", regularization=0.001, n_records=N, target="unpenalised"
+    )
+    can_run = [row for row in rows if row.design is not None]
+    costs = [worst(row.design) for row in can_run]
+    assert costs == sorted(costs)
+    assert [row.forecast.ci_length_mean for row in can_run] == [cost[1] for cost in costs]
+
+
+def test_the_penalty_is_that_of_the_worst_world():
+    tables = [table for _, table in a_plan().source.worlds()][:3]
+
+    def source(table):
+        return cache(
+            lambda c: fit_moments(
+                table.X, table.y, loss=Logistic(), regularization=c, target="unpenalised"
+            )
+        )
+
+    sources = [source(table) for table in tables]
+    found = best_regularization(sources, design=DESIGN, n_records=N)
+    alone = [best_regularization(one, design=DESIGN, n_records=N) for one in sources]
+    assert found.shortest.regularization in [one.shortest.regularization for one in alone]
+
+    def worst(answer) -> tuple[int, float]:
+        chosen = answer.low_bias or answer.shortest
+        made = [
+            forecast(one(chosen.regularization), design=chosen.design, n_records=N)
+            for one in sources
+        ]
+        return max((int(one.is_not_reportable.sum()), one.ci_length_mean) for one in made)
+
+    assert worst(found) <= worst(alone[0])
+
+
+def test_the_least_favourable_answer_is_found_in_the_worlds_that_decide():
+    asked = []
+
+    def solve(world: int) -> int:
+        asked.append(world)
+        return world
+
+    answer, decides = least_favourable(
+        [0, 5, 9], solve=solve, cost=lambda answer, world: abs(answer - world)
+    )
+    assert (answer, decides, asked) == (0, 9, [0, 9])
+    only, _ = least_favourable([7], solve=solve, cost=lambda answer, world: 0.0)
+    assert only == 7
+
+
+def test_planning_rows_are_the_only_world():
+    plan = a_plan(source=PublicTable(key="census", n_rows=2_000), features=3, goal=None)
+    moments = plan.moments()
+    assert isinstance(moments, Moments)
+    (world,) = plan.worlds()
+    assert np.array_equal(world.moments.theta_hat, moments.theta_hat)
+    found = plan.promise(moments)
+    assert found.worlds == (world.assumption,)
+    assert (found.longest == found.shortest).all()
+    assert found.probability is None
+    assert reach(found).endswith("of 3 coefficients can be reported.")
+    for wrong in ([], "x", None, [moments]):
+        with pytest.raises(ValueError, match="Expected moments"):
+            promise(wrong, design=plan.design, n_records=N)  # type: ignore[arg-type]
+
+
+def test_the_numbers_of_a_plan_carry_its_promise_and_say_what_fails():
+    plan = a_plan()
+    found = plan.numbers(worlds())
+    assert found.promise.chance.shape == (3,)
+    assert np.array_equal(found.promise.chance, plan.promise(worlds()).chance)
+    assert found.promise.about == 1
+    assert np.allclose(found.original.ci_length[:-1], found.promise.longest, rtol=2.0)
+    assert (found.original.ci_length[:-1] <= found.promise.longest + 1e-12).all()
+    assert (found.original.ci_length[:-1] >= found.promise.shortest - 1e-12).all()
+
+    def said(chance: list[float]) -> list[tuple[str, str]]:
+        promised = replace(found.promise, chance=np.array(chance), decided_by=("a", "b", "b"))
+        made = cautions(
+            replace(found, is_not_reportable=np.zeros(4, dtype=bool)),
+            design=plan.design,
+            names=plan.names,
+            promised=promised,
+        )
+        return [(one.gravity, one.sentence) for one in made if one.sentence.startswith("If ")]
+
+    assert said([1.0, 0.96, 1.0]) == []
+    assert said([0.5, 1.0, 1.0]) == [("weigh", "If a, this release cannot surely speak about age.")]
+    assert said([1.0, 0.5, 0.0]) == [
+        ("stops", "If b, this release cannot surely speak about pressure, smoker: yes.")
+    ]
+    assert [gravity for gravity, _ in said([0.0, 0.0, 0.0])] == ["stops", "stops"]
+    assert reach(found.promise).endswith(
+        f"in all {len(worlds())} worlds that the declaration allows."
+    )

@@ -1,0 +1,55 @@
+"""What is suggested of a column that nobody described, and the lines beside the columns."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from ui.controls import declare, suggest
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high", "is_log", "usual"),
+    [
+        ("age", 18, 100, False, (50.0, 18.0)),
+        ("Age_at_entry", 0, 120, False, (50.0, 18.0)),
+        ("systolic_bp", 80, 220, False, (130.0, 18.0)),
+        ("BMI", 15, 60, False, (27.0, 5.0)),
+        ("dosage", 0, 60, False, (30.0, 10.0)),  # no age
+        ("age", 0, 20, False, (10.0, 3.3)),  # of children: the usual one does not fit
+        ("income", 1, 1e6, True, (1e3, 10.0)),
+        ("x", -3, 3, False, (0.0, 1.0)),
+    ],
+)
+def test_a_suggestion_is_usual_by_name_or_the_middle_of_the_bounds(name, low, high, is_log, usual):
+    assert suggest.suggested(name, low, high, is_log=is_log) == pytest.approx(usual)
+
+
+def test_what_is_typed_stays_and_what_is_wrong_is_left_to_be_told():
+    rows = declare.typed(
+        [
+            {"column": "a", "kind": "number", "lowest": 0, "highest": 12},
+            {"column": "b", "kind": "number", "lowest": 0, "highest": 9, "typical": 2, "spread": 1},
+            {"column": "c", "kind": "number", "lowest": 0, "highest": 9, "typical": 2},
+            {"column": "d", "kind": "number", "lowest": 9, "highest": 0},
+            {"column": "e", "kind": "number", "lowest": 0, "highest": 9, "log": True},
+            {"column": "f", "kind": "levels", "levels": "x; y"},
+            {"column": "g", "kind": "number"},
+        ]
+    )
+    filled, found = suggest.with_suggestions(rows)
+    assert found == {"a": (6.0, 2.0)}
+    assert filled["typical"].fillna(-1).tolist() == [6, 2, 2, -1, -1, -1, -1]
+    assert filled["spread"].fillna(-1).tolist() == [2, 1, -1, -1, -1, -1, -1]
+    assert rows["typical"].isna().sum() == 5  # the grid itself is left as it was
+
+
+@pytest.mark.parametrize("line", ["", "20", "10 to 30", "0.25", "2.5 to 97.5"])
+def test_lines_are_written_as_they_are_read(line):
+    assert suggest.rate_line(suggest.read_rate(line)) == line
+    assert suggest.read_rate("30-10 %") == (0.1, 0.3)
+    pairs = "a, b: strong; b, c: 0.2; a, c: -0.5"
+    assert suggest.pairs_line(suggest.read_pairs(pairs, "abc")) == pairs
+    assert suggest.read_pairs("", "abc") == ()
+    assert math.isclose(suggest.read_pairs("a, b: weak", "abc")[0][2], 0.3)

@@ -1,0 +1,94 @@
+"""Plan tells what holds in every world of a described table, and Approve asks where its goal
+fails in one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+
+from dpci_core import Target, needed_budget
+from dpci_core.planner.amounts import with_total
+from tests.ui.test_pages import now, start
+from ui.controls import declare
+from ui.plan import options, words
+from ui.session.case import make_case
+from ui.session.compute import DECLARED, PUBLIC, TableSource, packed_table
+from ui.session.worlds import worlds_of_case
+
+SOURCE = TableSource(PUBLIC)
+EXAMPLE = declare.example()
+GOAL = {
+    "dataset": DECLARED,
+    "declared": packed_table(EXAMPLE),
+    "d": "5",
+    "n": "8000",
+    "target": "unpenalised",
+    "goal": "length",
+    "goal_on": "bmi",
+}
+
+
+def a_case():
+    return make_case(now(start("plan", **GOAL)), SOURCE)
+
+
+def test_the_worlds_of_a_case_are_those_of_its_declaration_its_own_first():
+    case = a_case()
+    found = worlds_of_case(case, SOURCE)
+    assert found[0].moments is case.moments
+    assert [one.assumption for one in found] == [said for said, _ in EXAMPLE.worlds()]
+    tables = [table for _, table in EXAMPLE.worlds(case.records.feature_names[:-1])]
+    assert case.records.digest == tables[0].digest
+    assert worlds_of_case(case, SOURCE)[3].moments is found[3].moments  # no fit is made twice
+    (only,) = worlds_of_case(make_case(replace(case.settings, dataset="census"), SOURCE), SOURCE)
+    assert only.moments.n_records > 0
+
+
+def test_an_option_promises_no_more_than_its_worst_world():
+    case = a_case()
+    first = options.described(case)
+    assert words.reach_words(first).endswith("being computed …")
+    found = options.described(case, SOURCE)
+    assert found.promise is not None
+    assert found.probability <= first.probability
+    assert not (found.meets and not first.meets)
+    assert found.range is not None
+    assert found.range[0] <= first.length * (1.0 + 1e-9)
+    assert found.range[1] >= first.length * (1.0 - 1e-9)
+    said = words.reach_words(found)
+    assert f"{found.promise.reportable} of 5 coefficients can be reported" in said
+    assert found.promise.probability_decided_by in said
+    gone = np.flatnonzero(found.promise.chance < 0.95)
+    sentences = " ".join(one.sentence for one in found.cautions)
+    assert all(case.records.feature_names[j].replace("=", ": ") in sentences for j in gone)
+
+
+def test_the_least_budget_is_enough_in_every_world():
+    case = a_case()
+    found = options.least(case, SOURCE)
+    kind = needed_budget(case.moments, design=case.design, target=case.target, n_records=case.n)
+    assert found.total >= kind.total
+    assert found.promise is not None
+
+
+def test_approval_asks_for_a_tick_where_the_goal_fails_in_a_world():
+    app = start("plan", step="approve", **GOAL, split="0.15~0.1~0.05")
+    assert not app.exception
+    app.text_input(key="approve_person").set_value("A. Steward").run()
+    app.button(key="approve").click().run()
+    assert any("Tick that you have read" in error.value for error in app.error)
+    app.checkbox(key="approve_read").check().run()
+    app.button(key="approve").click().run()
+    assert not any("Tick" in error.value for error in app.error)
+
+
+def test_a_mean_length_is_no_goal_that_is_met_where_nothing_can_be_reported():
+    case = replace(a_case(), target=Target(1e3))
+    small = replace(case, design=with_total(case.design, Decimal("0.04")))
+    found = options.described(small, SOURCE)
+    assert found.promise.reportable == 0
+    assert found.meets
+    assert not found.works

@@ -1,0 +1,135 @@
+"""Suggestions for what nobody typed of a column, and the lines beside the columns: the share of
+“yes”, and columns that go together. No Streamlit.
+
+A suggestion comes from the column's name or its bounds, never from a table.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+import pandas as pd
+
+from dpci_core.schema.copula import Pair
+from dpci_core.schema.twin import Rate
+from dpci_core.schema.worlds import UNKNOWN_RATE
+
+STRENGTHS = {"weak": 0.3, "medium": 0.6, "strong": 0.9}
+_USUAL = (
+    (r"age|alter", 50.0, 18.0),
+    (r"systol|sbp|blood.?pressure|^bp$|pressure", 130.0, 18.0),
+    (r"diastol|dbp", 80.0, 11.0),
+    (r"bmi", 27.0, 5.0),
+    (r"weight|gewicht", 78.0, 16.0),
+    (r"height|gr(ö|oe)(ß|ss)e", 170.0, 10.0),
+    (r"waist", 95.0, 14.0),
+    (r"pulse|heart.?rate", 74.0, 12.0),
+    (r"cholesterol", 200.0, 40.0),
+    (r"hours.*week|week.*hours", 40.0, 12.0),
+    (r"income|salary|wage", 40_000.0, 25_000.0),
+    (r"education|school", 12.0, 3.0),
+)
+"""Usual columns by their names, in usual units: typical value and spread."""
+_SIXTH = 6.0
+_DIGITS = 2
+
+
+def suggested(name: str, low: float, high: float, *, is_log: bool) -> tuple[float, float]:
+    """A typical value and a spread for a number: by its name where it is a usual column and they
+    fit its bounds, else the middle and a sixth of the distance between the bounds.
+    """
+    for words, typical, spread in _USUAL:
+        fits = low + spread / 2.0 < typical < high - spread / 2.0 and spread < (high - low) / 2.0
+        if not is_log and fits and re.search(rf"(?<![a-z])({words})", name.lower()):
+            return typical, spread
+    if is_log:
+        apart = math.log(high) - math.log(low)
+        return math.exp(math.log(low) + apart / 2.0), math.exp(apart / _SIXTH)
+    return (low + high) / 2.0, float(f"{(high - low) / _SIXTH:.{_DIGITS}g}")
+
+
+def with_suggestions(rows: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, tuple[float, float]]]:
+    """Rows of the grid with a typical value and a spread for every number that has its bounds and
+    none of both, and what was suggested, by column.
+    """
+    filled, found = rows.copy(), {}
+    for place, row in rows.iterrows():
+        bounds = row["lowest"], row["highest"]
+        if row["kind"] != "number" or any(pd.isna(end) for end in bounds):
+            continue
+        low, high = (float(end) for end in bounds)
+        is_log = row["log"] is True
+        if not (math.isfinite(high - low) and low < high and (low > 0.0 or not is_log)):
+            continue
+        if pd.isna(row["typical"]) and pd.isna(row["spread"]):
+            usual = suggested(str(row["column"]), low, high, is_log=is_log)
+            found[str(row["column"])] = usual
+            filled.loc[place, ["typical", "spread"]] = usual
+    return filled, found
+
+
+def read_rate(line: str) -> Rate:
+    """A share of “yes” in percent, or a range of it; nothing is not known.
+
+    Raises:  ValueError in words.
+
+    >>> read_rate("20"), read_rate("10 to 30 %"), read_rate("")
+    (0.2, (0.1, 0.3), (0.05, 0.5))
+    """
+    if not line.strip():
+        return UNKNOWN_RATE
+    parts = re.split(r"to|–|-", line.replace("%", " "))
+    try:
+        ends = [float(part) / 100.0 for part in parts]
+    except ValueError:
+        ends = []
+    if not 1 <= len(ends) <= 2 or not all(0.0 < end < 1.0 for end in ends):
+        raise ValueError(
+            "The share of “yes” is a number between 0 and 100, such as 20, or a range, such as 10 "
+            "to 30."
+        )
+    if len(ends) == 1 or ends[0] == ends[1]:
+        return float(f"{ends[0]:.12g}")
+    return float(f"{min(ends):.12g}"), float(f"{max(ends):.12g}")
+
+
+def rate_line(rate: Rate) -> str:
+    """A share as it is typed."""
+    if rate == UNKNOWN_RATE:
+        return ""
+    ends = rate if isinstance(rate, tuple) else (rate,)
+    return " to ".join(f"{100.0 * end:.10g}" for end in ends)
+
+
+def read_pairs(line: str, names: Sequence[str]) -> tuple[Pair, ...]:
+    """Columns that go together, as in "weight, waist: strong; age, bmi: 0.2".
+
+    Raises:  ValueError in words.
+    """
+    found = []
+    for part in filter(str.strip, line.split(";")):
+        columns, _, strength = part.rpartition(":")
+        one, _, other = (text.strip() for text in columns.partition(","))
+        said = strength.strip().lower()
+        try:
+            correlation = STRENGTHS[said] if said in STRENGTHS else float(said)
+        except ValueError:
+            correlation = math.nan
+        if not ({one, other} <= set(names) and one != other and abs(correlation) <= 0.99):
+            raise ValueError(
+                f"“{part.strip()}”: two columns and how closely they go together are needed, such "
+                "as “weight, waist: strong”; weak, medium, strong, or a correlation."
+            )
+        found.append((one, other, correlation))
+    return tuple(found)
+
+
+def pairs_line(pairs: Sequence[Pair]) -> str:
+    """Pairs as they are typed."""
+    words = {value: word for word, value in STRENGTHS.items()}
+    return "; ".join(
+        f"{one}, {other}: {words.get(correlation, f'{correlation:g}')}"
+        for one, other, correlation in pairs
+    )
