@@ -139,7 +139,7 @@ def _info(key: str, entry: _Entry) -> DatasetInfo:
         max_features=len(entry.schema.feature_names),
         sentence=entry.sentence,
         citation=entry.citation,
-        encodings=("schema", "paper"),
+        encodings=("schema", "standard", "paper"),
         available=is_available(key) if is_public_file else True,
         how_to_get=f"python -m dpci_core data get {key}" if is_public_file else "",
     )

@@ -16,11 +16,11 @@ def _words(text: str) -> tuple[str, ...]:
 
 ADULT = Schema(
     features=(
-        NumericColumn("age", 17, 90),
-        NumericColumn("education_num", 1, 16),
-        NumericColumn("hours_per_week", 1, 99),
-        NumericColumn("capital_gain", 0, 100_000),
-        NumericColumn("capital_loss", 0, 4_500),
+        NumericColumn("age", 17, 90, step=10, units="years"),
+        NumericColumn("education_num", 1, 16, step=2, units="years"),
+        NumericColumn("hours_per_week", 1, 99, step=10, units="hours"),
+        NumericColumn("capital_gain", 0, 100_000, step=1_000, units="$"),
+        NumericColumn("capital_loss", 0, 4_500, step=500, units="$"),
         NumericColumn("fnlwgt", 10_000, 1_500_000),
         CategoricalColumn("sex", ("Female", "Male")),
         CategoricalColumn(

@@ -24,11 +24,19 @@ from dpci_core import (
     NumericColumn,
     PureDP,
     Schema,
+    datasets,
     forecast,
 )
-from dpci_core.mechanisms.mechanism import model_noise
+from dpci_core.base.rows import WeightedRows
+from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
 from dpci_core.planner import standard
-from dpci_core.planner.standard import StandardAnswer, best_standard
+from dpci_core.planner.standard import (
+    StandardAnswer,
+    best_standard,
+    enclosing,
+    enclosing_regularization,
+)
+from dpci_core.privacy.budget import Budget
 from dpci_core.schema import Records, StandardEncoding, simulate_twin
 from dpci_core.solvers.moments import fit_moments
 
@@ -272,3 +280,57 @@ def test_a_budget_that_no_penalty_serves(budget: Any) -> None:
     assert {"n_records", "total"} <= changes.keys()
     c = standard._LARGEST
     model_noise(design_of(budget=budget, regularization=c), int(changes["n_records"]))
+
+
+def test_a_shape_that_holds_every_row() -> None:
+    """Without a search hardly a row counts less, and the shape is no larger than it must be."""
+    features = ("age", "education_num", "capital_loss", "sex=Male")
+
+    def rows(standard: StandardEncoding) -> Records:
+        return datasets.load(
+            "census", encoding="standard", features=features, n_rows=5_000, standard=standard
+        )
+
+    found = enclosing(rows, limit=4.0)
+    assert found.limit == 4.0
+    X = rows(found).X
+    assert isinstance(X, WeightedRows)
+    length = np.linalg.norm(X.rows, axis=1)
+    assert length.max() == pytest.approx(1.0, abs=0.01)
+    assert X.weights.min() > 0.98
+    in_spreads = rows(StandardEncoding(limit=4.0)).X
+    assert isinstance(in_spreads, WeightedRows)
+    ball = np.linalg.norm(in_spreads.rows, axis=1).max()
+    assert found.shape is not None
+    volume = math.prod(row[0] for row in found.shape)
+    assert volume > 1.5 * ball ** -len(found.shape), "it is smaller than the ball around all rows"
+    with pytest.raises(ValueError, match="rows with weights"):
+        enclosing(lambda _: datasets.load("census", features=2, n_rows=1_000))
+
+
+@pytest.mark.parametrize("law", [PureDP, ZCDP])
+def test_a_penalty_without_a_search(law: type[Budget]) -> None:
+    """It leaves objective perturbation room to run, falls as budget and n grow, and is round."""
+
+    def chosen(total: str, n: int) -> float:
+        part = Decimal(total) / 2
+        budget = law(model=part, hessian=part / 2, covariance=part / 2)
+        design = Design(
+            loss=Logistic(),
+            mechanism="objective",
+            budget=budget,
+            regularization=1.0,
+            target="unpenalised",
+        )
+        c = enclosing_regularization(design, n)
+        least = mechanism_of(design).smallest_regularization(design, n)
+        assert 12.0 * least <= c * (1.0 + 1e-9)
+        assert c == 1e-4 or c <= 30.0 * least
+        assert f"{c:.0e}"[0] in "125"
+        return c
+
+    for first, second in itertools.pairwise(("0.05", "0.2", "1", "5")):
+        assert chosen(first, 3_000) >= chosen(second, 3_000)
+    for few, many in itertools.pairwise((100, 3_000, 30_000, 1_000_000)):
+        assert chosen("0.5", few) >= chosen("0.5", many)
+    assert chosen("5", 1_000_000) == 1e-4
