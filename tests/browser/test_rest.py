@@ -77,7 +77,7 @@ DOORS = {
     "a link to Learn": (
         "/?n={n}",
         ".picture svg",
-        ".st-key-head a[href*=learn]",
+        ".st-key-door_learn button",
         ".st-key-learn_promise_peek",
     ),
     "a button away from work": (

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,12 +16,13 @@ from streamlit.testing.v1 import AppTest
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.rows import WeightedRows
 from dpci_core.datasets import upload_rules
+from dpci_core.plan import LINK_KEY
 from dpci_core.privacy.budget import zcdp_to_epsilon
 from dpci_core.schema import NumericColumn
 from tests.refusals import refuses
 from ui.session import evidence, jobs
 from ui.session.compute import Store, TableSource
-from ui.session.settings import Settings, from_query
+from ui.session.settings import START, Settings, from_query
 
 ROOT = Path(__file__).resolve().parents[2]
 ALL = {
@@ -30,7 +32,23 @@ ALL = {
 }
 
 
+PAPER_TERMS = Settings().to_query()
+
+
 def start(page: str = "explore", **query: str) -> AppTest:
+    """A page by a link, in the paper's terms but for what that says; the path to a release without
+    any settings as a first visit finds it.
+    """
+    is_of_settings = bool({*query} & {field.name for field in fields(Settings)})
+    is_in_terms = is_of_settings or page in ("explore", "evidence", *evidence.TABS)
+    if LINK_KEY in query or not is_in_terms:
+        return visit(page, **query)
+    own = ("split", "shares") if {"currency", "epsilon"} & {*query} else ()
+    return visit(page, **({k: v for k, v in PAPER_TERMS.items() if k not in own} | query))
+
+
+def visit(page: str = "explore", **query: str) -> AppTest:
+    """A page by a link that says everything; without one as a first visit finds it."""
     app = AppTest.from_file(str(ROOT / "ui" / "shell.py"), default_timeout=60)
     if page in evidence.TABS:
         page, query = "evidence", {"evidence": page} | query
@@ -95,10 +113,14 @@ def mean_lengths(app: AppTest) -> list[float]:
 
 
 def test_the_front_page_is_explore_with_no_decision_to_make():
-    app = start("front")
-    assert [title.value.split()[0] for title in app.title] == ["Explore"]
-    assert now(app) == Settings()
-    assert picture_of(app)["bars"]
+    app = visit("front")
+    assert [title.value for title in app.title] == ["What privacy costs a confidence interval"]
+    assert now(app) == START
+    picture = picture_of(app)
+    assert picture["title"].startswith("Privacy makes the mean interval 1.")
+    assert picture["rightTitle"] == "÷ without privacy"
+    assert len(picture["labels"]) == 7
+    assert "not reportable" not in str(picture)
 
 
 @pytest.mark.parametrize("tab", ["intervals", "total", "n", "more", "coverage"])
@@ -228,10 +250,16 @@ def test_every_sweep_draws():
         app.selectbox(key="sweep").set_value(name).run()
         check(app)
         assert picture_of(app)["meta"]["sweep"] == name
-    for name in ("total", "n"):
-        app.segmented_control(key="tab").set_value(name).run()
-        check(app)
-        assert picture_of(app)["meta"]["sweep"] == name
+    app.selectbox(key="further_tab").set_value("n").run()
+    check(app)
+    assert picture_of(app)["meta"]["sweep"] == "n"
+    app.segmented_control(key="tab").set_value("total").run()
+    check(app)
+    assert picture_of(app)["meta"]["sweep"] == "total"
+    assert not [box for box in app.selectbox if box.key == "further_tab"]
+    app.segmented_control(key="tab").set_value("rest").run()
+    check(app)
+    assert picture_of(app)["meta"]["sweep"] == "n"
 
 
 def test_a_split_that_wastes_budget_is_called_so():
@@ -254,7 +282,7 @@ def test_a_split_that_wastes_budget_is_called_so():
     )
     assert mean_lengths(with_less)[0] == pytest.approx(there, abs=5e-4)
     assert not [box for box in with_less.info if "spending less" in box.value]
-    app.segmented_control(key="tab").set_value("n").run()
+    app.segmented_control(key="tab").set_value("rest").run()
     assert not [box for box in app.info if "spending less" in box.value]
     assert not [box for box in start(tab="total").info if "spending less" in box.value]
 
@@ -346,7 +374,33 @@ def test_presets_and_reset():
     assert [str(p) for p in now(app).split.parts] == ["0.5", "0.25", "0.25"]
     app.button(key="reset").click().run()
     check(app)
-    assert now(app) == Settings()
+    assert now(app) == START
+
+
+def test_one_switch_goes_to_the_terms_of_the_paper_and_back():
+    app = visit("front")
+    app.segmented_control(key="terms").set_value("paper").run()
+    check(app)
+    assert now(app) == START.in_paper_terms()
+    assert picture_of(app)["rightTitle"] == "÷ shortest"
+    assert "penalised at c = 0.001" in picture_of(app)["footer"]
+    app.segmented_control(key="terms").set_value("plain").run()
+    check(app)
+    assert now(app) == START
+
+
+def test_a_penalty_is_chosen_until_one_is_typed_and_again_when_asked_for():
+    app = visit("front")
+    app.number_input(key="n_number").set_value(2_000).run()
+    chosen = now(app).c
+    assert chosen > START.c
+    assert not [button for button in app.button if button.key == "choose_penalty"]
+    app.number_input(key="c_number").set_value(0.02).run()
+    check(app)
+    assert (now(app).c, now(app).penalty) == (0.02, "typed")
+    app.button(key="choose_penalty").click().run()
+    check(app)
+    assert (now(app).c, now(app).penalty) == (chosen, "chosen")
 
 
 def test_features_by_name():
@@ -406,9 +460,9 @@ def test_the_target_can_be_the_coefficient_without_penalty():
     assert now(app).target == "unpenalised"
     assert "without penalty" in picture_of(app)["footer"]
     assert lengths_of(app)["objective"] > leverage_correction["objective"]
-    assert not any("cannot speak about" in w.value for w in app.warning)
+    assert "cannot speak about" not in remarks_of(app)
     flat = start(d="4", n="30000", c="0.01", target="unpenalised")
-    assert any("cannot speak about" in w.value for w in flat.warning)
+    assert "cannot speak about" in remarks_of(flat)
 
 
 def names_of(app) -> list[str]:

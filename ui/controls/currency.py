@@ -59,8 +59,8 @@ def at_total(now: Settings, value: Number) -> Settings:
     """
     if now.currency == "approx":
         target = now.with_epsilon(float(value))
-        return replace(target, split=now.split.with_total(target.split.total))
-    return replace(now, split=now.split.with_total(Decimal(repr(value))))
+        return replace(target, split=now.split.with_total(target.split.total)).settled()
+    return replace(now, split=now.split.with_total(Decimal(repr(value)))).settled()
 
 
 def _set_total(value: Number) -> None:

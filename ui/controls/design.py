@@ -95,13 +95,15 @@ def quick_controls(settings: Settings, names: tuple[str, ...]) -> None:
         help = f"{text.d_sentence(chosen + 1)} {_D_HELP}"
         compact("d", "Features d", chosen, counts, take, help=help)
     with next(columns):
+        is_chosen = settings.penalty == "chosen"
         compact(
             "c",
-            "Penalty c",
+            "Penalty c, chosen" if is_chosen else "Penalty c",
             settings.c,
             log_grid("c"),
             lambda v: state.update(c=float(v)),
             help=f"{text.c_sentence(settings)} {_C_HELP}",
+            beside=None if is_chosen or settings.is_in_paper_terms else _choose_penalty,
         )
     if "huber_svm" in settings.losses:
         with next(columns):
@@ -113,6 +115,16 @@ def quick_controls(settings: Settings, names: tuple[str, ...]) -> None:
                 lambda v: state.update(h=float(v)),
                 help=f"{text.h_sentence(settings)} {_H_HELP}",
             )
+
+
+def _choose_penalty() -> None:
+    st.button(
+        "Choose it for me",
+        key="choose_penalty",
+        type="tertiary",
+        on_click=lambda: state.update(penalty="chosen"),
+        help="As small as budget and records allow without more noise.",
+    )
 
 
 LEVELS: list[Number] = [0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999]

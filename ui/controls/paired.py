@@ -108,12 +108,17 @@ def compact(
     *,
     help: str,
     show: Callable[[float], str] | None = None,
+    beside: Callable[[], None] | None = None,
 ) -> None:
-    """The same in two lines: the name with the typed number, and the slider below."""
+    """The same in two lines: the name with the typed number, and the slider below; `beside` draws
+    what stands between the two.
+    """
     value, options = positions(value, grid)
     with st.container(key=f"compact_{key}", gap=None):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", wrap=False):
             st.markdown(f"**{label}**", help=help or None, width="stretch")
+            if beside is not None:
+                beside()
             _number(key, label, value, grid, apply)
         _slider(key, label, value, options, apply, show)
         refusal(key)

@@ -91,6 +91,7 @@ def data_controls(*, has_encodings: bool, has_upload: bool = True) -> None:
     if has_encodings and len(info.encodings) > 1:
         words = {
             "schema": "by declared bounds (usable on private data)",
+            "standard": "by typical values and spreads (usable on private data)",
             "paper": "as in the paper (public data only)",
         }
         st.radio(

@@ -23,6 +23,7 @@ from dpci_core.schema import (
     propose_standard,
 )
 from ui.controls import plan_file
+from ui.controls.declare import usual_encoding
 from ui.session import quota, state, steps
 from ui.session.compute import Upload
 from ui.session.text import plain
@@ -140,7 +141,8 @@ def _accept(frame: pd.DataFrame, choice: _Choice, kind: Provenance) -> None:
         propose_schema(frame, choice.target, choice.positive),
         StandardEncoding(radius=1.0),  # any: what is usual in a column does not depend on it
     )
-    schema = replace(_edited(proposed), standard=now.schema.standard if now else None)
+    schema = _edited(proposed)
+    schema = replace(schema, standard=now.schema.standard if now else standard_in_terms(schema))
     if now is None or now.schema != schema or now.frame is not frame or now.source != kind:
         title = "Your file"
         # refuses a bad schema before it is kept
@@ -151,6 +153,11 @@ def _accept(frame: pd.DataFrame, choice: _Choice, kind: Provenance) -> None:
         state.update(names=(), d=d, n=max(100, min(len(frame), 1_000_000)), encoding="schema")
         st.rerun()
     st.success(f"{len(frame):,} rows, {len(schema.feature_names)} features after encoding.")
+
+
+def standard_in_terms(schema: Schema) -> StandardEncoding | None:
+    """The encoding that goes with the terms of the settings: none where a penalty stays."""
+    return None if state.settings().is_in_paper_terms else usual_encoding(schema)
 
 
 def _edited(proposed: Schema) -> Schema:

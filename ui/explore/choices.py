@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
-from ui.controls import currency, design
+from ui.controls import currency, design, upload
 from ui.controls.sidebar import data_controls, dataset_words
+from ui.kit.bound import bound
 from ui.session import state, text
 from ui.session.settings import Settings
 
@@ -14,29 +17,57 @@ METHOD_WORDS = {n: w.partition(" ")[0] for n, w in text.CALIBRATIONS.items()}
 LOSS_WORDS = {n: w.partition(" ")[0] for n, w in design.LOSSES.items()}
 
 
+TERMS = {"plain": "In plain terms", "paper": "In the paper's terms"}
+_TERMS_HELP = (
+    "Plain: odds ratios without penalty, from columns by their typical values. The paper's: what a "
+    "penalty leaves of coefficients of columns scaled by their bounds, beside the spread of the "
+    "private estimates."
+)
+
+
 def line(names: tuple[str, ...]) -> None:
     """Every choice that is no number of the sliders; `names` are the features on offer."""
     settings = state.settings()
     with st.container(horizontal=True, key="choices", gap="small"):
         with st.popover(dataset_words(settings), key="choice_data"):
             _data(settings, names)
-        with st.popover(_listed(LOSS_WORDS, settings.losses), key="choice_model"):
-            design.loss_control(settings)
-            if "huber_svm" in settings.losses:
-                design.corner_control()
-        with st.popover(_listed(MECHANISM_WORDS, settings.mechanisms), key="choice_mechanism"):
-            design.mechanism_control(settings)
-        with st.popover(_definition(settings), key="choice_definition"):
-            currency.currency_control(settings)
-            design.definition_control(settings)
-        with st.popover(_method(settings), key="choice_method"):
-            design.method_control(settings)
-        with st.popover(
-            f"{100 * settings.level:g}\N{NARROW NO-BREAK SPACE}% level", key="choice_level"
-        ):
-            design.level_control(settings)
-        with st.popover(_target(settings), key="choice_target"):
-            design.target_control()
+        with st.popover(f"Method: {_method(settings)}", key="choice_method"):
+            _design(settings)
+        st.space("stretch")
+        st.segmented_control(
+            "Terms",
+            list(TERMS),
+            format_func=TERMS.__getitem__,
+            label_visibility="collapsed",
+            help=_TERMS_HELP,
+            **bound("terms", "paper" if settings.is_in_paper_terms else "plain", _take_terms),
+        )
+
+
+def _take_terms(chosen: object) -> None:
+    now = state.settings()
+    if chosen not in TERMS:
+        return
+    state.put(now.in_paper_terms() if chosen == "paper" else now.in_plain_terms())
+    if now.dataset == "upload" and (kept := state.upload()) is not None:
+        standard = upload.standard_in_terms(kept.schema)
+        state.set_upload(replace(kept, schema=replace(kept.schema, standard=standard)))
+
+
+def _design(settings: Settings) -> None:
+    """Model, mechanism, definition, intervals, level and target."""
+    left, right = st.columns(2, gap="large")
+    with left:
+        design.loss_control(settings)
+        if "huber_svm" in settings.losses:
+            design.corner_control()
+        design.mechanism_control(settings)
+        currency.currency_control(settings)
+        design.definition_control(settings)
+    with right:
+        design.method_control(settings)
+        design.level_control(settings)
+        design.target_control()
 
 
 def _data(settings: Settings, names: tuple[str, ...]) -> None:
@@ -56,9 +87,14 @@ def _definition(settings: Settings) -> str:
 
 
 def _method(settings: Settings) -> str:
-    named = _listed(METHOD_WORDS, settings.calibrations)
-    return f"{named}, shaped noise" if settings.is_shaped else f"{named} intervals"
-
-
-def _target(settings: Settings) -> str:
-    return "Without penalty" if settings.target == "unpenalised" else "Penalised target"
+    """What is chosen, in few words."""
+    shaped = ["shaped noise"] if settings.is_shaped else []
+    said = (
+        _listed(LOSS_WORDS, settings.losses),
+        _listed(MECHANISM_WORDS, settings.mechanisms).lower(),
+        _definition(settings),
+        _listed(METHOD_WORDS, settings.calibrations).lower(),
+        *shaped,
+        f"{100 * settings.level:g}\N{NARROW NO-BREAK SPACE}%",
+    )
+    return " · ".join(said)

@@ -46,11 +46,24 @@ def code_of(settings: Settings) -> str:
             "design = shape or design\n"
         )
     spread = ", with_spread=True" if shape else ""
-    return f'''import dpci_core as dp
+    imports, meaning = "import dpci_core as dp\n", ""
+    if settings.encoding == "standard":
+        imports += "from dpci_core.planner.standard import enclosing\n"
+        meaning = ", meaning=records.meaning"
+        table = f'''
+def table(standard):
+    return dp.datasets.load(
+        "{settings.dataset}", encoding="standard", features={features}, standard=standard
+    )
 
+
+records = table(enclosing(table))'''
+    else:
+        table = f'''
 records = dp.datasets.load(
     "{settings.dataset}", encoding="{settings.encoding}", features={features}
-)
+)'''
+    return f'''{imports}{table}
 design = dp.Design(
     loss=dp.{loss}({width}),
     mechanism="{first.mechanism}",
@@ -62,7 +75,7 @@ design = dp.Design(
 )
 moments = dp.fit_moments(
     records.X, records.y, loss=design.loss, regularization={settings.c!r},
-    target="unpenalised"{spread},
+    target="unpenalised"{spread}{meaning},
 )
 {shape}expected = dp.forecast(moments, design=design, n_records={settings.n})
 print(f"mean length {{expected.ci_length_mean:.4g}}, coverage {{expected.coverage_mean:.1%}}")

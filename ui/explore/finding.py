@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpci_core.base.array import Array
+from dpci_core.base.array import Array, Flags
 from dpci_core.report.cautions import COVERAGE_SLACK
 from dpci_core.report.words import number
+from dpci_core.schema import CONSTANT
 from ui.kit.palette import Combination
 from ui.kit.palette import ways as ways
 from ui.kit.picture import Cell, Style, Table
@@ -18,12 +19,18 @@ from ui.session.compute import View
 from ui.session.results import SweepCurve
 from ui.session.settings import Settings
 
+_EFFECT_SLACK = 0.02
+"""Of an effect without penalty, whose intervals keep within two points of the level; beyond three
+it is not reportable at all."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Numbers:
     """Means over the coefficients that count, of one combination.
 
     coverage: forecast, on average.  n_short: intervals that miss more often than they may.
+    n: of those that count.  n_all: of all, without the constant where effects are told.
+    least: coverage below which an interval misses more often than it may.
     """
 
     combination: Combination
@@ -33,6 +40,8 @@ class Numbers:
     coverage: float
     n_short: int
     n: int
+    n_all: int
+    least: float
     is_useless: bool
 
     @property
@@ -44,10 +53,13 @@ class Numbers:
 def numbers(view: View) -> list[Numbers]:
     """Of every combination that is drawn and reaches a coefficient at all."""
     found = []
+    slack = COVERAGE_SLACK if view.settings.is_in_paper_terms else _EFFECT_SLACK
+    least = view.settings.level - slack
     for outcome in view.drawn:
         made = outcome.forecast
         assert made is not None
-        counts = ~made.is_not_reportable
+        counts, is_told = ~made.is_not_reportable, told(view)
+        counts &= is_told
         if not counts.any():
             continue
         lengths = (made.ci_length, made.vi_length, made.nonprivate_length)
@@ -60,12 +72,21 @@ def numbers(view: View) -> list[Numbers]:
                 spread=spread,
                 plain=plain,
                 coverage=float(coverage.mean()),
-                n_short=int(np.sum(coverage < view.settings.level - COVERAGE_SLACK)),
+                n_short=int(np.sum(coverage < least)),
+                least=least,
                 n=int(counts.sum()),
+                n_all=int(is_told.sum()),
                 is_useless=made.usefulness.is_useless,
             )
         )
     return found
+
+
+def told(view: View) -> Flags:
+    """Which coefficients numbers are about: of effects without penalty not the constant."""
+    names = view.records.feature_names
+    is_all = view.settings.is_in_paper_terms or len(names) == 1
+    return np.array([is_all or name != CONSTANT for name in names])
 
 
 def title(found: Sequence[Numbers], level: float) -> tuple[str, bool]:
@@ -73,10 +94,10 @@ def title(found: Sequence[Numbers], level: float) -> tuple[str, bool]:
     long it is.
     """
     if not found:
-        return "No interval can be drawn at these settings", True
+        return "At these settings no effect can be reported", True
     said = [n.combination for n in found]
     short = min(found, key=lambda n: n.coverage)
-    if short.coverage < level - COVERAGE_SLACK:
+    if short.coverage < short.least:
         way = f" ({ways(said)[found.index(short)]})" if len(found) > 1 else ""
         return (
             f"These intervals promise too much: they cover {percent(short.coverage)} where "
@@ -92,6 +113,14 @@ def title(found: Sequence[Numbers], level: float) -> tuple[str, bool]:
         return (
             f"{cost_words(said, costs)}, and {worst.n_short} of {worst.n} promise too much{way}",
             True,
+        )
+    (first, *others) = found
+    if not others and first.n < first.n_all:
+        kind = "interval is" if first.n == 1 else "intervals are"
+        return (
+            f"{first.n} of {first.n_all} effects can be reported; their {kind} "
+            f"{_times(first.cost)} as without privacy",
+            False,
         )
     return cost_words(said, costs), False
 
@@ -135,25 +164,27 @@ def percent(share: float, digits: int = 3) -> str:
     return f"{shown}\N{NARROW NO-BREAK SPACE}%"
 
 
-def numbers_table(found: Sequence[Numbers], styles: Sequence[Style], level: float) -> Table:
-    """One row for each combination, which is also the key of the chart's colours."""
+def numbers_table(found: Sequence[Numbers], styles: Sequence[Style], *, is_odds: bool) -> Table:
+    """One row for each combination, which is also the key of the chart's colours; of odds ratios,
+    whose lengths have no mean, what privacy costs and how often they are right.
+    """
     rows = []
     for k, (n, way) in enumerate(zip(found, ways([n.combination for n in found]), strict=True)):
-        rows.append(
-            (
-                Cell(text=way, style=styles[1 + 2 * k]),
-                Cell(text=number(n.private), is_bold=True, live=f"length {k}"),
-                Cell(text=f"{factor(n.cost)}×", live=f"cost {k}"),
-                Cell(text=f"{n.private / n.spread:.2f}×", live=f"ratio {k}"),
-                Cell(
-                    text=percent(n.coverage),
-                    live=f"coverage {k}",
-                    is_loud=n.coverage < level - COVERAGE_SLACK or n.n_short > 0,
-                ),
-            )
-        )
-    head = ("", "mean length", "÷ without privacy", "÷ shortest possible", "coverage")
-    return Table(head=head, rows=tuple(rows))
+        cells = {
+            "": Cell(text=way, style=styles[1 + 2 * k]),
+            "mean length": Cell(text=number(n.private), is_bold=True, live=f"length {k}"),
+            "÷ without privacy": Cell(text=f"{factor(n.cost)}×", live=f"cost {k}"),
+            "÷ shortest possible": Cell(text=f"{n.private / n.spread:.2f}×", live=f"ratio {k}"),
+            "coverage": Cell(
+                text=percent(n.coverage),
+                live=f"coverage {k}",
+                is_loud=n.coverage < n.least or n.n_short > 0,
+            ),
+        }
+        if is_odds:
+            del cells["mean length"], cells["÷ shortest possible"]
+        rows.append(cells)
+    return Table(head=tuple(rows[0]), rows=tuple(tuple(row.values()) for row in rows))
 
 
 def live_cells(

@@ -10,7 +10,7 @@ import numpy as np
 from dpci_core.base.array import Array
 from dpci_core.report.words import number
 from ui.explore.rows import Rows, rows_of
-from ui.explore.said import OUT_OF_REACH, shrunk
+from ui.explore.said import NOT_REPORTABLE, shrunk
 from ui.kit import live
 from ui.kit.palette import QUIET, ways
 from ui.kit.picture import Panel, Picture, Style
@@ -63,13 +63,22 @@ def interval_picture(
     bars, dots = marks(
         rows, [r.ci_length for r in rows], [r.vi_length for r in rows], placed, is_odds
     )
+    own = 1 + 2 * many
     thin = [
-        (float(y), *ends, 1 + 2 * many + k)
+        (float(y), *ends, own + 1 + k)
         for k, ghost in enumerate(ghosts)
         for y, ends in _ghost_bars(ghost, rows, placed, k, is_odds)
     ]
     panels = tuple(
-        _panel(rows, where, members, units, span_of, is_last=at == len(placed.panels) - 1)
+        _panel(
+            rows,
+            where,
+            members,
+            units,
+            span_of,
+            n_axes=len(placed.panels),
+            is_last=at == len(placed.panels) - 1,
+        )
         for at, (where, members) in enumerate(placed.panels)
     )
     return Picture(
@@ -79,13 +88,14 @@ def interval_picture(
         bars=[*thin, *bars],
         dots=dots,
         labels=placed.labels,
-        right=[(y, text) for y, text in _ratios(rows, [r.ci_length for r in rows], placed)],
-        right_title="÷ shortest",
+        right=_ratios(rows, placed, is_odds),
+        right_title="÷ without privacy" if is_odds else "÷ shortest",
         key=[
             *_private(rows),
             ("bar", 2, "variability (the shortest possible)"),
             ("bar", 0, "without privacy"),
-            *[("bar", 1 + 2 * many + k, ghost.letter) for k, ghost in enumerate(ghosts)],
+            *([] if all(r.counts.all() for r in rows) else [("bar", own, NOT_REPORTABLE)]),
+            *[("bar", own + 1 + k, ghost.letter) for k, ghost in enumerate(ghosts)],
         ],
         hover=("y", _hover(rows, placed)),
         least=int(placed.height * (8.2 if many > 1 else 12)) + 34 * len(panels) + 34,
@@ -103,14 +113,16 @@ _GHOST = Style(colour=QUIET, width=1.6, ends=3.5)
 
 
 def styles_of(rows: Sequence[IntervalRows]) -> tuple[Style, ...]:
-    """Without privacy; then private and variability of each combination."""
+    """Without privacy; then private and variability of each combination; then what cannot be
+    reported.
+    """
     made = [Style(colour=QUIET, width=2.5, ends=3.0)]
     wide, narrow = (11.0, 5.0) if len(rows) < 3 else (7.0, 3.0)
     for item in rows:
         look = item.combination.style
         pale = Style(colour=look.colour, marker=look.marker, width=wide, opacity=look.opacity)
         made += [replace(pale, ends=wide / 2), replace(pale, width=narrow, opacity=1.0)]
-    return tuple(made)
+    return (*made, Style(colour=QUIET, width=wide, opacity=0.22))
 
 
 def marks(
@@ -120,11 +132,16 @@ def marks(
     placed: Rows,
     is_odds: bool,
 ) -> tuple[list[live.Bar], list[live.Dot]]:
-    """Bars and dots at these lengths; nothing is drawn of what is out of reach or left out."""
+    """Bars and dots at these lengths; of what cannot be reported a pale bar, without a place for
+    the effect.
+    """
     bars: list[live.Bar] = []
     dots: list[live.Dot] = []
     for place, item in enumerate(rows):
         y = placed.places + (len(rows) - 1) / 2 - place
+        low, high = ends(item.estimate, private[place], is_odds)
+        lost = np.flatnonzero(~item.counts & np.isfinite(y))
+        bars += [(float(y[j]), float(low[j]), float(high[j]), 1 + 2 * len(rows)) for j in lost]
         keep = np.flatnonzero(item.counts & np.isfinite(y))
         own = 1 + 2 * place
         for lengths, stroke, below in (
@@ -155,6 +172,7 @@ def _panel(
     units: str,
     span_of: SpanOf,
     *,
+    n_axes: int,
     is_last: bool,
 ) -> Panel:
     """The axis of some coefficients: wide enough for lengths to change on it."""
@@ -171,23 +189,27 @@ def _panel(
         rows=where,
         is_log=is_odds,
         zeros=(1.0 if is_odds else 0.0,),
-        title=AXES[units] if is_last else "",
+        title=_axis(units, n_axes) if is_last else "",
     )
 
 
 AXES = {
-    "scaled": "coefficient, columns scaled by their bounds",
-    "original": "coefficient, per unit of its column (an axis for each size)",
-    "odds": "odds ratio, per unit of its column (an axis for each size)",
+    "scaled": "coefficient, columns scaled",
+    "original": "coefficient, for the step beside each name",
+    "odds": "odds ratio, for the step beside each name",
 }
 
 
+def _axis(units: str, n_axes: int) -> str:
+    return AXES[units] + (" (an axis for each size)" if n_axes > 1 else "")
+
+
 def _notes(rows: Sequence[IntervalRows]) -> list[str]:
-    """What the penalty leaves of each coefficient, or that it is out of reach."""
+    """What the penalty leaves of each coefficient, or that it cannot be reported."""
     item, found = rows[0], []
     for j in range(len(item.names)):
         if not any(row.counts[j] for row in rows):
-            found.append(OUT_OF_REACH)
+            found.append(NOT_REPORTABLE)
         elif item.left is None or not np.isfinite(item.left[j]):
             found.append("")
         else:
@@ -195,16 +217,16 @@ def _notes(rows: Sequence[IntervalRows]) -> list[str]:
     return found
 
 
-def _ratios(
-    rows: Sequence[IntervalRows], private: Sequence[Array], placed: Rows
-) -> list[tuple[float, str]]:
-    """Private to variability length of each row."""
+def _ratios(rows: Sequence[IntervalRows], placed: Rows, is_odds: bool) -> list[tuple[float, str]]:
+    """Private length of each row against that of the variability interval; of odds ratios against
+    that without privacy, which is what a reader of them knows.
+    """
     return [
         (float(y), f"{ratio:.2f}×" if is_reached else "-")
         for place, item in enumerate(rows)
         for y, ratio, is_reached in zip(
             placed.places + (len(rows) - 1) / 2 - place,
-            private[place] / item.vi_length,
+            item.ci_length / (item.nonprivate_length if is_odds else item.vi_length),
             item.counts,
             strict=True,
         )
@@ -239,7 +261,7 @@ def _hover(rows: Sequence[IntervalRows], placed: Rows) -> list[tuple[float, list
         for item in rows:
             way = f"{item.combination.short}: " if len(rows) > 1 else ""
             if not item.counts[j]:
-                lines.append(f"{way}out of reach: such a release cannot speak about it")
+                lines.append(f"{way}not reportable: such a release cannot speak about it")
                 continue
             ci, vi, plain = (
                 float(x[j]) for x in (item.ci_length, item.vi_length, item.nonprivate_length)

@@ -14,7 +14,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpci_core import InfeasibleDesignError, StoppedError, best_split, watched
-from dpci_core.base.array import Array
+from dpci_core.base.array import Array, Flags
 from dpci_core.planner.split import NoSplitError
 from dpci_core.privacy.budget import PARTS
 from ui.controls import currency
@@ -159,12 +159,12 @@ def _film(view: compute.View, units: str, version: str) -> dict[str, object]:
     settings = view.settings
     _, options = _positions(settings)
     rows = compute.interval_rows(view, units)
-    is_drawn = bool(rows) and sum(len(item.names) for item in rows) <= MOST_INTERVALS
+    found = finding.numbers(view)
+    is_drawn = bool(found) and sum(len(item.names) for item in rows) <= MOST_INTERVALS
     private, spread = _lengths(view, rows, units, np.array(options)) if is_drawn else ([], [])
     placed = (
         rows_of(rows, [""] * len(rows[0].names), is_scaled=units == "scaled") if is_drawn else None
     )
-    found = finding.numbers(view)
     words: list[dict[str, object] | None] = []
     bars: list[list[live.Bar] | None] = []
     for i, total in enumerate(options):
@@ -178,7 +178,7 @@ def _film(view: compute.View, units: str, version: str) -> dict[str, object]:
         if placed is None:  # letting go draws it
             bars.append(None)
         elif all(np.isfinite(p[i]).all() for p in (*private, *spread)):
-            said |= _said(rows, found, [p[i] for p in private], [s[i] for s in spread])
+            said |= _said(rows, finding.told(view), [p[i] for p in private], [s[i] for s in spread])
             bars.append(
                 marks(
                     rows, [p[i] for p in private], [s[i] for s in spread], placed, units == "odds"
@@ -208,19 +208,20 @@ def _lengths(
 
 def _said(
     rows: list[IntervalRows],
-    found: list[finding.Numbers],
+    told: Flags,
     private: list[Array],
     spread: list[Array],
 ) -> dict[str, object]:
-    """The finding, the numbers and the ratios of one frame."""
-    reached = [item.counts for item in rows]
+    """The finding, the numbers and the ratios of one frame, of what can be reported here."""
+    reached = [item.counts & told for item in rows]
     own, shortest, plain = (
-        [x[keep] for x, keep in zip(many, reached, strict=True)]
+        [x[keep] for x, keep in zip(many, reached, strict=True) if keep.any()]
         for many in (private, spread, [item.nonprivate_length for item in rows])
     )
     costs = [float(a.mean() / b.mean()) for a, b in zip(own, plain, strict=True)]
+    some = [item.combination for item, keep in zip(rows, reached, strict=True) if keep.any()]
     return {
-        "title": finding.cost_words([n.combination for n in found], costs),
+        "title": finding.cost_words(some, costs),
         "cells": finding.live_cells(own, shortest, plain),
     }
 

@@ -7,7 +7,6 @@ import html
 import streamlit as st
 
 from dpci_core import remedies
-from dpci_core.report.cautions import silent
 from ui.controls import currency, deployments, design, hints, upload
 from ui.controls.given import about_moments
 from ui.controls.sidebar import current_view, feature_names
@@ -73,14 +72,15 @@ def _moved() -> None:
 
 def _header() -> None:
     with st.container(horizontal=True, key="head", vertical_alignment="center", gap="small"):
-        st.title("Explore how long private confidence intervals become")
-        if st.button("How many records, which split?", key="door_plan", type="tertiary"):
+        st.title("What privacy costs a confidence interval")
+        if st.button("Plan a study", key="door_plan"):
             steps.go("choose")
             st.switch_page("../pages/plan.py")
-        if st.button("I have a private table", key="door_private", type="tertiary"):
+        if st.button("Publish my table", key="door_private"):
             steps.describe()
             st.switch_page("../pages/plan.py")
-        st.page_link("../pages/learn.py", label="What is differential privacy?")
+        if st.button("Understand", key="door_learn"):
+            st.switch_page("../pages/learn.py")
 
 
 def _budget_details(settings: Settings) -> None:
@@ -105,11 +105,10 @@ def _warnings(view: compute.View) -> None:
         elif made.validity.grade == "unusable":
             reasons = " ".join(made.validity.reasons_of(view.records.feature_names))
             st.warning(
-                f"**{name}: this forecast cannot be used, so no interval is drawn.** "
+                f"**{name}: this forecast cannot be used, so no interval is drawn as one.** "
                 f"{text.plain(reasons)}"
             )
     _useless_warning(view)
-    _out_of_reach_warning(view)
 
 
 def _useless_warning(view: compute.View) -> None:
@@ -131,14 +130,3 @@ def _useless_warning(view: compute.View) -> None:
         if o.forecast
     ]
     st.warning("  \n".join([*told, found.sentence]), icon="🚫")
-
-
-def _out_of_reach_warning(view: compute.View) -> None:
-    """Coefficients that intervals without penalty do not reach."""
-    lost: dict[str, None] = {}
-    for outcome in view.drawn:
-        assert outcome.forecast is not None
-        pairs = zip(view.records.feature_names, outcome.forecast.is_not_reportable, strict=True)
-        lost |= dict.fromkeys(name for name, is_lost in pairs if is_lost)
-    if lost:
-        st.warning(f"{text.plain(silent(list(lost)))} {text.WHY_OUT_OF_REACH}")

@@ -14,7 +14,7 @@ from ui.session.results import IntervalRows
 
 CoverageRow = tuple[Combination, tuple[str, ...], Array]
 
-OUT_OF_REACH = "out of reach"
+NOT_REPORTABLE = "not reportable"
 
 
 def shrunk(share: float) -> str:
@@ -31,14 +31,14 @@ def interval_sentence(rows: Sequence[IntervalRows], units: str) -> str:
 
 
 def _said(item: IntervalRows, none: str) -> str:
-    """One combination; coefficients out of reach are named and counted nowhere."""
+    """One combination; coefficients that cannot be reported are named and counted nowhere."""
     counts, label = item.counts, item.combination.label
     lost = [
         called(name) for name, is_reached in zip(item.names, counts, strict=True) if not is_reached
     ]
-    named = f"; out of reach: {', '.join(lost)}" if lost else ""
+    named = f"; not reportable: {', '.join(lost)}" if lost else ""
     if not counts.any():
-        return f"{label}: every coefficient is out of reach"
+        return f"{label}: no coefficient can be reported"
     ci, vi, plain = (
         float(lengths[counts].mean())
         for lengths in (item.ci_length, item.vi_length, item.nonprivate_length)
@@ -67,7 +67,7 @@ def interval_table(rows: Sequence[IntervalRows]) -> pd.DataFrame:
                 "private / variability": item.ci_length / item.vi_length,
             }
             | ({} if item.left is None else {"share without penalty": item.left})
-            | ({} if item.counts.all() else {OUT_OF_REACH: ~item.counts})
+            | ({} if item.counts.all() else {NOT_REPORTABLE: ~item.counts})
         )
         for item in rows
     ]

@@ -18,8 +18,7 @@ SHEET = (
 
 /* One line each: the question, the choices, the tabs. */
 .st-key-head h1 { font-size: 1.375rem; padding: 0; line-height: 1.75rem }
-.st-key-head :is([data-testid=stPageLink], .stButton) p { font-size: 0.875rem }
-.st-key-head :is([data-testid=stPageLink] a, .stButton button) { padding: 0 0.25rem; min-height: 1.5rem; text-decoration: underline }
+.st-key-head .stButton button { padding: 0.125rem 0.875rem; min-height: 2rem }
 :is(.st-key-choices, .st-key-tabs, .st-key-best_split, .st-key-about_budget) :is(p, label, input, span) {
   font-size: 0.875rem }
 :is(.st-key-choices, .st-key-tabs, .st-key-best_split) :is([data-testid=stPopoverButton], button[kind]) {
@@ -50,6 +49,8 @@ SHEET = (
 @media (max-width: NARROWpx) {
   .stMainBlockContainer { padding: 4rem 1rem 11rem }
   .st-key-head h1 { font-size: 1.125rem; line-height: 1.375rem }
+  .st-key-head .stButton button { padding: 0.125rem 0.5rem }
+  .st-key-head .stButton p { font-size: 0.8125rem }
   :is(.st-key-choices, .st-key-tabs) { flex-wrap: nowrap !important; overflow-x: auto; padding-bottom: 0.25rem }
   :is(.st-key-choices, .st-key-tabs) > * { flex: none }
   .st-key-controls { position: fixed !important; inset: auto 0 0 0; z-index: 60; padding: 0.5rem 1rem 0.75rem;

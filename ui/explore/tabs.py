@@ -12,11 +12,13 @@ import streamlit as st
 
 from dpci_core.mechanisms.objective import NOT_REVIEWED
 from dpci_core.report.answers import shortfall
+from dpci_core.report.cautions import silent
 from ui.controls.sidebar import feature_names
 from ui.explore import code, finding, kept, later, lines, wasted
 from ui.explore import said as told
 from ui.explore.intervals import ChartText, interval_picture, styles_of
 from ui.kit import linked
+from ui.kit.bound import bound
 from ui.kit.exports import csv_bytes
 from ui.kit.picture import Picture, Table, draw
 from ui.session import compute, state, text
@@ -25,16 +27,16 @@ from ui.session.settings import Settings
 from ui.views import sweep
 from ui.views.sweep import SWEEP_NAMES, current_value, sweep_curves
 
-TABS = {
-    "intervals": "Intervals",
-    "total": "Over budget",
+TABS = {"intervals": "Intervals", "total": "Over budget", "coverage": "Coverage"}
+FURTHER = {
     "n": "Over records",
     "more": "Over split, d, c",
-    "coverage": "Coverage",
     "table": "Table",
     "code": "Code",
 }
-_TAB = linked.one_of("tab", TABS, default="intervals", widget="tab")
+_TAB = linked.one_of("tab", {**TABS, **FURTHER}, default="intervals", widget="tab")
+_REST = "rest"
+"""Stands for the further tabs, which a list beside the others has."""
 UNITS = {"scaled": "Scaled", "original": "Original units", "odds": "Odds ratios"}
 _MORE = ("model", "hessian", "covariance", "d", "c", "h")
 
@@ -55,11 +57,20 @@ def line(view: compute.View, units: str) -> str:
         tab = _TAB.value
         st.segmented_control(
             "What is shown",
-            list(TABS),
-            format_func=TABS.__getitem__,
+            [*TABS, _REST],
+            format_func={**TABS, _REST: "More"}.__getitem__,
             label_visibility="collapsed",
-            **_TAB.bound(),
+            **bound("tab", tab if tab in TABS else _REST, _take_tab),
         )
+        if tab in FURTHER:
+            st.selectbox(
+                "What else is shown",
+                list(FURTHER),
+                format_func=FURTHER.__getitem__,
+                label_visibility="collapsed",
+                width=160,
+                **bound("further_tab", tab, _TAB.take),
+            )
         options = _unit_options(view)
         if tab == "intervals" and len(options) > 1:
             st.selectbox(
@@ -82,6 +93,10 @@ def line(view: compute.View, units: str) -> str:
             help="Takes back the last change of a setting.",
         )
     return tab
+
+
+def _take_tab(chosen: object) -> None:
+    _TAB.take(next(iter(FURTHER)) if chosen == _REST else chosen)
 
 
 def _more_control(settings: Settings) -> None:
@@ -113,12 +128,12 @@ def content(view: compute.View, tab: str, units: str) -> None:
         return
     found = finding.numbers(view)
     rows = compute.interval_rows(view, units)
-    if not rows or not found:
+    if not rows:
         st.info("Nothing to draw at these settings: see the notes above for what helps.")
         return
     others = kept.kept(units)
     styles = styles_of(rows)
-    beside = [finding.numbers_table(found, styles, view.settings.level)]
+    beside = [finding.numbers_table(found, styles, is_odds=units == "odds")] if found else []
     compared = kept.table(others, view.settings, found)
     beside += [compared] if compared else []
     if tab == "intervals":
@@ -130,9 +145,20 @@ def content(view: compute.View, tab: str, units: str) -> None:
     _put(view, tab, units, picture, tuple(beside))
 
 
+def _lost(view: compute.View) -> tuple[str, ...]:
+    """Effects that none of the releases on the chart could speak about, and why."""
+    lost: dict[str, None] = {}
+    for outcome in view.drawn:
+        assert outcome.forecast is not None
+        is_lost = outcome.forecast.is_not_reportable & finding.told(view)
+        pairs = zip(view.records.feature_names, is_lost, strict=True)
+        lost |= dict.fromkeys(name for name, is_out in pairs if is_out)
+    return (f"{silent(list(lost))} {text.WHY_OUT_OF_REACH}",) if lost else ()
+
+
 def _remarks(view: compute.View) -> tuple[str, ...]:
     """What has to be known beside the numbers."""
-    said = list(view.records.notes)
+    said = [*_lost(view), *view.records.notes]
     names = view.records.feature_names
     ways = finding.ways([o.combination for o in view.drawn])
     for outcome, way in zip(view.drawn, ways, strict=True):
@@ -185,7 +211,8 @@ def _intervals(
     level = finding.percent(view.settings.level, 6)
     around = ChartText(
         title=title,
-        sub=f"{level} confidence intervals for the {text.covers(view.effective_settings)}",
+        sub=f"{level} confidence intervals for the {text.covers(view.effective_settings)}"
+        + (", all columns in one model" if units == "odds" else ""),
         alt=told.interval_sentence(rows, units),
         footer=finding.footer(view),
         meta=_meta(view, units=units),
@@ -263,9 +290,9 @@ def _curves(view: compute.View, tab: str, others: list[kept.Kept]) -> Picture:
         footer=finding.footer(view),
         meta=_meta(view, sweep=name),
     )
-    first = finding.numbers(view)[0]
     points = [
         (current_value(each.settings, name), same.private)
+        for first in finding.numbers(view)[:1]
         for each in others
         if (same := each.of(first)) is not None and name != "d"
     ]

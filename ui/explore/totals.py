@@ -60,9 +60,12 @@ def lengths_at(
     for total in knots:
         try:
             there = currency.at_total(asked, float(f"{total:.6g}"))
-            design = compute.designed(there, item.combination, outcome.moments)
+            moments = outcome.moments
+            if there.c != moments.regularization:
+                moments = view.moments_at(outcome, there.c)
+            design = compute.designed(there, item.combination, moments)
             made = forecast(
-                outcome.moments,
+                moments,
                 design=design,
                 n_records=asked.n,
                 contrasts=contrasts,

@@ -305,7 +305,8 @@ class Search:
 
     def _with(self, encoding: StandardEncoding, c: float, budget: Budget) -> Case:
         schema = replace(self.schema, standard=encoding)
-        now = replace(numbers.with_budget(self.case.settings, budget), c=c, target="unpenalised")
+        now = replace(numbers.with_budget(self.case.settings, budget), c=c, penalty="typed")
+        now = replace(now, target="unpenalised")
         if self.source.upload is None:
             table = replace(declared_table(now.declared), schema=schema)
             now = replace(now, declared=packed_table(table))
@@ -360,7 +361,7 @@ def finders(case: Case, source: TableSource, *, is_chosen: bool) -> dict[str, Ca
 
 def basis(settings: Settings, name: str) -> Settings:
     """What a searched option rests on: not what it chooses itself, nor how the page shows it."""
-    now = settings.usual("c", "target", "look", "units", "sweep")
+    now = settings.usual("c", "penalty", "target", "look", "units", "sweep")
     if now.dataset == DECLARED:
         table = declared_table(now.declared)
         bare = replace(table, schema=replace(table.schema, standard=None))
@@ -376,9 +377,10 @@ def adopted(now: Settings, option: Option) -> Settings:
     return replace(
         now,
         c=found.c,
+        penalty="typed",
         split=found.split,
         epsilon=found.epsilon,
         target=found.target,
         declared=found.declared,
-        encoding="schema",
+        encoding=found.encoding,
     )

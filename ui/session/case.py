@@ -75,7 +75,7 @@ def single(settings: Settings) -> Settings:
     first = settings.combinations[0]
     return replace(
         settings,
-        encoding="schema",
+        encoding="standard" if settings.encoding == "standard" else "schema",
         definitions=(settings.own_definition,),
         mechanisms=(first.mechanism,),
         losses=(first.loss,),

@@ -30,8 +30,9 @@ from dpci_core.plan.codec import plain, read
 from dpci_core.plan.link import pack, unpack
 from dpci_core.plan.source import Source
 from dpci_core.planner import shaped
+from dpci_core.planner.standard import enclosing
 from dpci_core.privacy.budget import PARTS
-from dpci_core.schema import Column, Provenance, Records, Schema, encode
+from dpci_core.schema import Column, Provenance, Records, Schema, StandardEncoding, encode
 from ui.kit.palette import Combination
 from ui.session import quota
 from ui.session.results import IntervalRows, SweepCurve
@@ -74,12 +75,17 @@ class LRU:
             return self._values.get(key)
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The value under `key`, made if absent; the newest value always stays."""
+        """The value under `key`, made if absent; the newest value always stays. Of two that are
+        made at the same time both callers get the first.
+        """
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)
                 return cast(T, self._values[key])
         value = make()
+        with self._lock:
+            if key in self._values:
+                return cast(T, self._values[key])
         self.put(key, value)
         return value
 
@@ -154,7 +160,7 @@ class Store:
         self._records = LRU(limit, lambda r: float(cast(Records, r).X.nbytes))
         self._moments = LRU(400)
         self.shapes = LRU(100)
-        self._starts: dict[tuple[str, str], Array] = {}
+        self._starts: dict[tuple[str, str], Moments] = {}
 
     def records(self, key: Hashable, make: Callable[[], Records]) -> Records:
         """Encoded records under `key`."""
@@ -181,21 +187,24 @@ class Store:
             return self.given.moments
 
         def make() -> Moments:
-            warm = self._starts.get((records.digest, loss.name))
+            near = self._starts.get((records.digest, loss.name))
+            is_same = near is not None and near.loss == loss and geometry is None
             fitted = fit_moments(
                 records.X,
                 records.y,
                 loss=loss,
                 regularization=c,
-                start=warm,
+                start=None if near is None else near.theta_hat,
                 target=target,
                 with_spread=with_spread,
                 geometry=geometry,
                 meaning=records.meaning,
+                known=near.unpenalised_fit if near is not None and is_same else None,
             )
             if len(self._starts) > 200:
                 self._starts.clear()
-            self._starts[records.digest, loss.name] = fitted.theta_hat
+            if geometry is None:
+                self._starts[records.digest, loss.name] = fitted
             return fitted
 
         return self._moments.get((records.digest, loss, c, target, with_spread, geometry), make)
@@ -249,7 +258,13 @@ class TableSource:
         return self.store.records(
             key,
             lambda: datasets.load(
-                settings.dataset, encoding=settings.encoding, features=features, n_rows=rows
+                settings.dataset,
+                encoding=settings.encoding,
+                features=features,
+                n_rows=rows,
+                standard=standard_of(settings.dataset, features)
+                if settings.encoding == "standard"
+                else None,
             ),
         )
 
@@ -262,7 +277,19 @@ def columns_of(settings: Settings, source: TableSource) -> tuple[Column, ...]:
         return source.upload.schema.features
     if settings.dataset == DECLARED:
         return declared_table(settings.declared).schema.features
+    if settings.encoding == "standard":
+        return datasets.schema_of(settings.dataset).features
     return ()
+
+
+@lru_cache(maxsize=64)
+def standard_of(dataset: str, features: int | tuple[str, ...]) -> StandardEncoding:
+    """The standard encoding of a named set on these pages: every row counts in full."""
+    return enclosing(
+        lambda standard: datasets.load(
+            dataset, encoding="standard", features=features, standard=standard
+        )
+    )
 
 
 @dataclass(frozen=True)
@@ -284,7 +311,19 @@ class View:
     settings: Settings
     records: Records
     outcomes: tuple[Outcome, ...]
+    store: Store
     columns: tuple[Column, ...] = ()
+
+    def moments_at(self, outcome: Outcome, c: float) -> Moments:
+        """The moments of a combination at another c."""
+        design = self.settings.design(outcome.combination)
+        return self.store.moments(
+            self.records,
+            design.loss,
+            c,
+            fit_target(self.records, design),
+            with_spread=self.settings.is_shaped,
+        )
 
     def contrasts(self, units: str) -> Array | None:
         """L (k, p) of the units of a chart; None for scaled ones."""
@@ -299,9 +338,16 @@ class View:
 
     @property
     def drawn(self) -> tuple[Outcome, ...]:
-        """Outcomes that have numbers which may be drawn as such."""
+        """Outcomes that have numbers which may be drawn as such, or as what no release could
+        report.
+        """
         return tuple(
-            o for o in self.outcomes if o.forecast and o.forecast.validity.grade != "unusable"
+            o
+            for o in self.outcomes
+            if o.forecast
+            and (
+                o.forecast.validity.grade != "unusable" or bool(o.forecast.is_not_reportable.all())
+            )
         )
 
 
@@ -372,7 +418,7 @@ def compute(settings: Settings, source: TableSource) -> View:
         _outcome(settings, records, combination, source.store)
         for combination in settings.combinations
     )
-    return View(settings, records, outcomes, columns_of(settings, source))
+    return View(settings, records, outcomes, source.store, columns_of(settings, source))
 
 
 def _outcome(
@@ -481,12 +527,11 @@ def free_of(settings: Settings, name: str) -> Settings:
     kept = replace(settings.usual("units", "look", *PRECISION), sweep=name)
     if name == "total":
         largest = Decimal(repr(LIMITS[settings.currency][1]))
-        return replace(
-            kept, epsilon=Settings().epsilon, split=settings.split.with_locks().with_total(largest)
-        )
-    if name in ("n", "c", "h"):
-        return kept.usual(name)
-    return kept
+        split = settings.split.with_locks().with_total(largest)
+        return replace(kept, epsilon=Settings().epsilon, split=split).settled()
+    if name == "c":
+        return kept.usual("c", "penalty")
+    return kept.usual(name).settled() if name in ("n", "h") else kept
 
 
 def sweep_grid(settings: Settings, name: str, max_features: int) -> Array:

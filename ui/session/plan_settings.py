@@ -15,7 +15,7 @@ from dpci_core.privacy.budget import Budget, epsilon_to_zcdp, to_float_down, zcd
 from dpci_core.schema import to_original
 from ui.session.budget import split_of
 from ui.session.case import Case
-from ui.session.compute import DECLARED, declared_table, packed_table
+from ui.session.compute import DECLARED, declared_table, packed_table, standard_of
 from ui.session.forms import FORMS
 from ui.session.settings import CHOICES, COUNTED_AS, LIMITS, Currency, Settings
 from ui.session.shape import noise_of, packed_shape
@@ -33,13 +33,19 @@ def plan_of(case: Case, title: str, notes: str = "") -> Plan:
         "A plan holds no data, so it cannot start from your file. Choose a public set or "
         "describe your table.",
     )
+    features = now.names or now.d
     source = (
-        declared_table(now.declared) if now.dataset == DECLARED else PublicTable(key=now.dataset)
+        declared_table(now.declared)
+        if now.dataset == DECLARED
+        else PublicTable(
+            key=now.dataset,
+            standard=standard_of(now.dataset, features) if now.encoding == "standard" else None,
+        )
     )
     return Plan(
         title=title,
         source=source,
-        features=now.names or now.d,
+        features=features,
         design=case.design,
         n_records=now.n,
         goal=case.target,
@@ -59,11 +65,15 @@ def settings_of(plan: Plan) -> Settings:
             f"This page computes on all rows of {source.key}; the plan asks for {source.n_rows:,} "
             "of them."
         )
-    expect(
-        not isinstance(source, PublicTable) or not source.is_standard,
-        "This page has no control for the standard encoding of a public set. Describe your "
-        "table, or bring the set as a file.",
-    )
+    is_standard = isinstance(source, PublicTable) and source.is_standard
+    if is_standard:
+        assert isinstance(source, PublicTable)
+        expect(
+            source.standard == standard_of(source.key, plan.features or plan.names[:-1]),
+            "This page has no control for another standard encoding of a public set than the one "
+            "in which all of its rows count in full. Describe your table, or bring the set as a "
+            "file.",
+        )
     offered = (
         ("mechanism", design.mechanism, CHOICES["mechanisms"]),
         ("privacy definition", design.definition, (*CHOICES["definitions"], *COUNTED_AS)),
@@ -88,6 +98,7 @@ def settings_of(plan: Plan) -> Settings:
         Settings(),
         dataset=source.key if isinstance(source, PublicTable) else DECLARED,
         declared=packed_table(source) if isinstance(source, DeclaredTable) else "",
+        encoding="standard" if is_standard else "schema",
         names=plan.features if isinstance(plan.features, tuple) else (),
         d=plan.features if isinstance(plan.features, int) else len(plan.names) - 1,
         definitions=(definition,),

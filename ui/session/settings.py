@@ -21,6 +21,7 @@ from dpci_core.plan.codec import read
 from dpci_core.plan.link import unpack
 from dpci_core.plan.source import Source
 from dpci_core.planner.geometry import SecondMoment
+from dpci_core.planner.standard import enclosing_regularization
 from dpci_core.privacy.budget import (
     DEFINITIONS,
     GDP,
@@ -42,6 +43,7 @@ from ui.session.shape import Noise, shape_of
 Currency = Literal["pure", "zcdp", "approx"]
 Goal = Literal["length", "zero"]
 Look = Literal["map", "split", "mechanisms", "c"]
+Penalty = Literal["typed", "chosen"]
 
 _SPENT_AS: dict[Currency, str] = {"pure": "pure", "zcdp": "zcdp", "approx": "zcdp"}
 """The definition behind each way to type a budget."""
@@ -86,6 +88,8 @@ class Settings:
     ("planning"). Both ask for the moments of the table (`compute.designed`).
     shape: the geometry of a plan that was opened, packed (`ui.session.shape`); "" where it is
     planned.
+    penalty: whether c is as it was typed, or follows budget and n ("chosen", by
+    `enclosing_regularization`).
     goal, goal_on, goal_length, goal_value, goal_chance: the goal on the page Plan; goal_on is ""
     for the mean over the coefficients or a feature, whose length and value are then in its own
     units.
@@ -110,6 +114,7 @@ class Settings:
     pairing: Pairing = "guarantee"
     split: Split = field(default_factory=lambda: from_shares(Decimal(1)))
     n: int = DEFAULT_ROWS
+    penalty: Penalty = "typed"
     c: float = 0.001
     h: float = 1.0
     corner: str = "huber_svm"
@@ -122,6 +127,15 @@ class Settings:
     goal_value: float = 0.5
     goal_chance: float = 0.5
     look: Look = "map"
+
+    def settled(self) -> Settings:
+        """These settings with the c that budget and n ask for, the largest of all designs, where a
+        target without penalty leaves it free and it is not typed.
+        """
+        if self.penalty == "typed" or self.target == "penalised":
+            return self
+        needed = [enclosing_regularization(design, self.n) for design in self.designs()]
+        return replace(self, c=min(max(needed, default=self.c), LIMITS["c"][1]))
 
     @property
     def combinations(self) -> tuple[Combination, ...]:
@@ -234,18 +248,19 @@ class Settings:
         part.
         """
         if name == "total":
-            return (
-                self.with_epsilon(value)
-                if self.currency == "approx"
-                else self._with_pot(_decimal(value))
-            )
+            is_approx = self.currency == "approx"
+            moved = self.with_epsilon(value) if is_approx else self._with_pot(_decimal(value))
+            return moved.settled()
         if name in PARTS:
             index = PARTS.index(name)
-            return replace(self, split=self.split.with_locks().with_share(index, value))
+            split = self.split.with_locks().with_share(index, value)
+            return replace(self, split=split).settled()
         if name == "d":
             return replace(self, d=round(value), names=())
+        if name == "c":
+            return replace(self, c=float(value), penalty="typed")
         change: dict[str, Any] = {name: round(value) if name == "n" else float(value)}
-        return replace(self, **change)
+        return replace(self, **change).settled()
 
     @property
     def typed_total(self) -> float:
@@ -277,9 +292,36 @@ class Settings:
         return self.usual("dataset", "names", "goal_on", "goal_length", "goal_value")
 
     def to_query(self) -> dict[str, str]:
-        """The settings that differ from the defaults, as the parameters of a link."""
-        now, default = _flat(self), _flat(Settings())
-        return {k: v for k, v in now.items() if v != default[k]}
+        """The settings that differ from those of a first visit, as the parameters of a link."""
+        now, first = _flat(self), _flat(_first_of(self.dataset, has_d=self.d != START.d))
+        return {k: v for k, v in now.items() if v != first[k]}
+
+    @property
+    def is_in_paper_terms(self) -> bool:
+        """Whether intervals are those of the paper, for what is left by a penalty."""
+        return self.target == "penalised"
+
+    def in_paper_terms(self) -> Settings:
+        """The same study as the paper would show it: columns by their bounds, coefficients with
+        penalty.
+        """
+        own = "schema" if self.encoding == "standard" else self.encoding
+        now = self.usual("target", "units", "penalty", "c", "mechanisms")
+        return replace(now, encoding=own)
+
+    def in_plain_terms(self) -> Settings:
+        """The same study in the effects that people mean: odds ratios without penalty, of columns
+        by their typical values and spreads.
+        """
+        is_named = self.dataset not in ("upload", "declared")
+        return replace(
+            self,
+            encoding="standard" if is_named else self.encoding,
+            target="unpenalised",
+            units="odds",
+            penalty="chosen",
+            mechanisms=("objective",),
+        ).settled()
 
 
 @lru_cache(maxsize=32)
@@ -326,7 +368,7 @@ def from_query(query: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
     """Rebuild settings from a link; what cannot be read keeps its default and is named in the
     second value.
     """
-    settings, bad = Settings(), []
+    settings, bad = _first_of(query.get("dataset", START.dataset), has_d="d" in query), []
     for name, text in query.items():
         if name == "split" or name not in {f.name for f in fields(Settings)}:
             continue
@@ -340,10 +382,11 @@ def from_query(query: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
     given = [name for name in _OF_SPLIT if name in query]
     try:
         if given:
-            settings = replace(settings, split=_split_from({**_flat(Settings()), **query}))
+            settings = replace(settings, split=_split_from({**_flat(START), **query}))
         settings, is_split_used = _with_one_budget(settings)
     except (ValueError, ArithmeticError):
         settings, is_split_used = _with_one_budget(settings)[0], False
+    settings = settings.settled()
     return settings, tuple(bad) if is_split_used or not given else (*bad, given[0])
 
 
@@ -364,7 +407,7 @@ def _with_one_budget(settings: Settings) -> tuple[Settings, bool]:
     split that adds up to another rho gives way to the default shares of the rho it buys.
     """
     total = float(settings.split.total)
-    fresh = replace(settings, split=Settings().split)
+    fresh = replace(settings, split=START.split)
     if settings.currency == "approx":
         bought = fresh.with_epsilon(float(settings.epsilon))
         is_same = math.isclose(total, float(bought.split.total), rel_tol=_SAME_BUDGET)
@@ -374,7 +417,8 @@ def _with_one_budget(settings: Settings) -> tuple[Settings, bool]:
 
 
 CHOICES: dict[str, tuple[str, ...]] = {
-    "encoding": ("schema", "paper"),
+    "encoding": ("schema", "standard", "paper"),
+    "penalty": ("typed", "chosen"),
     "currency": tuple(_SPENT_AS),
     "pairing": ("guarantee", "paper"),
     "sweep": SWEEPS,
@@ -390,6 +434,26 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "goal": ("length", "zero"),
     "look": ("map", "split", "mechanisms", "c"),
 }
+
+
+START = Settings(
+    names=(
+        "age",
+        "education_num",
+        "hours_per_week",
+        "capital_loss",
+        "sex=Male",
+        "workclass=Self-emp-not-inc",
+        "race=Black",
+    ),
+    split=from_shares(Decimal(1), (Decimal("0.55"), Decimal("0.3"), Decimal("0.15"))),
+).in_plain_terms()
+"""Those of a first visit: every effect can be told, at a budget that many would take."""
+
+
+def _first_of(dataset: str, *, has_d: bool) -> Settings:
+    """What a link leaves out: features by name are those of one table, and not beside a number."""
+    return replace(START, names=()) if has_d or dataset != START.dataset else START
 
 
 def _parse(name: str, text: str) -> object:

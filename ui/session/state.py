@@ -19,7 +19,7 @@ from ui.kit import linked
 from ui.session import compute, jobs, quota, steps
 from ui.session.budget import from_shares
 from ui.session.plan_settings import settings_of
-from ui.session.settings import Settings, from_query
+from ui.session.settings import START, Settings, from_query
 from ui.session.words import in_words
 
 _GIVEN = "given"
@@ -64,7 +64,7 @@ def _read_link(query: dict[str, str]) -> tuple[Settings, tuple[str, ...], Plan |
         plan = Plan.from_query(query)
         return settings_of(plan), (), plan
     except ValueError as problem:
-        return Settings(), (f"{LINK_KEY}: {in_words(problem)}",), None
+        return START, (f"{LINK_KEY}: {in_words(problem)}",), None
 
 
 def job_key(name: str) -> str | None:
@@ -132,7 +132,10 @@ def queue_problem() -> str | None:
 
 
 def put(new: Settings) -> None:
-    """Replace the settings; what was wrong with the link no longer matters then."""
+    """Replace the settings, with the c they ask for; what was wrong with the link no longer
+    matters then.
+    """
+    new = new.settled()
     past = st.session_state.setdefault(_PAST, [])
     if (now := st.session_state.get(_SETTINGS)) is not None and now != new:
         past.append(now)
@@ -165,7 +168,9 @@ def link_problem() -> tuple[str, ...]:
 
 
 def update(**changes: Any) -> None:
-    """Change some settings."""
+    """Change some settings; c is typed from now on if it is one of them."""
+    if "c" in changes:
+        changes.setdefault("penalty", "typed")
     put(replace(settings(), **changes))
 
 
@@ -210,7 +215,7 @@ def reset() -> None:
     st.session_state.pop(_UPLOAD, None)
     st.session_state.pop(_STORE, None)
     set_given(None)
-    put(Settings())
+    put(START)
     _forget_settings_of_uploads()
 
 

@@ -347,6 +347,6 @@ TARGET_HELP = (
 
 
 WHY_OUT_OF_REACH = (
-    "The step back from the penalty errs by too much of their intervals. A smaller c helps, more "
-    "records, and leaving out columns that hardly vary."
+    "What undoes the penalty errs by too much of their intervals. A larger budget, more records or "
+    "fewer columns help."
 )

@@ -59,7 +59,8 @@ def test_intervals_are_drawn_where_they_are(units):
             expected = np.column_stack([item.estimate - lengths / 2, item.estimate + lengths / 2])
             found = sorted(map(tuple, x))
             np.testing.assert_allclose(found, sorted(map(tuple, expected)))
-    ratios = {f"{r:.2f}×" for r in made[0].ci_length / made[0].vi_length}
+    other = made[0].nonprivate_length if units == "odds" else made[0].vi_length
+    ratios = {f"{r:.2f}×" for r in made[0].ci_length / other}
     assert ratios <= {text for _, text in chart.right}
     assert all(panel.is_log is (units == "odds") for panel in chart.panels)
 
@@ -81,20 +82,20 @@ def test_what_a_penalty_leaves_stands_beside_every_interval():
     assert said.interval_table(made)["share without penalty"].tolist() == [0.27, -0.1, 1.64] * 2
 
 
-def test_a_coefficient_out_of_reach_is_not_drawn_and_counts_nowhere():
+def test_a_coefficient_that_cannot_be_reported_is_drawn_as_such_and_counts_nowhere():
     lost = np.array([True, False, False])
     made = [replace(item, is_not_reportable=lost) for item in rows()]
     chart = drawn(made)
-    assert ["out of reach" in note for _, _, note, _ in chart.labels] == lost.tolist()
-    assert len(chart.bars) == 2 * 3 * 2  # of two coefficients, in two combinations
+    assert ["not reportable" in note for _, _, note, _ in chart.labels] == lost.tolist()
+    assert len(chart.bars) == 2 * (3 * 2 + 1)  # of two coefficients, and a pale one of the third
     assert len(chart.dots) == 2 * 2
     sentence = said.interval_sentence(made, "scaled")
     assert f"{number(made[0].ci_length[1:].mean())} long" in sentence
     assert "of 2 exclude zero" in sentence
-    assert "out of reach: a rather long feature name 0" in sentence
-    assert said.interval_table(made)["out of reach"].tolist() == lost.tolist() * 2
+    assert "not reportable: a rather long feature name 0" in sentence
+    assert said.interval_table(made)["not reportable"].tolist() == lost.tolist() * 2
     nothing = [replace(item, is_not_reportable=~np.zeros(3, dtype=bool)) for item in rows()]
-    assert "every coefficient is out of reach" in said.interval_sentence(nothing, "scaled")
+    assert "no coefficient can be reported" in said.interval_sentence(nothing, "scaled")
 
 
 def test_sentence_and_table_say_what_the_chart_shows():

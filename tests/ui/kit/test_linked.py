@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.ui.test_pages import ROOT, check, now, picture_of, start, upload
-from ui.session.settings import Settings, from_query
+from tests.ui.test_pages import ROOT, check, now, picture_of, start, upload, visit
+from ui.session.settings import START, from_query
 
 CHANGES = [
     ("replication", "selectbox", "published_table", "3", "table"),
@@ -89,29 +89,29 @@ def pinned(app):
 
 
 def test_pins_travel_with_their_numbers():
-    app = start(n="5000")
+    app = visit(n="50000")
     app.button(key="pin").click().run()
-    app.number_input(key="n_number").set_value(8_000).run()
+    app.number_input(key="n_number").set_value(80_000).run()
     app.button(key="pin").click().run()
     app.run()
     link = link_of(app)
-    again = start(**link)
+    again = visit(**link)
     assert pinned(again) == pinned(app)
-    assert [settings.n for settings, _ in pinned(again)] == [5_000, 8_000]
-    assert now(again).n == 8_000
+    assert [settings.n for settings, _ in pinned(again)] == [50_000, 80_000]
+    assert now(again).n == 80_000
     again.button(key="pin_drop_0").click().run()
     again.run()
-    assert from_query({"n": "8000"})[0] == pinned(again)[0][0]
+    assert from_query({"n": "80000"})[0] == pinned(again)[0][0]
     assert "pin2" not in link_of(again)
 
 
 def test_pinned_defaults_travel():
-    app = start("explore", pin1="")
-    assert [settings for settings, _ in pinned(app)] == [Settings()]
+    app = visit("explore", pin1="")
+    assert [settings for settings, _ in pinned(app)] == [START]
 
 
 def test_a_lone_pin_is_the_first():
-    app = start("explore", pin2="n=5000")
+    app = visit("explore", pin2="n=5000")
     assert picture_of(app)["tables"][1]["head"] == ["", "now", "A"]
 
 

@@ -9,13 +9,13 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from tests.ui.test_pages import charts_of, check, now, start
+from tests.ui.test_pages import PAPER_TERMS, charts_of, check, now, start, visit
 from ui.controls import deployments
 from ui.kit import share
 from ui.learn import numbers as learn_numbers
 from ui.learn import teach as learn_teach
 from ui.learn.path import LESSON, SCREENS, address, find
-from ui.session.settings import Settings, from_query
+from ui.session.settings import START, Settings, from_query
 
 
 def follow(**query: str):
@@ -178,7 +178,7 @@ def test_pictures_first_and_large_type():
 def test_learning_leaves_the_settings_alone_and_opens_no_file():
     app = opened("noise")
     app.select_slider(key="learn_noise_slider").set_value(10.0).run()
-    assert now(app) == Settings()
+    assert now(app) == START
     assert not app.get("file_uploader")
 
 
@@ -255,7 +255,7 @@ def addresses() -> list[str]:
 def test_every_link_for_a_class_opens_without_a_complaint(address):
     page, _, query = address.partition("?")
     fields = {name: values[0] for name, values in parse_qs(query).items()}
-    app = follow(**fields) if page == "learn" else start(page, **fields)
+    app = follow(**fields) if page == "learn" else visit(page, **fields)
     assert not any("link" in w.value for w in app.warning)
     if page != "learn":
         assert from_query(fields)[1] == ()
@@ -318,7 +318,7 @@ def test_explanations_can_be_switched_off_and_stay_off():
     app.toggle(key="help_switch").set_value(False).run()
     check(app)
     assert NOTE not in words(app)
-    assert link_of(app) == {"help": "off"}
+    assert link_of(app) == {**PAPER_TERMS, "help": "off"}
     switch_to(app, "evidence")
     assert "What coverage means" not in labels(app)
     switch_to(app, "explore")

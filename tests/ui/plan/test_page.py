@@ -27,7 +27,7 @@ from dpci_core import (
 from dpci_core.planner.amounts import with_total
 from dpci_core.planner.targets import meeting_probability
 from dpci_core.schema import CategoricalColumn, Schema
-from tests.ui.test_pages import charts_of, check, now, start, stop_jobs
+from tests.ui.test_pages import PAPER_TERMS, charts_of, check, now, start, stop_jobs
 from ui.controls import declare
 from ui.plan import charts as plan_charts
 from ui.plan import numbers as planning
@@ -236,7 +236,7 @@ def test_a_goal_that_cannot_be_is_refused_on_top_and_changes_nothing(kind, value
 
 
 def start_settings() -> Settings:
-    return from_query(SMALL)[0]
+    return from_query(PAPER_TERMS | SMALL)[0]
 
 
 def test_the_split_is_scored_and_taken_over():

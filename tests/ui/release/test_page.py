@@ -29,7 +29,7 @@ from dpci_core.report.afterwards import CHARGED, hold_together
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding
 from tests.release_desk import SCHEMA as SICK
 from tests.release_desk import Desk, make_plan, write_table
-from tests.ui.test_pages import check, position, start, told_focus
+from tests.ui.test_pages import PAPER_TERMS, check, position, start, told_focus
 from ui.release import after as release_after
 from ui.release import budget as release_budget
 from ui.release import result as release_result
@@ -47,6 +47,7 @@ TABLE = DeclaredTable(
     schema=SCHEMA, guesses=Guesses(base_rate=0.3, n_rows=3_000), unit="one patient"
 )
 LINK = {
+    **PAPER_TERMS,
     "dataset": DECLARED,
     "declared": packed_table(TABLE),
     "d": "2",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpci_core import Design
+from dpci_core.base.rows import Meaning
 from ui.kit.palette import Combination
 from ui.session.jobs import TableTask, workers
 from ui.session.settings import Settings
@@ -31,6 +32,7 @@ class Job(TableTask):
     m: int
     k: int
     seed: int
+    meaning: Meaning | None = None
     result: ExperimentResult | None = None
 
     def _execute(self) -> bool:
@@ -50,5 +52,6 @@ class Job(TableTask):
                 n_jobs=n_jobs,
                 progress=self._take,
                 should_stop=self._should_stop,
+                meaning=self.meaning,
             )
         return self.result.n_done == self.m and self.result.n_covered == self.k

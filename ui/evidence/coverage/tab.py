@@ -123,6 +123,7 @@ def _start(view: compute.View) -> None:
         is_private_to_session=view.settings.dataset == "upload",
         X=view.records.X,
         y=view.records.y,
+        meaning=view.records.meaning,
     )
     if state.submit(_PANEL.name, new):
         st.session_state.pop(_OPENED, None)
