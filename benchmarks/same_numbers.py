@@ -340,8 +340,9 @@ def frozen(record: Plain) -> Plain:
         row |= {"released": value, "sampling_se": 0.1, "privacy_se": 0.2, "noise_factor": 1.25}
         of = {"estimate": value, "low": value - 0.5, "high": value + 0.25}
         row |= {"scaled": of, "original": of, "is_not_estimable": False, "is_noise_aware": True}
-    same = (0.2 * np.eye(len(record["coefficients"]))).tolist()
-    record["matrices"] = {"hessian": same, "covariance": same}
+    p = len(record["coefficients"])
+    same = (0.2 * np.eye(p)).tolist()
+    record["matrices"] |= {"hessian": same, "covariance": same, "hessian_at": [0.1] * p}
     record["ledger"]["head"] = f"2:{'0' * 16}:{'0' * 64}"
     record["software"] = dict.fromkeys(record["software"], "1.0")
     return record | {"released_at": "2026-01-01T00:00:00+00:00", "verdict": ""}

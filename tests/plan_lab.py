@@ -144,6 +144,7 @@ def schemas(draw: st.DrawFn) -> Schema:
             draw(st.sampled_from([None, StandardEncoding(radius=4.0)])),
             negative=tuple(draw(st.lists(WORDS, max_size=2, unique=True))),
             complete=draw(st.sampled_from([1.0, 0.85])),
+            suggested=draw(st.sampled_from([(), (columns[0].name,)])),
         )
     except ValueError:  # two columns whose features have the same name
         return SCHEMA

@@ -9,6 +9,7 @@ table.
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import gzip
 import time
@@ -18,6 +19,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
+import pyarrow
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
@@ -375,6 +377,7 @@ class Quotas:
             why = "This dashboard holds as many uploaded bytes as it may. Try again later."
         else:
             self._arriving[session] += size
+            self.uploaders.bring(session)
             try:
                 await self.app(scope, receive, send)
             finally:
@@ -412,14 +415,24 @@ def end_sessions(uploaders: Uploaders) -> None:
     """
     if not runtime.exists():
         return
-    held, server = bytes_held(), runtime.get_instance()
+    server = runtime.get_instance()
     over = uploaders.ended(server.is_active_session)
     for session in over:
         server.close_session(session)
-    if any(held.get(session) for session in over):
+    if uploaders.brought_by(over):
         gc.unfreeze()
         gc.collect()
         gc.freeze()
+        give_back()
+
+
+def give_back() -> None:
+    """Hand free memory back to the system, which wipes it before anybody gets it: otherwise the
+    bytes of a file stay in this process until something else is written over them.
+    """
+    pyarrow.default_memory_pool().release_unused()
+    with suppress(OSError, AttributeError):  # of the C library of Linux only
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _site(origin: str) -> str:

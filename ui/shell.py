@@ -73,6 +73,7 @@ page = st.navigation(
 )
 again.begin()
 begin_widgets(page.url_path)
+state.forget_files_on_another_page(page.url_path)
 address.one_entry_per_page()
 if page.url_path not in ("learn", "plan"):  # which have places of their own in the address
     state.mirror_to_link()

@@ -192,6 +192,7 @@ SENTENCES: dict[str, str] = {
     ),
     "entry_impossible": "Entry {entry} cannot be right ({problem}).",
     "entry_with_another_cap": "Entry {entry} gives the same people another cap.",
+    "entry_with_another_unit": "Entry {entry} protects the same people by another unit.",
     "entry_with_another_amount": "Entry {entry} takes another amount out of the cap than its cost.",
     "entry_above_the_cap": "Entry {entry} spends more than was left.",
     "entry_of_a_known_request": "Entry {entry} books a request for the second time.",

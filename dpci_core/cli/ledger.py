@@ -32,6 +32,7 @@ from dpci_core.ledger import (
     proposal_row,
 )
 from dpci_core.plan import read_plan
+from dpci_core.plan.source import AccountUnit
 from dpci_core.release import schema_hash
 from dpci_core.report.refusals import said
 
@@ -120,6 +121,12 @@ def _add_create(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unit", help='who is protected, like "one row is one person" (default: the plan\'s)'
     )
+    parser.add_argument(
+        "--several-rows",
+        action="store_true",
+        help="a person may have several rows, so that nothing that protects one row is paid "
+        "(default: the plan's)",
+    )
     parser.add_argument("--person", help="who declares this (default: the user of this machine)")
     parser.add_argument(
         "--needs-approval",
@@ -147,15 +154,17 @@ def run(options: argparse.Namespace) -> int:
         return refuse(error)
 
 
-def _declared(options: argparse.Namespace) -> tuple[str, str]:
-    """Schema hash and unit, of the plan or of the flags."""
+def _declared(options: argparse.Namespace) -> tuple[str, AccountUnit]:
+    """Schema hash and whom a row stands for, of the plan or of the flags."""
     if options.plan is None:
         if options.unit is None:
             raise ValueError("Expected --unit with --schema-hash.")
-        return options.schema_hash, options.unit
+        return options.schema_hash, {"unit": options.unit, "several_rows": options.several_rows}
     plan = read_plan(options.plan)
-    if options.unit not in {None, plan.unit, plan.account_unit}:
+    if options.unit not in {None, plan.unit}:
         raise ValueError(f"Expected --unit to be that of the plan, {plan.unit!r}.")
+    if options.several_rows and plan.persons is None:
+        raise ValueError("Expected no --several-rows: in the plan one row is one record.")
     return schema_hash(plan.schema), plan.account_unit
 
 
@@ -165,7 +174,7 @@ def _create(options: argparse.Namespace, ledger: Ledger) -> int:
         options.dataset,
         schema_hash=found_hash,
         cap=_cap(options),
-        unit=unit,
+        **unit,
         person=options.person or getpass.getuser(),
         same_people_as=options.same_people_as,
         other_people=options.other_people,
@@ -222,7 +231,7 @@ def _in_words(account: Account) -> str:
     shared = f", shared with {account.same_people_as}" if account.same_people_as else ""
     return (
         f"{account.dataset}: {account.cap.symbol} {account.remaining:f} left of "
-        f"{account.cap.sentence}{shared}; {account.unit}; schema {account.schema_hash}"
+        f"{account.cap.sentence}{shared}; {account.protected}; schema {account.schema_hash}"
         f"{'; each charge needs the approval of another person' * account.needs_approval}"
     )
 

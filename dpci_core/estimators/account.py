@@ -74,11 +74,9 @@ class LedgerAccount:
                  what `draw` raises, with the charge noted as failed. Where the ledger cannot note
                  an end, the charge stays booked: it is spent alike.
         """
-        from dpci_core.plan.source import SEVERAL_ROWS  # plans are slow to import
-
         account = self.ledger.account(self.dataset)
         unit = account.unit
-        if unit.endswith(SEVERAL_ROWS):
+        if account.several_rows:
             raise ValueError(
                 f"Expected an account whose unit is a row: in {self.dataset!r} it is {unit!r}, who "
                 "may have several, and what is drawn here protects one."

@@ -23,6 +23,7 @@ class Entry:
     sequence: 1, 2, 3, ... without gaps.  written_at: the hour on the clock of the machine, UTC, and
     for the end of a charge that of its booking.  key_id: names the key.
     nonce: drawn for this line, so that no two lines have one seal, written in the same hour or not.
+    rows: "several a person" in an account that pays where a person may have more than one row.
     account: sequence of the account a charge is booked on, or of the one whose cap a new account
     shares.
     charge: sequence of the booking that this line is about.  spent: the cost in the currency of the
@@ -46,6 +47,7 @@ class Entry:
     dataset: str | None = None
     schema_hash: str | None = None
     unit: str | None = None
+    rows: str | None = None
     people: str | None = None
     account: int | None = None
     cap_definition: str | None = None

@@ -32,6 +32,7 @@ def account_row(account: Account) -> Row:
         "dataset": account.dataset,
         "schema_hash": account.schema_hash,
         "unit": account.unit,
+        "several_rows": "yes" if account.several_rows else "no",
         "currency": cap.symbol,
         "cap": as_text(cap.amount),
         "declared_epsilon": None if cap.epsilon is None else as_text(cap.epsilon),

@@ -29,11 +29,11 @@ from dpci_core.ledger.entries import NO_HEAD, Entry, Kind
 from dpci_core.ledger.key import PublicKey, SigningKey, new_key, read_key, write_key
 from dpci_core.ledger.keyring import Keyring, keys_folder
 from dpci_core.ledger.names import MOST_CHARACTERS, dataset_name, name_key, one_line
-from dpci_core.ledger.people import check_declared, shared_account, shared_cap
+from dpci_core.ledger.people import check_declared, check_same_unit, shared_account, shared_cap
 from dpci_core.ledger.problems import DrawBegunError, LedgerDamagedError
 from dpci_core.ledger.proposals import ANOTHER_PERSON, Proposal
 from dpci_core.ledger.request import Request
-from dpci_core.ledger.state import Account, Charge, LedgerState, People
+from dpci_core.ledger.state import SEVERAL_ROWS, Account, Charge, LedgerState, People
 from dpci_core.ledger.transaction import Transaction
 from dpci_core.ledger.verify import (
     RecordedHead,
@@ -133,6 +133,7 @@ class Ledger:
         schema_hash: str,
         cap: Cap | None,
         unit: str,
+        several_rows: bool = False,
         person: str,
         same_people_as: str | None = None,
         other_people: bool = False,
@@ -144,7 +145,9 @@ class Ledger:
             name: of the data set.
             schema_hash: of the declared columns, levels and bounds.
             cap: the most that may ever be spent; None or the same again with `same_people_as`.
-            unit: whom one row stands for, in words.
+            unit: whom one row stands for, in words, or who has rows.
+            several_rows: whether the account is for plans in which a person may have several rows:
+                nothing that protects a single row is ever paid from it.
             person: who declares this.
             same_people_as: the data set that has some or all of these people already.
             other_people: says that no data set of this ledger has any of them.
@@ -166,7 +169,8 @@ class Ledger:
                 transaction.state, name, schema_hash, same_people_as, other_people
             )
             if other is not None:
-                cap = shared_cap(other, cap, unit, needs_approval)
+                cap = shared_cap(other, cap, needs_approval)
+                check_same_unit(other, unit, several_rows=several_rows)
                 needs_approval = other.needs_approval
             if cap is None:
                 raise LedgerRuleError("no_cap", dataset=name)
@@ -177,6 +181,7 @@ class Ledger:
                 dataset=name,
                 schema_hash=schema_hash,
                 unit=unit,
+                rows=SEVERAL_ROWS if several_rows else None,
                 people=people,
                 account=other.account_id if other else None,
                 cap_definition=cap.definition,

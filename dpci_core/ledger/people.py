@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpci_core.base.errors import LedgerRuleError
 from dpci_core.ledger.amounts import Cap
 from dpci_core.ledger.problems import SamePeopleQuestionError
-from dpci_core.ledger.state import Account, LedgerState
+from dpci_core.ledger.state import Account, LedgerState, whom
 
 
 def check_declared(cap: Cap) -> None:
@@ -54,14 +54,17 @@ def shared_account(
     return other
 
 
-def shared_cap(other: Account, cap: Cap | None, unit: str, needs_approval: bool) -> Cap:
-    """The cap of the same people; another one, another unit, or approval where it has none, is
-    refused.
-    """
+def shared_cap(other: Account, cap: Cap | None, needs_approval: bool) -> Cap:
+    """The cap of the same people; another one, or approval where it has none, is refused."""
     if needs_approval and not other.needs_approval:
         raise LedgerRuleError("cap_without_approval", dataset=other.dataset)
     if cap is not None and cap != other.cap:
         raise LedgerRuleError("another_cap", dataset=other.dataset, cap=other.cap)
-    if unit != other.unit:
-        raise LedgerRuleError("unit_differs", unit=unit, wanted=other.unit)
     return other.cap
+
+
+def check_same_unit(other: Account, unit: str, *, several_rows: bool) -> None:
+    """Raise LedgerRuleError unless an account of the same people protects the same."""
+    if (unit, several_rows) != (other.unit, other.several_rows):
+        asked = whom(unit, several_rows=several_rows)
+        raise LedgerRuleError("unit_differs", unit=asked, wanted=other.protected)

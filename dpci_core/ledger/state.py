@@ -19,6 +19,17 @@ from dpci_core.ledger.proposals import ANOTHER_PERSON, Asked, Proposal, Proposal
 State = Literal["booked", "done", "failed"]
 Draw = Literal["", "announced", "begun"]
 People = Literal["first", "other", "same"]
+SEVERAL_ROWS = "several a person"
+"""What the entry of an account says that pays where a person may have more than one row."""
+
+
+def whom(unit: str, *, several_rows: bool) -> str:
+    """Who is protected, for a reader: what one row is, or a person with all rows.
+
+    >>> whom("one visit", several_rows=False), whom("one patient", several_rows=True)
+    ('one visit', 'one patient, with several rows')
+    """
+    return f"{unit}, with several rows" if several_rows else unit
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,6 +67,8 @@ class Account:
     """A data set with one schema, and what is left of its cap; accounts of the same people share a
     cap.
 
+    unit: whom one row stands for, or who has rows.
+    several_rows: whether what is protected is a person who may have several rows.
     needs_approval: whether another person has to approve each charge; of the whole pool.
     people: "first" of its ledger, "other" than in every account before (declared so), or the "same"
     as in another.
@@ -74,8 +87,14 @@ class Account:
     created_at: str
     head: str
     needs_approval: bool = False
+    several_rows: bool = False
     spent: Decimal = Decimal(0)
     n_charges: int = 0
+
+    @property
+    def protected(self) -> str:
+        """Who is protected, for a reader."""
+        return whom(self.unit, several_rows=self.several_rows)
 
     @property
     def remaining(self) -> Decimal:
@@ -189,6 +208,11 @@ class LedgerState:
         needs_approval = entry.approval is not None
         if other is not None and needs_approval != other.needs_approval:
             raise LedgerDamagedError("entry_with_another_approval", entry=entry.sequence)
+        if entry.rows not in (None, SEVERAL_ROWS):
+            raise ValueError
+        several_rows = entry.rows is not None
+        if other is not None and (entry.unit, several_rows) != (other.unit, other.several_rows):
+            raise LedgerDamagedError("entry_with_another_unit", entry=entry.sequence)
         self._spent.setdefault(pool_id, Decimal(0))
         self._n_charges.setdefault(pool_id, 0)
         self._accounts[entry.sequence] = Account(
@@ -204,6 +228,7 @@ class LedgerState:
             created_at=entry.written_at,
             head=entry.head,
             needs_approval=needs_approval,
+            several_rows=several_rows,
         )
 
     def _book(self, entry: Entry) -> None:

@@ -20,6 +20,7 @@ CREATE TABLE entries (
     dataset         TEXT CHECK (length(dataset) > 0),
     schema_hash     TEXT CHECK (length(schema_hash) > 0),
     unit            TEXT CHECK (length(unit) > 0),
+    rows            TEXT CHECK (rows IS NULL OR (rows = 'several a person' AND kind = 'account')),
     people          TEXT CHECK (people IN ('first', 'other', 'same')),
     account         INTEGER REFERENCES entries (sequence),
     cap_definition  TEXT CHECK (cap_definition IN (DEFINITIONS)),
@@ -108,7 +109,7 @@ ORDER BY booked.sequence
 """,  # noqa: E501 - SQL
     """
 CREATE VIEW datasets AS
-SELECT account.sequence AS account, account.dataset, account.schema_hash, account.unit, account.cap_definition,
+SELECT account.sequence AS account, account.dataset, account.schema_hash, account.unit, account.rows, account.cap_definition,
        account.cap_amount, account.cap_epsilon, account.cap_delta, account.people, other.dataset AS same_people_as,
        account.person, account.written_at AS created_at
 FROM entries AS account

@@ -19,7 +19,7 @@ from dpci_core.plan.codec import FORMS, Form, at, plain_fields, read
 from dpci_core.plan.content import coefficient_names, goal_from
 from dpci_core.plan.numbers import PlanNumbers, plan_numbers, promise_of
 from dpci_core.plan.source import (
-    SEVERAL_ROWS,
+    AccountUnit,
     DeclaredTable,
     PublicTable,
     Source,
@@ -143,9 +143,9 @@ class Plan:
         )
 
     @property
-    def account_unit(self) -> str:
-        """The unit of an account of a ledger that pays for the plan."""
-        return self.unit.strip() + (SEVERAL_ROWS if self.persons else "")
+    def account_unit(self) -> AccountUnit:
+        """What an account of a ledger that pays for the plan says of whom it protects."""
+        return {"unit": self.unit.strip(), "several_rows": self.persons is not None}
 
     @property
     def n_range(self) -> tuple[int, int]:

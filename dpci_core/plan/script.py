@@ -298,6 +298,7 @@ def _schema(schema: Schema) -> str:
         *([f"negative={schema.negative!r}"] if schema.negative else []),
         *([f"complete={schema.complete!r}"] if schema.complete != 1.0 else []),
         *([f"notes={schema.notes!r}"] if schema.notes else []),
+        *([f"suggested={schema.suggested!r}"] if schema.suggested else []),
         *([f"standard={schema.standard!r}"] if schema.standard is not None else []),
         *([f"persons={schema.persons!r}"] if schema.persons is not None else []),
     )

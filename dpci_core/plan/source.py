@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import TypedDict
 
 from dpci_core.base.errors import TextError, check_count, expect
 from dpci_core.base.text import TextProblem, line_problem, text_problem
@@ -25,8 +26,6 @@ Encoder = Callable[[StandardEncoding], Records]
 """Planning rows under a standard encoding."""
 DEFAULT_UNIT = "one row is one person"
 PERSON_UNIT = "one person"
-SEVERAL_ROWS = ", with several rows"
-"""Ends the unit of an account of persons, so that nothing that protects a row is paid from it."""
 """The same where a person may have several rows."""
 MOST_TEXT = {"title": 200, "unit": 200, "notes": 10_000}
 """Characters of what people type."""
@@ -38,6 +37,13 @@ MOST_CELLS = DEFAULT_ROWS * MOST_FEATURES
 """Rows times features of a twin with its incomplete records, 40 MB: the usual rows are enough for
 as many features.
 """
+
+
+class AccountUnit(TypedDict):
+    """Whom an account of a ledger protects: what one row is, or, with several rows, a person."""
+
+    unit: str
+    several_rows: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

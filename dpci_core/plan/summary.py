@@ -31,7 +31,7 @@ from dpci_core.report.words import (
     risk,
 )
 from dpci_core.schema import Guesses, Schema, to_original, told_steps
-from dpci_core.schema.worlds import ODDS_RATIO, SUGGESTED
+from dpci_core.schema.worlds import ODDS_RATIO
 
 MOST_ROWS = 12
 """Coefficients in the picture; the page is one page."""
@@ -240,11 +240,10 @@ def _assumptions(plan: Plan, numbers: PlanNumbers) -> Iterable[str]:
 
 def _suggested(schema: Schema) -> Iterable[str]:
     """Which typical values nobody confirmed."""
-    known = {SUGGESTED.format(column.name) for column in schema.features}
-    found = [note for note in schema.notes if note in known]
-    yield from found[:_MOST_GUESSES]
-    if len(found) > _MOST_GUESSES:
-        yield f"The same of {len(found) - _MOST_GUESSES} more columns."
+    for name in schema.suggested[:_MOST_GUESSES]:
+        yield f"Suggested, not typed: typical value and spread of “{_name(name)}”."
+    if (more := len(schema.suggested) - _MOST_GUESSES) > 0:
+        yield f"The same of {more} more columns."
 
 
 def _guess_words(guesses: Guesses, schema: Schema) -> Iterable[str]:

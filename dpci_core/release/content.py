@@ -69,6 +69,7 @@ def schema_hash(schema: Schema) -> str:
         negative=(),
         complete=1.0,
         notes=(),
+        suggested=(),
         standard=None,
         persons=None if schema.persons is None else replace(schema.persons, rows=1),
     )

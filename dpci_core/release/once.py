@@ -32,6 +32,7 @@ from dpci_core.ledger import (
     Proposal,
 )
 from dpci_core.ledger.draw import Draw, check_approval
+from dpci_core.ledger.state import whom
 from dpci_core.plan import Plan
 from dpci_core.release.content import schema_hash
 from dpci_core.release.folder import try_place, write_folder
@@ -286,10 +287,10 @@ def check_account(ledger: Ledger, dataset: str, plan: Plan) -> None:
 
     An account never changes, so what is read here still holds when the charge is booked.
     """
-    unit = ledger.account(dataset).unit
-    if unit != plan.account_unit:
+    account, wanted = ledger.account(dataset), plan.account_unit
+    if (account.unit, account.several_rows) != (wanted["unit"], wanted["several_rows"]):
         raise ReleaseRefusedError(
-            "another_unit", plan=plan.account_unit, dataset=dataset, ledger=unit
+            "another_unit", plan=whom(**wanted), dataset=dataset, ledger=account.protected
         )
 
 

@@ -144,6 +144,7 @@ class Schema:
             (`encode`).
         persons: whose row it is, where a person may have several; None where a row is a record.
         complete: expected share of records without a missing cell, for planning.
+        suggested: names of the columns whose typical value and spread nobody typed.
     """
 
     features: tuple[Column, ...]
@@ -154,12 +155,18 @@ class Schema:
     persons: Persons | None = None
     negative: tuple[str, ...] = ()
     complete: float = 1.0
+    suggested: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_range(COMPLETE, complete=self.complete)
         for code in _repeated(list(self.codes)):
             raise ValueError(f"Expected every code of {self.target!r} once, got {code!r} twice.")
         expect(len(self.features) > 0, "Expected features to hold at least one column.")
+        known = {column.name for column in self.features}
+        for name in self.suggested:
+            expect(name in known, f"Expected suggested to name columns, got {name!r}.")
+        for name in _repeated(list(self.suggested)):
+            raise ValueError(f"Expected suggested to name {name!r} once.")
         whose = [] if self.persons is None else [self.persons.column]
         for name in _repeated([*(column.name for column in self.features), self.target, *whose]):
             raise ValueError(f"Expected every column name once, got {name!r} twice.")
@@ -228,7 +235,13 @@ class Schema:
 
     def used(self, names: tuple[str, ...]) -> Schema:
         """Return the declaration of the columns that the encoded `names` are made of."""
-        return replace(self, features=self.columns_of(names))
+        features = self.columns_of(names)
+        left = {column.name for column in features}
+        return replace(
+            self,
+            features=features,
+            suggested=tuple(name for name in self.suggested if name in left),
+        )
 
     def columns_of(self, names: tuple[str, ...]) -> tuple[Column, ...]:
         """Return the source columns that the encoded `names` are made of."""

@@ -29,8 +29,6 @@ _SAID = {
     "rare levels": "the last level of a column has a third of an even share",
 }
 """What columns may be like beside what is declared of them (`Column.doubts`)."""
-SUGGESTED = "Suggested, not typed: typical value and spread of “{}”."
-"""Note of a declaration (`Schema.notes`) about a number whose typical value nobody confirmed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -359,3 +359,23 @@ def test_a_plan_file_declares_schema_and_unit(
     assert (account.schema_hash, account.unit) == (schema_hash(table.schema), "one visit")
     code, _, problem = run(capsys, "create", "Other", "--schema-hash", "s", "--epsilon", "3")
     assert (code, problem) == (1, "Expected --unit with --schema-hash.\n")
+    code, _, problem = run(
+        capsys, "create", "Other", "--plan", str(file), "--several-rows", "--epsilon", "3"
+    )
+    assert (code, problem) == (
+        1,
+        "Expected no --several-rows: in the plan one row is one record.\n",
+    )
+
+
+def test_an_account_says_in_a_field_that_a_person_may_have_several_rows(
+    capsys: pytest.CaptureFixture[str], place: Path
+) -> None:
+    words = ("--schema-hash", "s", "--unit", "one patient", "--several-rows", "--epsilon", "3")
+    code, said, _ = run(capsys, "create", "Visits", *words, "--person", "Ada")
+    assert (code, "; one patient, with several rows; schema s" in said) == (0, True)
+    account = Ledger().account("Visits")
+    assert (account.unit, account.several_rows) == ("one patient", True)
+    _, shown, _ = run(capsys, "show", "--json")
+    (row,) = json.loads(shown)["accounts"]
+    assert (row["unit"], row["several_rows"]) == ("one patient", "yes")

@@ -38,7 +38,6 @@ from dpci_core.ledger import (
     NotApprovedError,
 )
 from dpci_core.losses import Logistic
-from dpci_core.plan.source import SEVERAL_ROWS
 from dpci_core.privacy.randomness import SystemSource
 from dpci_core.report.words import SEEDED, UNBOOKED, UNBOOKED_MARK
 from dpci_core.tuning.choose import Candidate
@@ -251,14 +250,27 @@ def test_what_no_charge_stands_for_is_refused_before_one(ledger, monkeypatch) ->
         "Visits",
         schema_hash="v",
         cap=Cap.pure(1),
-        unit="one patient" + SEVERAL_ROWS,
+        unit="one patient",
+        several_rows=True,
         person="Ada",
         other_people=True,
     )
-    persons = payer(ledger, dataset="Visits", schema_hash="v", unit="one patient" + SEVERAL_ROWS)
+    persons = payer(ledger, dataset="Visits", schema_hash="v", unit="one patient")
     with pytest.raises(ValueError, match="protects one"):
         clone(model).set_params(ledger=persons).fit(X, Y)
     assert ledger.history() == ()
+
+
+def test_a_unit_is_words_and_whether_a_person_has_several_rows_is_not_read_from_them(ledger):
+    """The account says it in a field of its own, so that no wording says it by chance."""
+    unit = "one visit, with several rows"
+    ledger.create_dataset(
+        "Visits", schema_hash="v", cap=Cap.pure(1), unit=unit, person="Ada", other_people=True
+    )
+    account = payer(ledger, dataset="Visits", schema_hash="v", unit=unit)
+    clone(KINDS["scorecard"][0]).set_params(ledger=account).fit(X, Y)
+    assert [charge.state for charge in ledger.history()] == ["done"]
+    assert not ledger.account("Visits").several_rows
 
 
 def test_a_charge_stands_before_the_draw_and_a_request_is_drawn_once(ledger, monkeypatch) -> None:

@@ -74,6 +74,7 @@ def test_the_cap_holds_to_the_last_digit(ledger: Ledger) -> None:
         "UPDATE entries SET purpose = 'x' WHERE sequence = 3",
         "UPDATE entries SET cap_amount = '900' WHERE kind = 'account'",
         "UPDATE entries SET unit = 'another' WHERE kind = 'account'",
+        "UPDATE entries SET rows = 'several a person' WHERE kind = 'account'",
         "UPDATE entries SET result_hash = 'x' WHERE sequence = 7",
         "DELETE FROM entries WHERE sequence = 3",
         "DELETE FROM entries WHERE sequence = 7",

@@ -288,6 +288,8 @@ def test_the_same_people_under_another_name_share_the_cap(ledger: Ledger) -> Non
         create(ledger, "Fifth", same_people_as="Census", cap=Cap.zcdp("2"))
     with refuses(LedgerError, match="one unit"):
         create(ledger, "Fifth", same_people_as="Census", unit="one row is one visit")
+    with refuses(LedgerError, match="person, with several rows' to be 'one row is one person'"):
+        create(ledger, "Fifth", same_people_as="Census", several_rows=True)
     with refuses(LedgerError, match="not both"):
         create(ledger, "Fifth", same_people_as="Census", other_people=True)
     with refuses(LedgerError, match="belongs to other people than"):

@@ -297,6 +297,10 @@ def edited(ledger: Ledger, *kept: int, **changes: Any) -> list[Entry]:
     return [replace(entry, sequence=k) for k, entry in enumerate(entries, start=1)]
 
 
+SAME_PEOPLE = {"people": "same", "account": 1, "dataset": "B"}
+"""Of an account that shares the cap of the first."""
+
+
 @pytest.mark.parametrize(
     ("kept", "changes", "code"),
     [
@@ -314,12 +318,15 @@ def edited(ledger: Ledger, *kept: int, **changes: Any) -> list[Entry]:
         ((1, 2, 3, 4, 2), {}, "entry_proposes_in_vain"),
         ((1, 3), {}, "entry_impossible"),
         ((1, 2, 3), {"proposal": 1}, "entry_impossible"),
-        ((1, 1), {"people": "same", "account": 1, "dataset": "B", "approval": None}, "other"),
+        ((1, 1), {**SAME_PEOPLE, "approval": None}, "other"),
         (
             (1, 1),
             {"people": "other", "schema_hash": "t", "approval": None},
             "entry_with_another_cap",
         ),
+        ((1, 1), {**SAME_PEOPLE, "unit": "one visit"}, "entry_with_another_unit"),
+        ((1, 1), {**SAME_PEOPLE, "rows": "several a person"}, "entry_with_another_unit"),
+        ((1,), {"rows": "some"}, "entry_impossible"),
         ((1,), {"approval": "nobody"}, "entry_impossible"),
         ((1, 2), {"account": 1}, "none needed"),
     ],

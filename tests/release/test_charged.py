@@ -71,7 +71,7 @@ def at_desk(plan: Any, folder: Path, file: Path) -> Desk:
         "Clinic",
         schema_hash=schema_hash(plan.schema),
         cap=Cap.zcdp(5),
-        unit=plan.account_unit,
+        **plan.account_unit,
         person="A",
     )
     return Desk(folder, plan, file, ledger)

@@ -31,6 +31,7 @@ from dpci_core.release import (
     schema_hash,
     table,
 )
+from dpci_core.release.once import check_account
 from dpci_core.release.table import counted, read_header, read_persons
 from dpci_core.schema import Persons, RecordMapper
 from tests.refusals import refuses
@@ -61,7 +62,7 @@ def desk_at(folder: Path, plan: Any = PLAN) -> Desk:
         "Clinic",
         schema_hash=schema_hash(plan.schema),
         cap=Cap.pure(3),
-        unit=plan.account_unit,
+        **plan.account_unit,
         person="A",
     )
     return Desk(folder, plan, write_visits(folder / "table.csv"), ledger)
@@ -198,6 +199,22 @@ def test_parquet_that_cannot_be_unpacked_is_no_refusal_before_the_charge(
     with pytest.raises(ReleaseFailedError):
         desk.release(file=parquet)
     assert desk.spent == "1"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"unit": "one person", "several_rows": False},
+        {"unit": "one person, with several rows", "several_rows": False},
+        {"unit": "one patient", "several_rows": True},
+    ],
+)
+def test_another_unit_or_single_rows_pay_for_no_plan_of_persons(tmp_path, given) -> None:
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    whose = schema_hash(PLAN.schema)
+    ledger.create_dataset("Clinic", schema_hash=whose, cap=Cap.pure(3), person="A", **given)
+    with refuses(ReleaseRefusedError, match="'one person, with several rows'"):
+        check_account(ledger, "Clinic", PLAN)
 
 
 def test_what_is_not_shown_for_persons_is_refused() -> None:

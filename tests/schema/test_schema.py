@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.plan.codec import plain, read
+from dpci_core.release import schema_hash
 from dpci_core.schema import (
     CategoricalColumn,
     NumericColumn,
@@ -234,6 +236,7 @@ def test_schema_round_trip_through_json() -> None:
         "t",
         "1",
         notes=("left out: x",),
+        suggested=("k",),
     )
     assert read(Schema, json.loads(json.dumps(plain(schema))), "schema") == schema
 
@@ -264,6 +267,17 @@ def test_reading_names_the_field(path: tuple[str | int, ...], value: object, wor
     place[path[-1]] = value
     with pytest.raises(ValueError, match=words):
         read(Schema, record, "schema")
+
+
+def test_what_was_suggested_names_columns_once_and_goes_with_them() -> None:
+    first, *others = (column.name for column in SCHEMA.features)
+    schema = replace(SCHEMA, suggested=(first, others[-1]))
+    assert schema.used(schema.features[0].feature_names).suggested == (first,)
+    assert schema_hash(schema) == schema_hash(SCHEMA)
+    with pytest.raises(ValueError, match="Expected suggested to name columns, got 'nobody'"):
+        replace(SCHEMA, suggested=("nobody",))
+    with pytest.raises(ValueError, match="once"):
+        replace(SCHEMA, suggested=(first, first))
 
 
 def test_feature_names_must_be_unique() -> None:

@@ -409,18 +409,18 @@ def test_a_session_whose_page_left_is_kept_for_a_while_and_then_ended(monkeypatc
     """With its files; one whose page came back is there as before."""
     now, there = [0.0], {"ada", "bob", "cyd"}
     closed, collected = [], []
-    held = {"ada": {"1": SimpleNamespace(data=b"abc")}}
     server = SimpleNamespace(
-        uploaded_file_mgr=SimpleNamespace(file_storage=held),
         is_active_session=there.__contains__,
         close_session=closed.append,
     )
     monkeypatch.setattr(gate.runtime, "exists", lambda: True)
     monkeypatch.setattr(gate.runtime, "get_instance", lambda: server)
     monkeypatch.setattr(gate.gc, "collect", lambda: collected.append(tuple(closed)))
+    monkeypatch.setattr(gate, "give_back", lambda: collected.append("given back"))
     uploaders = Uploaders(lambda: now[0])
     for session in sorted(there):
         uploaders.allow(session)
+    uploaders.bring("ada")  # and has removed it since: what was read of it may be there still
 
     def at(seconds, *present):
         now[0] = seconds
@@ -434,7 +434,8 @@ def test_a_session_whose_page_left_is_kept_for_a_while_and_then_ended(monkeypatc
     assert at(40, "cyd") == "abc"
     assert (at(30 + KEPT_SECONDS, "cyd"), closed, collected) == ("ac", ["bob"], [])
     assert (at(40 + KEPT_SECONDS, "cyd"), closed) == ("c", ["bob", "ada"])
-    assert collected == [("bob", "ada")]
+    assert collected == [("bob", "ada"), "given back"]
+    assert not uploaders.brought_by(["ada"])
 
 
 def test_sessions_are_looked_at_when_a_page_leaves_and_when_it_is_over(monkeypatch):

@@ -20,6 +20,7 @@ from dpci_core.plan import LINK_KEY
 from dpci_core.privacy.budget import zcdp_to_epsilon
 from dpci_core.schema import NumericColumn
 from tests.refusals import refuses
+from ui.kit import streamlit_internals
 from ui.session import evidence, jobs
 from ui.session.compute import Store, TableSource
 from ui.session.settings import START, Settings, from_query
@@ -578,6 +579,44 @@ def upload(app: AppTest, content: bytes = CSV.encode(), name: str = "mine.csv") 
         app.selectbox(key="dataset").set_value("upload").run()
     app.radio(key="upload_kind").set_value("declared public").run()
     app.file_uploader(key="upload_file").upload(name, content, "text/csv").run()
+
+
+@pytest.fixture
+def let_go(monkeypatch):
+    """What Streamlit is told to let go of: the number of a file, or all of a session."""
+    told = []
+    monkeypatch.setattr(streamlit_internals, "forget_file", told.append)
+    monkeypatch.setattr(streamlit_internals, "forget_files", lambda: told.append("all"))
+    return told
+
+
+@pytest.mark.parametrize("kind", ["declared synthetic", "private", None])
+def test_of_a_file_that_is_no_longer_in_the_uploader_nothing_is_kept(kind, let_go):
+    app = start("plan")
+    upload(app)
+    number, frame = app.session_state["upload_frame"]
+    assert len(frame) == 400
+    assert let_go == []
+    if kind == "declared synthetic":
+        app.file_uploader(key="upload_file").upload("n.csv", b"x,y\n1,2\n", "text/csv").run()
+        assert len(app.session_state["upload_frame"][1]) == 1
+    else:
+        app.radio(key="upload_kind").set_value(kind).run()
+        assert "upload_frame" not in app.session_state
+    assert let_go == [number]
+    check(app)
+
+
+def test_the_bytes_of_a_file_go_when_its_page_is_left(let_go):
+    app = start("plan")
+    upload(app)
+    app.run()
+    assert let_go == []
+    state_of = app.session_state["page_of_files"]
+    assert state_of == "plan"
+    app.session_state["page_of_files"] = "release"  # as after a move
+    app.run()
+    assert let_go == ["all"]
 
 
 def test_an_uploaded_table_proposes_what_is_usual_and_may_be_encoded_by_it():

@@ -24,7 +24,6 @@ from dpci_core.schema import (
 )
 from dpci_core.schema.copula import Pair
 from dpci_core.schema.twin import Rate
-from dpci_core.schema.worlds import SUGGESTED
 from ui.session import state
 from ui.session.compute import DECLARED, packed_table
 from ui.session.forms import FORMS, LEFT_OUT, form_of, listed, numbers_of, text_of
@@ -99,7 +98,7 @@ def to_grid(table: DeclaredTable) -> pd.DataFrame:
         row["effect"] = listed(effects) if any(effects) else None
         form = FORMS[type(column)]
         row |= {"kind": form.kind} | form.to_row(column, guesses.of(column))
-        if SUGGESTED.format(column.name) in table.schema.notes:
+        if column.name in table.schema.suggested:
             row |= {"typical": None, "spread": None}
         rows.append(row)
     return typed(rows)
@@ -167,16 +166,15 @@ def from_grid(
     guesses = Guesses(
         effects=effects, base_rate=base_rate, n_rows=rows, correlation=correlation, pairs=pairs
     )
-    known_notes = {SUGGESTED.format(name) for name in (*known, *suggested)}
-    notes = [note for note in (old.notes if old else ()) if note not in known_notes]
     schema = Schema(
         tuple(columns),
         target=target,
         positive=positive,
         negative=negative,
-        notes=(*notes, *map(SUGGESTED.format, suggested)),
+        notes=old.notes if old else (),
         persons=persons,
         complete=complete,
+        suggested=tuple(suggested),
     )
     if old is None or old.standard is not None:
         is_same = old is not None and len(old.feature_names) == len(schema.feature_names)

@@ -71,9 +71,11 @@ def panel() -> None:
         key="upload_kind",
     )
     if kind is None:
+        state.forget_file()
         st.caption(NOT_YET)
         return
     if kind == PRIVATE:
+        state.forget_file()
         state.set_upload(None)
         st.warning(WHY_NOT)
         if st.button(
@@ -89,6 +91,7 @@ def panel() -> None:
         key="upload_file",
     )
     if file is None:
+        state.forget_file()
         if state.upload() is not None:
             state.set_upload(None)
         return
@@ -109,11 +112,11 @@ def panel() -> None:
 
 def _frame(file: Any) -> pd.DataFrame:
     """The parsed file, kept in this session while it is the one in the uploader."""
-    kept = st.session_state.get("upload_frame")
+    kept = state.file_read()
     if kept is not None and kept[0] == file.file_id:
-        return kept[1]  # type: ignore[no-any-return]
+        return kept[1]
     frame = read_upload(file.getvalue(), file.name)
-    st.session_state["upload_frame"] = (file.file_id, frame)
+    state.keep_file(file.file_id, frame)
     return frame
 
 

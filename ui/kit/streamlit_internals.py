@@ -9,7 +9,16 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 
-__all__ = ["BackMsg", "ScriptRequestType", "get_script_run_ctx", "is_back", "is_over", "runtime"]
+__all__ = [
+    "BackMsg",
+    "ScriptRequestType",
+    "forget_file",
+    "forget_files",
+    "get_script_run_ctx",
+    "is_back",
+    "is_over",
+    "runtime",
+]
 
 
 def is_over() -> bool:
@@ -27,3 +36,20 @@ def is_back() -> bool:
     """Whether this run of a page was asked for by the browser's Back or Forward."""
     running = get_script_run_ctx(suppress_warning=True)
     return running is not None and running.is_history_navigation
+
+
+def forget_file(file_id: str) -> None:
+    """Let go of a file of this session whose uploader is not drawn any more.
+
+    Streamlit does so when somebody removes the file, and otherwise at the end of the session only.
+    """
+    running = get_script_run_ctx(suppress_warning=True)
+    if running is not None:
+        running.uploaded_file_mgr.remove_file(running.session_id, file_id)
+
+
+def forget_files() -> None:
+    """Let go of all files of this session: on another page no uploader has one of them."""
+    running = get_script_run_ctx(suppress_warning=True)
+    if running is not None:
+        running.uploaded_file_mgr.remove_session_files(running.session_id)

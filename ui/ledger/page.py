@@ -89,7 +89,7 @@ def _budget(account: Account, accounts: tuple[Account, ...]) -> None:
         names = ", ".join(plain(name) for name in dict.fromkeys(others))
         st.caption(f"Shared with: {names} (the same people, or some of them).")
     st.caption(
-        f"Who is protected: {plain(account.unit)}. Declared by {plain(account.person)} on "
+        f"Who is protected: {plain(account.protected)}. Declared by {plain(account.person)} on "
         f"{ledger_text.day(account.created_at)}."
         f"{f' {ledger_text.NEEDS_APPROVAL}' if account.needs_approval else ''}"
     )

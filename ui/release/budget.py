@@ -232,7 +232,7 @@ def _make(plan: Plan, cost: Cost) -> None:
             typed["budget_name"],
             schema_hash=schema_hash(plan.schema),
             cap=None if shared else _meant_cap(cost),
-            unit=plan.account_unit,
+            **plan.account_unit,
             person=person.now("release"),
             same_people_as=shared,
             other_people=people == OTHERS,

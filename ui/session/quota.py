@@ -9,7 +9,7 @@ import ipaddress
 import os
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from dpci_core.base.engine_names import HERE, engine_parts
@@ -190,10 +190,21 @@ class Uploaders:
         self._clock = clock
         self._left: dict[str, float | None] = {}
         """When the page of each session left; None while it is there."""
+        self._brought: set[str] = set()
 
     def allow(self, session: str) -> None:
         """Let a session upload."""
         self._left.setdefault(session, None)
+
+    def bring(self, session: str) -> None:
+        """Note that a session has uploaded a file."""
+        self._brought.add(session)
+
+    def brought_by(self, sessions: Iterable[str]) -> bool:
+        """Whether one of these, which are over, had uploaded a file, be it removed since."""
+        brought = self._brought.intersection(sessions)
+        self._brought -= brought
+        return bool(brought)
 
     def ended(self, is_active: Callable[[str], bool]) -> list[str]:
         """Forget the sessions whose page left so long ago that they are over, and name them."""

@@ -10,12 +10,13 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+import pandas as pd
 import streamlit as st
 
 from dpci_core import Plan, datasets
 from dpci_core.plan import LINK_KEY
 from ui.kit import bound as widgets
-from ui.kit import linked
+from ui.kit import linked, streamlit_internals
 from ui.session import compute, jobs, quota, steps
 from ui.session.budget import from_shares
 from ui.session.plan_settings import settings_of
@@ -24,6 +25,7 @@ from ui.session.words import in_words
 
 _GIVEN = "given"
 _SETTINGS, _UPLOAD, _STORE, _PINS, _MEMO = "settings", "upload", "store", "pins", "memo"
+_FILE, _PAGE = "upload_frame", "page_of_files"
 _LINK_PROBLEM, _LINK_JOBS, _QUEUE_PROBLEM = "link_problem", "link_jobs", "queue_problem"
 _HELP, _OFF, _PAST = "help", "off", "past"
 _JOBS = ("job",)
@@ -214,6 +216,7 @@ def reset() -> None:
     """Back to the defaults; the uploaded file and moments from elsewhere go too."""
     st.session_state.pop(_UPLOAD, None)
     st.session_state.pop(_STORE, None)
+    forget_file()
     set_given(None)
     put(START)
     _forget_settings_of_uploads()
@@ -269,6 +272,33 @@ def set_given(new: compute.ImportedFit | None) -> None:
 def upload() -> compute.Upload | None:
     """The table this session uploaded, if any."""
     return st.session_state.get(_UPLOAD)
+
+
+def file_read() -> tuple[str, pd.DataFrame] | None:
+    """The uploaded file that this session has read last, by its number, and its table."""
+    return st.session_state.get(_FILE)
+
+
+def keep_file(file_id: str, frame: pd.DataFrame) -> None:
+    """Keep the table of the file that is in the uploader; that of the file before it goes."""
+    forget_file()
+    st.session_state[_FILE] = (file_id, frame)
+
+
+def forget_file() -> None:
+    """Let go of what was read of a file, and of its bytes, which Streamlit holds."""
+    if (kept := st.session_state.pop(_FILE, None)) is not None:
+        streamlit_internals.forget_file(kept[0])
+
+
+def forget_files_on_another_page(page: str) -> None:
+    """Let go of the bytes of all files when a page is left: Streamlit forgets which file was in an
+    uploader, so that nothing can read them again, and keeps them to the end of the session.
+    """
+    if st.session_state.setdefault(_PAGE, page) != page:
+        st.session_state[_PAGE] = page
+        st.session_state.pop(_FILE, None)
+        streamlit_internals.forget_files()
 
 
 def set_upload(new: compute.Upload | None) -> None:

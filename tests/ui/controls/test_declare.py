@@ -303,9 +303,10 @@ def test_what_a_row_cannot_show_stays_as_it_was():
     columns = (
         CategoricalColumn("all", ("a", "b"), has_reference=False),
         CategoricalColumn("parts", ("p; q", "r")),
-        NumericColumn("z", 0, 1),
+        NumericColumn("z", 0, 1, typical=0.5, spread=0.1),
     )
-    schema = Schema(columns, "ill", "yes", notes=("a note",), negative=("no",))
+    note = "Suggested, not typed: typical value and spread of “z”."  # words, which say nothing
+    schema = Schema(columns, "ill", "yes", notes=(note,), negative=("no",))
     table = DeclaredTable(
         schema=schema, guesses=Guesses(effects={"all=a": 0.3, "all=b": 0.1, "parts=r": 1.0})
     )
@@ -318,6 +319,17 @@ def test_what_a_row_cannot_show_stays_as_it_was():
     assert declare.from_grid(changed, **OUTCOME, before=table).schema.features[
         0
     ] == CategoricalColumn("all", ("a", "b", "c"))
+
+
+def test_what_was_suggested_is_no_cell_and_stays_suggested_until_it_is_typed():
+    schema = Schema((NumericColumn("z", 0, 1, typical=0.5, spread=0.1),), "ill", "yes")
+    table = DeclaredTable(schema=replace(schema, suggested=("z",)))
+    grid = declare.to_grid(table)
+    assert pd.isna(grid.loc[0, "typical"])
+    assert pd.isna(grid.loc[0, "spread"])
+    typed = declare.from_grid(declare.to_grid(DeclaredTable(schema=schema)), **OUTCOME)
+    assert typed.schema.suggested == ()
+    assert declared_table(packed_table(table)) == table
 
 
 @pytest.mark.parametrize("half", [4.9e29, 1e-30])

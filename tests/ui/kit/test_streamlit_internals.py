@@ -14,6 +14,7 @@ from streamlit.runtime import Runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 from ui.kit import streamlit_internals as internals
 
@@ -59,6 +60,7 @@ def test_streamlit_still_has_what_is_taken_of_it():
     assert callable(Runtime.is_active_session)
     assert isinstance(Runtime.uploaded_file_mgr, property)
     assert MemoryUploadedFileManager("/").file_storage == {}
+    assert "uploaded_file_mgr" in context
     kinds = [one.name for one in internals.BackMsg.DESCRIPTOR.oneofs_by_name["type"].fields]
     assert {
         "rerun_script",
@@ -67,6 +69,22 @@ def test_streamlit_still_has_what_is_taken_of_it():
         "clear_cache",
         "set_run_on_save",
     } <= set(kinds)
+
+
+def test_files_that_no_uploader_has_are_let_go(monkeypatch):
+    """One of them, or all of a session; those of others stay."""
+    files = MemoryUploadedFileManager("/")
+    for session, file in (("ada", "1"), ("ada", "2"), ("bob", "3")):
+        files.add_file(session, UploadedFileRec(file, "t.csv", "text/csv", b"a secret"))
+    running = SimpleNamespace(session_id="ada", uploaded_file_mgr=files)
+    monkeypatch.setattr(internals, "get_script_run_ctx", lambda **_: running)
+    internals.forget_file("1")
+    assert {session: [*held] for session, held in files.file_storage.items()} == {
+        "ada": ["2"],
+        "bob": ["3"],
+    }
+    internals.forget_files()
+    assert [*files.file_storage] == ["bob"]
 
 
 def test_no_other_file_takes_any_of_it():

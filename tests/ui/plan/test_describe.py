@@ -14,7 +14,6 @@ from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.plan import as_yaml, to_html
 from dpci_core.plan.link import pack
 from dpci_core.schema import CategoricalColumn, NumericColumn, Persons
-from dpci_core.schema.worlds import SUGGESTED
 from tests.ui.test_pages import now, position, start, told_focus
 from ui.controls import declare, suggest
 from ui.session.case import make_case
@@ -77,7 +76,7 @@ def test_lines_become_a_table_with_what_was_typed_and_nothing_else():
     schema = table.schema
     assert (schema.target, schema.positive, schema.negative) == ("diabetes", "yes", ("no",))
     assert schema.complete == 1.0
-    assert schema.notes == (SUGGESTED.format("age"),)
+    assert (schema.suggested, schema.notes) == (("age",), ())
     assert table.guesses == Guesses(base_rate=(0.05, 0.5))
     assert table.unit == "one person"
     assert (now(app).n, now(app).d, now(app).target) == (8_000, 3, "unpenalised")
@@ -475,5 +474,5 @@ def test_a_plan_is_headed_by_what_it_is_about_until_somebody_says_better():
     page = to_html(plan := plan_of(case, field.placeholder), plan.numbers(case.moments))
     assert "<title>diabetes = yes, from 8,000 records</title>" in page
     assert "the distribution of 2 of 3 columns" in page
-    assert SUGGESTED.format("age") in page
+    assert "Suggested, not typed: typical value and spread of “age”." in page
     assert "of every column an odds ratio of 1.5 for a level, or two spreads of a number" in page
