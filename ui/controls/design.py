@@ -273,7 +273,7 @@ def _reviewed_toggle(settings: Settings) -> None:
             lambda is_on: state.update(results="reviewed" if is_on else "all"),
         ),
         help="Sharp objective perturbation under zCDP uses Gaussian noise, by a theorem of this "
-        "project. Its proof stands in the documentation and on the page Evidence, under lengths; "
+        "project. Its proof stands on the page About; "
         "no journal has reviewed it yet.",
     )
 

@@ -52,14 +52,7 @@ def _unit_options(view: compute.View) -> list[str]:
 def line(view: compute.View, units: str) -> str:
     """Which picture; in its row also what belongs to it, undo and compare."""
     with st.container(horizontal=True, key="tabs", vertical_alignment="center", gap="small"):
-        tab = _TAB.value
-        st.segmented_control(
-            "What is shown",
-            list(TABS),
-            format_func=TABS.__getitem__,
-            label_visibility="collapsed",
-            **_TAB.bound(),
-        )
+        tab = linked.tabs(_TAB, TABS)
         options = _unit_options(view)
         if tab == "intervals" and len(options) > 1:
             st.selectbox(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from dpci_core.base.places import HOME
 from ui.controls import hints
 from ui.evidence.files import SCRIPT, rows_on_file
 from ui.evidence.lengths import chart, rivals, targets, words
@@ -16,7 +15,6 @@ from ui.kit.bound import among
 from ui.kit.exports import csv_bytes
 from ui.views.show import show
 
-PROOF = HOME / "docs" / "gaussian-objective-perturbation.md"
 COMMAND = "python -m benchmarks.compare"
 USUAL = "adult-10"
 """The table that is shown first, and the one on which each improvement was measured alone."""
@@ -48,7 +46,7 @@ def section() -> None:
         rivals.block()
     with right, st.expander("Two new results, not peer-reviewed"):
         st.markdown(words.NEW_RESULT)
-    _proof()
+        st.page_link("../pages/about.py", label="**Both proofs stand on About →**")
 
 
 def _measured(rows: list[Compared], tables: dict[str, DataTable]) -> None:
@@ -223,10 +221,3 @@ def _explanations() -> None:
         with st.container(border=True):
             st.markdown(parts[chosen].consequence)
             st.markdown(parts[chosen].mechanism)
-
-
-def _proof() -> None:
-    # Its formulas are most of the page's weight, so they are only made for who asks.
-    proof = st.expander("The proof of the first of them", key="sharp_proof", on_change="rerun")
-    if proof.open:
-        proof.markdown(words.for_streamlit(PROOF.read_text(encoding="utf-8")))
