@@ -30,6 +30,10 @@ DOCUMENTS = {
     "versions": {"versions": "Versions that are tested"},
 }
 """By tab: the files of `docs`, and how they are called here."""
+_CSS = """<style>
+.st-key-document :is(th, td, td code) { overflow-wrap: anywhere; white-space: normal }
+</style>"""
+"""Wide tables fit a phone."""
 _TAB_OF = {name: tab for tab, documents in DOCUMENTS.items() for name in documents}
 _DOCUMENT = linked.one_of("document", _TAB_OF, default="threats", widget="about_document")
 
@@ -40,7 +44,9 @@ def one_of(tab: str) -> None:
     name = _DOCUMENT.value if _DOCUMENT.value in there else next(iter(there))
     if len(there) > 1:
         st.selectbox("Document", **among(there), **_DOCUMENT.bound(name))
-    st.markdown(for_streamlit((HOME / "docs" / f"{name}.md").read_text(encoding="utf-8")))
+    st.html(_CSS)
+    with st.container(key="document"):
+        st.markdown(for_streamlit((HOME / "docs" / f"{name}.md").read_text(encoding="utf-8")))
 
 
 def for_streamlit(document: str) -> str:
@@ -55,7 +61,7 @@ def for_streamlit(document: str) -> str:
         r"\\tag\{(\d+)\}", r"\\qquad (\1)", document
     )  # a tag is printed over a formula that is too wide
     document = re.sub(r"\[([^]]+)\]\((?!https?:)([^)]*)\)", _linked, document)
-    return re.sub(r"^(#{1,3}) ", r"##\1 ", document, flags=re.MULTILINE)
+    return re.sub(r"^(#{1,3}) ", r"#\1 ", document, flags=re.MULTILINE)
 
 
 def _linked(found: re.Match[str]) -> str:

@@ -6,12 +6,13 @@ import streamlit as st
 
 from ui.controls import currency, design
 from ui.controls.sidebar import data_controls, dataset_words
-from ui.session import state, text
+from ui.session import state
+from ui.session.choices import CALIBRATIONS, LOSSES, MECHANISMS, TARGETS, labels_of
 from ui.session.settings import Settings
 
-MECHANISM_WORDS = {n: w.partition(" ")[0] for n, w in design.MECHANISMS.items()}
-METHOD_WORDS = {n: w.partition(" ")[0] for n, w in text.CALIBRATIONS.items()}
-LOSS_WORDS = {n: w.partition(" ")[0] for n, w in design.LOSSES.items()}
+MECHANISM_WORDS = {n: w.partition(" ")[0] for n, w in labels_of(MECHANISMS).items()}
+METHOD_WORDS = {n: w.partition(" ")[0] for n, w in labels_of(CALIBRATIONS).items()}
+LOSS_WORDS = {n: w.partition(" ")[0] for n, w in labels_of(LOSSES).items()}
 
 
 def line(names: tuple[str, ...]) -> None:
@@ -22,8 +23,8 @@ def line(names: tuple[str, ...]) -> None:
             _data(settings, names)
         with st.popover(_listed(LOSS_WORDS, settings.losses), key="choice_model"):
             design.loss_control(settings)
-            if "huber_svm" in settings.losses:
-                design.corner_control()
+            if settings.has_width:
+                design.smoothing_control()
         with st.popover(_listed(MECHANISM_WORDS, settings.mechanisms), key="choice_mechanism"):
             design.mechanism_control(settings)
         with st.popover(_definition(settings), key="choice_definition"):
@@ -35,7 +36,7 @@ def line(names: tuple[str, ...]) -> None:
             f"{100 * settings.level:g}\N{NARROW NO-BREAK SPACE}% level", key="choice_level"
         ):
             design.level_control(settings)
-        with st.popover(_target(settings), key="choice_target"):
+        with st.popover(TARGETS[settings.target].word, key="choice_target"):
             design.target_control()
 
 
@@ -51,14 +52,10 @@ def _listed(words: dict[str, str], chosen: tuple[str, ...]) -> str:
 
 
 def _definition(settings: Settings) -> str:
-    own = currency.CURRENCIES[settings.currency]
+    own = settings.typed.label
     return f"{own} + compared" if settings.is_compared or len(settings.definitions) > 1 else own
 
 
 def _method(settings: Settings) -> str:
     named = _listed(METHOD_WORDS, settings.calibrations)
     return f"{named}, shaped noise" if settings.is_shaped else f"{named} intervals"
-
-
-def _target(settings: Settings) -> str:
-    return "Without penalty" if settings.target == "unpenalised" else "Penalised target"

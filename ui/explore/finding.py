@@ -10,10 +10,9 @@ import numpy as np
 from dpci_core.base.array import Array
 from dpci_core.report.cautions import COVERAGE_SLACK
 from dpci_core.report.words import number
-from ui.kit.palette import Combination
-from ui.kit.palette import ways as ways
 from ui.kit.picture import Cell, Style, Table
 from ui.session import text
+from ui.session.choices import Combination, distinguishing_labels
 from ui.session.compute import View
 from ui.session.results import SweepCurve
 from ui.session.settings import Settings
@@ -77,7 +76,7 @@ def title(found: Sequence[Numbers], level: float) -> tuple[str, bool]:
     said = [n.combination for n in found]
     short = min(found, key=lambda n: n.coverage)
     if short.coverage < level - COVERAGE_SLACK:
-        way = f" ({ways(said)[found.index(short)]})" if len(found) > 1 else ""
+        way = f" ({distinguishing_labels(said)[found.index(short)]})" if len(found) > 1 else ""
         return (
             f"These intervals promise too much: they cover {percent(short.coverage)} where "
             f"{percent(level, 6)} is promised{way}",
@@ -88,7 +87,7 @@ def title(found: Sequence[Numbers], level: float) -> tuple[str, bool]:
         return f"Too noisy to be of use: intervals {_times(min(costs))} as without privacy", True
     worst = max(found, key=lambda n: n.n_short)
     if worst.n_short:
-        way = f" ({ways(said)[found.index(worst)]})" if len(found) > 1 else ""
+        way = f" ({distinguishing_labels(said)[found.index(worst)]})" if len(found) > 1 else ""
         return (
             f"{cost_words(said, costs)}, and {worst.n_short} of {worst.n} promise too much{way}",
             True,
@@ -105,7 +104,7 @@ def cost_words(combinations: Sequence[Combination], costs: Sequence[float]) -> s
     if len(costs) == 1:
         return f"Privacy makes the mean interval {_times(costs[0])}"
     if len(costs) == 2:
-        (a, b), (first, second) = costs, ways(combinations)
+        (a, b), (first, second) = costs, distinguishing_labels(combinations)
         return (
             f"Privacy makes intervals {factor(a)} times as long ({first}) or {_times(b)} ({second})"
         )
@@ -138,7 +137,8 @@ def percent(share: float, digits: int = 3) -> str:
 def numbers_table(found: Sequence[Numbers], styles: Sequence[Style], level: float) -> Table:
     """One row for each combination, which is also the key of the chart's colours."""
     rows = []
-    for k, (n, way) in enumerate(zip(found, ways([n.combination for n in found]), strict=True)):
+    labels = distinguishing_labels([n.combination for n in found])
+    for k, (n, way) in enumerate(zip(found, labels, strict=True)):
         rows.append(
             (
                 Cell(text=way, style=styles[1 + 2 * k]),

@@ -20,6 +20,7 @@ from ui.kit import linked
 from ui.kit.exports import csv_bytes
 from ui.kit.picture import Picture, Table, draw
 from ui.session import compute, state, text
+from ui.session.choices import distinguishing_labels
 from ui.session.results import IntervalRows, SweepCurve
 from ui.session.settings import Settings
 from ui.views import sweep
@@ -46,7 +47,9 @@ def units_of(view: compute.View) -> str:
 def _unit_options(view: compute.View) -> list[str]:
     if view.records.to_original is None:
         return ["scaled"]
-    return [u for u in UNITS if u != "odds" or view.settings.losses == ("logistic",)]
+    settings = view.settings
+    is_log_odds = all(settings.loss(name).is_log_odds for name in settings.losses)
+    return [u for u in UNITS if u != "odds" or is_log_odds]
 
 
 def line(view: compute.View, units: str) -> str:
@@ -78,7 +81,7 @@ def line(view: compute.View, units: str) -> str:
 
 
 def _more_control(settings: Settings) -> None:
-    options = [name for name in _MORE if name != "h" or "huber_svm" in settings.losses]
+    options = [name for name in _MORE if name != "h" or settings.has_width]
     st.selectbox(
         "How length depends on",
         options,
@@ -93,7 +96,7 @@ def _swept(settings: Settings, tab: str) -> str:
     """The control that a tab of lengths runs along."""
     if tab in ("total", "n"):
         return tab
-    fits = settings.sweep in _MORE and (settings.sweep != "h" or "huber_svm" in settings.losses)
+    fits = settings.sweep in _MORE and (settings.sweep != "h" or settings.has_width)
     return settings.sweep if fits else "model"
 
 
@@ -127,9 +130,9 @@ def _remarks(view: compute.View) -> tuple[str, ...]:
     """What has to be known beside the numbers."""
     said = list(view.records.notes)
     names = view.records.feature_names
-    ways = finding.ways([o.combination for o in view.drawn])
-    for outcome, way in zip(view.drawn, ways, strict=True):
-        made, about = outcome.forecast, "" if len(ways) == 1 else f"{way.capitalize()}: "
+    labels = distinguishing_labels([o.combination for o in view.drawn])
+    for outcome, label in zip(view.drawn, labels, strict=True):
+        made, about = outcome.forecast, "" if len(labels) == 1 else f"{label.capitalize()}: "
         assert made is not None
         if made.validity.grade == "rough":
             said.append(f"{about}rough forecast. {' '.join(made.validity.reasons_of(names))}")
@@ -266,7 +269,7 @@ def _curves(view: compute.View, tab: str, others: list[kept.Kept]) -> Picture:
         curves,
         points,
         around,
-        names=finding.ways([c.combination for c in curves]),
+        names=distinguishing_labels([c.combination for c in curves]),
         x_label=SWEEP_NAMES[name],
         y_label="length",
         is_log=name in ("total", "n", "c", "h"),
@@ -291,7 +294,7 @@ def _tables(view: compute.View, units: str) -> None:
     with st.container(horizontal=True):
         name = st.selectbox(
             "Lengths along",
-            ["total", "n", *_MORE[: 6 if "huber_svm" in view.settings.losses else 5]],
+            ["total", "n", *_MORE[: 6 if view.settings.has_width else 5]],
             format_func=SWEEP_NAMES.__getitem__,
             key="table_sweep",
             width=280,

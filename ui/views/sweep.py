@@ -23,7 +23,7 @@ def length_label(settings: Settings, name: str) -> str:
     if name == "d":
         return "Length for the first coefficient"
     covers = "coefficients penalised at c" if name == "c" else text.covers(settings)
-    if settings.target == "unpenalised":
+    if not settings.is_penalised:
         covers = "coefficients without penalty"
     return f"Mean length, {covers.replace('coefficient ', 'coefficients ')}"
 
@@ -200,7 +200,7 @@ SWEEP_NAMES = {
 
 def sweep_control() -> str:
     """Which control is swept."""
-    options = [s for s in SWEEPS if s != "h" or "huber_svm" in state.settings().losses]
+    options = [s for s in SWEEPS if s != "h" or state.settings().has_width]
     name = state.settings().sweep if state.settings().sweep in options else "total"
     st.selectbox(
         "How length depends on",

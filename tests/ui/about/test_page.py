@@ -34,7 +34,7 @@ def test_every_document_has_formulas_and_links_that_lead_somewhere(tab, name):
     assert "```math" not in text
     assert "$`" not in text
     assert text.count("$$") % 2 == 0
-    assert text.startswith("### ")
+    assert text.startswith("## ")
     for target in re.findall(r"\]\(([^)]+)\)", text):
         if not target.startswith("https:"):
             assert urlsplit(target).path == "about"

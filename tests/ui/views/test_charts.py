@@ -22,7 +22,8 @@ from ui.explore import wasted
 from ui.kit import palette, style
 from ui.kit.exports import csv_bytes
 from ui.kit.figure import Written, footer, in_colour, plot_config
-from ui.kit.palette import ALL_COMBINATIONS, SOURCE_MARKS
+from ui.kit.palette import SOURCE_MARKS
+from ui.session.choices import ALL_COMBINATIONS
 from ui.session.results import SweepCurve
 from ui.views import sweep as sweep_chart
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpci_core import Design
-from ui.kit.palette import Combination
+from ui.session.choices import Combination
 from ui.session.jobs import TableTask, workers
 from ui.session.settings import Settings
 

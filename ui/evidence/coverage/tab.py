@@ -18,8 +18,8 @@ from ui.evidence.coverage.charts import Comparison
 from ui.evidence.coverage.job import Job
 from ui.kit import linked
 from ui.kit.figure import Meta
-from ui.kit.palette import Combination
 from ui.session import compute, jobs, state, text
+from ui.session.choices import Combination
 from ui.session.settings import Settings, from_query
 from ui.session.words import in_words
 from ui.views import sweep
@@ -107,7 +107,7 @@ def _start(view: compute.View) -> None:
     if _PANEL.is_active:
         return  # a double click
     m, k = _EFFORT[_THOROUGH.value]
-    if view.settings.target == "unpenalised":
+    if not view.settings.is_penalised:
         m = k  # its estimates need the matrices, which only whole intervals have
     designs = _designs(view)
     new = Job(
@@ -229,7 +229,7 @@ def _is_of(found: _Finished, view: compute.View) -> bool:
 
 def _about(settings: Settings) -> Settings:
     """What a simulation depends on: not the way the page shows it."""
-    return replace(settings, sweep="total", units="scaled", currency="pure", epsilon="1")
+    return settings.usual("sweep", "units", "currency", "epsilon")
 
 
 def _comparisons(found: _Finished, view: compute.View) -> list[Comparison]:

@@ -22,7 +22,7 @@ from ui.evidence.lengths import rows as sharp_rows
 from ui.evidence.lengths import targets as sharp_targets
 from ui.evidence.lengths import words as sharp_text
 from ui.evidence.lengths.rows import Compared, DataTable
-from ui.kit.palette import Combination
+from ui.session.choices import Combination
 
 LENGTH = {
     "published": 1.0,
