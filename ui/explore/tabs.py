@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import cast
 
 import numpy as np
@@ -17,7 +16,7 @@ from ui.explore import code, finding, kept, later, lines, wasted
 from ui.explore import said as told
 from ui.explore.intervals import ChartText, interval_picture, styles_of
 from ui.kit import linked
-from ui.kit.exports import csv_bytes
+from ui.kit.exports import download_csv
 from ui.kit.picture import Picture, Table, draw
 from ui.session import compute, state, text
 from ui.session.choices import distinguishing_labels
@@ -307,11 +306,4 @@ def _tables(view: compute.View, units: str) -> None:
 
 def _table(key: str, table: pd.DataFrame, alt: str) -> None:
     st.dataframe(table, hide_index=True, alt=alt, key=f"{key}_table")
-    st.download_button(
-        "Download CSV",
-        partial(csv_bytes, table),  # made when somebody asks
-        file_name=f"dpci_{key}.csv",
-        mime="text/csv",
-        on_click="ignore",
-        key=f"{key}_csv",
-    )
+    download_csv("Download CSV", table, name=key)

@@ -17,6 +17,7 @@ from ui.evidence.coverage import charts
 from ui.evidence.coverage.charts import Comparison
 from ui.evidence.coverage.job import Job
 from ui.kit import linked
+from ui.kit.exports import download
 from ui.kit.figure import Meta
 from ui.session import compute, jobs, state, text
 from ui.session.choices import Combination
@@ -269,7 +270,6 @@ def _sweep_with_points(
         curves,
         x_label=SWEEP_NAMES[name],
         x_log=name in ("total", "n", "c", "h"),
-        current=None,
         caption=caption,
         meta={**meta, "sweep": name},
         y_label=sweep.length_label(view.effective_settings, name),
@@ -298,14 +298,8 @@ def _document(found: _Finished, title: str) -> None:
         ],
         "result": found.result.to_record(),
     }
-    st.download_button(
-        "Download as JSON",
-        json.dumps(document, indent=1, allow_nan=False).encode(),
-        file_name="dpci_simulation.json",
-        mime="application/json",
-        on_click="ignore",
-        key="download_simulation",
-    )
+    content = json.dumps(document, indent=1, allow_nan=False).encode()
+    download("Download as JSON", content, file="dpci_simulation.json", key="download_simulation")
 
 
 def _open_again() -> None:

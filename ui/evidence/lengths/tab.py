@@ -12,7 +12,7 @@ from ui.evidence.lengths import rows as data
 from ui.evidence.lengths.rows import Compared, DataTable, Groups
 from ui.kit import linked
 from ui.kit.bound import among
-from ui.kit.exports import csv_bytes
+from ui.kit.exports import download_csv
 from ui.views.show import show
 
 COMMAND = "python -m benchmarks.compare"
@@ -120,13 +120,10 @@ def _provenance(name: str, table: DataTable, here: list[Compared]) -> None:
             )
         )
         every = data.everything(here, table)
-        st.download_button(
+        download_csv(
             f"Download every row of this table on file ({len(every)})",
-            csv_bytes(every),
-            file_name=f"dpci_published_or_sharp_{name}.csv",
-            mime="text/csv",
-            on_click="ignore",
-            key=f"sharp_all_{name}",
+            every,
+            name=f"published_or_sharp_{name}",
         )
 
 
@@ -173,14 +170,7 @@ def _verdicts(there: dict[str, list[targets.Check]], table: DataTable, counts: s
     else:
         st.markdown(f"Every target is reached {_SPLITS[label]}.")
     every = pd.concat([targets.checks_table(found) for found in there.values()])
-    st.download_button(
-        "Download the verdicts",
-        csv_bytes(every),
-        file_name="dpci_targets.csv",
-        mime="text/csv",
-        on_click="ignore",
-        key="targets_csv",
-    )
+    download_csv("Download the verdicts", every, name="targets")
 
 
 # --- each improvement alone -----------------------------------------------------------------------
