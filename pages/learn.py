@@ -1,4 +1,4 @@
-"""The path: short interactive screens, a question before each picture."""
+"""Learn: short interactive screens, a question before each picture, and a lesson for teachers."""
 
 from __future__ import annotations
 

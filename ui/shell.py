@@ -17,6 +17,7 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 # Pages are imported here so that the heap is frozen with them.
+import ui.about.page  # noqa: E402
 import ui.evidence.page  # noqa: E402
 import ui.explore.page  # noqa: E402
 import ui.learn.page  # noqa: E402
@@ -52,23 +53,17 @@ def _entry(file: str, title: str, address: str = "", **kind: Any) -> st.Page:
 
 
 page = st.navigation(
-    {
-        "": [
-            _entry("explore", "Explore", "front", default=True),
-            # Drawn where they are: Back would come to an address that leads on again and again.
-            *(_entry("explore", "Explore", address, visibility="hidden") for address in FRONT[1:]),
-            _entry("evidence", "Evidence"),
-        ],
-        "Plan & release": [
-            _entry("plan", "Plan"),
-            _entry("release", "Release"),
-            _entry("ledger", "Ledger"),
-        ],
-        "Learn": [
-            _entry("learn", "The path"),
-            _entry("teachers", "For teachers"),
-        ],
-    },
+    [
+        _entry("explore", "Explore", "front", default=True),
+        # Drawn where they are: Back would come to an address that leads on again and again.
+        *(_entry("explore", "Explore", address, visibility="hidden") for address in FRONT[1:]),
+        _entry("plan", "Plan"),
+        _entry("release", "Release"),
+        _entry("ledger", "Ledger"),
+        _entry("learn", "Learn"),
+        _entry("evidence", "Evidence"),
+        _entry("about", "About"),
+    ],
     position="top",
 )
 again.begin()

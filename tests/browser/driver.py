@@ -116,21 +116,13 @@ def wait_idle(page: Page, timeout: int = 60_000) -> None:
     page.locator(APP + state).wait_for(state="attached", timeout=timeout)
 
 
-GROUPS: dict[str, tuple[str, ...]] = {
-    "Plan & release": ("Plan", "Release", "Ledger"),
-    "Learn": ("The path", "For teachers"),
-}
-"""The navigation; Explore and Evidence stand before them."""
+NAVIGATION = ("Explore", "Plan", "Release", "Ledger", "Learn", "Evidence", "About")
+"""The pages, in their order."""
 
 
 def go(page: Page, name: str) -> None:
     """Another page, through the navigation."""
-    group = next((group for group, names in GROUPS.items() if name in names), None)
-    if group is None:
-        page.get_by_test_id("stTopNavLink").get_by_text(name, exact=True).click()
-        return
-    page.get_by_test_id("stTopNavSection").get_by_text(group, exact=True).click()
-    page.get_by_test_id("stTopNavDropdownLink").get_by_text(name, exact=True).click()
+    page.get_by_test_id("stTopNavLink").get_by_text(name, exact=True).click()
 
 
 def wait_chart(page: Page, key: str = "chart_intervals", *, patience: float = 60.0) -> None:

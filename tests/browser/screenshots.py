@@ -28,7 +28,8 @@ from tests.ui.release.test_page import LINK, SCHEMA
 
 PAGES: dict[str, tuple[str, str | None]] = {
     "learn": ("/learn?screen=odds", "chart_learn_odds"),
-    "teachers": ("/teachers", None),
+    "learn-teachers": ("/learn?learn=teachers", None),
+    "about": ("/about", None),
     "explore": ("/", "chart_intervals"),
     "evidence": ("/evidence?d=5&n=5000", "chart_simulation"),
     "plan": ("/plan?step=choose", "chart_plan_map"),

@@ -16,7 +16,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page
 
 from tests.browser.conftest import forget
-from tests.browser.driver import GROUPS, ROOT, Noise, press, wait_chart, wait_idle, wait_meta
+from tests.browser.driver import ROOT, Noise, press, wait_chart, wait_idle, wait_meta
 from tests.browser.screenshots import PAGES, arrive
 from tests.browser.tours import TOURS
 from ui.learn.path import SCREENS
@@ -179,14 +179,8 @@ def check_charts(page: Page) -> None:
 
 def check_navigation(page: Page) -> None:
     """Every page that the navigation leads to is among ours."""
-    paths: set[str] = set()
-    for group in page.get_by_test_id("stTopNavSection").all():
-        group.click()
-        page.get_by_test_id("stTopNavPopover").wait_for()
-        links = page.locator("a[data-testid^=stTopNav]").all()
-        paths |= {urlsplit(link.get_attribute("href")).path for link in links}
-        page.keyboard.press("Escape")
-        page.get_by_test_id("stTopNavPopover").wait_for(state="detached")
+    links = page.get_by_test_id("stTopNavLink").all()
+    paths = {urlsplit(link.get_attribute("href")).path for link in links}
     assert paths == FILES
 
 
@@ -272,18 +266,9 @@ def tab_to(page: Page, selector: str, name: str = "", limit: int = 150) -> None:
     raise AssertionError(f"Not reached within {limit} presses: {selector} {name}")
 
 
-def go_to(page: Page, group: str, name: str, heading: str) -> None:
-    """Another page, through the navigation: its groups are menus, in which arrow keys move."""
-    tab_to(page, "[data-testid=stTopNavSection]", group)
-    page.keyboard.press("Enter")
-    page.locator("[data-testid=stTopNavPopover][role=menu] [role=menuitem]:focus").wait_for()
-    for _ in range(len(GROUPS[group])):
-        at = page.evaluate(STOP, ["[data-testid=stTopNavDropdownLink]", name])
-        assert at["seen"], at["html"]
-        if at["there"]:
-            break
-        page.keyboard.press("ArrowDown")
-    assert at["there"], f"Not in the menu {group}: {name}"
+def go_to(page: Page, name: str, heading: str) -> None:
+    """Another page, through the navigation."""
+    tab_to(page, "[data-testid=stTopNavLink]", name)
     page.keyboard.press("Enter")
     page.locator("h1", has_text=heading).wait_for()
 
@@ -302,7 +287,7 @@ def test_the_main_tasks_by_keys_alone(open_page):
     wait_meta(page, "chart_intervals", "total", 2.25)
     page.locator(".st-key-use_split").wait_for()  # what was left for later is drawn
     wait_idle(page)
-    go_to(page, "Plan & release", "Plan", "Choose a budget")
+    go_to(page, "Plan", "Choose a budget")
     wait_chart(page, "chart_plan_map")
     tab_to(page, ".st-key-look button")
     page.keyboard.press("ArrowRight")
@@ -315,7 +300,7 @@ def test_the_main_tasks_by_keys_alone(open_page):
         "was => new URLSearchParams(location.search).get('split') !== was", arg=split[0]
     )
     wait_chart(page, "chart_plan_split")
-    go_to(page, "Learn", "The path", SCREENS[0].title)
+    go_to(page, "Learn", SCREENS[0].title)
     tab_to(page, ".st-key-learn_promise_answer input[type=radio]")
     page.keyboard.press("Space")
     wait_chart(page, "chart_learn_promise")

@@ -95,7 +95,7 @@ def test_back_while_the_page_is_still_computing_ends_on_the_page_before(open_pag
 def test_back_on_learn_goes_through_its_screens_only(open_page):
     page = open_page("/explore?n=5000")
     wait_chart(page)
-    go(page, "The path")
+    go(page, "Learn")
     page.get_by_text("Screen 1 of 16").wait_for()
     page.wait_for_url("**screen=*")
     entries = length(page)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.driver import chart, go, type_number, wait_chart, wait_idle, wait_meta
+from tests.browser.driver import chart, type_number, wait_chart, wait_idle, wait_meta
 
 pytestmark = pytest.mark.browser
 
@@ -173,7 +173,7 @@ def test_an_exercise_opens_its_settings_in_a_new_tab_and_back_goes_back(open_pag
     page.wait_for_url("**screen=concentrated**")
     page.go_back()
     page.get_by_text("Screen 4 of 16").wait_for()
-    go(page, "For teachers")
+    page.get_by_text("For teachers").click()
     with page.context.expect_page() as opened:
         page.get_by_role("link", name="Explore with ε = 2").click()
     wait_chart(opened.value)

@@ -11,9 +11,8 @@ from dpci_core.privacy.budget import epsilon_to_zcdp
 from ui.controls.paired import FINE, Number, compact, log_grid, paired
 from ui.kit.bound import among, bound
 from ui.session import state, text
-from ui.session.settings import LIMITS, Currency, Settings
-
-CURRENCIES: dict[Currency, str] = {"pure": "Pure ε", "zcdp": "zCDP ρ", "approx": "(ε, δ)"}
+from ui.session.choices import CURRENCIES, PROMISE, labels_of
+from ui.session.settings import Settings
 
 ENDS = ("more private", "more accurate")
 """What the two ends of a total mean."""
@@ -57,7 +56,7 @@ def at_total(now: Settings, value: Number) -> Settings:
 
     Raises:  ValueError in words where the locked amounts leave nothing for the others.
     """
-    if now.currency == "approx":
+    if now.typed.is_promise:
         target = now.with_epsilon(float(value))
         return replace(target, split=now.split.with_total(target.split.total)).settled()
     return replace(now, split=now.split.with_total(Decimal(repr(value)))).settled()
@@ -71,7 +70,7 @@ def currency_control(settings: Settings) -> None:
     """In which definition the budget is typed, and delta where there is one."""
     st.segmented_control(
         "Privacy definition of the budget",
-        **among(CURRENCIES),
+        **among(labels_of(CURRENCIES)),
         **bound("currency", settings.currency, _set_currency),
         help="Pure ε is the strictest promise. zCDP ρ lets the same noise be accounted for more "
         "tightly and is read as an (ε, δ) promise; typing (ε, δ) buys the largest ρ with that "
@@ -87,7 +86,7 @@ def currency_control(settings: Settings) -> None:
         )
 
 
-def _set_currency(chosen: Currency) -> None:
+def _set_currency(chosen: str) -> None:
     now = state.settings()
     if chosen == now.currency:
         return
@@ -95,20 +94,22 @@ def _set_currency(chosen: Currency) -> None:
     state.put(replace(moved, definitions=(moved.own_definition,)))
 
 
-def convert_currency(now: Settings, chosen: Currency) -> Settings:
+def convert_currency(now: Settings, chosen: str) -> Settings:
     """The same settings with the budget in another currency: about the same (epsilon, delta), the
     same shares.
     """
-    epsilon = float(f"{min(max(now.own_epsilon, LIMITS['pure'][0]), LIMITS['pure'][1]):.3g}")
-    rho = Decimal(f"{epsilon_to_zcdp(epsilon, float(now.delta)):.3g}")
-    if now.currency == "approx":
-        rho = now.split.total
-    low, high = (Decimal(repr(limit)) for limit in LIMITS["zcdp"])
-    pot = Decimal(f"{epsilon:.3g}") if chosen == "pure" else min(max(rho, low), high)
+    least, most = CURRENCIES[PROMISE].limits
+    epsilon = float(f"{min(max(now.own_epsilon, least), most):.3g}")
+    kind, total = CURRENCIES[chosen].definition, Decimal(f"{epsilon:.3g}")
+    if kind.has_delta:
+        rho = Decimal(f"{epsilon_to_zcdp(epsilon, float(now.delta)):.3g}")
+        total = now.split.total if now.typed.is_promise else rho
+    low, high = (Decimal(repr(limit)) for limit in CURRENCIES[kind.definition].limits)
+    pot = min(max(total, low), high)
     moved = replace(now, currency=chosen, split=now.split.with_locks().with_total(pot))
-    return moved.with_epsilon(epsilon) if chosen == "approx" else moved
+    return moved.with_epsilon(epsilon) if CURRENCIES[chosen].is_promise else moved
 
 
 def _set_delta(delta: str) -> None:
     now = replace(state.settings(), delta=delta)
-    state.put(now.with_epsilon(float(now.epsilon)) if now.currency == "approx" else now)
+    state.put(now.with_epsilon(float(now.epsilon)) if now.typed.is_promise else now)

@@ -25,6 +25,7 @@ from dpci_core.schema import (
 from dpci_core.schema.copula import Pair
 from dpci_core.schema.twin import Rate
 from ui.session import state
+from ui.session.choices import UNPENALISED
 from ui.session.compute import DECLARED, packed_table
 from ui.session.forms import FORMS, LEFT_OUT, form_of, listed, numbers_of, text_of
 from ui.session.words import in_words
@@ -225,5 +226,5 @@ def take(table: DeclaredTable) -> None:
         names=(),
         d=len(table.schema.feature_names),
         encoding="schema",
-        **({"target": "unpenalised"} if is_new and table.schema.standard else {}),
+        **({"target": UNPENALISED} if is_new and table.schema.standard else {}),
     )

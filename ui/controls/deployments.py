@@ -55,7 +55,7 @@ def _read(row: dict[str, str]) -> Deployment:
 def lines(settings: Settings) -> list[str]:
     """The list as Markdown, with the settings' own budget in its place."""
     mine = settings.own_epsilon
-    at = "" if settings.currency == "pure" else f", δ = {settings.delta}"
+    at = f", δ = {settings.delta}" if settings.kind.has_delta else ""
     own = (
         f"- ▶ **ε = {number(mine)}{at}** · this page now. Protects one person's record in one "
         "release."

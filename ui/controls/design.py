@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpci_core.mechanisms.mechanism import mechanism_named
 from ui.controls import hints
 from ui.controls.paired import Apply, Number, compact, log_grid, paired
 from ui.kit.bound import among, bound
 from ui.session import state, text
-from ui.session.settings import CHOICES, Settings
+from ui.session.choices import (
+    CALIBRATIONS,
+    DEFINITIONS,
+    LOSSES,
+    MECHANISMS,
+    SMOOTHINGS,
+    TARGETS,
+    labels_of,
+)
+from ui.session.settings import Settings
 
 
 def n_control(settings: Settings, n_table: int) -> None:
@@ -85,7 +93,7 @@ def names_control(settings: Settings, names: tuple[str, ...]) -> None:
 
 def quick_controls(settings: Settings, names: tuple[str, ...]) -> None:
     """n, d, c and, for an SVM, h, side by side."""
-    columns = iter(st.columns(4 if "huber_svm" in settings.losses else 3, gap="medium"))
+    columns = iter(st.columns(4 if settings.has_width else 3, gap="medium"))
     with next(columns):
         grid = log_grid("n", whole=True)
         compact("n", "Records n", settings.n, grid, _set_n, help=N_HELP)
@@ -105,7 +113,7 @@ def quick_controls(settings: Settings, names: tuple[str, ...]) -> None:
             help=f"{text.c_sentence(settings)} {_C_HELP}",
             beside=None if is_chosen or settings.is_in_paper_terms else _choose_penalty,
         )
-    if "huber_svm" in settings.losses:
+    if settings.has_width:
         with next(columns):
             compact(
                 "h",
@@ -141,13 +149,11 @@ def model_controls(settings: Settings) -> None:
         note=text.c_sentence(settings),
         help=_C_HELP,
     )
-    if "huber_svm" in settings.losses:
-        corner_control()
+    if settings.has_width:
+        smoothing_control()
         paired(
             "h",
-            "Huber width h (SVM only)"
-            if settings.corner == "huber_svm"
-            else "Width h of the corner (SVM only)",
+            SMOOTHINGS[settings.smoothing].width,
             settings.h,
             log_grid("h"),
             lambda v: state.update(h=float(v)),
@@ -170,12 +176,12 @@ def level_control(settings: Settings) -> None:
     )
 
 
-def corner_control() -> None:
+def smoothing_control() -> None:
     """How the kink of the SVM is rounded."""
     st.segmented_control(
-        "Corner of the SVM",
-        **among(CORNERS),
-        **state.bound("corner"),
+        "Smoothing of the SVM",
+        **among(labels_of(SMOOTHINGS)),
+        **state.bound("smoothing"),
         help="Both round the kink of the hinge over the same band. The smoothed hinge is twice "
         "differentiable; its largest second derivative is one and a half times the Huber's at the "
         "same h, and so is what hides it.",
@@ -186,7 +192,7 @@ def target_control() -> None:
     """What the intervals are for."""
     st.radio(
         "Target",
-        **among(text.TARGETS),
+        **among(labels_of(TARGETS)),
         **state.bound("target"),
         help=text.TARGET_HELP,
     )
@@ -208,10 +214,6 @@ def _pills(
     )
 
 
-CORNERS = {"huber_svm": "Huber", "smoothed_hinge": "Smoothed hinge"}
-LOSSES = {"logistic": "Logistic regression", "huber_svm": "SVM"}
-MECHANISMS = {name: mechanism_named(name).title.capitalize() for name in CHOICES["mechanisms"]}
-DEFINITIONS = {"pure": "Pure ε", "zcdp": "zCDP"}
 _LOSS_HELP = "Logistic regression gives odds; the SVM does not."
 _MECHANISM_HELP = (
     "Objective: the fitting problem gets a random linear term before it is solved. Output: noise "
@@ -229,12 +231,12 @@ def combination_controls(settings: Settings) -> None:
 
 def loss_control(settings: Settings) -> None:
     """Which models."""
-    _pills("losses", "Model", LOSSES, settings.losses, _LOSS_HELP)
+    _pills("losses", "Model", labels_of(LOSSES), settings.losses, _LOSS_HELP)
 
 
 def mechanism_control(settings: Settings) -> None:
     """Which mechanisms."""
-    _pills("mechanisms", "Mechanism", MECHANISMS, settings.mechanisms, _MECHANISM_HELP)
+    _pills("mechanisms", "Mechanism", labels_of(MECHANISMS), settings.mechanisms, _MECHANISM_HELP)
 
 
 def definition_control(settings: Settings) -> None:
@@ -242,7 +244,7 @@ def definition_control(settings: Settings) -> None:
     _pills(
         "definitions",
         "Compare definitions",
-        DEFINITIONS,
+        labels_of(DEFINITIONS),
         settings.definitions,
         "Choose both to draw pure and concentrated differential privacy side by side.",
     )
@@ -256,7 +258,7 @@ def method_control(settings: Settings) -> None:
     _pills(
         "calibrations",
         "Interval method",
-        text.CALIBRATIONS,
+        labels_of(CALIBRATIONS),
         settings.calibrations,
         text.CALIBRATION_HELP,
     )
@@ -268,7 +270,7 @@ def noise_control(settings: Settings) -> None:
     """How the noise is shaped, where it is in the objective and a result of this project may be
     used.
     """
-    if settings.results != "all" or "objective" not in settings.mechanisms:
+    if settings.results != "all" or not settings.perturbs_objective:
         return
     st.radio("Noise", **among(text.NOISE), **state.bound("noise"), help=text.NOISE_HELP)
 
@@ -285,7 +287,7 @@ def _reviewed_toggle(settings: Settings) -> None:
             lambda is_on: state.update(results="reviewed" if is_on else "all"),
         ),
         help="Sharp objective perturbation under zCDP uses Gaussian noise, by a theorem of this "
-        "project. Its proof stands in the documentation and on the page Evidence, under lengths; "
+        "project. Its proof stands on the page About; "
         "no journal has reviewed it yet.",
     )
 
@@ -293,11 +295,11 @@ def _reviewed_toggle(settings: Settings) -> None:
 def design_controls(settings: Settings) -> None:
     """One loss, one mechanism and one calibration; the definition is the budget's own."""
     first = settings.combinations[0]
-    _one_of("loss", "Model", LOSSES, first.loss, "losses", _LOSS_HELP)
+    _one_of("loss", "Model", labels_of(LOSSES), first.loss, "losses", _LOSS_HELP)
     _one_of(
         "mechanism",
         "Mechanism",
-        MECHANISMS,
+        labels_of(MECHANISMS),
         first.mechanism,
         "mechanisms",
         _MECHANISM_HELP,
@@ -305,7 +307,7 @@ def design_controls(settings: Settings) -> None:
     _one_of(
         "calibration",
         "Interval method",
-        text.CALIBRATIONS,
+        labels_of(CALIBRATIONS),
         first.calibration,
         "calibrations",
         text.CALIBRATION_HELP,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -13,6 +14,7 @@ from dpci_core import Plan, read_plan
 from dpci_core.plan import PlanNumbers, as_json, as_yaml, notebook_text, to_html, to_script
 from dpci_core.report.words import counted_as
 from dpci_core.solvers.moments_file import NamedMoments, moments_of
+from ui.kit.exports import download
 from ui.session import state, steps, text
 from ui.session.case import Case
 from ui.session.compute import DECLARED, ImportedFit, declared_table
@@ -71,47 +73,44 @@ def file_name(title: str) -> str:
 def downloads(plan: Plan, case: Case) -> None:
     """The plan as a file, as a page, as code."""
     with st.container(horizontal=True):
-        for place, (label, ending, mime, make) in enumerate(KINDS):
-            st.download_button(
+        for place, (label, ending, make) in enumerate(KINDS):
+            download(
                 label,
-                lambda make=make: make(plan, case).encode(),  # type: ignore[misc]
-                file_name=f"{file_name(plan.title)}.{ending}",
-                mime=mime,
-                on_click="ignore",
+                partial(_encoded, make, plan, case),
+                file=f"{file_name(plan.title)}.{ending}",
                 key=f"plan_as_{ending}",
-                type="primary" if place == 0 else "secondary",
+                is_main=place == 0,
             )
 
 
-KINDS: tuple[tuple[str, str, str, Callable[[Plan, Case], str]], ...] = (
+def _encoded(make: Callable[[Plan, Case], str], plan: Plan, case: Case) -> bytes:
+    return make(plan, case).encode()
+
+
+KINDS: tuple[tuple[str, str, Callable[[Plan, Case], str]], ...] = (
     (
         "Download plan (YAML)",
         "yaml",
-        "application/yaml",
         lambda plan, case: as_yaml(plan),
     ),
     (
         "JSON",
         "json",
-        "application/json",
         lambda plan, case: as_json(plan),
     ),
     (
         "Page for the board (HTML)",
         "html",
-        "text/html",
         lambda plan, case: to_html(plan, numbers_of(case, plan)),
     ),
     (
         "Python script",
         "py",
-        "text/x-python",
         lambda plan, case: to_script(plan),
     ),
     (
         "Notebook",
         "ipynb",
-        "application/x-ipynb+json",
         lambda plan, case: notebook_text(plan),
     ),
 )

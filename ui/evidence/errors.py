@@ -14,13 +14,17 @@ import streamlit as st
 from plotly.subplots import make_subplots
 
 from dpci_core.base.places import DATA
+from dpci_core.losses import Logistic, make_loss
+from dpci_core.mechanisms.objective import Objective
+from dpci_core.mechanisms.output import Output
 from dpci_core.privacy.budget import PureDP
 from ui.controls import hints
 from ui.evidence.files import SCRIPT, rows_on_file
 from ui.kit import linked
 from ui.kit.bound import among
 from ui.kit.figure import Meta, finish
-from ui.kit.palette import GRID, QUIET, WORDS, Combination, Style
+from ui.kit.palette import GRID, QUIET, Style
+from ui.session.choices import LOSSES, Combination
 from ui.views.show import show
 
 PRINTED_FILE = DATA / "published_error_rates.csv"
@@ -34,11 +38,12 @@ TITLES = {
 _TABLE_OF = {"table1": 1, "table2": 2, "figure2": 1, "figure3": 2}
 """Where the values of an exhibit are printed."""
 _PART = linked.one_of("published", TITLES, default="table1", widget="published_choice")
-_LOSSES = {"logistic": "logistic regression", "huber_svm": "Huber SVM, h = 0.5"}
+_WIDTH = 0.5
+"""Of the Huber SVM, as printed."""
 METHOD_WORDS = {
     "non_private": "without privacy",
-    "output": "Algorithm 1 (output)",
-    "objective": "Algorithm 2 (objective)",
+    Output.name: "Algorithm 1 (output)",
+    Objective.name: "Algorithm 2 (objective)",
 }
 BAND = 1.96
 """Standard errors on either side of a mean: 95 %."""
@@ -175,7 +180,7 @@ def _x(rate: Rate, by_penalty: bool) -> float:
 def _style(method: str) -> Style:
     if method == "non_private":
         return Style(QUIET, "x", 1.0, "solid")
-    return Combination(PureDP.definition, method, "logistic").style
+    return Combination(PureDP.definition, method, Logistic.name).style
 
 
 def chart(part: str, rates: Sequence[Rate]) -> go.Figure:
@@ -186,7 +191,7 @@ def chart(part: str, rates: Sequence[Rate]) -> go.Figure:
         for method in METHOD_WORDS:
             group = [rate for rate in rates if (rate.loss, rate.method) == (loss, method)]
             _traces(fig, group, method, by_penalty=is_table(part), row=row)
-        fig.update_yaxes(title={"text": f"test error, {WORDS[loss]}"}, row=row, col=1)
+        fig.update_yaxes(title={"text": f"test error, {LOSSES[loss].word}"}, row=row, col=1)
     fig.update_xaxes(
         type="log",
         dtick=2 if is_table(part) else 1,  # powers of ten
@@ -284,7 +289,7 @@ def sentence(rates: Sequence[Rate]) -> str:
         group = _pairs([rate for rate in rates if (rate.loss, rate.method) == (loss, method)])
         if group:
             least = (percent(min(p for p, _ in group)), percent(min(o for _, o in group)))
-            label = f"{_LOSSES[loss].split(',')[0]}, {METHOD_WORDS[method]}"
+            label = f"{make_loss(loss, _WIDTH).title}, {METHOD_WORDS[method]}"
             best.append(f"{label} {least[0]} and {least[1]}")
     return (
         f"{len(pairs)} printed values are measured here: {(gaps <= _CLEAR).sum()} agree within "
@@ -299,7 +304,7 @@ def table(rates: Sequence[Rate]) -> pd.DataFrame:
     rows = []
     for rate in rates:
         row: dict[str, object] = {
-            "loss": _LOSSES[rate.loss],
+            "loss": make_loss(rate.loss, _WIDTH).title,
             "learner": METHOD_WORDS[rate.method],
             "Λ": rate.penalty,
             "ε": rate.epsilon or "–",

@@ -10,7 +10,7 @@ from ui.evidence import errors
 from ui.evidence.coverage import tab as coverage
 from ui.evidence.lengths import tab as lengths
 from ui.evidence.replication import tab as replication
-from ui.kit.bound import among
+from ui.kit import linked
 from ui.session.evidence import TAB, TABS
 
 _SECTIONS = {
@@ -24,7 +24,4 @@ _SECTIONS = {
 def page() -> None:
     """Draw the page."""
     st.title("Evidence")
-    st.segmented_control(
-        "What is shown", **among(TABS), required=True, label_visibility="collapsed", **TAB.bound()
-    )
-    _SECTIONS[TAB.value]()
+    _SECTIONS[linked.tabs(TAB, TABS)]()

@@ -9,12 +9,13 @@ import streamlit as st
 from ui.controls import currency, design, upload
 from ui.controls.sidebar import data_controls, dataset_words
 from ui.kit.bound import bound
-from ui.session import state, text
+from ui.session import state
+from ui.session.choices import CALIBRATIONS, LOSSES, MECHANISMS, labels_of
 from ui.session.settings import Settings
 
-MECHANISM_WORDS = {n: w.partition(" ")[0] for n, w in design.MECHANISMS.items()}
-METHOD_WORDS = {n: w.partition(" ")[0] for n, w in text.CALIBRATIONS.items()}
-LOSS_WORDS = {n: w.partition(" ")[0] for n, w in design.LOSSES.items()}
+MECHANISM_WORDS = {n: w.partition(" ")[0] for n, w in labels_of(MECHANISMS).items()}
+METHOD_WORDS = {n: w.partition(" ")[0] for n, w in labels_of(CALIBRATIONS).items()}
+LOSS_WORDS = {n: w.partition(" ")[0] for n, w in labels_of(LOSSES).items()}
 
 
 TERMS = {"plain": "In plain terms", "paper": "In the paper's terms"}
@@ -38,6 +39,7 @@ def line(names: tuple[str, ...]) -> None:
             "Terms",
             list(TERMS),
             format_func=TERMS.__getitem__,
+            required=True,
             label_visibility="collapsed",
             help=_TERMS_HELP,
             **bound("terms", "paper" if settings.is_in_paper_terms else "plain", _take_terms),
@@ -59,8 +61,8 @@ def _design(settings: Settings) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         design.loss_control(settings)
-        if "huber_svm" in settings.losses:
-            design.corner_control()
+        if settings.has_width:
+            design.smoothing_control()
         design.mechanism_control(settings)
         currency.currency_control(settings)
         design.definition_control(settings)
@@ -82,7 +84,7 @@ def _listed(words: dict[str, str], chosen: tuple[str, ...]) -> str:
 
 
 def _definition(settings: Settings) -> str:
-    own = currency.CURRENCIES[settings.currency]
+    own = settings.typed.label
     return f"{own} + compared" if settings.is_compared or len(settings.definitions) > 1 else own
 
 

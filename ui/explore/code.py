@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from dpci_core.mechanisms.mechanism import mechanism_of
 from ui.session import compute
 from ui.session.settings import Settings
 
@@ -39,7 +40,7 @@ def code_of(settings: Settings) -> str:
         )
     )
     shape = ""
-    if settings.is_shaped and first.mechanism == "objective":
+    if settings.is_shaped and mechanism_of(design).perturbs_objective:
         whose = ', second_moment="planning"' if settings.noise == "planning" else ""
         shape = (
             f"shape = dp.planner.shaped(moments, design=design, n_records={settings.n}{whose})\n"

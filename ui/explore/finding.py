@@ -11,10 +11,9 @@ from dpci_core.base.array import Array, Flags
 from dpci_core.report.cautions import COVERAGE_SLACK
 from dpci_core.report.words import number
 from dpci_core.schema import CONSTANT
-from ui.kit.palette import Combination
-from ui.kit.palette import ways as ways
 from ui.kit.picture import Cell, Style, Table
 from ui.session import text
+from ui.session.choices import Combination, distinguishing_labels
 from ui.session.compute import View
 from ui.session.results import SweepCurve
 from ui.session.settings import Settings
@@ -98,7 +97,7 @@ def title(found: Sequence[Numbers], level: float) -> tuple[str, bool]:
     said = [n.combination for n in found]
     short = min(found, key=lambda n: n.coverage)
     if short.coverage < short.least:
-        way = f" ({ways(said)[found.index(short)]})" if len(found) > 1 else ""
+        way = f" ({distinguishing_labels(said)[found.index(short)]})" if len(found) > 1 else ""
         return (
             f"These intervals promise too much: they cover {percent(short.coverage)} where "
             f"{percent(level, 6)} is promised{way}",
@@ -109,7 +108,7 @@ def title(found: Sequence[Numbers], level: float) -> tuple[str, bool]:
         return f"Too noisy to be of use: intervals {_times(min(costs))} as without privacy", True
     worst = max(found, key=lambda n: n.n_short)
     if worst.n_short:
-        way = f" ({ways(said)[found.index(worst)]})" if len(found) > 1 else ""
+        way = f" ({distinguishing_labels(said)[found.index(worst)]})" if len(found) > 1 else ""
         return (
             f"{cost_words(said, costs)}, and {worst.n_short} of {worst.n} promise too much{way}",
             True,
@@ -134,7 +133,7 @@ def cost_words(combinations: Sequence[Combination], costs: Sequence[float]) -> s
     if len(costs) == 1:
         return f"Privacy makes the mean interval {_times(costs[0])}"
     if len(costs) == 2:
-        (a, b), (first, second) = costs, ways(combinations)
+        (a, b), (first, second) = costs, distinguishing_labels(combinations)
         return (
             f"Privacy makes intervals {factor(a)} times as long ({first}) or {_times(b)} ({second})"
         )
@@ -169,7 +168,8 @@ def numbers_table(found: Sequence[Numbers], styles: Sequence[Style], *, is_odds:
     whose lengths have no mean, what privacy costs and how often they are right.
     """
     rows = []
-    for k, (n, way) in enumerate(zip(found, ways([n.combination for n in found]), strict=True)):
+    labels = distinguishing_labels([n.combination for n in found])
+    for k, (n, way) in enumerate(zip(found, labels, strict=True)):
         cells = {
             "": Cell(text=way, style=styles[1 + 2 * k]),
             "mean length": Cell(text=number(n.private), is_bold=True, live=f"length {k}"),

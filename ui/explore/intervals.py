@@ -12,8 +12,9 @@ from dpci_core.report.words import number
 from ui.explore.rows import Rows, rows_of
 from ui.explore.said import NOT_REPORTABLE, shrunk
 from ui.kit import live
-from ui.kit.palette import QUIET, ways
+from ui.kit.palette import QUIET
 from ui.kit.picture import Panel, Picture, Style
+from ui.session.choices import distinguishing_labels
 from ui.session.results import IntervalRows
 
 SpanOf = Callable[[tuple[object, ...], float, float], tuple[float, float]]
@@ -106,7 +107,8 @@ def _private(rows: Sequence[IntervalRows]) -> list[tuple[str, int, str]]:
     """The private intervals in the key; of more than two the table beside the chart tells."""
     if len(rows) > 2:
         return [("bar", 1, "private")]
-    return [("bar", 1 + 2 * k, way) for k, way in enumerate(ways([r.combination for r in rows]))]
+    labels = distinguishing_labels([row.combination for row in rows])
+    return [("bar", 1 + 2 * k, label) for k, label in enumerate(labels)]
 
 
 _GHOST = Style(colour=QUIET, width=1.6, ends=3.5)

@@ -16,6 +16,7 @@ from ui.explore.finding import Numbers, factor, percent
 from ui.explore.intervals import LETTERS, Ghost
 from ui.kit.picture import Cell, Table
 from ui.session import compute, state, text
+from ui.session.choices import distinguishing_labels
 from ui.session.results import IntervalRows
 from ui.session.settings import Settings
 from ui.session.text import number
@@ -86,7 +87,7 @@ def table(found: Sequence[Kept], now: Settings, numbers: Sequence[Numbers]) -> T
     for name, say in _RESULTS.items():
         texts = [say(n) if n else "-" for n in (first, *others)]
         rows.append((name, texts[0], *(Cell(text=t, is_bold=t != texts[0]) for t in texts[1:])))
-    way = finding.ways([n.combination for n in numbers])[0]
+    way = distinguishing_labels([n.combination for n in numbers])[0]
     about = f", {way}" if len(numbers) > 1 else ""
     return Table(
         head=("", "now", *(each.letter for each in found)),
@@ -107,7 +108,7 @@ def _said(settings: Sequence[Settings]) -> list[tuple[str, list[str]]]:
     """Name and text of everything that may differ between settings."""
     columns: dict[str, Callable[[Settings], str]] = {
         "data": lambda s: s.dataset,
-        "budget": lambda s: f"{text.symbol(s)} = {_total(s)}",
+        "budget": lambda s: f"{text.symbol(s)} = {number(s.typed_total)}",
         "records n": lambda s: f"{s.n:,}",
         "features d": lambda s: str(len(s.names) or s.d),
         "split, %": lambda s: "/".join(f"{s.split.share(i):.2g}" for i in range(3)),
@@ -121,12 +122,6 @@ def _said(settings: Sequence[Settings]) -> list[tuple[str, list[str]]]:
         "encoding": lambda s: s.encoding,
     }
     return [(name, [say(s) for s in settings]) for name, say in columns.items()]
-
-
-def _total(settings: Settings) -> str:
-    return number(
-        float(settings.epsilon) if settings.currency == "approx" else float(settings.split.total)
-    )
 
 
 def controls(*, has_numbers: bool) -> None:

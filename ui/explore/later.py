@@ -28,6 +28,7 @@ from ui.kit import again, live, streamlit_internals, turns
 from ui.kit.picture import keep_film
 from ui.session import compute, state, text
 from ui.session.budget import Split, split_of
+from ui.session.choices import distinguishing_labels
 from ui.session.results import IntervalRows
 from ui.session.settings import Settings
 from ui.session.words import in_words
@@ -138,8 +139,8 @@ def _line(best: Best | None, view: compute.View) -> None:
     elif best.gain < _WORTH:
         st.markdown("This is the best split, or as good.")
     else:
-        ways = finding.ways([o.combination for o in view.drawn])
-        about = f" ({ways[0]})" if len(ways) > 1 else ""
+        labels = distinguishing_labels([o.combination for o in view.drawn])
+        about = f" ({labels[0]})" if len(labels) > 1 else ""
         shares = " / ".join(f"{best.split.share(i):.2g}" for i in range(3))
         st.button(
             "Use the best split",

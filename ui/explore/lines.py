@@ -8,12 +8,12 @@ import numpy as np
 
 from dpci_core.base.array import Array
 from dpci_core.report.words import number
-from ui.explore.finding import ways
 from ui.explore.intervals import LETTERS, ChartText
 from ui.explore.rows import rows_of
 from ui.kit.palette import QUIET
 from ui.kit.picture import Panel, Picture, Point, Style
 from ui.kit.ticks import written
+from ui.session.choices import distinguishing_labels
 from ui.session.results import IntervalRows, SweepCurve
 
 _ROOM = 1.1
@@ -26,7 +26,7 @@ def coverage_picture(
 ) -> Picture:
     """Forecast coverage of every coefficient beside the level, (k,) for each combination."""
     placed = rows_of(rows, [""] * len(rows[0].names), is_scaled=True)
-    said = ways([item.combination for item in rows])
+    said = distinguishing_labels([item.combination for item in rows])
     dots, styles = [], []
     for place, (item, shares) in enumerate(zip(rows, coverage, strict=True)):
         style = item.combination.style

@@ -9,7 +9,7 @@ import pandas as pd
 
 from dpci_core.base.array import Array
 from dpci_core.report.words import called, number, percent
-from ui.kit.palette import Combination
+from ui.session.choices import Combination
 from ui.session.results import IntervalRows
 
 CoverageRow = tuple[Combination, tuple[str, ...], Array]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import cast
 
 import numpy as np
@@ -19,9 +18,10 @@ from ui.explore import said as told
 from ui.explore.intervals import ChartText, interval_picture, styles_of
 from ui.kit import linked
 from ui.kit.bound import bound
-from ui.kit.exports import csv_bytes
+from ui.kit.exports import download_csv
 from ui.kit.picture import Picture, Table, draw
 from ui.session import compute, state, text
+from ui.session.choices import distinguishing_labels
 from ui.session.results import IntervalRows, SweepCurve
 from ui.session.settings import Settings
 from ui.views import sweep
@@ -48,7 +48,9 @@ def units_of(view: compute.View) -> str:
 def _unit_options(view: compute.View) -> list[str]:
     if view.records.to_original is None:
         return ["scaled"]
-    return [u for u in UNITS if u != "odds" or view.settings.losses == ("logistic",)]
+    settings = view.settings
+    is_log_odds = all(settings.loss(name).is_log_odds for name in settings.losses)
+    return [u for u in UNITS if u != "odds" or is_log_odds]
 
 
 def line(view: compute.View, units: str) -> str:
@@ -59,6 +61,7 @@ def line(view: compute.View, units: str) -> str:
             "What is shown",
             [*TABS, _REST],
             format_func={**TABS, _REST: "More"}.__getitem__,
+            required=True,
             label_visibility="collapsed",
             **bound("tab", tab if tab in TABS else _REST, _take_tab),
         )
@@ -100,7 +103,7 @@ def _take_tab(chosen: object) -> None:
 
 
 def _more_control(settings: Settings) -> None:
-    options = [name for name in _MORE if name != "h" or "huber_svm" in settings.losses]
+    options = [name for name in _MORE if name != "h" or settings.has_width]
     st.selectbox(
         "How length depends on",
         options,
@@ -115,7 +118,7 @@ def _swept(settings: Settings, tab: str) -> str:
     """The control that a tab of lengths runs along."""
     if tab in ("total", "n"):
         return tab
-    fits = settings.sweep in _MORE and (settings.sweep != "h" or "huber_svm" in settings.losses)
+    fits = settings.sweep in _MORE and (settings.sweep != "h" or settings.has_width)
     return settings.sweep if fits else "model"
 
 
@@ -160,9 +163,9 @@ def _remarks(view: compute.View) -> tuple[str, ...]:
     """What has to be known beside the numbers."""
     said = [*_lost(view), *view.records.notes]
     names = view.records.feature_names
-    ways = finding.ways([o.combination for o in view.drawn])
-    for outcome, way in zip(view.drawn, ways, strict=True):
-        made, about = outcome.forecast, "" if len(ways) == 1 else f"{way.capitalize()}: "
+    labels = distinguishing_labels([o.combination for o in view.drawn])
+    for outcome, label in zip(view.drawn, labels, strict=True):
+        made, about = outcome.forecast, "" if len(labels) == 1 else f"{label.capitalize()}: "
         assert made is not None
         if made.validity.grade == "rough":
             said.append(f"{about}rough forecast. {' '.join(made.validity.reasons_of(names))}")
@@ -300,7 +303,7 @@ def _curves(view: compute.View, tab: str, others: list[kept.Kept]) -> Picture:
         curves,
         points,
         around,
-        names=finding.ways([c.combination for c in curves]),
+        names=distinguishing_labels([c.combination for c in curves]),
         x_label=SWEEP_NAMES[name],
         y_label="length",
         is_log=name in ("total", "n", "c", "h"),
@@ -325,7 +328,7 @@ def _tables(view: compute.View, units: str) -> None:
     with st.container(horizontal=True):
         name = st.selectbox(
             "Lengths along",
-            ["total", "n", *_MORE[: 6 if "huber_svm" in view.settings.losses else 5]],
+            ["total", "n", *_MORE[: 6 if view.settings.has_width else 5]],
             format_func=SWEEP_NAMES.__getitem__,
             key="table_sweep",
             width=280,
@@ -338,11 +341,4 @@ def _tables(view: compute.View, units: str) -> None:
 
 def _table(key: str, table: pd.DataFrame, alt: str) -> None:
     st.dataframe(table, hide_index=True, alt=alt, key=f"{key}_table")
-    st.download_button(
-        "Download CSV",
-        partial(csv_bytes, table),  # made when somebody asks
-        file_name=f"dpci_{key}.csv",
-        mime="text/csv",
-        on_click="ignore",
-        key=f"{key}_csv",
-    )
+    download_csv("Download CSV", table, name=key)

@@ -12,7 +12,7 @@ from typing import Any
 
 import streamlit as st
 
-from ui.kit.bound import bound
+from ui.kit.bound import among, bound
 
 _KEPT = "linked"
 _known: dict[str, Choice] = {}
@@ -70,6 +70,18 @@ def text(name: str, most: int, *, widget: str, default: str = "") -> Choice:
         return len(text) <= most and all(c.isprintable() or c == "\n" for c in text)
 
     return _registered(Choice(name, default, accepts, widget))
+
+
+def tabs(choice: Choice, words: Mapping[str, str]) -> str:
+    """Draw the tabs of a page, each by its words; the one that is open."""
+    st.segmented_control(
+        "What is shown",
+        **among(words),
+        required=True,
+        label_visibility="collapsed",
+        **choice.bound(),
+    )
+    return choice.value
 
 
 def _registered(choice: Choice) -> Choice:

@@ -4,25 +4,7 @@ each.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
-
-Definition = str
-Mechanism = str
-LossName = Literal["logistic", "huber_svm"]
-CalibrationName = Literal["sharp", "published"]
-
-WORDS = {
-    "pure": "Pure ε",
-    "zcdp": "zCDP",
-    "objective": "objective",
-    "output": "output",
-    "logistic": "logistic",
-    "huber_svm": "SVM",
-}
-"""Names on charts."""
-
 
 SCANNED = {"dark": "#000000", "light": "#FFFFFF"}
 """Of QR codes, in both themes: scanners want dark on light."""
@@ -38,93 +20,11 @@ class Style:
     dash: str
 
 
-@dataclass(frozen=True)
-class Combination:
-    """A definition, a mechanism, a loss and how the intervals are calibrated."""
-
-    definition: Definition
-    mechanism: Mechanism
-    loss: LossName
-    calibration: CalibrationName = "sharp"
-
-    @property
-    def key(self) -> str:
-        """For keys and columns."""
-        return f"{self.definition}-{self.mechanism}-{self.loss}-{self.calibration}"
-
-    @property
-    def words(self) -> tuple[str, str, str]:
-        """Of definition, mechanism and loss."""
-        return (
-            WORDS.get(self.definition, self.definition),
-            WORDS.get(self.mechanism, self.mechanism),
-            WORDS.get(self.loss, self.loss),
-        )
-
-    @property
-    def plain(self) -> str:
-        """Without the calibration, where a page has only one."""
-        return " · ".join(self.words)
-
-    @property
-    def label(self) -> str:
-        """For legends."""
-        return f"{self.plain} · {self.calibration}"
-
-    @property
-    def short(self) -> str:
-        """For narrow places."""
-        return shortened(self.label)
-
-    @property
-    def style(self) -> Style:
-        """Colour by definition, mechanism and loss; marker by mechanism and loss, open for zCDP;
-        grey and a cross where one of them has none of its own.
-        """
-        is_sharp = self.calibration == "sharp"
-        colours = _COLOURS.get((self.definition, self.mechanism), ())
-        return Style(
-            dict(zip(_LOSSES, colours, strict=False)).get(self.loss, QUIET),
-            _MARKERS.get((self.mechanism, self.loss), "x")
-            + _FILLS.get(self.definition, "")
-            + "-dot" * (not is_sharp),
-            opacity=0.45 if is_sharp else 0.22,
-            dash="solid" if is_sharp else "longdash",
-        )
-
-
-def shortened(label: str) -> str:
-    """A label for narrow places."""
-    return label.replace("objective", "obj.").replace("output", "out.").replace("logistic", "logit")
-
-
-def ways(combinations: Sequence[Combination]) -> list[str]:
-    """What tells combinations apart; "private" for a single one.
-
-    >>> ways([Combination("pure", "objective", "logistic"), Combination("pure", "output", "logistic")])
-    ['objective', 'output']
-    """  # noqa: E501 - one line of a shell
-    parts = [combination.label.split(" · ") for combination in combinations]
-    differ = [len(set(column)) > 1 for column in zip(*parts, strict=True)]
-    named = [[word for word, is_own in zip(row, differ, strict=True) if is_own] for row in parts]
-    return [" · ".join(row) or "private" for row in named]
-
-
-_LOSSES: tuple[LossName, ...] = ("logistic", "huber_svm")
-# Mid-tones: at least 3 : 1 against both themes; the four of a loss stay apart under every colour
-# blindness.
-_COLOURS = {
-    ("pure", "objective"): ("#1F77B8", "#8084A1"),
-    ("pure", "output"): ("#D76C00", "#925D48"),
-    ("zcdp", "objective"): ("#1CA55D", "#CD1538"),
-    ("zcdp", "output"): ("#A63BE8", "#F935E9"),
-}
-BLUE, ORANGE, GREEN = (
-    _COLOURS[key][0] for key in (("pure", "objective"), ("pure", "output"), ("zcdp", "objective"))
-)
-"""For what is no combination: two or three things on one chart."""
+BLUE, ORANGE, GREEN = "#1F77B8", "#D76C00", "#1CA55D"
+"""First of what is drawn, also for what is no combination: two or three things on one chart."""
 SLATE, VIOLET = "#8084A1", "#A63BE8"
 """Two more of these, where there are four or five."""
+BROWN, RED, PINK = "#925D48", "#CD1538", "#F935E9"
 QUIET = "#8A8F98"
 """Lines that only give orientation, and what is not private."""
 GRID = "rgba(138,143,152,0.25)"
@@ -151,21 +51,6 @@ THEME_COLOURS = {
 """Colours of the theme, and what Streamlit takes where a theme of somebody's own leaves them
 out.
 """
-_FILLS = {"pure": "", "zcdp": "-open"}
-_MARKERS = {
-    ("objective", "logistic"): "circle",
-    ("objective", "huber_svm"): "square",
-    ("output", "logistic"): "diamond",
-    ("output", "huber_svm"): "triangle-up",
-}
-
-ALL_COMBINATIONS: tuple[Combination, ...] = tuple(
-    Combination(definition, mechanism, loss, calibration)
-    for calibration in ("sharp", "published")
-    for definition, mechanism in _COLOURS
-    for loss in _LOSSES
-)
-
 SOURCE_MARKS = {
     "formula": ("∿ A formula, no data", "#8A8F98"),
     "simulated": ("◇ Simulated data", "#5B6BC0"),

@@ -10,10 +10,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from ui.kit import live
-from ui.kit.palette import GRID, QUIET, Combination
+from ui.kit.palette import GRID, QUIET
 from ui.kit.ticks import logarithmic
 from ui.learn.model import Control
 from ui.learn.numbers import Numbers
+from ui.session.choices import Combination
 from ui.session.text import number
 
 PRIVATE = Combination("pure", "objective", "logistic").style.colour

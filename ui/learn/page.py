@@ -1,4 +1,6 @@
-"""The path of Learn: one screen at a time, a question before each picture."""
+"""The page Learn, in tabs: the path, one screen at a time with a question before each picture, and
+a lesson for teachers.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,10 @@ from ui.session import state
 from ui.session.text import unbroken
 from ui.views.show import show
 
-TEACHERS = "teachers"
-"""In old links the page for teachers was a screen of this one."""
+TABS = {"path": "The path", "teachers": "For teachers"}
+_TAB = linked.one_of("learn", TABS, default="path", widget="learn_tab")
 EXERCISES = "exercises"
+"""The screen for students: tasks without solutions."""
 _PLACE, _PROBLEM = "learn_place", "learn_problem"
 _VALUES, _ANSWERS = "learn_values", "learn_answers"
 _TYPE = linked.one_of("type", ("usual", "large"), default="usual", widget="learn_large_toggle")
@@ -39,12 +42,15 @@ _LARGE_FONT = 17
 
 def page() -> None:
     """Draw the page."""
-    place = st.query_params.get("screen")
-    if place in (TEACHERS, EXERCISES):
-        state.mirror_to_link({"screen": place})
-        teach.page() if place == TEACHERS else teach.exercises()
+    if st.query_params.get("screen") == EXERCISES:
+        state.mirror_to_link({"screen": EXERCISES})
+        teach.exercises()
         return
     _follow_link()
+    if linked.tabs(_TAB, TABS) == "teachers":
+        state.mirror_to_link()
+        teach.lesson()
+        return
     screen = _here()
     begin_at_top(screen.key)
     _mirror(screen)
@@ -92,6 +98,7 @@ def _follow_link() -> None:
     if not key or (_PLACE in st.session_state and not is_back()):
         return
     st.session_state[_PROBLEM] = ""
+    _TAB.take("path")
     screen = find(key)
     if screen is None:
         st.session_state[_PROBLEM] = (

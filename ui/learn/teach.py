@@ -1,4 +1,4 @@
-"""The page for teachers: a plan of 45 minutes, exercises whose solutions are computed, and settings
+"""The tab for teachers: a plan of 45 minutes, exercises whose solutions are computed, and settings
 by link.
 """
 
@@ -262,8 +262,8 @@ PRESETS: tuple[tuple[str, str, Settings], ...] = (
 )
 
 
-def page() -> None:
-    """Draw the page."""
+def lesson() -> None:
+    """Draw the tab."""
     st.title("For teachers")
     st.markdown(
         f"Everything here runs on made-up or public tables. The path has {len(SCREENS)} screens; "

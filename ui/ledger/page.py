@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
@@ -23,6 +26,7 @@ from dpci_core.ledger import (
 )
 from dpci_core.report.refusals import said
 from ui.controls.hints import link_problem
+from ui.kit.exports import download
 from ui.ledger import waiting
 from ui.session import access
 from ui.session.text import plain
@@ -220,11 +224,9 @@ def _downloads(
         )
     with st.container(horizontal=True):
         for label, (name, make) in kinds.items():
-            st.download_button(
-                label,
-                lambda make=make: make().encode(),  # type: ignore[misc]
-                file_name=f"dpci_ledger_{name}.csv",
-                mime="text/csv",
-                on_click="ignore",
-                key=f"ledger_csv_{name}",
-            )
+            content = partial(_encoded, make)
+            download(label, content, file=f"dpci_ledger_{name}.csv", key=f"ledger_csv_{name}")
+
+
+def _encoded(make: Callable[[], str]) -> bytes:
+    return make().encode()

@@ -26,16 +26,20 @@ from dpci_core.planner.search import score
 from dpci_core.planner.split import Shares
 from dpci_core.planner.targets import outcome
 from dpci_core.privacy.budget import PARTS, Budget, to_float_down
-from ui.kit.palette import Combination
 from ui.session.budget import Split, split_of
 from ui.session.case import Case
+from ui.session.choices import (
+    COUNTED_AS,
+    DEFINITIONS,
+    MECHANISMS,
+    PROMISE,
+)
 from ui.session.compute import TableSource
-from ui.session.settings import CHOICES, COUNTED_AS, LIMITS, Settings
+from ui.session.settings import LIMITS, Settings
 
 MAP_POINTS = {False: 13, True: 7}
 """Budgets, and numbers of records, at which the map is computed, fewer with more than `MANY`
 coefficients (the key); between them it is interpolated in logarithms."""
-MAP_TOTALS = {"pure": (0.05, 10.0), "zcdp": (0.0005, 10.0), "approx": (0.05, 10.0)}
 MAP_RECORDS = (300.0, 1_000_000.0)
 MAP_DRAWS = (16, 8, 2)
 """Draws behind a point of a picture: usually, from 21 features on, with more than `MANY`
@@ -85,7 +89,7 @@ class IsoMap:
 def iso_map(case: Case) -> IsoMap:
     """The map's values; budgets in the currency of the settings."""
     points = map_points(case)
-    totals = np.geomspace(*MAP_TOTALS[case.settings.currency], points)
+    totals = np.geomspace(*case.settings.typed.map_limits, points)
     counts = np.geomspace(*MAP_RECORDS, points)
     kind = type(case.design.budget)
     spent = [own_total(case.settings, kind, total) for total in totals]
@@ -100,7 +104,7 @@ def map_points(case: Case) -> int:
 
 def own_total(settings: Settings, kind: type[Budget], typed: float) -> float:
     """A typed total as what is spent: the rho or mu^2 that an (epsilon, delta) buys."""
-    if settings.currency != "approx":
+    if not settings.typed.is_promise:
         return typed
     bought = kind.total_within(Decimal(f"{typed:.12g}"), float(settings.delta))
     assert bought is not None
@@ -114,14 +118,14 @@ def with_budget(settings: Settings, budget: Budget) -> Settings:
         bought = settings.with_epsilon(typed)
         return replace(bought, split=split_of(budget, bought.split.with_locks()))
     now = replace(settings, split=Split(budget.total, budget.parts))
-    return replace(now, epsilon=f"{typed:.12g}") if now.currency == "approx" else now
+    return replace(now, epsilon=f"{typed:.12g}") if now.typed.is_promise else now
 
 
 def typed_total(settings: Settings, kind: type[Budget], spent: Decimal) -> float:
     """What is spent as it is typed; epsilon rounded up for (epsilon, delta), so that it buys at
     least as much.
     """
-    if settings.currency != "approx":
+    if not settings.typed.is_promise:
         return float(spent)
     epsilon = kind.epsilon_of(float(spent), float(settings.delta))
     return float(f"{epsilon * 1.0005:.4g}")
@@ -228,14 +232,14 @@ def guarantee(settings: Settings) -> tuple[float, float]:
     """The (epsilon, delta) at which mechanisms are compared; for a pure budget delta is what zCDP
     may add to it.
     """
-    typed = settings.epsilon if settings.currency == "approx" else settings.own_epsilon
-    return float(typed), float(settings.delta)
+    typed = float(settings.epsilon) if settings.typed.is_promise else settings.own_epsilon
+    return typed, float(settings.delta)
 
 
 def ranking(case: Case) -> tuple[RankedDesign, ...]:
     """Mechanisms and definitions that the dashboard offers, both calibrations, at the guarantee."""
     epsilon, delta = guarantee(case.settings)
-    switches = case.settings.calibration(Combination("zcdp", "objective", "logistic", "sharp"))
+    switches = case.settings.calibration("sharp")
     rows = rank_mechanisms(
         case.plain,
         epsilon=Decimal(f"{epsilon:.9g}"),
@@ -251,8 +255,8 @@ def ranking(case: Case) -> tuple[RankedDesign, ...]:
     return tuple(
         row
         for row in rows
-        if row.mechanism in CHOICES["mechanisms"]
-        and row.definition in (*CHOICES["definitions"], *COUNTED_AS)
+        if row.mechanism in MECHANISMS
+        and row.definition in (*DEFINITIONS, *COUNTED_AS)
         # Of two ways to count the same noise, the one that grants more.
         and not (row.mechanism in exact and row.definition in COUNTED_AS.values())
     )
@@ -268,12 +272,9 @@ def adopted(settings: Settings, row: RankedDesign) -> Settings:
     now, epsilon = settings, f"{guarantee(settings)[0]:.9g}"
     definition = COUNTED_AS.get(row.definition, row.definition)
     if row.definition != settings.own_definition:
-        now = replace(
-            settings, currency="pure" if row.definition == "pure" else "approx", epsilon=epsilon
-        )
-    if not in_limits(
-        now.currency, float(epsilon) if now.currency == "approx" else float(budget.total)
-    ):
+        currency = PROMISE if budget.has_delta else row.definition
+        now = replace(settings, currency=currency, epsilon=epsilon)
+    if not in_limits(now.currency, float(epsilon) if now.typed.is_promise else float(budget.total)):
         raise ValueError(
             f"The budget control does not reach ε = {epsilon}. Choose a smaller budget first."
         )

@@ -31,8 +31,9 @@ from dpci_core.schema import Records, Schema, StandardEncoding, encode
 from ui.plan import numbers
 from ui.session.budget import from_shares, split_of
 from ui.session.case import Case, make_case
+from ui.session.choices import UNPENALISED
 from ui.session.compute import DECLARED, TableSource, declared_table, packed_table
-from ui.session.settings import LIMITS, Settings
+from ui.session.settings import Settings
 from ui.session.worlds import worlds_of_case
 
 BALANCED = math.sqrt(2.0)
@@ -95,7 +96,7 @@ def described(case: Case, source: TableSource | None = None) -> Option:
     drawn = drawn_intervals(case.moments, design=case.design, n_records=case.n)
     found = outcome_of(drawn, case.target)
     made = forecast_of(drawn, case.moments, design=case.design)
-    if case.design.target == "unpenalised":  # as the page for the board: out of reach in any units
+    if not case.settings.is_penalised:  # as the page for the board: out of reach in any units
         L = case.records.to_original
         original = forecast(case.moments, design=case.design, n_records=case.n, contrasts=L)
         made = replace(made, is_not_reportable=made.is_not_reportable | original.is_not_reportable)
@@ -186,7 +187,7 @@ def least(case: Case, source: TableSource) -> Option:
 
 def _of_use(case: Case, found: NeededBudget, source: TableSource) -> Option:
     kind = type(case.design.budget)
-    low = numbers.own_total(case.settings, kind, LIMITS[case.settings.currency][0])
+    low = numbers.own_total(case.settings, kind, case.settings.typed.limits[0])
     total, nearby = max(found.total, _rounded(Decimal(repr(low)))), _nearby(found, case.scale)
 
     def at(total: Decimal) -> Option:
@@ -306,7 +307,7 @@ class Search:
     def _with(self, encoding: StandardEncoding, c: float, budget: Budget) -> Case:
         schema = replace(self.schema, standard=encoding)
         now = replace(numbers.with_budget(self.case.settings, budget), c=c, penalty="typed")
-        now = replace(now, target="unpenalised")
+        now = replace(now, target=UNPENALISED)
         if self.source.upload is None:
             table = replace(declared_table(now.declared), schema=schema)
             now = replace(now, declared=packed_table(table))

@@ -11,11 +11,11 @@ from dpci_core.planner.needed import OutOfReachError
 from dpci_core.report.cautions import reach
 from dpci_core.report.words import LARGE_EPSILON, out_of_reach
 from dpci_core.schema import Records
-from ui.kit.palette import Combination
 from ui.plan.charts import Mark
 from ui.plan.options import Option
 from ui.session.case import Case
-from ui.session.settings import COUNTED_AS, Settings
+from ui.session.choices import COUNTED_AS, Combination
+from ui.session.settings import Settings
 from ui.session.text import (
     as_typed,
     called,

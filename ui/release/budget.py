@@ -12,10 +12,11 @@ from dpci_core.ledger.amounts import exact_amount
 from dpci_core.privacy.budget import DEFINITIONS
 from dpci_core.release import PlanRelease, schema_hash
 from ui.controls import person
-from ui.controls.currency import CURRENCIES
+from ui.kit.bound import among
 from ui.kit.top import told_here
 from ui.release import words
-from ui.session.settings import LETTERS, LIMITS, Currency, Settings
+from ui.session.choices import CURRENCIES, PROMISE, labels_of
+from ui.session.settings import Settings
 from ui.session.text import plain
 from ui.session.words import in_words
 from ui.views import ledger_text
@@ -73,24 +74,23 @@ def _form(every: tuple[Account, ...], plan: Plan, cost: Cost) -> None:
         person.field(right, "release")
         kind = left.segmented_control(
             "Privacy definition",
-            list(CURRENCIES),
-            format_func=CURRENCIES.__getitem__,
+            **among(labels_of(CURRENCIES)),
             default=_usual(cost),
             key="budget_kind",
         )
-        letter = LETTERS.get(kind or "", "ε")
-        right.text_input(f"Total {letter} ever allowed", key="budget_amount", placeholder="1")
-        if kind and kind not in DEFINITIONS:
+        typed = CURRENCIES[kind or PROMISE]
+        right.text_input(f"Total {typed.letter} ever allowed", key="budget_amount", placeholder="1")
+        if kind and typed.is_promise:
             right.text_input("δ", key="budget_delta", placeholder="1e-6")
         with right:
             _what_it_means(cost)
         if kind == cost.definition and _shared() is None:
             _suggestions(cost)
         paid = DEFINITIONS[cost.definition]
-        can_pay = kind not in DEFINITIONS or DEFINITIONS[kind].price_of(paid, cost.amount)
+        can_pay = typed.is_promise or typed.definition.price_of(paid, cost.amount)
         if kind and not can_pay:
             st.caption(
-                f"{CURRENCIES[kind]} cannot pay for this plan: none of it is worth a {paid.letter}."
+                f"{typed.label} cannot pay for this plan: none of it is worth a {paid.letter}."
             )
         names = list(dict.fromkeys(a.dataset for a in every))
         if names:
@@ -135,9 +135,9 @@ def _shared() -> str | None:
     return None if people in (None, OTHERS) else str(people)
 
 
-def _usual(cost: Cost) -> Currency:
+def _usual(cost: Cost) -> str:
     """The control's own name for the definition of a price; (epsilon, delta) where it has none."""
-    return cost.definition if cost.definition in CURRENCIES else "approx"
+    return cost.definition if cost.definition in CURRENCIES else PROMISE
 
 
 def _what_it_means(cost: Cost) -> None:
@@ -204,8 +204,8 @@ def _too_little(cap: Cap, cost: Cost) -> str:
 
 def _is_beyond(cap: Cap) -> bool:
     """Whether a cap is larger than any budget that a page offers."""
-    kind = cap.definition if cap.epsilon is None else "approx"
-    return (cap.amount if cap.epsilon is None else cap.epsilon) > Decimal(repr(LIMITS[kind][1]))
+    kind, most = (cap.definition, cap.amount) if cap.epsilon is None else (PROMISE, cap.epsilon)
+    return most > Decimal(repr(CURRENCIES[kind].limits[1]))
 
 
 def _amount_words(cap: Cap) -> str:
@@ -268,7 +268,9 @@ def _cap(cost: Cost) -> Cap:
     amount, delta = (
         str(st.session_state.get(f"budget_{name}") or "").strip() for name in ("amount", "delta")
     )
-    if kind not in DEFINITIONS:
-        counted = "gdp" if DEFINITIONS[cost.definition].additive_only else "zcdp"
-        return Cap.approx(amount, delta, definition=counted)
-    return Cap(definition=kind, amount=exact_amount(amount, name=DEFINITIONS[kind].symbol))
+    typed = CURRENCIES[kind]
+    if typed.is_promise:
+        paid = DEFINITIONS[cost.definition]
+        counted = paid if paid.additive_only else typed.definition
+        return Cap.approx(amount, delta, definition=counted.definition)
+    return Cap(definition=kind, amount=exact_amount(amount, name=typed.definition.symbol))

@@ -6,6 +6,7 @@ import io
 import math
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import NormalDist
 
@@ -26,21 +27,13 @@ from dpci_core.report.cautions import silent
 from dpci_core.report.html import ticks
 from dpci_core.report.words import called
 from dpci_core.schema import MappingNote
+from ui.kit.exports import MIME, download
 from ui.kit.figure import common_layout, literal, short_name, wrapped
 from ui.kit.palette import BLUE, GRID, PAPER, QUIET
 from ui.release import after
 from ui.session.text import number, plain
 from ui.views.ledger_text import moment
 from ui.views.show import show
-
-MIME = {
-    ".json": "application/json",
-    ".csv": "text/csv",
-    ".html": "text/html",
-    ".md": "text/markdown",
-    ".yaml": "application/yaml",
-    ".ipynb": "application/x-ipynb+json",
-}
 
 
 def panel(
@@ -311,26 +304,17 @@ def _files(folder: Path) -> None:
             "`signature.json` signs all of them: whoever has the ledger's public key can check a "
             "copy with `python -m dpci_core verify`, and nobody can edit one unseen."
         )
-    files = sorted(file for file in folder.iterdir() if file.is_file() and file.suffix in MIME)
+    files = sorted(file for file in folder.iterdir() if file.suffix[1:] in MIME and file.is_file())
     with st.container(horizontal=True):
-        st.download_button(
+        download(
             "Everything (ZIP)",
-            lambda: zipped(folder),
-            file_name=f"{folder.name}.zip",
-            mime="application/zip",
-            on_click="ignore",
+            partial(zipped, folder),
+            file=f"{folder.name}.zip",
             key="release_zip",
-            type="primary",
+            is_main=True,
         )
         for file in files:
-            st.download_button(
-                file.name,
-                file.read_bytes(),
-                file_name=file.name,
-                mime=MIME[file.suffix],
-                on_click="ignore",
-                key=f"release_{file.name}",
-            )
+            download(file.name, file.read_bytes(), file=file.name, key=f"release_{file.name}")
 
 
 def zipped(folder: Path) -> bytes:
@@ -338,7 +322,7 @@ def zipped(folder: Path) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted(folder.iterdir()):
-            if file.is_file() and file.suffix in MIME:
+            if file.suffix[1:] in MIME and file.is_file():
                 archive.write(file, file.name)
     return out.getvalue()
 

@@ -33,8 +33,8 @@ from dpci_core.planner import shaped
 from dpci_core.planner.standard import enclosing
 from dpci_core.privacy.budget import PARTS
 from dpci_core.schema import Column, Provenance, Records, Schema, StandardEncoding, encode
-from ui.kit.palette import Combination
 from ui.session import quota
+from ui.session.choices import PENALISED, TARGETS, UNPENALISED, Combination
 from ui.session.results import IntervalRows, SweepCurve
 from ui.session.settings import LIMITS, PRECISION, Settings
 from ui.session.words import in_words
@@ -132,7 +132,7 @@ class ImportedFit:
         names: tuple[str, ...],
         loss: Loss,
         c: float,
-        target: Estimand = "penalised",
+        target: Estimand = PENALISED,
         *,
         with_spread: bool = False,
         geometry: Geometry | None = None,
@@ -143,7 +143,7 @@ class ImportedFit:
         return (
             (self.names, found.loss, found.regularization) == (names, loss, c)
             and found.geometry == geometry
-            and (target == "penalised" or is_told)
+            and (TARGETS[target].is_penalised or is_told)
             and (found.spread is not None or not with_spread)
         )
 
@@ -171,7 +171,7 @@ class Store:
         records: Records,
         loss: Loss,
         c: float,
-        target: Estimand = "penalised",
+        target: Estimand = PENALISED,
         *,
         with_spread: bool = False,
         geometry: Geometry | None = None,
@@ -407,7 +407,7 @@ def packed_table(table: DeclaredTable) -> str:
 
 def fit_target(records: Records, design: Design) -> Estimand:
     """For which target a table is fitted: also without penalty, if that does not take long."""
-    return "unpenalised" if records.X.size <= LARGEST_UNPENALISED else design.target
+    return UNPENALISED if records.X.size <= LARGEST_UNPENALISED else design.target
 
 
 def compute(settings: Settings, source: TableSource) -> View:
@@ -482,7 +482,7 @@ def effect_label(name: str, columns: Sequence[Column]) -> str:
 def left_by_penalty(made: Forecast, moments: Moments, contrasts: Array | None) -> Array | None:
     """Share of each coefficient without penalty that intervals for penalised ones lie around."""
     free = moments.unpenalised_fit
-    if made.design.target != "penalised" or free is None:
+    if not TARGETS[made.design.target].is_penalised or free is None:
         return None
     meant = free.unweighted if contrasts is None else contrasts @ free.unweighted
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -526,7 +526,7 @@ def free_of(settings: Settings, name: str) -> Settings:
     """
     kept = replace(settings.usual("units", "look", *PRECISION), sweep=name)
     if name == "total":
-        largest = Decimal(repr(LIMITS[settings.currency][1]))
+        largest = Decimal(repr(settings.typed.limits[1]))
         split = settings.split.with_locks().with_total(largest)
         return replace(kept, epsilon=Settings().epsilon, split=split).settled()
     if name == "c":

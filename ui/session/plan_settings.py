@@ -5,19 +5,29 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any
 
 from dpci_core import Calibration, DeclaredTable, Plan, PublicTable
 from dpci_core.base.errors import expect
-from dpci_core.design import MECHANISMS, CalibrationName
+from dpci_core.design import CalibrationName
+from dpci_core.losses import HuberSVM
 from dpci_core.planner import Target
 from dpci_core.privacy.budget import Budget, epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
 from dpci_core.schema import to_original
 from ui.session.budget import split_of
 from ui.session.case import Case
+from ui.session.choices import (
+    COUNTED_AS,
+    CURRENCIES,
+    DEFINITIONS,
+    LOSSES,
+    MECHANISMS,
+    PROMISE,
+    SMOOTHINGS,
+)
 from ui.session.compute import DECLARED, declared_table, packed_table, standard_of
 from ui.session.forms import FORMS
-from ui.session.settings import CHOICES, COUNTED_AS, LIMITS, Currency, Settings
+from ui.session.settings import LIMITS, Settings
 from ui.session.shape import noise_of, packed_shape
 
 
@@ -75,9 +85,9 @@ def settings_of(plan: Plan) -> Settings:
             "file.",
         )
     offered = (
-        ("mechanism", design.mechanism, CHOICES["mechanisms"]),
-        ("privacy definition", design.definition, (*CHOICES["definitions"], *COUNTED_AS)),
-        ("loss", design.loss.name, (*CHOICES["losses"], *CHOICES["corner"])),
+        ("mechanism", design.mechanism, MECHANISMS),
+        ("privacy definition", design.definition, (*DEFINITIONS, *COUNTED_AS)),
+        ("loss", design.loss.name, (*LOSSES, *SMOOTHINGS)),
     )
     for what, name, choices in offered:
         expect(name in choices, f"This dashboard has no control for the {what} {name!r}.")
@@ -93,7 +103,7 @@ def settings_of(plan: Plan) -> Settings:
         "is.",
     )
     definition = COUNTED_AS.get(design.definition, design.definition)
-    budget, is_svm = design.budget, design.loss.name in CHOICES["corner"]
+    budget, is_rounded = design.budget, design.loss.name in SMOOTHINGS
     now = replace(
         Settings(),
         dataset=source.key if isinstance(source, PublicTable) else DECLARED,
@@ -103,12 +113,12 @@ def settings_of(plan: Plan) -> Settings:
         d=plan.features if isinstance(plan.features, int) else len(plan.names) - 1,
         definitions=(definition,),
         mechanisms=(design.mechanism,),
-        losses=("huber_svm" if is_svm else design.loss.name,),
-        corner=design.loss.name if is_svm else Settings().corner,
+        losses=(HuberSVM.name if is_rounded else design.loss.name,),
+        smoothing=design.loss.name if is_rounded else Settings().smoothing,
         calibrations=(calibration,),
         results=results,
         target=design.target,
-        currency=cast("Currency", definition),
+        currency=definition,
         delta=_shortest(plan.delta),
         noise=noise_of(design.geometry),
         shape=packed_shape(plan),
@@ -133,16 +143,16 @@ def _as_typed(now: Settings) -> Settings:
     """A rho that a round epsilon buys at this delta, as that (epsilon, delta): most likely it was
     typed so. Not where that promise would buy more than the plan says.
     """
-    if now.currency != "zcdp" or not MECHANISMS[now.mechanisms[0]].perturbs_objective:
+    if now.kind is not CURRENCIES[PROMISE].definition or not now.perturbs_objective:
         return now
     total, delta = float(now.split.total), float(now.delta)
-    epsilon, (low, high) = zcdp_to_epsilon(total, delta), LIMITS["approx"]
+    epsilon, (low, high) = zcdp_to_epsilon(total, delta), CURRENCIES[PROMISE].limits
     for digits in range(1, 7):
         shown = float(f"{epsilon:.{digits}g}")
         if low <= shown <= high and math.isclose(
             float(epsilon_to_zcdp(shown, delta)), total, rel_tol=_SAME
         ):
-            return replace(now, currency="approx", epsilon=f"{shown:.12g}")
+            return replace(now, currency=PROMISE, epsilon=f"{shown:.12g}")
     return now
 
 
@@ -153,7 +163,7 @@ def _as_promised(now: Settings, budget: Budget) -> Settings:
         epsilon = float(f"{means:.{digits}g}")
         if math.isclose(epsilon, means, rel_tol=_SAME_PROMISE):
             break
-    bought = replace(now, currency="approx").with_epsilon(epsilon)
+    bought = replace(now, currency=PROMISE).with_epsilon(epsilon)
     return replace(bought, split=split_of(budget, bought.split.with_locks()))
 
 
@@ -178,14 +188,8 @@ def _calibration(switches: Calibration) -> tuple[CalibrationName, str]:
 
 def _check_limits(now: Settings) -> None:
     """Raise ValueError naming the first control that does not reach a value."""
-    total = now.epsilon if now.currency == "approx" else now.split.total
-    values = {"n": now.n, "c": now.c, "h": now.h, "level": now.level, now.currency: float(total)}
-    names = {
-        "pure": "the total ε",
-        "approx": "the total ε",
-        "zcdp": "the total ρ",
-        "level": "the confidence level",
-    }
+    values = {"n": now.n, "c": now.c, "h": now.h, "level": now.level, now.currency: now.typed_total}
+    names = {now.currency: f"the total {now.typed.letter}", "level": "the confidence level"}
     for name, value in values.items():
         low, high = LIMITS[name]
         expect(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpci_core.base.array import Array, Flags
-from ui.kit.palette import Combination
+from ui.session.choices import Combination
 
 
 @dataclass(frozen=True, eq=False)

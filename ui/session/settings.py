@@ -15,20 +15,21 @@ from typing import Any, Literal
 
 from dpci_core import Calibration, DeclaredTable, Loss, Persons
 from dpci_core.base.errors import InfeasibleDesignError
-from dpci_core.design import MECHANISMS, Design, Estimand
-from dpci_core.losses import make_loss
+from dpci_core.design import CalibrationName, Design, Estimand
+from dpci_core.losses import HuberSVM, Logistic, make_loss
+from dpci_core.mechanisms.mechanism import mechanism_named
 from dpci_core.plan.codec import read
 from dpci_core.plan.link import unpack
 from dpci_core.plan.source import Source
 from dpci_core.planner.geometry import SecondMoment
 from dpci_core.planner.standard import enclosing_regularization
 from dpci_core.privacy.budget import (
-    DEFINITIONS,
     GDP,
     PARTS,
     Budget,
     Pairing,
     Parts,
+    PureDP,
     epsilon_to_zcdp,
     granted,
     pair_budget,
@@ -36,24 +37,25 @@ from dpci_core.privacy.budget import (
     to_float_down,
 )
 from dpci_core.schema import Encoding
-from ui.kit.palette import Combination
 from ui.session.budget import Split, from_shares
+from ui.session.choices import (
+    CALIBRATIONS,
+    CURRENCIES,
+    DEFINITIONS,
+    LOSSES,
+    MECHANISMS,
+    PENALISED,
+    PROMISE,
+    SMOOTHINGS,
+    TARGETS,
+    Combination,
+    Currency,
+)
 from ui.session.shape import Noise, shape_of
 
-Currency = Literal["pure", "zcdp", "approx"]
 Goal = Literal["length", "zero"]
 Look = Literal["map", "split", "mechanisms", "c"]
 Penalty = Literal["typed", "chosen"]
-
-_SPENT_AS: dict[Currency, str] = {"pure": "pure", "zcdp": "zcdp", "approx": "zcdp"}
-"""The definition behind each way to type a budget."""
-COUNTED_AS = {GDP.definition: "zcdp"}
-"""Under which definition of the controls another is shown: Gaussian noise read at delta."""
-LETTERS: dict[str, str] = {
-    currency: "ε" if currency == "approx" else DEFINITIONS[name].letter
-    for currency, name in _SPENT_AS.items()
-}
-"""Of a total as it is typed."""
 
 PRECISION = ("goal", "goal_on", "goal_length", "goal_value", "goal_chance")
 """The settings that are the goal on the page Plan."""
@@ -61,9 +63,7 @@ DEFAULT_ROWS = 30_000
 """Rows of the simulated census on which moments are taken."""
 SWEEPS = ("total", *PARTS, "n", "d", "c", "h")
 LIMITS: dict[str, tuple[float, float]] = {
-    "pure": (0.05, 10.0),
-    "zcdp": (0.0005, 20.0),
-    "approx": (0.05, 10.0),
+    **{name: currency.limits for name, currency in CURRENCIES.items()},
     "n": (100, 1_000_000),
     "c": (1e-6, 1.0),
     "h": (0.01, 10.0),
@@ -81,8 +81,8 @@ class Settings:
     are exact.
 
     declared: a table that is only described, packed as for a link, for the data set "declared".
-    corner: the loss of the SVM, whose kink is rounded by a parabola or, twice differentiable, by a
-    quartic.
+    smoothing: the loss of the SVM, whose kink is rounded by a parabola or, twice differentiable, by
+    a quartic.
     noise: of equal size in every direction ("even"), or, where it is in the objective, shaped like
     the records: by a second moment that is released ("shaped") or by that of the planning rows
     ("planning"). Both ask for the moments of the table (`compute.designed`).
@@ -100,15 +100,15 @@ class Settings:
     encoding: Encoding = "schema"
     names: tuple[str, ...] = ()
     d: int = 10
-    definitions: tuple[str, ...] = ("pure",)
-    mechanisms: tuple[str, ...] = ("objective", "output")
-    losses: tuple[str, ...] = ("logistic",)
+    definitions: tuple[str, ...] = (PureDP.definition,)
+    mechanisms: tuple[str, ...] = tuple(MECHANISMS)
+    losses: tuple[str, ...] = (Logistic.name,)
     calibrations: tuple[str, ...] = ("sharp",)
     results: str = "all"
     noise: Noise = "even"
     shape: str = ""
-    target: Estimand = "penalised"
-    currency: Currency = "pure"
+    target: Estimand = PENALISED
+    currency: str = PureDP.definition
     epsilon: str = "1"
     delta: str = "1e-6"
     pairing: Pairing = "guarantee"
@@ -117,7 +117,7 @@ class Settings:
     penalty: Penalty = "typed"
     c: float = 0.001
     h: float = 1.0
-    corner: str = "huber_svm"
+    smoothing: str = HuberSVM.name
     level: float = 0.95
     sweep: str = "total"
     units: str = "scaled"
@@ -154,7 +154,27 @@ class Settings:
         reviewed results are asked for.
         """
         is_asked = self.noise != "even" and self.results == "all"
-        return is_asked and "objective" in self.mechanisms and self.persons is None
+        return is_asked and self.perturbs_objective and self.persons is None
+
+    @property
+    def perturbs_objective(self) -> bool:
+        """Whether the noise of a chosen mechanism is in the objective."""
+        return any(mechanism_named(name).perturbs_objective for name in self.mechanisms)
+
+    @property
+    def has_width(self) -> bool:
+        """Whether the kink of a chosen loss is rounded."""
+        return any("h" in self.loss(name).parameters for name in self.losses)
+
+    @property
+    def is_penalised(self) -> bool:
+        """Whether intervals are for coefficients with the penalty."""
+        return TARGETS[self.target].is_penalised
+
+    @property
+    def typed(self) -> Currency:
+        """How the budget is typed."""
+        return CURRENCIES[self.currency]
 
     @property
     def persons(self) -> Persons | None:
@@ -179,12 +199,12 @@ class Settings:
     @property
     def own_definition(self) -> str:
         """The definition in which the budget is typed: (epsilon, delta) is spent as zCDP."""
-        return _SPENT_AS[self.currency]
+        return self.kind.definition
 
     @property
     def kind(self) -> type[Budget]:
         """The same as what it is."""
-        return DEFINITIONS[self.own_definition]
+        return self.typed.definition
 
     @property
     def own_epsilon(self) -> float:
@@ -206,20 +226,20 @@ class Settings:
         Gaussian is granted more than a rho, in mu^2.
         """
         budget = self.budget(combination.definition)
-        in_objective = MECHANISMS[combination.mechanism].perturbs_objective
-        if self.currency != "approx" or in_objective or not budget.has_delta:
+        in_objective = mechanism_named(combination.mechanism).perturbs_objective
+        if not self.typed.is_promise or in_objective or not budget.has_delta:
             return budget
         return granted(GDP, Decimal(self.epsilon), self.delta, like=budget)
 
     def loss(self, name: str) -> Loss:
         """The loss of a combination."""
-        return make_loss(self.corner if name in CHOICES["corner"] else name, self.h)
+        return make_loss(self.smoothing if name in SMOOTHINGS else name, self.h)
 
-    def calibration(self, combination: Combination) -> Calibration:
-        """The switches of a combination; those of sharp without what is not peer-reviewed, if asked
+    def calibration(self, name: CalibrationName) -> Calibration:
+        """The switches of a calibration; those of sharp without what is not peer-reviewed, if asked
         for, or where its proof does not reach persons with several rows.
         """
-        if combination.calibration == "published":
+        if name == "published":
             return Calibration.published()
         is_shown = self.rows_per_person == 1
         return Calibration(gaussian_objective=self.results == "all" and is_shown)
@@ -232,7 +252,7 @@ class Settings:
             budget=self.spent(combination),
             regularization=self.c,
             confidence_level=self.level,
-            calibration=self.calibration(combination),
+            calibration=self.calibration(combination.calibration),
             target=self.target,
             rows_per_person=self.rows_per_person,
         )
@@ -248,8 +268,8 @@ class Settings:
         part.
         """
         if name == "total":
-            is_approx = self.currency == "approx"
-            moved = self.with_epsilon(value) if is_approx else self._with_pot(_decimal(value))
+            is_promise = self.typed.is_promise
+            moved = self.with_epsilon(value) if is_promise else self._with_pot(_decimal(value))
             return moved.settled()
         if name in PARTS:
             index = PARTS.index(name)
@@ -267,8 +287,9 @@ class Settings:
         """The total as it is typed: epsilon of an (epsilon, delta) budget, the amount itself of the
         others.
         """
-        is_approx = self.currency == "approx"
-        return float(self.epsilon) if is_approx else to_float_down(self.split.total)
+        if self.typed.is_promise:
+            return float(self.epsilon)
+        return to_float_down(self.split.total)
 
     def with_epsilon(self, epsilon: float) -> Settings:
         """Set the epsilon of an (epsilon, delta) budget; the split divides the rho it buys."""
@@ -408,29 +429,29 @@ def _with_one_budget(settings: Settings) -> tuple[Settings, bool]:
     """
     total = float(settings.split.total)
     fresh = replace(settings, split=START.split)
-    if settings.currency == "approx":
+    if settings.typed.is_promise:
         bought = fresh.with_epsilon(float(settings.epsilon))
         is_same = math.isclose(total, float(bought.split.total), rel_tol=_SAME_BUDGET)
         return (settings, True) if is_same else (bought, False)
-    low, high = LIMITS[settings.currency]
+    low, high = settings.typed.limits
     return (settings, True) if low <= total <= high else (fresh, False)
 
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "encoding": ("schema", "standard", "paper"),
     "penalty": ("typed", "chosen"),
-    "currency": tuple(_SPENT_AS),
+    "currency": tuple(CURRENCIES),
     "pairing": ("guarantee", "paper"),
     "sweep": SWEEPS,
     "units": ("scaled", "original", "odds"),
-    "definitions": tuple(dict.fromkeys(_SPENT_AS.values())),
-    "mechanisms": ("objective", "output"),
-    "losses": ("logistic", "huber_svm"),
-    "corner": ("huber_svm", "smoothed_hinge"),
-    "calibrations": ("sharp", "published"),
+    "definitions": tuple(DEFINITIONS),
+    "mechanisms": tuple(MECHANISMS),
+    "losses": tuple(LOSSES),
+    "smoothing": tuple(SMOOTHINGS),
+    "calibrations": tuple(CALIBRATIONS),
     "results": ("all", "reviewed"),
     "noise": ("even", "shaped", "planning"),
-    "target": ("penalised", "unpenalised"),
+    "target": tuple(TARGETS),
     "goal": ("length", "zero"),
     "look": ("map", "split", "mechanisms", "c"),
 }
@@ -474,7 +495,7 @@ def _parse(name: str, text: str) -> object:
             raise ValueError(name)
         return number
     if name in ("epsilon", "delta"):
-        low, high = LIMITS["approx"] if name == "epsilon" else (1e-15, 0.1)
+        low, high = CURRENCIES[PROMISE].limits if name == "epsilon" else (1e-15, 0.1)
         if not low <= float(_amount(text)) <= high:
             raise ValueError(name)
     elif name in CHOICES and text not in CHOICES[name]:

@@ -14,11 +14,13 @@ import pandas as pd
 import streamlit as st
 
 from dpci_core import Plan, datasets
+from dpci_core.mechanisms.objective import Objective
 from dpci_core.plan import LINK_KEY
 from ui.kit import bound as widgets
 from ui.kit import linked, streamlit_internals
 from ui.session import compute, jobs, quota, steps
 from ui.session.budget import from_shares
+from ui.session.choices import DEFINITIONS
 from ui.session.plan_settings import settings_of
 from ui.session.settings import START, Settings, from_query
 from ui.session.words import in_words
@@ -238,8 +240,8 @@ def paper_preset() -> None:
         Settings(
             dataset=key,
             encoding="paper",
-            definitions=("pure", "zcdp"),
-            mechanisms=("objective",),
+            definitions=tuple(DEFINITIONS),
+            mechanisms=(Objective.name,),
             calibrations=("published",),
             pairing="paper",
             split=from_shares(Decimal(1)),

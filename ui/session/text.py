@@ -25,7 +25,8 @@ from dpci_core.report.words import number as number
 from dpci_core.report.words import number_at_most as number_at_most
 from dpci_core.report.words import percent as percent
 from dpci_core.schema import Records
-from ui.session.settings import LETTERS, Settings
+from ui.session.choices import CALIBRATIONS, SMOOTHINGS, TARGETS
+from ui.session.settings import Settings
 
 DECLARED_SENTENCE = (
     "Made-up rows from your description alone: bounds, levels and guesses. No file is opened, so "
@@ -132,7 +133,7 @@ def budget_sentence(settings: Settings) -> str:
 
 def exact_sentence(settings: Settings) -> str:
     """Which accounting a typed (epsilon, delta) had, where not all of it went through zCDP."""
-    if settings.currency != "approx":
+    if not settings.typed.is_promise:
         return ""
     for design in settings.designs():
         budget = design.budget
@@ -147,7 +148,7 @@ def exact_sentence(settings: Settings) -> str:
 
 def symbol(settings: Settings) -> str:
     """Of the total, as it is typed."""
-    return LETTERS[settings.currency]
+    return settings.typed.letter
 
 
 def conversion_details(settings: Settings) -> str:
@@ -214,12 +215,9 @@ def c_sentence(settings: Settings) -> str:
         for title, smallest in needed.items()
         if smallest > 0.0
     )
-    target = "shrunken coefficient"
-    if settings.target == "unpenalised":
-        target = "coefficient without penalty"
     return (
         "Shrinks coefficients toward 0 and makes them less noisy; the interval is for the "
-        f"{target}.{rule}"
+        f"{TARGETS[settings.target].estimate}.{rule}"
     )
 
 
@@ -243,9 +241,7 @@ def assumptions(settings: Settings, records: Records, *, how: str = "forecast") 
     delta = (
         "" if not (settings.kind.has_delta or settings.is_compared) else f", δ = {settings.delta}"
     )
-    corner = ", smoothed hinge" if settings.corner == "smoothed_hinge" else ""
-    has_h = any("h" in settings.loss(name).parameters for name in settings.losses)
-    h = f", h = {settings.h:g}{corner}" if has_h else ""
+    h = f", h = {settings.h:g}{SMOOTHINGS[settings.smoothing].aside}" if settings.has_width else ""
     total = f"{settings.split.total.normalize():f}"
     return (
         f"{records.title}, encoding “{records.encoding}”, d = {len(records.feature_names) - 1}, n "
@@ -257,10 +253,7 @@ def assumptions(settings: Settings, records: Records, *, how: str = "forecast") 
 
 def calibration_words(settings: Settings) -> str:
     """Which intervals, and what they are for."""
-    words = (
-        " and ".join(c for c in ("sharp", "published") if c in settings.calibrations)
-        + " calibration"
-    )
+    words = " and ".join(c for c in CALIBRATIONS if c in settings.calibrations) + " calibration"
     if settings.results == "reviewed" and "sharp" in settings.calibrations:
         words += " (published privacy results only)"
     if settings.is_shaped:
@@ -275,9 +268,7 @@ def covers(settings: Settings) -> str:
     rows = ", extreme rows weighted down" if settings.is_shaped else ""
     if rows and len(settings.combinations) > 1:
         rows += " where noise is shaped"
-    if settings.target == "unpenalised":
-        return f"coefficient without penalty{rows}"
-    return f"coefficient penalised at c = {settings.c:g}{rows}"
+    return f"{TARGETS[settings.target].covers(settings.c)}{rows}"
 
 
 def pairing_words(settings: Settings) -> str:
@@ -289,7 +280,6 @@ def pairing_words(settings: Settings) -> str:
     return f", paired by equal (ε, δ = {settings.delta})"
 
 
-CALIBRATIONS = {"sharp": "Sharp (this project)", "published": "Published (the paper)"}
 CALIBRATION_HELP = (
     "Both make the same promise from the same budget. Published follows the paper to the letter; "
     "sharp is this project's own and shorter; only where the noise dominates, and published "
@@ -335,10 +325,6 @@ HOW_SHAPED = (
     "rest of the budget."
 )
 OPENED_SHAPE = "The shape, and what it costs, are those of the plan that was opened."
-TARGETS = {
-    "penalised": "Coefficient with penalty (as in the paper)",
-    "unpenalised": "Coefficient without penalty",
-}
 TARGET_HELP = (
     "A penalty shrinks coefficients toward zero, and the usual intervals are for the shrunken "
     "ones. The other choice undoes that with one calculation on what is released anyway: no "

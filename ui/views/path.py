@@ -126,20 +126,14 @@ def _table_words(case: Case) -> str:
 
 def budget_words(settings: Settings) -> str:
     """The total, and what it means for one person."""
-    total = text.as_typed(
-        float(settings.epsilon) if settings.currency == "approx" else _total(settings)
-    )
+    total = text.as_typed(settings.typed_total)
     if not settings.kind.has_delta:
-        return f"{text.symbol(settings)} = **{total}**. {risk_pure_short(_total(settings))}"
+        return f"{text.symbol(settings)} = **{total}**. {risk_pure_short(settings.typed_total)}"
     delta = float(settings.delta)
     return (
         f"{text.symbol(settings)} = **{total}**, δ = {settings.delta}. "
         f"{risk_approx_short(settings.own_epsilon, delta)}"
     )
-
-
-def _total(settings: Settings) -> float:
-    return float(settings.split.total)
 
 
 def method_words(case: Case) -> str:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from ui.kit import download, live
-from ui.kit.exports import csv_bytes
+from ui.kit import download, exports, live
 from ui.kit.figure import Figure, Written, footer, in_colour, plot_config
 from ui.session import text
 
@@ -59,11 +57,4 @@ def _files(key: str, title: str, below: str, table: pd.DataFrame) -> None:
     """The chart as a picture, its numbers as a table."""
     with st.popover("Download", key=f"files_of_{key}"), st.container(horizontal=True):
         download.buttons(key, title=title, footer=below)
-        st.download_button(
-            "CSV",
-            partial(csv_bytes, table),  # made when somebody asks
-            file_name=f"dpci_{key}.csv",
-            mime="text/csv",
-            on_click="ignore",
-            key=f"{key}_csv",
-        )
+        exports.download_csv("CSV", table, name=key)

@@ -11,7 +11,7 @@ import streamlit as st
 from dpci_core.base.array import Array, Flags
 from dpci_core.privacy.budget import PARTS
 from dpci_core.report.words import number
-from ui.kit.figure import Figure, Meta, Part, band, finished_layout, log_axis, upright
+from ui.kit.figure import Figure, Meta, Part, band, finished_layout, log_axis
 from ui.kit.palette import GRID, QUIET
 from ui.session import compute, state, text
 from ui.session.results import SweepCurve
@@ -23,7 +23,7 @@ def length_label(settings: Settings, name: str) -> str:
     if name == "d":
         return "Length for the first coefficient"
     covers = "coefficients penalised at c" if name == "c" else text.covers(settings)
-    if settings.target == "unpenalised":
+    if not settings.is_penalised:
         covers = "coefficients without penalty"
     return f"Mean length, {covers.replace('coefficient ', 'coefficients ')}"
 
@@ -33,7 +33,6 @@ def sweep_chart(
     *,
     x_label: str,
     x_log: bool,
-    current: float | None,
     caption: str,
     meta: Meta,
     y_label: str,
@@ -49,9 +48,6 @@ def sweep_chart(
     if start is not None and start < end:
         shapes.append(_shade(start, end))
         notes.append(_EXTRAPOLATED | {"x": end})
-    if current is not None:
-        shapes.append(upright(current, width=1.5, dash="dot"))
-        notes.append(_HERE | {"x": float(np.log10(current)) if x_log else current})
     layout = finished_layout(
         caption=caption, meta=meta, source=source, height=360, legend_rows=len(curves), notes=notes
     )
@@ -124,14 +120,6 @@ def _gaps(values: Array) -> list[float | None]:
     return [float(v) if np.isfinite(v) else None for v in values]
 
 
-_HERE: Part = {
-    "text": "you are here",
-    "y": 1,
-    "yref": "paper",
-    "xanchor": "left",
-    "showarrow": False,
-    "xshift": 3,
-}
 _EXTRAPOLATED: Part = {
     "text": "extrapolated",
     "font": {"size": 11},
@@ -200,7 +188,7 @@ SWEEP_NAMES = {
 
 def sweep_control() -> str:
     """Which control is swept."""
-    options = [s for s in SWEEPS if s != "h" or "huber_svm" in state.settings().losses]
+    options = [s for s in SWEEPS if s != "h" or state.settings().has_width]
     name = state.settings().sweep if state.settings().sweep in options else "total"
     st.selectbox(
         "How length depends on",

@@ -15,9 +15,9 @@ from dpci_core import datasets, forecast
 from ui.controls import currency
 from ui.controls.paired import positions
 from ui.explore import later, totals
-from ui.kit.palette import ALL_COMBINATIONS
 from ui.session import compute
 from ui.session.budget import Split, from_shares
+from ui.session.choices import ALL_COMBINATIONS
 from ui.session.compute import PUBLIC, TableSource
 from ui.session.results import IntervalRows
 from ui.session.settings import Settings

@@ -14,8 +14,8 @@ from dpci_core.report.words import number
 from ui.explore import said
 from ui.explore.intervals import ChartText, interval_picture
 from ui.kit import picture
-from ui.kit.palette import ALL_COMBINATIONS
 from ui.kit.picture import Picture
+from ui.session.choices import ALL_COMBINATIONS
 from ui.session.results import IntervalRows
 
 AROUND = ChartText(title="t", sub="s", alt="a", footer="f", meta={})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ui.kit.palette import ALL_COMBINATIONS, QUIET, Combination, Style
+from ui.kit.palette import QUIET, Style
+from ui.session.choices import ALL_COMBINATIONS, Combination
 
 
 def test_a_name_without_a_colour_is_grey_and_keeps_its_word() -> None:

@@ -186,21 +186,25 @@ def test_learning_leaves_the_settings_alone_and_opens_no_file():
 
 
 def test_the_page_for_teachers_has_lesson_exercises_and_links():
-    app = follow(screen="teachers")
+    app = start("learn", learn="teachers")
     said = words(app)
-    assert link_of(app) == {"screen": "teachers"}
+    assert link_of(app) == {"learn": "teachers"}
     assert 6 <= len(learn_teach.EXERCISES) <= 8
     for exercise in learn_teach.EXERCISES:
         assert exercise.title in said
         assert exercise.solve() not in said
-    other = start("teachers")
-    assert words(other) == said
-    assert link_of(other) == {}
-    other.toggle(key="solutions").set_value(True).run()
-    check(other)
-    assert all(exercise.solve() in words(other) for exercise in learn_teach.EXERCISES)
-    switch_to(other, "learn")
-    assert link_of(other)["screen"] == "promise"
+    app.toggle(key="solutions").set_value(True).run()
+    check(app)
+    assert all(exercise.solve() in words(app) for exercise in learn_teach.EXERCISES)
+    app.segmented_control(key="learn_tab").set_value("path").run()
+    check(app)
+    assert link_of(app)["screen"] == "promise"
+
+
+def test_a_link_to_a_screen_opens_the_path_whichever_tab_was_open():
+    app = start("learn", learn="teachers", screen="odds")
+    assert link_of(app)["screen"] == address(find("odds"))
+    assert "learn" not in link_of(app)
 
 
 def test_the_page_for_students_has_tasks_and_no_solutions():
@@ -247,7 +251,7 @@ def test_the_shared_link_has_what_is_shown_and_nothing_else():
 
 
 def addresses() -> list[str]:
-    app = follow(screen="teachers")
+    app = start("learn", learn="teachers")
     return sorted(set(re.findall(r"\]\(((?:learn|explore|plan)[^)]*)\)", words(app))))
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from dpci_core import Design, Logistic, PureDP
 from ui.evidence.coverage.job import Job
-from ui.kit.palette import ALL_COMBINATIONS
 from ui.session import jobs, state
+from ui.session.choices import ALL_COMBINATIONS
 from ui.session.settings import Settings
 
 DESIGN = Design(

@@ -129,7 +129,7 @@ def upload(app, text: str | bytes, name: str = "plan.yaml"):
 def test_every_download_holds_the_plan():
     case = case_of(SOME[-1])
     plan = plan_of(case, "Smokers", "Notes")
-    made = {ending: make(plan, case) for _, ending, _, make in plan_file.KINDS}
+    made = {ending: make(plan, case) for _, ending, make in plan_file.KINDS}
     assert read_plan(made["yaml"]) == read_plan(made["json"]) == plan
     assert plan.digest in made["html"]
     compile(made["py"], "plan.py", "exec")

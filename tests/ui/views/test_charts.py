@@ -22,7 +22,8 @@ from ui.explore import wasted
 from ui.kit import palette, style
 from ui.kit.exports import csv_bytes
 from ui.kit.figure import Written, footer, in_colour, plot_config
-from ui.kit.palette import ALL_COMBINATIONS, SOURCE_MARKS
+from ui.kit.palette import SOURCE_MARKS
+from ui.session.choices import ALL_COMBINATIONS
 from ui.session.results import SweepCurve
 from ui.views import sweep as sweep_chart
 
@@ -200,9 +201,7 @@ def test_every_text_on_a_chart_takes_its_colour_from_the_theme():
     curve = sweep_curve()
     figures = [
         simulation_charts.coverage_comparison([comparison(("a", "b"))], level=0.95, **COMMON),
-        sweep_chart.sweep_chart(
-            [curve], x_label="n", x_log=True, current=20.0, y_label="length", **COMMON
-        ),
+        sweep_chart.sweep_chart([curve], x_label="n", x_log=True, y_label="length", **COMMON),
     ]
     for figure in map(go.Figure, figures):
         assert figure.layout.font.color is None
@@ -247,7 +246,7 @@ def test_where_less_is_shorter(lengths, current, expected):
 
 def test_a_sweep_leaves_gaps_marks_rough_parts_and_what_is_extrapolated():
     made = sweep_chart.sweep_chart(
-        [sweep_curve()], x_label="n", x_log=True, current=20.0, y_label="length", **COMMON
+        [sweep_curve()], x_label="n", x_log=True, y_label="length", **COMMON
     )
     figure = go.Figure(made)
     by_name = {t.name.partition(": ")[2]: t for t in figure.data}
@@ -260,7 +259,6 @@ def test_a_sweep_leaves_gaps_marks_rough_parts_and_what_is_extrapolated():
     np.testing.assert_allclose(band.y, [3.5, 1.1, 2.2, 1.8, 0.9, 2.5])
     texts = [a.text for a in figure.layout.annotations]
     assert "extrapolated" in texts
-    assert "you are here" in texts
 
 
 def test_a_sweep_without_a_feasible_point_says_so():
@@ -268,9 +266,7 @@ def test_a_sweep_without_a_feasible_point_says_so():
         ci_length=np.full(4, np.nan), ci_sd=np.full(4, np.nan), vi_length=np.full(4, np.nan)
     )
     assert "no feasible point" in sweep_chart.sweep_sentence([empty], x_label="n")
-    sweep_chart.sweep_chart(
-        [empty], x_label="n", x_log=False, current=None, y_label="length", **COMMON
-    )
+    sweep_chart.sweep_chart([empty], x_label="n", x_log=False, y_label="length", **COMMON)
 
 
 def test_the_sweep_names_its_shortest_point():
@@ -296,10 +292,10 @@ def every_chart() -> list[dict]:
     """Each chart that is written as a dictionary, with all that can be on it."""
     curve = sweep_curve()
     along = {"x_label": "n", "y_label": "length", **COMMON}
-    sweep = sweep_chart.sweep_chart([curve], x_log=True, current=20.0, **along)
+    sweep = sweep_chart.sweep_chart([curve], x_log=True, **along)
     return [
         sweep,
-        sweep_chart.sweep_chart([curve], x_log=False, current=None, **along),
+        sweep_chart.sweep_chart([curve], x_log=False, **along),
         simulation_charts.add_points(sweep, [comparison(("a", "b"))], x=20.0, first_only=False),
     ]
 
@@ -344,9 +340,7 @@ def test_one_colour_for_all_words_and_the_chart_itself_stays(written):
 )
 def test_the_length_axis_of_a_sweep_has_its_numbers_written_out(longest, written):
     curve = sweep_curve(ci_length=np.array([longest, 3.0, 1.0, 2.0]))
-    made = sweep_chart.sweep_chart(
-        [curve], x_label="n", x_log=True, current=None, y_label="length", **COMMON
-    )
+    made = sweep_chart.sweep_chart([curve], x_label="n", x_log=True, y_label="length", **COMMON)
     assert made["layout"]["yaxis"]["ticktext"] == written
     assert made["layout"]["xaxis"]["ticktext"][0].replace(",", "").isdigit()
 

@@ -14,7 +14,8 @@ import plotly.graph_objects as go
 from dpci_core.base.array import Array
 from dpci_core.report.words import called, number
 from ui.kit.figure import Figure, Meta, finish, short_name
-from ui.kit.palette import GRID, QUIET, Combination, ways
+from ui.kit.palette import GRID, QUIET
+from ui.session.choices import Combination, distinguishing_labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +191,7 @@ def _named(some: Sequence[Comparison], rows: Sequence[Comparison]) -> str:
 
 def _ways(rows: Sequence[Comparison]) -> list[str]:
     """What tells these combinations apart."""
-    return ways([row.combination for row in rows])
+    return distinguishing_labels([row.combination for row in rows])
 
 
 def lengths_title(rows: Sequence[Comparison]) -> str:

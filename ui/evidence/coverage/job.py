@@ -9,7 +9,7 @@ import numpy as np
 
 from dpci_core import Design
 from dpci_core.base.rows import Meaning
-from ui.kit.palette import Combination
+from ui.session.choices import Combination
 from ui.session.jobs import TableTask, workers
 from ui.session.settings import Settings
 

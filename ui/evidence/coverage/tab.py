@@ -17,9 +17,10 @@ from ui.evidence.coverage import charts
 from ui.evidence.coverage.charts import Comparison
 from ui.evidence.coverage.job import Job
 from ui.kit import linked
+from ui.kit.exports import download
 from ui.kit.figure import Meta
-from ui.kit.palette import Combination
 from ui.session import compute, jobs, state, text
+from ui.session.choices import Combination
 from ui.session.settings import Settings, from_query
 from ui.session.words import in_words
 from ui.views import sweep
@@ -107,7 +108,7 @@ def _start(view: compute.View) -> None:
     if _PANEL.is_active:
         return  # a double click
     m, k = _EFFORT[_THOROUGH.value]
-    if view.settings.target == "unpenalised":
+    if not view.settings.is_penalised:
         m = k  # its estimates need the matrices, which only whole intervals have
     designs = _designs(view)
     new = Job(
@@ -230,7 +231,7 @@ def _is_of(found: _Finished, view: compute.View) -> bool:
 
 def _about(settings: Settings) -> Settings:
     """What a simulation depends on: not the way the page shows it."""
-    return replace(settings, sweep="total", units="scaled", currency="pure", epsilon="1")
+    return settings.usual("sweep", "units", "currency", "epsilon")
 
 
 def _comparisons(found: _Finished, view: compute.View) -> list[Comparison]:
@@ -270,7 +271,6 @@ def _sweep_with_points(
         curves,
         x_label=SWEEP_NAMES[name],
         x_log=name in ("total", "n", "c", "h"),
-        current=None,
         caption=caption,
         meta={**meta, "sweep": name},
         y_label=sweep.length_label(view.effective_settings, name),
@@ -299,14 +299,8 @@ def _document(found: _Finished, title: str) -> None:
         ],
         "result": found.result.to_record(),
     }
-    st.download_button(
-        "Download as JSON",
-        json.dumps(document, indent=1, allow_nan=False).encode(),
-        file_name="dpci_simulation.json",
-        mime="application/json",
-        on_click="ignore",
-        key="download_simulation",
-    )
+    content = json.dumps(document, indent=1, allow_nan=False).encode()
+    download("Download as JSON", content, file="dpci_simulation.json", key="download_simulation")
 
 
 def _open_again() -> None:

@@ -10,7 +10,8 @@ import plotly.graph_objects as go
 
 from ui.evidence.lengths.rows import SIDES, Compared, Groups, Heat
 from ui.kit.figure import Meta, finish, log_axis
-from ui.kit.palette import BLUE, GRID, HEAT, ORANGE, QUIET, Combination, shortened
+from ui.kit.palette import BLUE, GRID, HEAT, ORANGE, QUIET
+from ui.session.choices import Combination, shortened
 
 _LOOK = {
     "published": ("square-open", QUIET),

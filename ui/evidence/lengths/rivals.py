@@ -11,6 +11,7 @@ import streamlit as st
 from dpci_core.base.places import DATA
 from ui.evidence.files import SCRIPT, rows_on_file
 from ui.evidence.lengths.rows import CALIBRATION_WORDS, data_words
+from ui.kit.exports import download
 
 TITLE = "Beside the strongest rival: noisy Newton and noisy gradient descent"
 RIVALS_FILE = DATA / "rivals.csv"
@@ -73,13 +74,8 @@ def block() -> None:
             "How the rivals work, what one record can change in them, and the proof: "
             "`docs/rivals.md`. " + SCRIPT.format(command=COMMAND, does="measures what is missing")
         )
-        st.download_button(
-            "Download every row",
-            RIVALS_FILE.read_bytes(),
-            file_name="dpci_rivals.csv",
-            mime="text/csv",
-            on_click="ignore",
-            key="rivals_csv",
+        download(
+            "Download every row", RIVALS_FILE.read_bytes(), file="dpci_rivals.csv", key="rivals_csv"
         )
 
 

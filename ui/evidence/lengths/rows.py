@@ -7,14 +7,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
-from typing import cast
 
 import numpy as np
 import pandas as pd
 
 from dpci_core.base.places import DATA
 from dpci_core.datasets import list_datasets
-from ui.kit.palette import ALL_COMBINATIONS, Combination, LossName
+from ui.session.choices import ALL_COMBINATIONS, Combination
 from ui.session.text import number_at_most
 
 COMPARISON_FILE = DATA / "published_or_sharp.csv"
@@ -82,7 +81,7 @@ class Compared:
     @property
     def combination(self) -> Combination:
         """How the design is drawn elsewhere."""
-        return Combination(self.privacy, self.mechanism, cast(LossName, self.loss))
+        return Combination(self.privacy, self.mechanism, self.loss)
 
 
 Groups = dict[Combination, dict[str, Compared]]

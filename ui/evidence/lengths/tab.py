@@ -5,7 +5,6 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from dpci_core.base.places import HOME
 from ui.controls import hints
 from ui.evidence.files import SCRIPT, rows_on_file
 from ui.evidence.lengths import chart, rivals, targets, words
@@ -13,10 +12,9 @@ from ui.evidence.lengths import rows as data
 from ui.evidence.lengths.rows import Compared, DataTable, Groups
 from ui.kit import linked
 from ui.kit.bound import among
-from ui.kit.exports import csv_bytes
+from ui.kit.exports import download_csv
 from ui.views.show import show
 
-PROOF = HOME / "docs" / "gaussian-objective-perturbation.md"
 COMMAND = "python -m benchmarks.compare"
 USUAL = "adult-10"
 """The table that is shown first, and the one on which each improvement was measured alone."""
@@ -48,7 +46,7 @@ def section() -> None:
         rivals.block()
     with right, st.expander("Two new results, not peer-reviewed"):
         st.markdown(words.NEW_RESULT)
-    _proof()
+        st.page_link("../pages/about.py", label="**Both proofs stand on About →**")
 
 
 def _measured(rows: list[Compared], tables: dict[str, DataTable]) -> None:
@@ -122,13 +120,10 @@ def _provenance(name: str, table: DataTable, here: list[Compared]) -> None:
             )
         )
         every = data.everything(here, table)
-        st.download_button(
+        download_csv(
             f"Download every row of this table on file ({len(every)})",
-            csv_bytes(every),
-            file_name=f"dpci_published_or_sharp_{name}.csv",
-            mime="text/csv",
-            on_click="ignore",
-            key=f"sharp_all_{name}",
+            every,
+            name=f"published_or_sharp_{name}",
         )
 
 
@@ -175,14 +170,7 @@ def _verdicts(there: dict[str, list[targets.Check]], table: DataTable, counts: s
     else:
         st.markdown(f"Every target is reached {_SPLITS[label]}.")
     every = pd.concat([targets.checks_table(found) for found in there.values()])
-    st.download_button(
-        "Download the verdicts",
-        csv_bytes(every),
-        file_name="dpci_targets.csv",
-        mime="text/csv",
-        on_click="ignore",
-        key="targets_csv",
-    )
+    download_csv("Download the verdicts", every, name="targets")
 
 
 # --- each improvement alone -----------------------------------------------------------------------
@@ -223,10 +211,3 @@ def _explanations() -> None:
         with st.container(border=True):
             st.markdown(parts[chosen].consequence)
             st.markdown(parts[chosen].mechanism)
-
-
-def _proof() -> None:
-    # Its formulas are most of the page's weight, so they are only made for who asks.
-    proof = st.expander("The proof of the first of them", key="sharp_proof", on_change="rerun")
-    if proof.open:
-        proof.markdown(words.for_streamlit(PROOF.read_text(encoding="utf-8")))

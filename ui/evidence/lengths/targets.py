@@ -20,7 +20,7 @@ from ui.evidence.lengths.rows import (
     ratio_se,
     signed_percent,
 )
-from ui.kit.palette import Combination
+from ui.session.choices import Combination
 
 Criterion = Literal["coverage", "prevalent", "smallest", "length", "shorter"]
 

@@ -4,7 +4,6 @@ ask.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 INTRODUCTION = (
@@ -179,17 +178,3 @@ NEW_RESULT = (
     'other improvement, `calibration="published"` follows the paper to the letter. Pure ε and '
     "output perturbation never use it."
 )
-
-
-def for_streamlit(document: str) -> str:
-    """A document written for GitHub: formulas between plain dollars, headings below those of the
-    page.
-    """
-    document = re.sub(
-        r"^```math\n(.*?)^```$", r"$$\n\1$$", document, flags=re.DOTALL | re.MULTILINE
-    )
-    document = re.sub(r"\$`(.+?)`\$", r"$\1$", document)
-    document = re.sub(
-        r"\\tag\{(\d+)\}", r"\\qquad (\1)", document
-    )  # a tag is printed over a formula that is too wide
-    return re.sub(r"^(#{1,3}) ", r"##\1 ", document, flags=re.MULTILINE)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import cast
 
 import plotly.graph_objects as go
 
 from ui.kit.figure import Meta, finish
-from ui.kit.palette import GRID, QUIET, Combination, LossName, shortened
+from ui.kit.palette import GRID, QUIET
+from ui.session.choices import Combination, shortened
 
 DATASET_WORDS = {
     "kddcup99": "KDD Cup 99",
@@ -49,7 +49,7 @@ class Cell:
     @property
     def combination(self) -> Combination:
         """How the design is drawn elsewhere."""
-        return Combination(self.privacy, self.mechanism, cast(LossName, self.loss))
+        return Combination(self.privacy, self.mechanism, self.loss)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from ui.evidence.replication import chart
 from ui.evidence.replication.chart import Cell, Reproduced
 from ui.kit import linked
 from ui.kit.bound import among
-from ui.kit.palette import ways
+from ui.session.choices import distinguishing_labels
 from ui.session.text import number_at_most
 from ui.views.show import show
 
@@ -63,7 +63,7 @@ def section() -> None:
 
 def _table(name: str, cells: list[Cell], found: dict[str, Reproduced]) -> None:
     combinations = list(dict.fromkeys(cell.combination for cell in cells))
-    names = dict(zip(combinations, ways(combinations), strict=True))
+    names = dict(zip(combinations, distinguishing_labels(combinations), strict=True))
     shown = st.multiselect(
         "Shown in the chart",
         combinations,
@@ -99,7 +99,7 @@ def comparison_table(cells: list[Cell], found: dict[str, Reproduced], swept: str
     """Published, ours, difference in points and in standard errors."""
     check_choice(swept, tuple(_WORDS), name="swept")
     combinations = list(dict.fromkeys(cell.combination for cell in cells))
-    names = dict(zip(combinations, ways(combinations), strict=True))
+    names = dict(zip(combinations, distinguishing_labels(combinations), strict=True))
     rows = []
     for cell in cells:
         row: dict[str, object] = {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ui.evidence.coverage.charts import Comparison, comparison_title, lengths_title
-from ui.kit.palette import Combination
+from ui.session.choices import Combination
 
 WAYS = (
     Combination("pure", "objective", "logistic"),

@@ -15,16 +15,14 @@ from benchmarks import compare
 from benchmarks.compare import ALONE, cells_of
 from benchmarks.compare import SETS as TABLES
 from benchmarks.study import append_rows
-from dpci_core.mechanisms.objective import NOT_REVIEWED
 from tests.ui.test_pages import charts_of, check, start
 from ui.evidence.files import rows_on_file
 from ui.evidence.lengths import chart as sharp_chart
 from ui.evidence.lengths import rows as sharp_rows
-from ui.evidence.lengths import tab as sharp
 from ui.evidence.lengths import targets as sharp_targets
 from ui.evidence.lengths import words as sharp_text
 from ui.evidence.lengths.rows import Compared, DataTable
-from ui.kit.palette import Combination
+from ui.session.choices import Combination
 
 LENGTH = {
     "published": 1.0,
@@ -463,16 +461,3 @@ def test_every_improvement_is_explained_on_a_click(part, on_file):
     said = [m.value for m in app.markdown]
     assert part.consequence in said
     assert part.mechanism in said
-
-
-def test_the_proof_is_shown_with_formulas_that_streamlit_knows():
-    shown = sharp_text.for_streamlit(sharp.PROOF.read_text(encoding="utf-8"))
-    assert "```math" not in shown
-    assert "$`" not in shown
-    assert shown.count("$$") % 2 == 0
-    assert shown.startswith("### Gaussian objective")
-    assert "not peer-reviewed" in NOT_REVIEWED
-    assert (
-        sharp_text.for_streamlit("a $`x`$\n```math\ny \\tag{1}\n```\n")
-        == "a $x$\n$$\ny \\qquad (1)\n$$\n"
-    )

@@ -1,0 +1,58 @@
+"""The page About: its documents as Streamlit shows them, and what is protected, as elsewhere."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+import dpci_core
+from dpci_core.base.places import HOME
+from tests.ui.test_pages import check, now, start
+from ui.about.documents import DOCUMENTS, for_streamlit
+from ui.about.page import TABS
+from ui.session.text import privacy_unit
+
+
+def shown(app) -> str:
+    return "\n".join(one.value for one in app.markdown)
+
+
+def test_about_opens_with_what_is_protected_and_who_can_do_what():
+    app = start("about")
+    assert privacy_unit(now(app)) in shown(app)
+    assert "| who | can | promised |" in shown(app)
+
+
+@pytest.mark.parametrize(("tab", "name"), [(t, d) for t in DOCUMENTS for d in DOCUMENTS[t]])
+def test_every_document_has_formulas_and_links_that_lead_somewhere(tab, name):
+    document = (HOME / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    app = start("about", about=tab, document=name)
+    text = for_streamlit(document)
+    assert text.strip() in [one.value for one in app.markdown]
+    assert "```math" not in text
+    assert "$`" not in text
+    assert text.count("$$") % 2 == 0
+    assert text.startswith("## ")
+    for target in re.findall(r"\]\(([^)]+)\)", text):
+        if not target.startswith("https:"):
+            assert urlsplit(target).path == "about"
+            (there,), (of,) = (parse_qs(urlsplit(target).query)[x] for x in ("document", "about"))
+            assert there in DOCUMENTS[of]
+
+
+def test_a_document_is_written_anew_for_streamlit():
+    assert for_streamlit("a $`x`$\n```math\ny \\tag{1}\n```\n") == "a $x$\n$$\ny \\qquad (1)\n$$\n"
+    assert for_streamlit("see [ours](sharp.md#one), [code](../ui/gate.py)") == (
+        "see [ours](about?about=methods&document=sharp), code"
+    )
+
+
+def test_the_versions_that_run_are_told_and_a_tab_travels():
+    app = start("about")
+    app.segmented_control(key="about_tab").set_value("versions").run()
+    check(app)
+    assert dpci_core.__version__ in set(app.dataframe[0].value["version here"])
+    assert app.query_params["about"] in ("versions", ["versions"])
+    assert list(TABS) == list(DOCUMENTS)

@@ -1,0 +1,72 @@
+"""The documents of the page About, as Streamlit shows them."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from dpci_core.base.places import HOME
+from ui.kit import linked
+from ui.kit.bound import among
+
+DOCUMENTS = {
+    "protected": {"threats": "Who can do what", "security": "What was attacked"},
+    "methods": {
+        "mechanisms": "Which mechanism when",
+        "sharp": "Sharp intervals",
+        "planner": "How the planner searches",
+        "persons": "Persons, groups and survey weights",
+        "after": "What a release answers afterwards",
+    },
+    "proofs": {
+        "release": "The release: what protects it",
+        "standard": "The standard encoding",
+        "gaussian-objective-perturbation": "Gaussian objective perturbation (new)",
+        "whitened": "Noise shaped like the data (new)",
+        "exact": "Exact accounting of Gaussian noise",
+    },
+    "versions": {"versions": "Versions that are tested"},
+}
+"""By tab: the files of `docs`, and how they are called here."""
+_CSS = """<style>
+.st-key-document :is(th, td, td code) { overflow-wrap: anywhere; white-space: normal }
+</style>"""
+"""Wide tables fit a phone."""
+_TAB_OF = {name: tab for tab, documents in DOCUMENTS.items() for name in documents}
+_DOCUMENT = linked.one_of("document", _TAB_OF, default="threats", widget="about_document")
+
+
+def one_of(tab: str) -> None:
+    """Show a document of a tab, and the choice among them."""
+    there = DOCUMENTS[tab]
+    name = _DOCUMENT.value if _DOCUMENT.value in there else next(iter(there))
+    if len(there) > 1:
+        st.selectbox("Document", **among(there), **_DOCUMENT.bound(name))
+    st.html(_CSS)
+    with st.container(key="document"):
+        st.markdown(for_streamlit((HOME / "docs" / f"{name}.md").read_text(encoding="utf-8")))
+
+
+def for_streamlit(document: str) -> str:
+    """A document written for GitHub: formulas between plain dollars, headings below those of the
+    page, and links to what this page shows; what it does not show is only named.
+    """
+    document = re.sub(
+        r"^```math\n(.*?)^```$", r"$$\n\1$$", document, flags=re.DOTALL | re.MULTILINE
+    )
+    document = re.sub(r"\$`(.+?)`\$", r"$\1$", document)
+    document = re.sub(
+        r"\\tag\{(\d+)\}", r"\\qquad (\1)", document
+    )  # a tag is printed over a formula that is too wide
+    document = re.sub(r"\[([^]]+)\]\((?!https?:)([^)]*)\)", _linked, document)
+    return re.sub(r"^(#{1,3}) ", r"#\1 ", document, flags=re.MULTILINE)
+
+
+def _linked(found: re.Match[str]) -> str:
+    words, target = found.groups()
+    name = target.partition("#")[0].removesuffix(".md")
+    if name not in _TAB_OF:
+        return words
+    return f"[{words}](about?{urlencode({'about': _TAB_OF[name], 'document': name})})"

@@ -1,0 +1,55 @@
+"""The page About, in tabs: what is protected, the methods, their proofs, and the versions that
+run. Texts are the project's own documents; only the one that is open is read.
+"""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import version
+
+import pandas as pd
+import streamlit as st
+
+import dpci_core
+from dpci_core.intervals.inference import RESULTS_VERSION
+from ui.about import documents
+from ui.controls import hints
+from ui.kit import linked
+from ui.session import state, text
+
+TABS = {
+    "protected": "What is protected",
+    "methods": "Methods",
+    "proofs": "Proofs",
+    "versions": "Versions",
+}
+_TAB = linked.one_of("about", TABS, default="protected", widget="about_tab")
+PACKAGES = ("numpy", "scipy", "numba", "pandas", "scikit-learn", "streamlit", "plotly", "opendp")
+"""What numbers, releases and pages depend on most."""
+
+
+def page() -> None:
+    """Draw the page."""
+    st.title("About")
+    tab = linked.tabs(_TAB, TABS)
+    hints.link_problem()
+    if tab == "protected":
+        st.markdown(f"**{text.privacy_unit(state.settings())}**")
+    if tab == "versions":
+        _versions()
+    documents.one_of(tab)
+
+
+def _versions() -> None:
+    st.markdown(
+        f"Results of version {RESULTS_VERSION}: the number rises whenever the same input gives "
+        "another result."
+    )
+    rows = {"dpci": dpci_core.__version__, "Python": platform.python_version()}
+    rows |= {name: version(name) for name in PACKAGES}
+    st.dataframe(
+        pd.DataFrame({"program": list(rows), "version here": list(rows.values())}),
+        hide_index=True,
+        alt="Versions of the programs that run here",
+        key="versions",
+    )
