@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import io
 import xml.etree.ElementTree as ElementTree
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from tests.browser.driver import wait_idle
+from tests.plan_lab import a_plan
 
 pytestmark = pytest.mark.browser
 
@@ -85,3 +87,13 @@ def opened(open_page, browser, subtests, width: int, tmp_path) -> None:
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_chart_as_a_file_looks_like_the_page(open_page, browser, subtests, tmp_path, width):
     opened(open_page, browser, subtests, width, tmp_path)
+
+
+def test_what_is_copied_from_a_page_is_what_was_typed(open_page):
+    """No link, arrow or picture is made of it, and no character is put in to prevent that."""
+    title = "www.evil.example eve@evil.example http://a.b :smile: -> <-> x -- y"
+    page = open_page("/release?" + urlencode(a_plan(title=title).to_query()))
+    shown = page.locator("[data-testid=stMain] strong", has_text="evil").first
+    shown.wait_for()
+    assert shown.evaluate("e => e.textContent") == title
+    assert page.locator("[data-testid=stMain] a", has_text="evil").count() == 0

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from streamlit import runtime
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 
@@ -44,8 +45,9 @@ def forget_file(file_id: str) -> None:
     Streamlit does so when somebody removes the file, and otherwise at the end of the session only.
     """
     running = get_script_run_ctx(suppress_warning=True)
-    if running is not None:
-        running.uploaded_file_mgr.remove_file(running.session_id, file_id)
+    files = None if running is None else running.uploaded_file_mgr
+    if isinstance(files, MemoryUploadedFileManager):
+        files.remove_file(running.session_id, file_id)  # type: ignore[union-attr]
 
 
 def forget_files() -> None:

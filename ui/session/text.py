@@ -52,20 +52,23 @@ def privacy_unit(settings: Settings) -> str:
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>()#+-!|~$:&"})
 _WOKEN = re.compile(
     r"(?<=www)(?=\.)|(?<=:)(?=//)|(?<=@)(?=[\w-])"  # a link without brackets
-    r"|(?<=:)(?=[\w+-]+(/\w+)?:)"  # a picture by its name
-    r"|(?<=(?<!\S)[-<>~])(?=[-=>]>?(?!\S))",  # an arrow, a dash or a comparison that stands alone
+    r"|(?<=:)(?=[\w+-]+(?:/\w+)?:)"  # a picture by its name
+    # an arrow, a dash or a comparison that stands alone
+    r"|(?<=(?<!\S)[-<>~])(?=[-=>]>?(?!\S))|(?<=(?<!\S)<-)(?=>(?!\S))",
     re.IGNORECASE,
 )
 """Where Streamlit puts something else into a text that is read already, so that no escape helps."""
+_APART = ":small[]"
+"""Small print of nothing, which parts a text in two: nothing of it is seen or copied."""
 _NUMBERED = re.compile(r"^(\s*\d+)\.(?=\s|$)", re.MULTILINE)
 
 
 def plain(text: str) -> str:
-    """A text somebody typed, so that Markdown shows it letter by letter; where escapes do not help,
-    a character of no width does.
+    """A text somebody typed, so that Markdown shows it letter by letter, and whoever copies it from
+    the page has the same letters; where escapes do not help, the text is parted.
     """
-    apart = _WOKEN.sub("\N{WORD JOINER}", text)
-    return _NUMBERED.sub(r"\1\\.", apart.translate(_MARKDOWN))
+    apart = _APART.join(part.translate(_MARKDOWN) for part in _WOKEN.split(text))
+    return _NUMBERED.sub(r"\1\\.", apart)
 
 
 def code(text: str) -> str:
