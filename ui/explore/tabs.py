@@ -12,7 +12,7 @@ import streamlit as st
 from dpci_core.mechanisms.objective import NOT_REVIEWED
 from dpci_core.report.answers import shortfall
 from ui.controls.sidebar import feature_names
-from ui.explore import code, finding, kept, later, lines, wasted
+from ui.explore import code, finding, later, lines, pinned, wasted
 from ui.explore import said as told
 from ui.explore.intervals import ChartText, interval_picture, styles_of
 from ui.kit import linked
@@ -68,7 +68,7 @@ def line(view: compute.View, units: str) -> str:
         if tab == "more":
             _more_control(view.settings)
         st.space("stretch")
-        kept.controls(has_numbers=bool(finding.numbers(view)))
+        pinned.controls(has_numbers=bool(finding.numbers(view)))
         st.button(
             "Undo",
             key="undo",
@@ -111,10 +111,10 @@ def content(view: compute.View, tab: str, units: str) -> None:
     if not rows or not found:
         st.info("Nothing to draw at these settings: see the notes above for what helps.")
         return
-    others = kept.kept(units)
+    others = pinned.pinned(units)
     styles = styles_of(rows)
     beside = [finding.numbers_table(found, styles, view.settings.level)]
-    compared = kept.table(others, view.settings, found)
+    compared = pinned.table(others, view.settings, found)
     beside += [compared] if compared else []
     if tab == "intervals":
         picture = _intervals(view, rows, found, others, units)
@@ -153,8 +153,8 @@ def _put(
         replace(picture, tables=beside, remarks=_remarks(view)),
         slider=later.SLIDER,
         here=later.here(view.settings),
-        film=later.film_version(view, units),
-        isFilmed=tab == "intervals",
+        animation=later.animation_version(view, units),
+        isAnimated=tab == "intervals",
     )
 
 
@@ -173,7 +173,7 @@ def _intervals(
     view: compute.View,
     rows: list[IntervalRows],
     found: list[finding.Numbers],
-    others: list[kept.Kept],
+    others: list[pinned.Pinned],
     units: str,
 ) -> Picture:
     title, is_loud = finding.title(found, view.settings.level)
@@ -193,7 +193,9 @@ def _intervals(
         spans[key] = steady(spans.get(key), low, high)
         return cast("tuple[float, float]", spans[key])
 
-    return interval_picture(rows, kept.ghosts(others, rows), around, units=units, span_of=span_of)
+    return interval_picture(
+        rows, pinned.intervals(others, rows), around, units=units, span_of=span_of
+    )
 
 
 _ROOM = 0.3
@@ -238,7 +240,7 @@ def _coverage(
     return lines.coverage_picture(rows, shares, level, around)
 
 
-def _curves(view: compute.View, tab: str, others: list[kept.Kept]) -> Picture:
+def _curves(view: compute.View, tab: str, others: list[pinned.Pinned]) -> Picture:
     settings = view.settings
     name = _swept(settings, tab)
     curves = sweep_curves(view, name, len(feature_names()))
