@@ -10,7 +10,7 @@ import numpy as np
 from dpci_core.base.array import Array
 from dpci_core.report.words import number
 from ui.explore.rows import Rows, rows_of
-from ui.explore.said import OUT_OF_REACH, shrunk
+from ui.explore.sentences import OUT_OF_REACH, shrunk
 from ui.kit import live
 from ui.kit.palette import QUIET
 from ui.kit.picture import Panel, Picture, Style

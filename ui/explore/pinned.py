@@ -15,7 +15,7 @@ from ui.explore import finding
 from ui.explore.finding import Numbers, factor, percent
 from ui.explore.intervals import LETTERS, PinnedIntervals
 from ui.kit.picture import Cell, Table
-from ui.session import compute, state, text
+from ui.session import compute, state
 from ui.session.choices import distinguishing_labels
 from ui.session.results import IntervalRows
 from ui.session.settings import Settings
@@ -110,7 +110,7 @@ def _said(settings: Sequence[Settings]) -> list[tuple[str, list[str]]]:
     """Name and text of everything that may differ between settings."""
     columns: dict[str, Callable[[Settings], str]] = {
         "data": lambda s: s.dataset,
-        "budget": lambda s: f"{text.symbol(s)} = {number(s.typed_total)}",
+        "budget": lambda s: f"{s.typed.letter} = {number(s.typed_total)}",
         "records n": lambda s: f"{s.n:,}",
         "features d": lambda s: str(len(s.names) or s.d),
         "split, %": lambda s: "/".join(f"{s.split.share(i):.2g}" for i in range(3)),

@@ -12,8 +12,7 @@ import streamlit as st
 from dpci_core.mechanisms.objective import NOT_REVIEWED
 from dpci_core.report.answers import shortfall
 from ui.controls.sidebar import feature_names
-from ui.explore import code, finding, later, lines, pinned, wasted
-from ui.explore import said as told
+from ui.explore import code, finding, later, lines, pinned, sentences, wasted
 from ui.explore.intervals import ChartText, interval_picture, styles_of
 from ui.kit import linked
 from ui.kit.exports import download_csv
@@ -181,7 +180,7 @@ def _intervals(
     around = ChartText(
         title=title,
         sub=f"{level} confidence intervals for the {text.covers(view.effective_settings)}",
-        alt=told.interval_sentence(rows, units),
+        alt=sentences.interval_sentence(rows, units),
         footer=finding.footer(view),
         meta=_meta(view, units=units),
         is_loud=is_loud,
@@ -232,7 +231,7 @@ def _coverage(
         title=title,
         sub=f"How often {finding.percent(level, 6)} intervals would contain the "
         f"{text.covers(view.effective_settings)}, by forecast",
-        alt=told.coverage_sentence(said, level=level),
+        alt=sentences.coverage_sentence(said, level=level),
         footer=finding.footer(view),
         meta=_meta(view),
         is_loud=is_loud,
@@ -286,11 +285,11 @@ def _tables(view: compute.View, units: str) -> None:
         return
     level = view.settings.level
     shares = [o.forecast.coverage for o in view.drawn if o.forecast is not None]
-    table = told.interval_table(rows)
+    table = sentences.interval_table(rows)
     table["forecast coverage"] = np.concatenate(shares)
     said = [(row.combination, row.names, share) for row, share in zip(rows, shares, strict=True)]
-    words = f"{told.interval_sentence(rows, units)} {told.coverage_sentence(said, level=level)}"
-    _table("intervals", table, words)
+    coverage = sentences.coverage_sentence(said, level=level)
+    _table("intervals", table, f"{sentences.interval_sentence(rows, units)} {coverage}")
     name = _swept(view.settings, "more") if view.settings.sweep in _MORE else "total"
     with st.container(horizontal=True):
         name = st.selectbox(

@@ -10,16 +10,13 @@ import numpy as np
 import plotly.graph_objects as go
 
 from ui.kit import live
-from ui.kit.palette import GRID, QUIET
+from ui.kit.palette import BLUE, GREEN, GRID, ORANGE, QUIET
 from ui.kit.ticks import logarithmic
 from ui.learn.model import Control
 from ui.learn.numbers import Numbers
-from ui.session.choices import Combination
 from ui.session.text import number
 
-PRIVATE = Combination("pure", "objective", "logistic").style.colour
-OTHER = Combination("pure", "output", "logistic").style.colour
-THIRD = Combination("zcdp", "objective", "logistic").style.colour
+PRIVATE, OTHER, THIRD = BLUE, ORANGE, GREEN
 _DASHES = ("solid", "dash", "dot")
 _MARKERS = ("circle", "diamond", "square")
 
