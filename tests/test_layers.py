@@ -192,7 +192,7 @@ def test_the_public_interface_waits_with_tables_and_files() -> None:
 
 def test_the_charts_are_pure() -> None:
     pure = (
-        "explore/said",
+        "explore/sentences",
         "kit/palette",
         "session/budget",
         "session/settings",

@@ -28,12 +28,11 @@ from ui.controls import hints  # noqa: E402
 from ui.kit import again, style  # noqa: E402
 from ui.kit.bound import begin as begin_widgets  # noqa: E402
 from ui.kit.turns import turn  # noqa: E402
-from ui.kit.warm import freeze_gc, one_thread  # noqa: E402
+from ui.kit.warm import settle  # noqa: E402
 from ui.session import access, address, compute, state  # noqa: E402
 from ui.session.served import served  # noqa: E402
 
-freeze_gc()
-one_thread()
+settle()
 st.set_page_config(
     page_title="Private confidence intervals",
     page_icon="📏",

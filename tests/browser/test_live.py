@@ -20,7 +20,7 @@ WATCH = """key => {
       window.drawn.push([performance.now(), Number(svg.dataset.position), strokes(svg)])
   }).observe(root.querySelector('.live'), {subtree: true, attributes: true, attributeFilter: ['data-position']})
 }"""
-FILMED = """() => {
+ANIMATED = """() => {
   const root = document.querySelector('.picture')
   window.drawn = []
   new MutationObserver(() => window.drawn.push([performance.now(), Number(root.dataset.position),
@@ -54,13 +54,13 @@ def thumb(page, key):
 
 def drag(page, key, steps=150):
     """Press the thumb and move it to both ends and back to three quarters, one move per frame; it
-    stays pressed. The film of Explore is made when the page rests.
+    stays pressed. The animation of Explore is made when the page rests.
     """
     x, y, left, right = thumb(page, key)
     page.mouse.move(x, y)
     if key == "total_slider":
         page.wait_for_function(
-            "k => window[Symbol.for('dpci films')].has(k)", arg=key, timeout=30_000
+            "k => window[Symbol.for('dpci animations')].has(k)", arg=key, timeout=30_000
         )
     page.mouse.down()
     path = [x + (right - x) * i / (steps / 3) for i in range(steps // 3)]
@@ -90,7 +90,7 @@ def test_explore_follows_the_pointer_and_letting_go_sets_the_total(open_page):
     page = open_page("/explore")
     wait_chart(page, "chart_intervals")
     before = chart(page, "chart_intervals")
-    page.evaluate(FILMED)
+    page.evaluate(ANIMATED)
     said = page.locator(".odds").inner_text()
     title = page.locator(".picture h2").inner_text()
     drag(page, "total_slider")
@@ -133,7 +133,7 @@ def test_an_axis_stands_still_while_the_budget_moves(open_page):
 def test_a_chart_with_every_feature_of_a_table_follows_too(open_page):
     page = open_page("/explore?d=36&n=400000&mechanisms=objective")
     wait_chart(page, "chart_intervals")
-    page.evaluate(FILMED)
+    page.evaluate(ANIMATED)
     drag(page, "total_slider", steps=60)
     page.wait_for_timeout(300)
     frames = drawn(page)

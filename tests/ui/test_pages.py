@@ -339,7 +339,7 @@ def test_units_and_odds_ratios_stand_on_axes_of_their_size_and_leave_the_interce
             assert all(panel["low"] <= low and high <= panel["high"] for _, low, high, _ in on)
 
 
-def test_three_settings_are_kept_as_ghosts_and_columns_and_gone_back_to():
+def test_three_settings_are_kept_as_lines_and_columns_and_gone_back_to():
     app = start()
     app.button(key="pin").click().run()
     app.number_input(key="total_number").set_value(3.0).run()
@@ -364,7 +364,7 @@ def test_three_settings_are_kept_as_ghosts_and_columns_and_gone_back_to():
     assert float(now(app).split.total) == 1.0
     app.button(key="pin_drop_1").click().run()
     check(app)
-    assert len(app.session_state["pins"]) == 2
+    assert len(app.session_state["pinned"]) == 2
 
 
 def test_presets_and_reset():

@@ -28,7 +28,7 @@ def total_control(settings: Settings) -> None:
     """The total budget in its currency."""
     paired(
         "total",
-        f"Total budget {text.symbol(settings)}",
+        f"Total budget {settings.typed.letter}",
         settings.typed_total,
         total_grid(settings),
         _set_total,
@@ -42,7 +42,7 @@ def quick_total(settings: Settings) -> None:
     """The same in two lines."""
     compact(
         "total",
-        f"Privacy budget {text.symbol(settings)}",
+        f"Privacy budget {settings.typed.letter}",
         settings.typed_total,
         total_grid(settings),
         _set_total,

@@ -190,7 +190,7 @@ def numbers_table(found: Sequence[Numbers], styles: Sequence[Style], *, is_odds:
 def live_cells(
     private: Sequence[Array], spread: Sequence[Array], plain: Sequence[Array]
 ) -> dict[str, str]:
-    """The same numbers in a frame of the film; coverage is not known there."""
+    """The same numbers in a frame of the animation; coverage is not known there."""
     cells = {}
     for k, (ci, vi, without) in enumerate(zip(private, spread, plain, strict=True)):
         cells[f"length {k}"] = number(float(ci.mean()))

@@ -10,7 +10,7 @@ import numpy as np
 from dpci_core.base.array import Array
 from dpci_core.report.words import number
 from ui.explore.rows import Rows, rows_of
-from ui.explore.said import NOT_REPORTABLE, shrunk
+from ui.explore.sentences import NOT_REPORTABLE, shrunk
 from ui.kit import live
 from ui.kit.palette import QUIET
 from ui.kit.picture import Panel, Picture, Style
@@ -25,7 +25,7 @@ LETTERS = "ABC"
 
 
 @dataclass(frozen=True, eq=False)
-class Ghost:
+class PinnedIntervals:
     """Intervals of a setting that was kept, for each coefficient of the chart and combination: NaN
     where it has none.
     """
@@ -48,7 +48,7 @@ class ChartText:
 
 def interval_picture(
     rows: Sequence[IntervalRows],
-    ghosts: Sequence[Ghost],
+    pinned: Sequence[PinnedIntervals],
     around: ChartText,
     *,
     units: str,
@@ -67,8 +67,8 @@ def interval_picture(
     own = 1 + 2 * many
     thin = [
         (float(y), *ends, own + 1 + k)
-        for k, ghost in enumerate(ghosts)
-        for y, ends in _ghost_bars(ghost, rows, placed, k, is_odds)
+        for k, one in enumerate(pinned)
+        for y, ends in _pinned_bars(one, rows, placed, k, is_odds)
     ]
     panels = tuple(
         _panel(
@@ -85,7 +85,7 @@ def interval_picture(
     return Picture(
         **vars(around),
         panels=panels,
-        styles=(*styles_of(rows), *[_GHOST for _ in ghosts]),
+        styles=(*styles_of(rows), *[_PINNED for _ in pinned]),
         bars=[*thin, *bars],
         dots=dots,
         labels=placed.labels,
@@ -96,7 +96,7 @@ def interval_picture(
             ("bar", 2, "variability (the shortest possible)"),
             ("bar", 0, "without privacy"),
             *([] if all(r.counts.all() for r in rows) else [("bar", own, NOT_REPORTABLE)]),
-            *[("bar", own + 1 + k, ghost.letter) for k, ghost in enumerate(ghosts)],
+            *[("bar", own + 1 + k, one.letter) for k, one in enumerate(pinned)],
         ],
         hover=("y", _hover(rows, placed)),
         least=int(placed.height * (8.2 if many > 1 else 12)) + 34 * len(panels) + 34,
@@ -111,7 +111,7 @@ def _private(rows: Sequence[IntervalRows]) -> list[tuple[str, int, str]]:
     return [("bar", 1 + 2 * k, label) for k, label in enumerate(labels)]
 
 
-_GHOST = Style(colour=QUIET, width=1.6, ends=3.5)
+_PINNED = Style(colour=QUIET, width=1.6, ends=3.5)
 
 
 def styles_of(rows: Sequence[IntervalRows]) -> tuple[Style, ...]:
@@ -236,12 +236,12 @@ def _ratios(rows: Sequence[IntervalRows], placed: Rows, is_odds: bool) -> list[t
     ]
 
 
-def _ghost_bars(
-    ghost: Ghost, rows: Sequence[IntervalRows], placed: Rows, k: int, is_odds: bool
+def _pinned_bars(
+    one: PinnedIntervals, rows: Sequence[IntervalRows], placed: Rows, k: int, is_odds: bool
 ) -> list[tuple[float, tuple[float, float]]]:
     """Thin lines above the bars that they are compared with."""
     found = []
-    for place, item in enumerate(ghost.rows):
+    for place, item in enumerate(one.rows):
         if item is None:
             continue
         y = placed.places + (len(rows) - 1) / 2 - place + 0.36 + 0.12 * k

@@ -1,4 +1,4 @@
-"""What takes longer than a move may, and is found when nothing moves: the film of the budget's
+"""What takes longer than a move may, and is found when nothing moves: the animation of the budget's
 slider, and the best split.
 """
 
@@ -25,7 +25,7 @@ from ui.explore.intervals import marks
 from ui.explore.rows import rows_of
 from ui.explore.totals import MOST_INTERVALS, between, free_of_total, knots_for, lengths_at
 from ui.kit import again, live, streamlit_internals, turns
-from ui.kit.picture import keep_film
+from ui.kit.picture import keep_animation
 from ui.session import compute, state, text
 from ui.session.budget import Split, split_of
 from ui.session.choices import distinguishing_labels
@@ -60,8 +60,10 @@ def _positions(settings: Settings) -> tuple[float, list[float]]:
     return float(value), [float(x) for x in options]
 
 
-def film_version(view: compute.View, units: str) -> str:
-    """What the film of these settings depends on, in few letters: not where the slider stands."""
+def animation_version(view: compute.View, units: str) -> str:
+    """What the animation of these settings depends on, in few letters: not where the
+    slider stands.
+    """
     ways = [outcome.combination.key for outcome in view.drawn]
     asked = free_of_total(view.settings)
     return _digest(view.records.digest, asked, units, ways, _positions(view.settings)[1])
@@ -87,26 +89,28 @@ def beside_the_split(view: compute.View) -> DeltaGenerator:
 
 
 def when_quiet(view: compute.View, units: str, place: DeltaGenerator) -> None:
-    """Below everything else: the film and the best split, found where they are not known in a run
-    that was asked for when nothing moved. Whatever moves then comes first.
+    """Below everything else: the animation and the best split, found where they are not known
+    in a run that was asked for when nothing moved. Whatever moves then comes first.
 
     place: where the best split is told.
     """
     split_key = ("best split", view.records.digest, repr(compute.free_of(view.settings, "sweep")))
-    film_key = ("explore", film_version(view, units))
-    version = _digest(*split_key, *film_key)
-    films, curves = state.films(), state.curves()
-    film = films.peek(film_key)
+    animation_key = ("explore", animation_version(view, units))
+    version = _digest(*split_key, *animation_key)
+    animations, curves = state.animations(), state.curves()
+    animation = animations.peek(animation_key)
     best = curves.peek(split_key) if view.drawn else Best(None)
-    if (film is None or best is None) and again.is_asked(version):
+    if (animation is None or best is None) and again.is_asked(version):
         turns.give_way()
         with suppress(StoppedError), watched(should_stop=streamlit_internals.is_over):
-            film = films.get(film_key, lambda: _film(view, units, film_key[1]))
+            animation = animations.get(
+                animation_key, lambda: _animation(view, units, animation_key[1])
+            )
             best = best or curves.get(split_key, lambda: _best(view))
-    elif film is None or best is None:
+    elif animation is None or best is None:
         again.want(again.QUIET, version)
-    if film is not None:
-        keep_film(SLIDER, cast("dict[str, object]", film))
+    if animation is not None:
+        keep_animation(SLIDER, cast("dict[str, object]", animation))
     with place:
         _line(best if isinstance(best, Best) else None, view)
 
@@ -152,10 +156,10 @@ def _line(best: Best | None, view: compute.View) -> None:
         st.markdown(f"**{100 * best.gain:.0f}\N{NARROW NO-BREAK SPACE}% shorter**{about}")
 
 
-# --- the film -------------------------------------------------------------------------------------
+# --- the animation --------------------------------------------------------------------------------
 
 
-def _film(view: compute.View, units: str, version: str) -> dict[str, object]:
+def _animation(view: compute.View, units: str, version: str) -> dict[str, object]:
     """Words at every position of the slider, and the bars that move."""
     settings = view.settings
     _, options = _positions(settings)

@@ -13,8 +13,7 @@ from dpci_core.mechanisms.objective import NOT_REVIEWED
 from dpci_core.report.answers import shortfall
 from dpci_core.report.cautions import silent
 from ui.controls.sidebar import feature_names
-from ui.explore import code, finding, kept, later, lines, wasted
-from ui.explore import said as told
+from ui.explore import code, finding, later, lines, pinned, sentences, wasted
 from ui.explore.intervals import ChartText, interval_picture, styles_of
 from ui.kit import linked
 from ui.kit.bound import bound
@@ -87,7 +86,7 @@ def line(view: compute.View, units: str) -> str:
         if tab == "more":
             _more_control(view.settings)
         st.space("stretch")
-        kept.controls(has_numbers=bool(finding.numbers(view)))
+        pinned.controls(has_numbers=bool(finding.numbers(view)))
         st.button(
             "Undo",
             key="undo",
@@ -134,10 +133,10 @@ def content(view: compute.View, tab: str, units: str) -> None:
     if not rows:
         st.info("Nothing to draw at these settings: see the notes above for what helps.")
         return
-    others = kept.kept(units)
+    others = pinned.pinned(units)
     styles = styles_of(rows)
     beside = [finding.numbers_table(found, styles, is_odds=units == "odds")] if found else []
-    compared = kept.table(others, view.settings, found)
+    compared = pinned.table(others, view.settings, found)
     beside += [compared] if compared else []
     if tab == "intervals":
         picture = _intervals(view, rows, found, others, units)
@@ -187,8 +186,8 @@ def _put(
         replace(picture, tables=beside, remarks=_remarks(view)),
         slider=later.SLIDER,
         here=later.here(view.settings),
-        film=later.film_version(view, units),
-        isFilmed=tab == "intervals",
+        animation=later.animation_version(view, units),
+        isAnimated=tab == "intervals",
     )
 
 
@@ -207,7 +206,7 @@ def _intervals(
     view: compute.View,
     rows: list[IntervalRows],
     found: list[finding.Numbers],
-    others: list[kept.Kept],
+    others: list[pinned.Pinned],
     units: str,
 ) -> Picture:
     title, is_loud = finding.title(found, view.settings.level)
@@ -216,7 +215,7 @@ def _intervals(
         title=title,
         sub=f"{level} confidence intervals for the {text.covers(view.effective_settings)}"
         + (", all columns in one model" if units == "odds" else ""),
-        alt=told.interval_sentence(rows, units),
+        alt=sentences.interval_sentence(rows, units),
         footer=finding.footer(view),
         meta=_meta(view, units=units),
         is_loud=is_loud,
@@ -228,7 +227,9 @@ def _intervals(
         spans[key] = steady(spans.get(key), low, high)
         return cast("tuple[float, float]", spans[key])
 
-    return interval_picture(rows, kept.ghosts(others, rows), around, units=units, span_of=span_of)
+    return interval_picture(
+        rows, pinned.intervals(others, rows), around, units=units, span_of=span_of
+    )
 
 
 _ROOM = 0.3
@@ -265,7 +266,7 @@ def _coverage(
         title=title,
         sub=f"How often {finding.percent(level, 6)} intervals would contain the "
         f"{text.covers(view.effective_settings)}, by forecast",
-        alt=told.coverage_sentence(said, level=level),
+        alt=sentences.coverage_sentence(said, level=level),
         footer=finding.footer(view),
         meta=_meta(view),
         is_loud=is_loud,
@@ -273,7 +274,7 @@ def _coverage(
     return lines.coverage_picture(rows, shares, level, around)
 
 
-def _curves(view: compute.View, tab: str, others: list[kept.Kept]) -> Picture:
+def _curves(view: compute.View, tab: str, others: list[pinned.Pinned]) -> Picture:
     settings = view.settings
     name = _swept(settings, tab)
     curves = sweep_curves(view, name, len(feature_names()))
@@ -319,11 +320,11 @@ def _tables(view: compute.View, units: str) -> None:
         return
     level = view.settings.level
     shares = [o.forecast.coverage for o in view.drawn if o.forecast is not None]
-    table = told.interval_table(rows)
+    table = sentences.interval_table(rows)
     table["forecast coverage"] = np.concatenate(shares)
     said = [(row.combination, row.names, share) for row, share in zip(rows, shares, strict=True)]
-    words = f"{told.interval_sentence(rows, units)} {told.coverage_sentence(said, level=level)}"
-    _table("intervals", table, words)
+    coverage = sentences.coverage_sentence(said, level=level)
+    _table("intervals", table, f"{sentences.interval_sentence(rows, units)} {coverage}")
     name = _swept(view.settings, "more") if view.settings.sweep in _MORE else "total"
     with st.container(horizontal=True):
         name = st.selectbox(

@@ -68,7 +68,7 @@ class Frame:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Film:
+class Animation:
     """Frames for every position of a slider, and what does not move.
 
     lines: x of vertical reference lines.  span: ends of the x axis.
@@ -83,8 +83,8 @@ class Film:
 
     @cached_property
     def data(self) -> dict[str, object]:
-        """What the browser gets of the film; made once, because films are kept while the slider
-        moves.
+        """What the browser gets of the animation; made once, because it is kept while the
+        slider moves.
 
         What is the same in every frame is sent once: bars and dots that stand still, and where the
         moving bars are.
@@ -149,31 +149,31 @@ def _short(items: Sequence[tuple[float, ...]]) -> list[list[float]]:
 
 
 @dataclass(frozen=True)
-class Animation:
-    """A film, the key of the slider that it follows, and the position of the slider that the page
-    stands on.
+class Playback:
+    """An animation, the key of the slider that it follows, and the position of the slider that the
+    page stands on.
     """
 
-    film: Film
+    animation: Animation
     slider: str
     here: int
 
     @property
     def data(self) -> dict[str, object]:
         """What the browser gets."""
-        return self.film.data | {"slider": self.slider, "here": self.here}
+        return self.animation.data | {"slider": self.slider, "here": self.here}
 
 
 @contextmanager
-def covering(key: str, animation: Animation | None) -> Iterator[None]:
-    """Around a chart: cover it with the film while the slider is away from where the page
+def covering(key: str, playback: Playback | None) -> Iterator[None]:
+    """Around a chart: cover it with the animation while the slider is away from where the page
     stands.
     """
     with st.container(key=f"live_box_{key}"):
         yield
-        if animation is not None and animation.film.n_numbers <= NUMBERS_SENT:
-            st.html(_PAGE_CSS.replace("SLIDER", animation.slider.removesuffix("_slider")))
-            _component(data=animation.data, key=f"live_over_{key}")
+        if playback is not None and playback.animation.n_numbers <= NUMBERS_SENT:
+            st.html(_PAGE_CSS.replace("SLIDER", playback.slider.removesuffix("_slider")))
+            _component(data=playback.data, key=f"live_over_{key}")
 
 
 def numbers_in(data: object) -> int:

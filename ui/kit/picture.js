@@ -5,7 +5,7 @@ const PLAIN = "Arial, Helvetica, 'Liberation Sans', sans-serif" // in files: wha
 const SMALL = 12
 const LOWEST = 300
 const mounted = new WeakMap()
-const films = (window[Symbol.for("dpci films")] ??= new Map())
+const animations = (window[Symbol.for("dpci animations")] ??= new Map())
 const pen = document.createElement("canvas").getContext("2d")
 
 function make(parent, name, attributes = {}, text) {
@@ -209,7 +209,7 @@ function lines(svg, data, at) {
   }
 }
 
-// Bars and dots of the present setting, or of a frame of the film.
+// Bars and dots of the present setting, or of a frame of the animation.
 function marks(layer, data, at, frame) {
   layer.replaceChildren()
   const bars = frame ? [...frame.still, ...frame.bars] : data.bars
@@ -452,19 +452,19 @@ export default function (component) {
   }
   let last = null
   const follow = () => {
-    const film = films.get(data.slider)
+    const animation = animations.get(data.slider)
     const input = slider()
-    if (!film || !input || film.version !== data.film) return
+    if (!animation || !input || animation.version !== data.animation) return
     const position = Number(input.value)
     if (position === last) return
     last = position
     if (position === data.here) return back()
-    const words = film.words[position]
+    const words = animation.words[position]
     if (!words) return
     document.documentElement.dataset.dpciLive = data.slider
     say(words)
-    const raw = data.isFilmed && film.frames ? film.frames[position] : null
-    frame = raw && { ...raw, still: film.still, bars: film.places.map(([y, kind], i) => [y, raw.ends[2 * i], raw.ends[2 * i + 1], kind]) }
+    const raw = data.isAnimated && animation.frames ? animation.frames[position] : null
+    frame = raw && { ...raw, still: animation.still, bars: animation.places.map(([y, kind], i) => [y, raw.ends[2 * i], raw.ends[2 * i + 1], kind]) }
     if (frame) marks(picture.layer, data, picture.at, frame)
     root.dataset.position = position
     root.dataset.strokes = frame ? frame.still.length + frame.bars.length + data.dots.length : 0

@@ -27,11 +27,11 @@ for _name, _colour in LOUD.items():
 _component = st.components.v2.component(
     "dpci_picture", html='<div class="picture">\n</div>', css=_CSS, js=_JS, isolate_styles=False
 )
-_film = st.components.v2.component(
-    "dpci_film",
+_animation = st.components.v2.component(
+    "dpci_animation",
     html="<span hidden></span>",
-    js="""const films = (window[Symbol.for("dpci films")] ??= new Map())
-export default ({ data }) => void films.set(data.slider, data.film)""",
+    js="""const animations = (window[Symbol.for("dpci animations")] ??= new Map())
+export default ({ data }) => void animations.set(data.slider, data.animation)""",
 )
 
 Point = tuple[float, float]
@@ -91,7 +91,7 @@ class Panel:
 class Cell:
     """A cell of a small table.
 
-    live: its name in the words of a film.  style: what it is drawn like in the chart.
+    live: its name in the words of an animation.  style: what it is drawn like in the chart.
     """
 
     text: str
@@ -219,14 +219,14 @@ def _short(items: Sequence[tuple[float, ...] | None]) -> list[list[float] | None
 def draw(name: str, picture: Picture, **live: object) -> None:
     """Put a picture on the page.
 
-    live: slider, position of the page on it, and version of the film that it follows.
+    live: slider, position of the page on it, and version of the animation that it follows.
     """
     with st.container(key=f"chart_{name}"):
         _component(data=picture.data(name) | live, key=f"picture_{name}")
 
 
-def keep_film(slider: str, film: Mapping[str, object]) -> None:
+def keep_animation(slider: str, animation: Mapping[str, object]) -> None:
     """Give the browser the words and bars of every position of a slider, for pictures that follow
     it.
     """
-    _film(key=f"film_{slider}", data={"slider": slider, "film": film})
+    _animation(key=f"animation_{slider}", data={"slider": slider, "animation": animation})

@@ -1,5 +1,5 @@
-"""The pictures of Learn: a screen's numbers in, a Plotly figure or the frames of a film out. No
-Streamlit, no maths.
+"""The pictures of Learn: a screen's numbers in, a Plotly figure or the frames of an animation out.
+No Streamlit, no maths.
 """
 
 from __future__ import annotations
@@ -10,16 +10,13 @@ import numpy as np
 import plotly.graph_objects as go
 
 from ui.kit import live
-from ui.kit.palette import GRID, QUIET
+from ui.kit.palette import BLUE, GREEN, GRID, ORANGE, QUIET
 from ui.kit.ticks import logarithmic
 from ui.learn.model import Control
 from ui.learn.numbers import Numbers
-from ui.session.choices import Combination
 from ui.session.text import number
 
-PRIVATE = Combination("pure", "objective", "logistic").style.colour
-OTHER = Combination("pure", "output", "logistic").style.colour
-THIRD = Combination("zcdp", "objective", "logistic").style.colour
+PRIVATE, OTHER, THIRD = BLUE, ORANGE, GREEN
 _DASHES = ("solid", "dash", "dot")
 _MARKERS = ("circle", "diamond", "square")
 
@@ -133,10 +130,10 @@ def spread(numbers: Numbers) -> go.Figure:
     return _axes(fig, "coefficient of education", "study")
 
 
-def promise_film(compute: Callable[[float], Numbers]) -> Callable[[Control], live.Film]:
+def promise_animation(compute: Callable[[float], Numbers]) -> Callable[[Control], live.Animation]:
     """The intervals of all studies stretch as the level moves."""
 
-    def make(control: Control) -> live.Film:
+    def make(control: Control) -> live.Animation:
         found = [compute(value) for value in control.values]
         frames = []
         for numbers in found:
@@ -153,7 +150,7 @@ def promise_film(compute: Callable[[float], Numbers]) -> Callable[[Control], liv
             )
             frames.append(live.Frame(words, bars))
         widest = found[-1].table
-        return live.Film(
+        return live.Animation(
             frames=tuple(frames),
             strokes=(live.Stroke(PRIVATE, 1.6), live.Stroke(OTHER, 3.5)),
             x_title="coefficient of education",
@@ -165,10 +162,10 @@ def promise_film(compute: Callable[[float], Numbers]) -> Callable[[Control], liv
     return make
 
 
-def noise_film(compute: Callable[[float], Numbers]) -> Callable[[Control], live.Film]:
+def noise_animation(compute: Callable[[float], Numbers]) -> Callable[[Control], live.Animation]:
     """The releases draw together as the budget grows; the axis is that of the middle position."""
 
-    def make(control: Control) -> live.Film:
+    def make(control: Control) -> live.Animation:
         found = [compute(value) for value in control.values]
         frames = []
         for numbers in found:
@@ -182,7 +179,7 @@ def noise_film(compute: Callable[[float], Numbers]) -> Callable[[Control], live.
         middle = found[len(found) // 2].table["published"]
         reach = 1.2 * float((middle - found[0].facts["estimate"]).abs().max())
         centre = found[0].facts["estimate"]
-        return live.Film(
+        return live.Animation(
             frames=tuple(frames),
             strokes=(live.Stroke(PRIVATE, 7.0, 0.8),),
             x_title="published coefficient of education",

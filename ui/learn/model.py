@@ -94,4 +94,4 @@ class Screen:
     legend_rows: int = 1
     height: int = 340
     address: str = ""
-    film: Callable[[Control], live.Film] | None = None
+    animation: Callable[[Control], live.Animation] | None = None

@@ -253,15 +253,15 @@ def _picture(screen: Screen) -> None:
     )
 
 
-def _animation(screen: Screen, value: float) -> live.Animation | None:
-    """The picture at every position of the slider, where the screen has such a film; made once per
-    session.
+def _animation(screen: Screen, value: float) -> live.Playback | None:
+    """The picture at every position of the slider, where the screen has such an animation; made
+    once per session.
     """
-    make = screen.film
+    make = screen.animation
     if make is None:
         return None
-    film = state.memo().get(("film", screen.key), lambda: make(screen.control))
-    return live.Animation(film, slider_key(screen), screen.control.values.index(value))
+    animation = state.memo().get(("animation", screen.key), lambda: make(screen.control))
+    return live.Playback(animation, slider_key(screen), screen.control.values.index(value))
 
 
 def drawn(screen: Screen, numbers: Numbers) -> go.Figure:

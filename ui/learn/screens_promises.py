@@ -71,7 +71,7 @@ PROMISE = Screen(
     ),
     compute=numbers.promise,
     figure=figures.promise,
-    film=figures.promise_film(numbers.promise),
+    animation=figures.promise_animation(numbers.promise),
     sentence=_promise,
     assumptions=f"{_STUDIES}; intervals without privacy noise",
     mechanism=(
@@ -127,7 +127,7 @@ NOISE = Screen(
     ),
     compute=numbers.noise,
     figure=figures.noise,
-    film=figures.noise_film(numbers.noise),
+    animation=figures.noise_animation(numbers.noise),
     sentence=_noise,
     assumptions=(
         f"One study of {numbers.REPLAY_ROWS} people of the simulated census, c = "

@@ -145,7 +145,7 @@ def _numbers(
 ) -> None:
     """The total with its risk, what would be seen, and the verdict with what speaks against it."""
     if has_total:
-        st.metric(f"Total {text.symbol(case.settings)}", text.number(option.typed, 4))
+        st.metric(f"Total {case.settings.typed.letter}", text.number(option.typed, 4))
         st.markdown(words.risk_of(case.settings, to_float_down(option.total)))
     st.markdown(words.reach_words(option))
     if option.is_not_reportable:

@@ -59,7 +59,7 @@ def _caption(case: Case) -> str:
 def _map(case: Case, found: IsoMap, work: Work) -> None:
     settings = case.settings
     is_chance = case.target.is_power
-    x_label = f"total budget {text.symbol(settings)}"
+    x_label = f"total budget {settings.typed.letter}"
     target = settings.goal_chance if is_chance else settings.goal_length
     marks = [charts.here(current_value(settings, "total"), case.n)]
     marks += _answer_marks(case, work)

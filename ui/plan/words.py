@@ -25,7 +25,6 @@ from ui.session.text import (
     plain,
     risk_approx_short,
     risk_pure_short,
-    symbol,
 )
 from ui.session.words import in_words
 from ui.views.goals import goal_words
@@ -120,11 +119,12 @@ def map_sentence(case: Case, marks: Sequence[Mark]) -> str:
     settings, words = case.settings, f"goal: {goal_words(case)}"
     here, *answers = marks
     parts = [
-        f"{mark.word} {symbol(settings)} = {number(mark.x)} at n = {mark.y:,.0f}"
+        f"{mark.word} {settings.typed.letter} = {number(mark.x)} at n = {mark.y:,.0f}"
         for mark in answers
     ] or ["neither more budget nor more records within range is enough"]
+    letter = settings.typed.letter
     return (
-        f"{words[0].upper()}{words[1:]}. Your settings: {symbol(settings)} = {as_typed(here.x)}, "
+        f"{words[0].upper()}{words[1:]}. Your settings: {letter} = {as_typed(here.x)}, "
         f"n = {here.y:,.0f}; " + ("; ".join(parts) + ".")
     )
 

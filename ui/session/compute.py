@@ -215,7 +215,7 @@ CURVES = LRU(1000)
 """Forecast curves on tables of `PUBLIC`, for all sessions: a class that opens one link computes
 them once.
 """
-FILMS = LRU(40)
+ANIMATIONS = LRU(40)
 """Pictures for all positions of a slider on such tables, for all sessions; each holds every
 frame.
 """

@@ -26,13 +26,13 @@ from ui.session.settings import START, Settings, from_query
 from ui.session.words import in_words
 
 _GIVEN = "given"
-_SETTINGS, _UPLOAD, _STORE, _PINS, _MEMO = "settings", "upload", "store", "pins", "memo"
+_SETTINGS, _UPLOAD, _STORE, _PINNED, _MEMO = "settings", "upload", "store", "pinned", "memo"
 _FILE, _PAGE = "upload_frame", "page_of_files"
 _LINK_PROBLEM, _LINK_JOBS, _QUEUE_PROBLEM = "link_problem", "link_jobs", "queue_problem"
 _HELP, _OFF, _PAST = "help", "off", "past"
 _JOBS = ("job",)
 """Name in session and link of the key of a simulation."""
-MAX_PINS = 3
+MAX_PINNED = 3
 MAX_UNDO = 100
 _PIN_LINK = "pin"
 
@@ -51,7 +51,7 @@ def settings() -> Settings:
             *unreadable,
             *unfit,
             *linked.read(link),
-            *_read_pins(link),
+            *_read_pinned(link),
         )
         st.session_state[_LINK_JOBS] = {name: st.query_params.get(name) for name in _JOBS}
         st.session_state.setdefault(_HELP, st.query_params.get(_HELP) != _OFF)
@@ -194,7 +194,7 @@ def mirror_to_link(extra: Mapping[str, str] | None = None) -> None:
             query[name] = job.key
     query |= (
         linked.to_query()
-        | _pins_query()
+        | _pinned_query()
         | ({} if is_help_on() else {_HELP: _OFF})
         | dict(extra or {})
     )
@@ -323,20 +323,20 @@ def curves() -> compute.LRU:
     return compute.CURVES if source().store is compute.PUBLIC else memo()
 
 
-def films() -> compute.LRU:
+def animations() -> compute.LRU:
     """Where pictures for all positions of a slider are kept, likewise."""
-    return compute.FILMS if source().store is compute.PUBLIC else memo()
+    return compute.ANIMATIONS if source().store is compute.PUBLIC else memo()
 
 
-def pins() -> list[Settings]:
+def pinned() -> list[Settings]:
     """The settings that this session keeps to compare with, at most three."""
-    return st.session_state.setdefault(_PINS, [])  # type: ignore[no-any-return]
+    return st.session_state.setdefault(_PINNED, [])  # type: ignore[no-any-return]
 
 
-def _read_pins(link: Mapping[str, str]) -> tuple[str, ...]:
-    """Take the pins of a link; the names of those that cannot be used."""
+def _read_pinned(link: Mapping[str, str]) -> tuple[str, ...]:
+    """Take the pinned settings of a link; the names of those that cannot be used."""
     bad = []
-    for number in range(1, MAX_PINS + 1):
+    for number in range(1, MAX_PINNED + 1):
         if (name := f"{_PIN_LINK}{number}") not in link:
             continue
         wanted, unreadable = from_query(dict(parse_qsl(link[name], keep_blank_values=True)))
@@ -345,11 +345,11 @@ def _read_pins(link: Mapping[str, str]) -> tuple[str, ...]:
         if unreadable or unfit or says_nothing:
             bad.append(name)
         else:
-            pins().append(restored)
+            pinned().append(restored)
     return tuple(bad)
 
 
-def _pins_query() -> dict[str, str]:
-    """Pins as parameters of a link, those of an uploaded file left out."""
-    shared = [pin.to_query() for pin in pins() if pin.dataset != "upload"]
+def _pinned_query() -> dict[str, str]:
+    """Pinned settings as parameters of a link, those of an uploaded file left out."""
+    shared = [pin.to_query() for pin in pinned() if pin.dataset != "upload"]
     return {f"{_PIN_LINK}{number}": urlencode(query) for number, query in enumerate(shared, 1)}

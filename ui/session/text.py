@@ -149,11 +149,6 @@ def exact_sentence(settings: Settings) -> str:
     return ""
 
 
-def symbol(settings: Settings) -> str:
-    """Of the total, as it is typed."""
-    return settings.typed.letter
-
-
 def conversion_details(settings: Settings) -> str:
     """The conversions behind the headline, for whoever asks."""
     delta = float(settings.delta)

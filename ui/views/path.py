@@ -128,10 +128,10 @@ def budget_words(settings: Settings) -> str:
     """The total, and what it means for one person."""
     total = text.as_typed(settings.typed_total)
     if not settings.kind.has_delta:
-        return f"{text.symbol(settings)} = **{total}**. {risk_pure_short(settings.typed_total)}"
+        return f"{settings.typed.letter} = **{total}**. {risk_pure_short(settings.typed_total)}"
     delta = float(settings.delta)
     return (
-        f"{text.symbol(settings)} = **{total}**, δ = {settings.delta}. "
+        f"{settings.typed.letter} = **{total}**, δ = {settings.delta}. "
         f"{risk_approx_short(settings.own_epsilon, delta)}"
     )
 

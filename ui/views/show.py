@@ -21,7 +21,7 @@ def show(
     *,
     title: str = "",
     is_plain: bool = False,
-    animation: live.Animation | None = None,
+    animation: live.Playback | None = None,
     control: Callable[[], None] | None = None,
 ) -> None:
     """A chart with its table and its downloads; an animation covers it while its slider is

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpci_core.report.words import number
-from ui.explore import said
+from ui.explore import sentences
 from ui.explore.intervals import ChartText, interval_picture
 from ui.kit import picture
 from ui.kit.picture import Picture
@@ -79,7 +79,9 @@ def test_what_a_penalty_leaves_stands_beside_every_interval():
     notes = [note for _, _, note, _ in drawn(made).labels]
     for note, told in zip(notes, ("shrunk to 27 %", "past zero", "grown to 164 %"), strict=True):
         assert told in note
-    assert said.interval_table(made)["share without penalty"].tolist() == [0.27, -0.1, 1.64] * 2
+    assert (
+        sentences.interval_table(made)["share without penalty"].tolist() == [0.27, -0.1, 1.64] * 2
+    )
 
 
 def test_a_coefficient_that_cannot_be_reported_is_drawn_as_such_and_counts_nowhere():
@@ -89,29 +91,29 @@ def test_a_coefficient_that_cannot_be_reported_is_drawn_as_such_and_counts_nowhe
     assert ["not reportable" in note for _, _, note, _ in chart.labels] == lost.tolist()
     assert len(chart.bars) == 2 * (3 * 2 + 1)  # of two coefficients, and a pale one of the third
     assert len(chart.dots) == 2 * 2
-    sentence = said.interval_sentence(made, "scaled")
+    sentence = sentences.interval_sentence(made, "scaled")
     assert f"{number(made[0].ci_length[1:].mean())} long" in sentence
     assert "of 2 exclude zero" in sentence
     assert "not reportable: a rather long feature name 0" in sentence
-    assert said.interval_table(made)["not reportable"].tolist() == lost.tolist() * 2
+    assert sentences.interval_table(made)["not reportable"].tolist() == lost.tolist() * 2
     nothing = [replace(item, is_not_reportable=~np.zeros(3, dtype=bool)) for item in rows()]
-    assert "no coefficient can be reported" in said.interval_sentence(nothing, "scaled")
+    assert "no coefficient can be reported" in sentences.interval_sentence(nothing, "scaled")
 
 
 def test_sentence_and_table_say_what_the_chart_shows():
     made = rows()
-    table = said.interval_table(made)
+    table = sentences.interval_table(made)
     assert len(table) == 6
     np.testing.assert_allclose(
         table["private high"] - table["private low"], table["private length"]
     )
-    sentence = said.interval_sentence(made, "scaled")
+    sentence = sentences.interval_sentence(made, "scaled")
     assert f"{made[1].ci_length.mean() / made[1].vi_length.mean():.2f} times" in sentence
     clear = int((np.abs(made[0].estimate) > made[0].ci_length / 2).sum())
     assert f"({clear} of 3 exclude zero)" in sentence
-    assert f"({clear} of 3 exclude 1)" in said.interval_sentence(made, "odds")
+    assert f"({clear} of 3 exclude 1)" in sentences.interval_sentence(made, "odds")
 
 
 def test_coverage_names_the_worst():
     row = (ALL_COMBINATIONS[3], ("age", "hours_per_week"), np.array([0.961, 0.884]))
-    assert "lowest 88.4 % (hours per week)" in said.coverage_sentence([row], level=0.95)
+    assert "lowest 88.4 % (hours per week)" in sentences.coverage_sentence([row], level=0.95)

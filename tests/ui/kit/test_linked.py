@@ -1,5 +1,5 @@
-"""What single pages add to the link: which table, how thorough, which pins. A second visit finds
-all of it again.
+"""What single pages add to the link: which table, how thorough, what is pinned. A second visit
+finds all of it again.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def pinned(app):
     """What is kept, and its column beside the picture."""
     rows = [row for table in picture_of(app)["tables"][1:] for row in table["rows"]]
     columns = list(zip(*rows, strict=True))[2:]
-    return list(zip(app.session_state["pins"], columns, strict=True))
+    return list(zip(app.session_state["pinned"], columns, strict=True))
 
 
 def test_pins_travel_with_their_numbers():
@@ -146,4 +146,4 @@ def test_nothing_of_an_uploaded_file_travels():
 def test_a_pin_that_cannot_be_used_is_named(text):
     app = start("explore", pin1=text)
     assert any("pin1" in warning.value for warning in app.warning)
-    assert "pins" not in app.session_state or pinned(app) == []
+    assert "pinned" not in app.session_state or pinned(app) == []

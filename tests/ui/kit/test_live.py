@@ -15,8 +15,8 @@ FRAMES = (
 )
 
 
-def film(*frames: live.Frame | None) -> live.Film:
-    return live.Film(
+def animation(*frames: live.Frame | None) -> live.Animation:
+    return live.Animation(
         frames=frames,
         strokes=(live.Stroke("#000000", 1.0),),
         x_title="x",
@@ -26,7 +26,7 @@ def film(*frames: live.Frame | None) -> live.Film:
 
 
 def test_what_stands_still_is_sent_once_and_nothing_is_lost():
-    data = film(*FRAMES).data
+    data = animation(*FRAMES).data
     assert len(data["still"]) == len(data["stillDots"]) == 1
     for frame, sent in zip(FRAMES, data["frames"], strict=True):
         pairs = zip(data["places"], np.reshape(sent["ends"], (-1, 2)), strict=True)
@@ -38,7 +38,7 @@ def test_what_stands_still_is_sent_once_and_nothing_is_lost():
 def test_frames_whose_rows_differ_are_sent_whole():
     other = live.Frame("b", ((1.0, 1.0, 2.0, 0),))
     first = live.Frame("a", ((0.0, 1.0, 2.0, 0),), ((1.0, 0.0, 0),))
-    data = film(first, None, other).data
+    data = animation(first, None, other).data
     assert data["still"] == data["places"] == data["stillDots"] == []
     assert [f and f["bars"] for f in data["frames"]] == [
         [[0.0, 1.0, 2.0, 0.0]],
@@ -49,7 +49,7 @@ def test_frames_whose_rows_differ_are_sent_whole():
 
 
 def test_what_the_browser_gets_is_plain_and_finite():
-    data = live.Animation(film(*FRAMES), "total_slider", 1).data
+    data = live.Playback(animation(*FRAMES), "total_slider", 1).data
     sent = json.loads(json.dumps(data, allow_nan=False))
     assert sent["here"] == 1
     assert len(sent["frames"][0]["ends"]) == 2

@@ -362,14 +362,14 @@ def test_lengths_of_the_crowd_hold_when_its_shape_is_noisy():
     np.testing.assert_allclose(2 * ndtri(0.975) * exact, found, rtol=0.1)
 
 
-def test_films_hold_what_the_pictures_hold():
+def test_animations_hold_what_the_pictures_hold():
     for screen in SCREENS:
-        if screen.film is None:
+        if screen.animation is None:
             continue
-        film = screen.film(screen.control)
-        assert len(film.frames) == len(screen.control.values)
+        animation = screen.animation(screen.control)
+        assert len(animation.frames) == len(screen.control.values)
         for value, frame in itertools.islice(
-            zip(screen.control.values, film.frames, strict=True), 0, None, 9
+            zip(screen.control.values, animation.frames, strict=True), 0, None, 9
         ):
             found = screen.compute(value)
             assert screen.control.show(value) in frame.words
@@ -378,7 +378,7 @@ def test_films_hold_what_the_pictures_hold():
                 assert sum(bar[3] == 1 for bar in frame.bars) == 100 - found.facts["hits"]
             else:
                 assert [dot[0] for dot in frame.dots] == found.table["published"].tolist()
-    assert sum(screen.film is not None for screen in SCREENS) == 2
+    assert sum(screen.animation is not None for screen in SCREENS) == 2
 
 
 def test_a_question_without_one_right_answer_and_a_start_off_the_grid_are_refused():

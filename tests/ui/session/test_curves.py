@@ -12,7 +12,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from ui.kit import warm
-from ui.kit.warm import one_thread
+from ui.kit.warm import settle
 from ui.session import compute
 from ui.session.budget import from_shares
 from ui.session.settings import Settings
@@ -62,11 +62,10 @@ def test_curves_depend_on_every_other_setting(name):
 
 
 def test_linear_algebra_stays_in_one_thread(monkeypatch):
-    monkeypatch.setattr(
-        warm, "_libraries_seen", 0
-    )  # a page of an earlier test may have seen them all
+    # a page of an earlier test may have seen them all
+    monkeypatch.setattr(warm, "_modules_seen", 0)
     with threadpool_limits(limits=2, user_api="blas"):
-        one_thread()
+        settle()
         assert {
             pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"
         } == {1}

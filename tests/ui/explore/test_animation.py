@@ -25,15 +25,17 @@ from ui.session.settings import Settings
 BASE = Settings(d=3, mechanisms=("objective",))
 
 
-def film_of(settings: Settings, units: str = "scaled") -> dict:
+def animation_of(settings: Settings, units: str = "scaled") -> dict:
     view = compute.compute(settings, TableSource(PUBLIC))
-    return later._film(view, units, later.film_version(view, units))
+    return later._animation(view, units, later.animation_version(view, units))
 
 
-def moving(film: dict, style: int, place: int) -> np.ndarray:
+def moving(animation: dict, style: int, place: int) -> np.ndarray:
     """Ends (k, 2) of the bars of a style in a frame, from the top down."""
-    ends = np.reshape(film["frames"][place]["ends"], (-1, 2))
-    found = [(-y, *e) for (y, own), e in zip(film["places"], ends, strict=True) if own == style]
+    ends = np.reshape(animation["frames"][place]["ends"], (-1, 2))
+    found = [
+        (-y, *e) for (y, own), e in zip(animation["places"], ends, strict=True) if own == style
+    ]
     return np.array(sorted(found))[:, 1:]
 
 
@@ -47,17 +49,17 @@ def test_there_is_a_frame_and_a_title_for_every_position():
         replace(BASE, split=from_shares(Decimal("1.234"))),
         replace(BASE, currency="zcdp", definitions=("zcdp",)),
     ):
-        film = film_of(settings)
+        animation = animation_of(settings)
         value, options = positions(settings.typed_total, currency.total_grid(settings))
-        assert len(film["frames"]) == len(film["words"]) == len(options)
+        assert len(animation["frames"]) == len(animation["words"]) == len(options)
         assert options[later.here(settings)] == value
-        assert all(said["title"] for said in film["words"])
+        assert all(said["title"] for said in animation["words"])
 
 
 @pytest.mark.parametrize("units", ["scaled", "odds"])
 def test_frames_are_forecasts_between_and_at_the_knots(units):
     settings = replace(BASE, mechanisms=("objective", "output"), units=units)
-    film, grid = film_of(settings, units), grid_of(settings)
+    animation, grid = animation_of(settings, units), grid_of(settings)
     view = compute.compute(settings, TableSource(PUBLIC))
     contrasts = None if units == "scaled" else view.records.to_original
     for place, slack in ((0, 0.15), (13, 0.05), (27, 0.03), (len(grid) - 1, 0.03)):
@@ -69,7 +71,7 @@ def test_frames_are_forecasts_between_and_at_the_knots(units):
                 n_records=settings.n,
                 contrasts=contrasts,
             )
-            ends = moving(film, 1 + 2 * order, place)
+            ends = moving(animation, 1 + 2 * order, place)
             ends = np.log(ends) if units == "odds" else ends
             keep = slice(None) if units == "scaled" else slice(0, -1)  # without the intercept
             found = sorted(zip(ends.mean(axis=1), ends[:, 1] - ends[:, 0], strict=True))
@@ -80,27 +82,27 @@ def test_frames_are_forecasts_between_and_at_the_knots(units):
 
 
 def test_more_budget_draws_shorter_bars_and_the_words_follow():
-    film, grid = film_of(BASE), grid_of(BASE)
-    lengths = [np.ptp(moving(film, 1, at), axis=1).mean() for at in range(len(grid))]
+    animation, grid = animation_of(BASE), grid_of(BASE)
+    lengths = [np.ptp(moving(animation, 1, at), axis=1).mean() for at in range(len(grid))]
     assert lengths == sorted(lengths, reverse=True)
-    assert len({json.dumps(said) for said in film["words"]}) == len(grid)
+    assert len({json.dumps(said) for said in animation["words"]}) == len(grid)
 
 
 def test_frames_do_not_depend_on_where_the_slider_has_been():
     away = BASE
     for total in (2.345, 0.07, 1.0):
         away = currency.at_total(away, total)
-    assert film_of(away) == film_of(BASE)
+    assert animation_of(away) == animation_of(BASE)
 
 
 def test_locks_hold_in_the_frames_and_what_they_forbid_is_left_out():
     parts = (Decimal("0.5"), Decimal("0.25"), Decimal("0.25"))
     locked = replace(BASE, split=Split(Decimal(1), parts, (True, False, False)))
-    film, free, grid = film_of(locked), film_of(BASE), grid_of(locked)
-    assert film["frames"][grid.index(0.1)] is None
-    assert "Not possible" in film["words"][grid.index(0.1)]["title"]
+    animation, free, grid = animation_of(locked), animation_of(BASE), grid_of(locked)
+    assert animation["frames"][grid.index(0.1)] is None
+    assert "Not possible" in animation["words"][grid.index(0.1)]["title"]
     at = grid.index(5.0)
-    own, other = (np.ptp(moving(found, 1, at), axis=1).mean() for found in (film, free))
+    own, other = (np.ptp(moving(found, 1, at), axis=1).mean() for found in (animation, free))
     assert own > 1.3 * other
     with pytest.raises(ValueError, match="locked parts already take"):
         currency.at_total(locked, 0.1)
@@ -116,10 +118,12 @@ def test_every_feature_of_a_table_follows_the_slider(info):
         d=info.max_features,
         n=max(20_000, info.n_rows),
     )
-    film = film_of(settings)
-    assert len(film["places"]) == 2 * 2 * (info.max_features + 1)
-    assert len(film["still"]) == 2 * (info.max_features + 1)  # those without privacy, sent once
-    assert len(json.dumps(film, allow_nan=False)) < 500_000
+    animation = animation_of(settings)
+    assert len(animation["places"]) == 2 * 2 * (info.max_features + 1)
+    assert len(animation["still"]) == 2 * (
+        info.max_features + 1
+    )  # those without privacy, sent once
+    assert len(json.dumps(animation, allow_nan=False)) < 500_000
 
 
 def test_more_intervals_than_a_screen_shows_wait_until_the_slider_is_let_go():
@@ -130,8 +134,8 @@ def test_more_intervals_than_a_screen_shows_wait_until_the_slider_is_let_go():
     rows = [IntervalRows(ALL_COMBINATIONS[0], names, *rng.uniform(1, 2, (4, k + 1)))]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(compute, "interval_rows", lambda *_: rows)
-        film = later._film(view, "scaled", "v")
-    assert film["frames"] is None
+        animation = later._animation(view, "scaled", "v")
+    assert animation["frames"] is None
     assert [totals.knots_for(many) for many in (4, 46, 74, 240)] == [13, 13, 8, 4]
 
 

@@ -1,5 +1,5 @@
-"""Settings that are kept to compare with: at most three, as thin lines in the charts and columns of
-a table.
+"""Settings that are pinned to compare with: at most three, as thin lines in the charts and columns
+of a table.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import streamlit as st
 from dpci_core import ConvergenceError, DataRejectedError
 from ui.explore import finding
 from ui.explore.finding import Numbers, factor, percent
-from ui.explore.intervals import LETTERS, Ghost
+from ui.explore.intervals import LETTERS, PinnedIntervals
 from ui.kit.picture import Cell, Table
-from ui.session import compute, state, text
+from ui.session import compute, state
 from ui.session.choices import distinguishing_labels
 from ui.session.results import IntervalRows
 from ui.session.settings import Settings
@@ -23,8 +23,8 @@ from ui.session.text import number
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
-    """A kept setting with its intervals and its numbers, both empty where it has none now."""
+class Pinned:
+    """A pinned setting with its intervals and its numbers, both empty where it has none now."""
 
     letter: str
     settings: Settings
@@ -37,25 +37,27 @@ class Kept:
         return next(iter(same or self.numbers), None)
 
 
-def kept(units: str) -> list[Kept]:
-    """The kept settings of this session, computed once."""
+def pinned(units: str) -> list[Pinned]:
+    """The pinned settings of this session, computed once."""
     made = []
-    for letter, pinned in zip(LETTERS, state.pins(), strict=False):
-        make = partial(_computed, pinned, units)
-        rows, numbers = state.memo().get(("kept", repr(pinned), units), make)
-        made.append(Kept(letter, pinned, rows, numbers))
+    for letter, one in zip(LETTERS, state.pinned(), strict=False):
+        make = partial(_computed, one, units)
+        rows, numbers = state.memo().get(("pinned", repr(one), units), make)
+        made.append(Pinned(letter, one, rows, numbers))
     return made
 
 
-def _computed(pinned: Settings, units: str) -> tuple[tuple[IntervalRows, ...], tuple[Numbers, ...]]:
+def _computed(
+    settings: Settings, units: str
+) -> tuple[tuple[IntervalRows, ...], tuple[Numbers, ...]]:
     try:
-        view = compute.compute(pinned, state.source(pinned))
+        view = compute.compute(settings, state.source(settings))
         return tuple(compute.interval_rows(view, units)), tuple(finding.numbers(view))
     except (DataRejectedError, ConvergenceError, FileNotFoundError):
         return (), ()
 
 
-def ghosts(found: Sequence[Kept], rows: Sequence[IntervalRows]) -> list[Ghost]:
+def intervals(found: Sequence[Pinned], rows: Sequence[IntervalRows]) -> list[PinnedIntervals]:
     """Their intervals, each beside the combination that it compares with: the same, or the only
     one.
     """
@@ -66,11 +68,11 @@ def ghosts(found: Sequence[Kept], rows: Sequence[IntervalRows]) -> list[Ghost]:
         ]
         if not any(same) and each.rows:
             same[0] = each.rows[0]
-        made.append(Ghost(each.letter, tuple(same)))
+        made.append(PinnedIntervals(each.letter, tuple(same)))
     return made
 
 
-def table(found: Sequence[Kept], now: Settings, numbers: Sequence[Numbers]) -> Table | None:
+def table(found: Sequence[Pinned], now: Settings, numbers: Sequence[Numbers]) -> Table | None:
     """What is set and what comes of it, for the first combination; what differs from now is
     bold.
     """
@@ -108,7 +110,7 @@ def _said(settings: Sequence[Settings]) -> list[tuple[str, list[str]]]:
     """Name and text of everything that may differ between settings."""
     columns: dict[str, Callable[[Settings], str]] = {
         "data": lambda s: s.dataset,
-        "budget": lambda s: f"{text.symbol(s)} = {number(s.typed_total)}",
+        "budget": lambda s: f"{s.typed.letter} = {number(s.typed_total)}",
         "records n": lambda s: f"{s.n:,}",
         "features d": lambda s: str(len(s.names) or s.d),
         "split, %": lambda s: "/".join(f"{s.split.share(i):.2g}" for i in range(3)),
@@ -126,35 +128,35 @@ def _said(settings: Sequence[Settings]) -> list[tuple[str, list[str]]]:
 
 def controls(*, has_numbers: bool) -> None:
     """Keep the present settings; go back to kept ones, or drop them."""
-    pins = state.pins()
-    is_full = len(pins) >= state.MAX_PINS
+    found = state.pinned()
+    is_full = len(found) >= state.MAX_PINNED
     st.button(
         "+ Compare",
         key="pin",
         on_click=_keep,
         disabled=is_full or not has_numbers,
-        help=f"Keeps these settings as grey lines in the chart, at most {state.MAX_PINS}."
+        help=f"Keeps these settings as grey lines in the chart, at most {state.MAX_PINNED}."
         + (" Three are kept: drop one first." if is_full else ""),
     )
-    if not pins:
+    if not found:
         return
-    with st.popover(f"{len(pins)} of {state.MAX_PINS} kept", key="kept"):
-        for index, letter in zip(range(len(pins)), LETTERS, strict=False):
+    with st.popover(f"{len(found)} of {state.MAX_PINNED} kept", key="kept"):
+        for index, letter in zip(range(len(found)), LETTERS, strict=False):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f"**{letter}**")
                 st.button(
                     f"Go back to {letter}",
                     key=f"pin_use_{index}",
                     on_click=state.put,
-                    args=(pins[index],),
+                    args=(found[index],),
                 )
                 st.button(f"Drop {letter}", key=f"pin_drop_{index}", on_click=_drop, args=(index,))
 
 
 def _keep() -> None:
-    if len(state.pins()) < state.MAX_PINS:
-        state.pins().append(state.settings())
+    if len(state.pinned()) < state.MAX_PINNED:
+        state.pinned().append(state.settings())
 
 
 def _drop(index: int) -> None:
-    state.pins().pop(index)
+    state.pinned().pop(index)
