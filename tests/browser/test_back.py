@@ -18,6 +18,9 @@ PLAN = "Choose a budget"
 """The heading of the page Plan for whoever comes with settings."""
 
 
+EXPLORE = "What privacy costs"
+
+
 def total_in_link(page) -> float:
     query = {k: v[0] for k, v in parse_qs(urlsplit(page.url).query).items()}
     settings, ignored = from_query(query)
@@ -60,7 +63,7 @@ def test_back_and_forward_go_between_pages_and_keep_the_settings(open_page):
     expect(page, PLAN, 5.0)
     assert length(page) == begun + 2
     page.go_back()
-    expect(page, "Explore", 5.0)
+    expect(page, EXPLORE, 5.0)
     wait_meta(page, "chart_intervals", "total", 5.0)
     type_number(page, "total_number", "6")
     wait_meta(page, "chart_intervals", "total", 6.0)
@@ -69,7 +72,7 @@ def test_back_and_forward_go_between_pages_and_keep_the_settings(open_page):
     wait_idle(page)
     assert total_in_link(page) == 6.0
     page.go_forward()
-    expect(page, "Explore", 6.0)
+    expect(page, EXPLORE, 6.0)
     page.go_forward()
     expect(page, PLAN, 6.0)
     assert length(page) == begun + 2
@@ -88,7 +91,7 @@ def test_back_while_the_page_is_still_computing_ends_on_the_page_before(open_pag
         200
     )  # what a hand needs; a Back before the server answers is lost in Streamlit itself
     page.go_back()
-    expect(page, "Explore", 2.5)
+    expect(page, EXPLORE, 2.5)
     wait_meta(page, "chart_intervals", "total", 2.5)
 
 
@@ -127,7 +130,7 @@ def test_a_reload_keeps_page_and_settings(open_page):
     wait_idle(page)
     page.reload()
     wait_chart(page, "chart_intervals")
-    expect(page, "Explore", 2.0)
+    expect(page, EXPLORE, 2.0)
 
 
 def test_back_on_plan_goes_one_step(open_page):
@@ -146,7 +149,7 @@ def test_back_on_plan_goes_one_step(open_page):
     page.go_back()
     expect(page, PLAN, 1.0)
     page.go_back()
-    expect(page, "Explore", 1.0)
+    expect(page, EXPLORE, 1.0)
 
 
 def test_a_reload_on_describe_loses_nothing_that_was_typed(open_page):

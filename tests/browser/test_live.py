@@ -4,9 +4,12 @@ is on the screen.
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 import pytest
 
 from tests.browser.driver import chart, type_number, wait_chart, wait_idle, wait_meta
+from tests.ui.test_pages import PAPER_TERMS
 
 pytestmark = pytest.mark.browser
 
@@ -98,13 +101,13 @@ def test_explore_follows_the_pointer_and_letting_go_sets_the_total(open_page):
     frames = drawn(page)
     assert best_rate(frames) >= SMOOTH, frames
     assert len({position for _, position, _ in frames}) > 15
-    assert {strokes for _, _, strokes in frames} == {22 * 4}
+    assert {strokes for _, _, strokes in frames} == {7 * 4}
     # While it is dragged finding, numbers and odds follow; what cannot is hidden or faded.
     assert chart(page, "chart_intervals")["meta"] == before["meta"]
     assert page.locator(".odds").inner_text() != said
     assert page.locator(".picture h2").inner_text() != title
     assert (
-        page.locator("[data-live='length 0']").inner_text()
+        page.locator("[data-live='cost 0']").inner_text()
         != before["tables"][0]["rows"][0][1]["text"]
     )
     assert page.locator("[data-live='coverage 0']").inner_text() == "…"
@@ -131,7 +134,9 @@ def test_an_axis_stands_still_while_the_budget_moves(open_page):
 
 
 def test_a_chart_with_every_feature_of_a_table_follows_too(open_page):
-    page = open_page("/explore?d=36&n=400000&mechanisms=objective")
+    page = open_page(
+        "/explore?" + urlencode(PAPER_TERMS | {"d": "36", "n": "400000", "mechanisms": "objective"})
+    )
     wait_chart(page, "chart_intervals")
     page.evaluate(ANIMATED)
     drag(page, "total_slider", steps=60)

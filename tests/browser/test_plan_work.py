@@ -5,11 +5,13 @@ many quick moves.
 from __future__ import annotations
 
 import re
+from urllib.parse import urlencode
 
 import pytest
 
 from dpci_core import needed_budget
 from tests.browser.driver import press, wait_chart, wait_idle
+from tests.ui.test_pages import PAPER_TERMS
 from ui.session.case import make_case
 from ui.session.compute import PUBLIC, TableSource
 from ui.session.settings import Settings
@@ -58,7 +60,7 @@ def is_answered(page, n: int, answer: str) -> bool:
 
 
 def test_the_penalties_are_stopped_and_computed_after_all(open_page):
-    page = open_page("/plan?d=36")
+    page = open_page(f"/plan?{urlencode(PAPER_TERMS)}&d=36")
     wait_chart(page, "chart_plan_map")
     page.locator(".st-key-look").get_by_text("Which penalty").click()
     page.get_by_text(re.compile("Computing the penalties")).wait_for(timeout=60_000)
@@ -75,7 +77,7 @@ def test_the_penalties_are_stopped_and_computed_after_all(open_page):
 
 
 def test_after_many_quick_moves_the_answer_is_that_of_the_last(open_page):
-    page = open_page("/plan?d=20")
+    page = open_page(f"/plan?{urlencode(PAPER_TERMS)}&d=20")
     wait_chart(page, "chart_plan_map")
     before = shown_budget(page)
     page.locator(".st-key-method_by_hand summary").click()

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import json
 import re
+from urllib.parse import urlencode
 
 import pytest
 
 from tests.browser.driver import chart, go, wait_chart, wait_idle
+from tests.ui.test_pages import PAPER_TERMS
 
 pytestmark = pytest.mark.browser
 
@@ -17,7 +19,7 @@ START, CANCEL = "Start the simulation", "Cancel"
 
 
 def open_simulation(open_page, query="d=4&n=3000"):
-    page = open_page(f"/evidence?{query}")
+    page = open_page(f"/evidence?{urlencode(PAPER_TERMS)}&{query}")
     page.get_by_role("button", name=START).wait_for(timeout=60_000)
     wait_idle(page)
     return page

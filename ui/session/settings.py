@@ -315,7 +315,8 @@ class Settings:
     def to_query(self) -> dict[str, str]:
         """The settings that differ from those of a first visit, as the parameters of a link."""
         now, first = _flat(self), _flat(_first_of(self.dataset, has_d=self.d != START.d))
-        return {k: v for k, v in now.items() if v != first[k]}
+        follows = {"c"} if self.penalty == "chosen" and self.settled() == self else set()
+        return {k: v for k, v in now.items() if v != first[k] and k not in follows}
 
     @property
     def is_in_paper_terms(self) -> bool:
@@ -407,6 +408,8 @@ def from_query(query: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
         settings, is_split_used = _with_one_budget(settings)
     except (ValueError, ArithmeticError):
         settings, is_split_used = _with_one_budget(settings)[0], False
+    if "c" in query and "penalty" not in query:
+        settings = replace(settings, penalty="typed")
     settings = settings.settled()
     return settings, tuple(bad) if is_split_used or not given else (*bad, given[0])
 
