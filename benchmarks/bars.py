@@ -412,7 +412,7 @@ def show(bar: Bar, count: int) -> None:
 def random_bar(seed: int) -> Bar:
     """A random declaration and a table that it allows."""
     rng = np.random.default_rng([33, seed])
-    schema, n_columns = None, int(rng.integers(2, 13))
+    n_columns = int(rng.integers(2, 13))
     columns: list[NumericColumn | CategoricalColumn] = []
     for k in range(n_columns):
         if rng.random() < 0.5:
@@ -428,10 +428,10 @@ def random_bar(seed: int) -> Bar:
     schema = Schema(tuple(columns), "answer", "yes", negative=("no",))
     rate = float(rng.uniform(0.08, 0.5))
     numbers = [column.name for column in columns if isinstance(column, NumericColumn)]
-    pairs = ((numbers[0], numbers[1], float(rng.uniform(-0.9, 0.9))),)
+    r = float(rng.uniform(-0.9, 0.9))
+    pairs = ((numbers[0], numbers[1], r),) if len(numbers) > 1 and rng.random() < 0.5 else ()
     guesses = Guesses(
-        base_rate=(rate, min(0.6, 1.5 * rate)) if rng.random() < 0.5 else rate,
-        pairs=pairs if len(numbers) > 1 and rng.random() < 0.5 else (),
+        base_rate=(rate, min(0.6, 1.5 * rate)) if rng.random() < 0.5 else rate, pairs=pairs
     )
     n = round(math.exp(rng.uniform(math.log(2_000), math.log(100_000))))
     epsilon = math.exp(rng.uniform(math.log(0.3), math.log(5.0)))
