@@ -50,8 +50,8 @@ _SHORTFALL = 10.0
 _FINALISTS = 3
 """Shapes that are planned in full, each with its best c, half and twice as much."""
 _SMALLER = (1.0 / 4.0, 1.0 / 16.0)
-"""Times the best c of a shape: tried, and further shapes, while more is out of reach in the worlds
-together than in the first one, which chose shapes and c. Otherwise reach can fall as n grows."""
+"""Times the best c of a shape: tried while more is out of reach in the worlds together than in the
+first one, which chose c. Otherwise reach can fall as n grows."""
 _HESSIAN = ("0.06", "0.1", "0.16", "0.24", "0.34", "0.46", "0.6")
 _COVARIANCE = ("0.03", "0.06", "0.12", "0.2")
 """Shares of the total that are tried for the matrices."""
@@ -258,9 +258,7 @@ class _Search:
         for one in sorted(self.tried, key=lambda tried: tried.score):
             best.setdefault(one.encoding, one)
         chosen: Tried | None = None
-        for place, one in enumerate(best.values()):
-            if place >= _FINALISTS and chosen is not None and chosen.n_out <= one.n_out:
-                break
+        for one in list(best.values())[:_FINALISTS]:
             worlds = [_some(encode(one.encoding)) for encode in self.encodes]
             near: list[Moments | None] = [None] * len(worlds)
             for factor in (1.0, 1.0 / _FACTOR, _FACTOR, *_SMALLER):
