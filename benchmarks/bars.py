@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy.special import expit
 
@@ -52,6 +53,7 @@ from dpci_core.privacy.budget import Budget
 from dpci_core.schema import Records, StandardEncoding, encode, to_original, twin_table
 from dpci_core.solvers.moments import Moments, fit_moments
 
+Places = npt.NDArray[np.intp]
 FRESH = 100_000
 """Rows of a world that releases are drawn from; the planner never saw them."""
 LOWEST_REPORTED, COVERED, KEPT = 0.95, (0.93, 0.97), 0.88
@@ -88,7 +90,7 @@ class Planned:
     within: Array
 
     @property
-    def sure(self) -> Array:
+    def sure(self) -> Places:
         """Places of the effects promised as reportable."""
         return np.flatnonzero(self.promised.chance >= LOWEST_REPORTED)
 
@@ -102,7 +104,7 @@ class Kept:
     is_short: Array
     length: Array
 
-    def broken(self, sure: Array) -> list[str]:
+    def broken(self, sure: Places) -> list[str]:
         """Promises that were not kept, beyond Monte Carlo error."""
         found = []
         for j in sure:
@@ -118,7 +120,7 @@ class Kept:
                     found.append(f"{what} of effect {j} {share:.3f}")
         return found
 
-    def line(self, sure: Array) -> str:
+    def line(self, sure: Places) -> str:
         """The worst effect of each kind."""
         if not len(sure):
             return "nothing promised"
@@ -172,7 +174,7 @@ def planned(bar: Bar) -> Planned:
         target="unpenalised",
     )
     first, *others = (
-        lambda standard, frame=frame: in_standard(bar, frame, standard)  # type: ignore[misc]
+        lambda standard, frame=frame: in_standard(bar, frame, standard)
         for frame in bar.planning.values()
     )
     answer = best_standard(first, design=design, n_records=bar.n, worlds=others)
@@ -412,7 +414,7 @@ def show(bar: Bar, count: int) -> None:
 def random_bar(seed: int) -> Bar:
     """A random declaration and a table that it allows."""
     rng = np.random.default_rng([33, seed])
-    schema, n_columns = None, int(rng.integers(2, 13))
+    n_columns = int(rng.integers(2, 13))
     columns: list[NumericColumn | CategoricalColumn] = []
     for k in range(n_columns):
         if rng.random() < 0.5:
@@ -428,10 +430,10 @@ def random_bar(seed: int) -> Bar:
     schema = Schema(tuple(columns), "answer", "yes", negative=("no",))
     rate = float(rng.uniform(0.08, 0.5))
     numbers = [column.name for column in columns if isinstance(column, NumericColumn)]
-    pairs = ((numbers[0], numbers[1], float(rng.uniform(-0.9, 0.9))),)
+    r = float(rng.uniform(-0.9, 0.9))
+    pairs = ((numbers[0], numbers[1], r),) if len(numbers) > 1 and rng.random() < 0.5 else ()
     guesses = Guesses(
-        base_rate=(rate, min(0.6, 1.5 * rate)) if rng.random() < 0.5 else rate,
-        pairs=pairs if len(numbers) > 1 and rng.random() < 0.5 else (),
+        base_rate=(rate, min(0.6, 1.5 * rate)) if rng.random() < 0.5 else rate, pairs=pairs
     )
     n = round(math.exp(rng.uniform(math.log(2_000), math.log(100_000))))
     epsilon = math.exp(rng.uniform(math.log(0.3), math.log(5.0)))

@@ -51,6 +51,9 @@ _SHORTFALL = 10.0
 """How much longer an interval counts for each unit of coverage that it lacks: 1 % for 0.001."""
 _FINALISTS = 3
 """Shapes that are planned in full, each with its best c, half and twice as much."""
+_SMALLER = (1.0 / 4.0, 1.0 / 16.0)
+"""Times the best c of a shape: tried while more is out of reach in the worlds together than in the
+first one, which chose c. Otherwise reach can fall as n grows."""
 _HESSIAN = ("0.06", "0.1", "0.16", "0.24", "0.34", "0.46", "0.6")
 _COVARIANCE = ("0.03", "0.06", "0.12", "0.2")
 """Shares of the total that are tried for the matrices."""
@@ -62,7 +65,7 @@ class Tried:
 
     encoding: with shape and limit.
     design: with c and split.
-    n_out: the largest number of features out of reach in a world that was looked at.
+    n_out: features out of reach in one or more of the worlds that were looked at: not promised.
     length: geometric mean of the features' expected lengths over these worlds, in spreads.
     """
 
@@ -221,17 +224,19 @@ class _Search:
         most_out: float = math.inf,
         n_draws: int = _DRAWS,
     ) -> Tried | None:
-        """What a design gives in these worlds; None where it cannot run, or has more out of reach
-        in one of them.
+        """What a design gives in these worlds; None where it cannot run, or has more out of
+        reach.
         """
-        n_out, lengths = 0, []
+        n_features = len(moments[0].theta_hat) - 1
+        is_out, n_out, lengths = np.zeros(n_features, dtype=np.bool_), 0, []
         for world in moments:
             try:
                 made = forecast(world, design=design, n_records=self.n, n_draws=n_draws)
             except InfeasibleDesignError as error:
                 self.error = error
                 return None
-            n_out = max(n_out, int(_is_out(made).sum()))
+            is_out = is_out | _is_out(made)
+            n_out = int(is_out.sum())
             if n_out > most_out:
                 return None
             lengths.append(_counted(made, design.confidence_level))
@@ -249,7 +254,9 @@ class _Search:
         for one in list(best.values())[:_FINALISTS]:
             worlds = [_some(encode(one.encoding)) for encode in self.encodes]
             near: list[Moments | None] = [None] * len(worlds)
-            for factor in (1.0, 1.0 / _FACTOR, _FACTOR):
+            for factor in (1.0, 1.0 / _FACTOR, _FACTOR, *_SMALLER):
+                if factor in _SMALLER and chosen is not None and chosen.n_out <= one.n_out:
+                    break
                 c = float(f"{one.design.regularization * factor:.3g}")
                 bare = replace(self.design, regularization=c)
                 fitted = [self.fit(of, c, old) for of, old in zip(worlds, near, strict=True)]

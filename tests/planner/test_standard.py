@@ -172,6 +172,15 @@ def test_out_of_reach_in_one_world_is_out_of_reach() -> None:
     assert "age" not in planned().out_of_reach
 
 
+def test_what_each_world_loses_adds_up() -> None:
+    """One loses age, the other smoking: neither can be promised, and the search counts both."""
+    tenth = twin(effects=EFFECTS, every=80, numbers={"age": NumberGuess(62, 1.0)})
+    rare = twin(effects=EFFECTS, every=80, shares={"smoker": (0.99, 0.01)})
+    found = planned(n=2_000, worlds=(tenth, rare))
+    assert set(found.out_of_reach) >= {"age", "smoker=yes"}
+    assert found.tried[-1].n_out == 2
+
+
 def test_what_a_limit_moves_is_a_bias() -> None:
     """A tail beyond the limit carries the effect: cut off there it is another one."""
     cost = NumericColumn("cost", 0, 1000, typical=1, spread=1)
@@ -240,6 +249,43 @@ def test_more_records_or_budget_never_lose_a_coefficient() -> None:
         set(planned(twin(schema, effects=effects), 1500, worlds, budget=rich).out_of_reach)
         <= (lost[1])
     )
+
+
+WEIGHT = NumericColumn("weight", 30, 200, typical=75, spread=14)
+WAIST = NumericColumn("waist", 40, 200, typical=90, spread=13)
+JOB = CategoricalColumn("job", ("a", "b", "c", "d"), shares=(0.4, 0.3, 0.25, 0.05))
+
+
+@pytest.mark.parametrize(
+    ("schema", "guessed", "other"),
+    [
+        (
+            Schema((AGE, WEIGHT, WAIST), "ill", "yes"),
+            {"pairs": (("weight", "waist", 0.9),)},
+            {"numbers": {"weight": NumberGuess(75, 7)}},
+        ),
+        (Schema((JOB, SEX), "ill", "yes"), {"base_rate": 0.1}, {"base_rate": 0.5}),
+    ],
+    ids=["a pair", "a rare level"],
+)
+def test_reach_never_falls(schema: Schema, guessed: dict[str, Any], other: dict[str, Any]) -> None:
+    """With more records, more budget or a lower level no fewer effects can be reported in both
+    worlds.
+    """
+    worlds = (twin(schema, every=40, **(guessed | other)),)
+
+    def reach(n: int = 2_500, total: str = "1", level: float = 0.95) -> int:
+        parts = (str(Decimal(total) * Decimal(share)) for share in ("0.5", "0.25", "0.25"))
+        budget = PureDP(**dict(zip(("model", "hessian", "covariance"), parts, strict=True)))
+        found = planned(
+            twin(schema, every=40, **guessed), n, worlds, budget=budget, confidence_level=level
+        )
+        return len(set(found.names[:-1]) - set(found.out_of_reach))
+
+    middle = reach()
+    assert reach(n=400) <= middle <= reach(n=5_000)
+    assert middle <= reach(total="3")
+    assert middle <= reach(level=0.8)
 
 
 # --- refusals -------------------------------------------------------------------------------------
