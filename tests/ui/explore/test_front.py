@@ -84,17 +84,17 @@ def test_what_cannot_be_reported_is_drawn_as_such():
     assert finding.title([], 0.95) == ("At these settings no effect can be reported", True)
 
 
-def test_the_film_follows_the_penalty():
+def test_the_animation_follows_the_penalty():
     """Where the page would choose another c, a frame has its lengths, as letting go would draw."""
     view = view_of(START)
-    film = later._film(view, "odds", "any")
+    animation = later._animation(view, "odds", "any")
     grid = [float(x) for x in currency.total_grid(START)]
     at = grid.index(0.25)
     there = view_of(currency.at_total(START, 0.25))
     assert there.settings.c > 2.0 * START.c
     (rows,) = compute.interval_rows(there, "odds")
-    ends = np.log(np.reshape(film["frames"][at]["ends"], (-1, 2)))
-    places = [i for i, (_, kind) in enumerate(film["places"]) if kind == 1]
+    ends = np.log(np.reshape(animation["frames"][at]["ends"], (-1, 2)))
+    places = [i for i, (_, kind) in enumerate(animation["places"]) if kind == 1]
     lengths = np.diff(ends[places], axis=1)[:, 0]
     shown = [j for j, name in enumerate(view.records.feature_names) if name != CONSTANT]
     np.testing.assert_allclose(lengths, rows.ci_length[shown], rtol=0.1)
