@@ -11,6 +11,7 @@ import pytest
 
 from dpci_core.schema import CONSTANT
 from ui.controls import currency
+from ui.evidence.coverage.job import Job
 from ui.explore import finding, later
 from ui.explore.intervals import marks, styles_of
 from ui.explore.rows import rows_of
@@ -136,3 +137,28 @@ def test_links_say_what_differs_from_a_first_visit(settings):
 def test_a_link_with_another_table_takes_its_own_features():
     found, bad = from_query({"dataset": "bank"})
     assert (found.names, bad) == ((), ())
+
+
+def test_a_simulation_of_a_first_visit_is_about_the_same_effects():
+    view = view_of(START)
+    (outcome,) = view.outcomes
+    job = Job(
+        settings=START,
+        assumptions="",
+        digest=view.records.digest,
+        combinations=(outcome.combination,),
+        designs=(outcome.forecast.design,),
+        n_records=START.n,
+        m=200,
+        k=200,
+        seed=1,
+        X=view.records.X,
+        y=view.records.y,
+        meaning=view.records.meaning,
+    )
+    job.run()
+    (found,) = job.result.designs
+    assert job.state == "done"
+    np.testing.assert_allclose(found.ci_length, outcome.forecast.ci_length, rtol=0.03)
+    se = np.sqrt(0.94 * 0.06 / 200)
+    assert np.abs(found.coverage - outcome.forecast.coverage).max() < 4.0 * se
