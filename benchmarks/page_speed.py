@@ -23,12 +23,14 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import psutil
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.browser.driver import BROWSER_ARGS, Server, find_browser, server_process, wait_idle
+from ui.session.settings import Settings
 
 _SIZE = {"width": 1280, "height": 900}
 _REST = 700
@@ -52,24 +54,32 @@ class Case:
     late: float
 
 
+PAPER = urlencode(Settings().to_query())
 CASES = (
     Case(
-        words="d = 10, two combinations",
+        words="a first visit: seven odds ratios",
         query="",
         sliders=("total", "split", "n", "d", "c"),
         median=0.3,
         late=0.5,
     ),
     Case(
+        words="d = 10, two combinations in the paper's terms",
+        query=PAPER,
+        sliders=("total", "split", "n", "d", "c"),
+        median=0.3,
+        late=0.5,
+    ),
+    Case(
         words="d = 10, two combinations of the SVM",
-        query="losses=huber_svm",
+        query=f"{PAPER}&losses=huber_svm",
         sliders=("h",),
         median=0.3,
         late=0.5,
     ),
     Case(
         words="d = 26, eight combinations",
-        query=f"d=26&{EIGHT}",
+        query=f"{PAPER}&d=26&{EIGHT}",
         sliders=("total", "split", "n", "d", "c", "h"),
         median=1.0,
         late=np.inf,
