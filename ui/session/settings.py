@@ -408,7 +408,7 @@ def from_query(query: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
         settings, is_split_used = _with_one_budget(settings)
     except (ValueError, ArithmeticError):
         settings, is_split_used = _with_one_budget(settings)[0], False
-    if "c" in query and "penalty" not in query:
+    if "c" in query and "c" not in bad and "penalty" not in query:
         settings = replace(settings, penalty="typed")
     settings = settings.settled()
     return settings, tuple(bad) if is_split_used or not given else (*bad, given[0])

@@ -162,3 +162,11 @@ def test_a_simulation_of_a_first_visit_is_about_the_same_effects():
     np.testing.assert_allclose(found.ci_length, outcome.forecast.ci_length, rtol=0.03)
     se = np.sqrt(0.94 * 0.06 / 200)
     assert np.abs(found.coverage - outcome.forecast.coverage).max() < 4.0 * se
+
+
+def test_a_penalty_typed_into_a_link_stays_and_a_chosen_one_is_not_written():
+    typed, bad = from_query({"c": "0.01"})
+    assert (typed.c, typed.penalty, bad) == (0.01, "typed", ())
+    few = START.swept("n", 1_000)
+    assert few.to_query() == {"n": "1000"}
+    assert from_query(few.to_query()) == (few, ())
