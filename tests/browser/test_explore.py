@@ -31,7 +31,7 @@ SLIDERS = [
     ("n_slider", "n", lambda before, after: after > before),
     ("c_slider", "c", lambda before, after: after > before),
 ]
-OTHER_SLIDERS = [("split_slider", "coefficients 56"), ("d_slider", "8")]
+OTHER_SLIDERS = [("split_slider", "coefficients 51"), ("d_slider", "8")]
 
 
 @pytest.mark.parametrize("path", ["/", "/explore", "/_stcore/health"])

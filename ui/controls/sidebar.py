@@ -16,7 +16,7 @@ from ui.controls.split import split_controls
 from ui.kit import live
 from ui.kit.bound import bound
 from ui.session import compute, state, text
-from ui.session.settings import Settings
+from ui.session.settings import START, Settings
 from ui.session.words import in_words
 
 
@@ -143,13 +143,14 @@ def take_dataset(key: str) -> None:
             f"{info.title} is not on this machine. Get it with `{info.how_to_get}`."
         )
         return
-    encoding = (
-        state.settings().encoding
-        if state.settings().encoding in info.encodings
-        else info.encodings[0]
-    )
+    now = state.settings()
+    own = now.encoding if now.encoding in info.encodings else info.encodings[0]
     state.update(
-        dataset=key, names=(), d=min(10, info.max_features), n=info.n_rows, encoding=encoding
+        dataset=key,
+        names=() if now.is_in_paper_terms or key != START.dataset else START.names,
+        d=min(10, info.max_features),
+        n=info.n_rows,
+        encoding=own if now.is_in_paper_terms else START.encoding,
     )
 
 

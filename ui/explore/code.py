@@ -20,6 +20,22 @@ def panel(view: compute.View) -> None:
     st.code(code_of(view.settings), language="python")
 
 
+def _printed(settings: Settings) -> str:
+    """Lines that print the finding of the page."""
+    if settings.is_in_paper_terms:
+        return (
+            'print(f"mean length {expected.ci_length_mean:.4g}, '
+            'coverage {expected.coverage_mean:.1%}")\n'
+        )
+    return """told = ~expected.is_not_reportable
+told[-1] = False  # the constant is no effect
+times = (expected.ci_length / expected.nonprivate_length)[told]
+coverage = expected.coverage[told].mean()
+print(f"{told.sum()} effects, {np.exp(np.log(times).mean()):.2f} times as long as without privacy")
+print(f"coverage {coverage:.1%}")
+"""
+
+
 def code_of(settings: Settings) -> str:
     """Python that prints mean length and coverage of the first combination."""
     first = settings.combinations[0]
@@ -48,6 +64,8 @@ def code_of(settings: Settings) -> str:
         )
     spread = ", with_spread=True" if shape else ""
     imports, meaning = "import dpci_core as dp\n", ""
+    if not settings.is_in_paper_terms:
+        imports = "import numpy as np\n\n" + imports
     if settings.encoding == "standard":
         imports += "from dpci_core.planner.standard import enclosing\n"
         meaning = ", meaning=records.meaning"
@@ -79,5 +97,4 @@ moments = dp.fit_moments(
     target="unpenalised"{spread}{meaning},
 )
 {shape}expected = dp.forecast(moments, design=design, n_records={settings.n})
-print(f"mean length {{expected.ci_length_mean:.4g}}, coverage {{expected.coverage_mean:.1%}}")
-'''
+{_printed(settings)}'''

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -18,10 +19,6 @@ from ui.session.compute import View
 from ui.session.results import SweepCurve
 from ui.session.settings import Settings
 
-_EFFECT_SLACK = 0.02
-"""Of an effect without penalty, whose intervals keep within two points of the level; beyond three
-it is not reportable at all."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Numbers:
@@ -30,9 +27,12 @@ class Numbers:
     coverage: forecast, on average.  n_short: intervals that miss more often than they may.
     n: of those that count.  n_all: of all, without the constant where effects are told.
     least: coverage below which an interval misses more often than it may.
+    cost: how many times as long as without privacy.
+    place: among the combinations that are drawn.
     """
 
     combination: Combination
+    place: int
     private: float
     spread: float
     plain: float
@@ -41,24 +41,19 @@ class Numbers:
     n: int
     n_all: int
     least: float
+    cost: float
     is_useless: bool
-
-    @property
-    def cost(self) -> float:
-        """How many times as long as without privacy."""
-        return self.private / self.plain
 
 
 def numbers(view: View) -> list[Numbers]:
     """Of every combination that is drawn and reaches a coefficient at all."""
     found = []
-    slack = COVERAGE_SLACK if view.settings.is_in_paper_terms else _EFFECT_SLACK
-    least = view.settings.level - slack
-    for outcome in view.drawn:
+    least = view.settings.level - COVERAGE_SLACK
+    is_told = told(view)
+    for place, outcome in enumerate(view.drawn):
         made = outcome.forecast
         assert made is not None
-        counts, is_told = ~made.is_not_reportable, told(view)
-        counts &= is_told
+        counts = ~made.is_not_reportable & is_told
         if not counts.any():
             continue
         lengths = (made.ci_length, made.vi_length, made.nonprivate_length)
@@ -67,6 +62,7 @@ def numbers(view: View) -> list[Numbers]:
         found.append(
             Numbers(
                 combination=outcome.combination,
+                place=place,
                 private=private,
                 spread=spread,
                 plain=plain,
@@ -75,10 +71,20 @@ def numbers(view: View) -> list[Numbers]:
                 least=least,
                 n=int(counts.sum()),
                 n_all=int(is_told.sum()),
+                cost=cost(made.ci_length[counts], made.nonprivate_length[counts], view.settings),
                 is_useless=made.usefulness.is_useless,
             )
         )
     return found
+
+
+def cost(private: Array, plain: Array, settings: Settings) -> float:
+    """How many times as long intervals are as without privacy: mean by mean in the paper's terms,
+    and the geometric mean of the ratios where effects have units of their own.
+    """
+    if settings.is_in_paper_terms:
+        return float(private.mean() / plain.mean())
+    return float(np.exp(np.log(private / plain).mean()))
 
 
 def told(view: View) -> Flags:
@@ -106,22 +112,39 @@ def title(found: Sequence[Numbers], level: float) -> tuple[str, bool]:
     costs = [n.cost for n in found]
     if all(n.is_useless for n in found):
         return f"Too noisy to be of use: intervals {_times(min(costs))} as without privacy", True
-    worst = max(found, key=lambda n: n.n_short)
+    worst, words = max(found, key=lambda n: n.n_short), reach_words(found)
     if worst.n_short:
         way = f" ({distinguishing_labels(said)[found.index(worst)]})" if len(found) > 1 else ""
-        return (
-            f"{cost_words(said, costs)}, and {worst.n_short} of {worst.n} promise too much{way}",
-            True,
-        )
-    (first, *others) = found
-    if not others and first.n < first.n_all:
-        kind = "interval is" if first.n == 1 else "intervals are"
-        return (
-            f"{first.n} of {first.n_all} effects can be reported; their {kind} "
-            f"{_times(first.cost)} as without privacy",
-            False,
-        )
-    return cost_words(said, costs), False
+        return f"{words}, and {worst.n_short} of {worst.n} promise too much{way}", True
+    return words, False
+
+
+class Reach(Protocol):
+    """What a sentence about effects needs of a combination."""
+
+    @property
+    def combination(self) -> Combination: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def n_all(self) -> int: ...
+    @property
+    def cost(self) -> float: ...
+
+
+def reach_words(found: Sequence[Reach]) -> str:
+    """How many effects can be reported, where that is not all, and what privacy costs those."""
+    costs = cost_words([n.combination for n in found], [n.cost for n in found])
+    first = min(found, key=lambda n: n.n)
+    if first.n == first.n_all:
+        return costs
+    if len(found) > 1:
+        return f"{costs}; not every effect can be reported"
+    kind = "interval is" if first.n == 1 else "intervals are"
+    return (
+        f"{first.n} of {first.n_all} effects can be reported; their {kind} "
+        f"{_times(first.cost)} as without privacy"
+    )
 
 
 def cost_words(combinations: Sequence[Combination], costs: Sequence[float]) -> str:
@@ -171,7 +194,7 @@ def numbers_table(found: Sequence[Numbers], styles: Sequence[Style], *, is_odds:
     labels = distinguishing_labels([n.combination for n in found])
     for k, (n, way) in enumerate(zip(found, labels, strict=True)):
         cells = {
-            "": Cell(text=way, style=styles[1 + 2 * k]),
+            "": Cell(text=way, style=styles[1 + 2 * n.place]),
             "mean length": Cell(text=number(n.private), is_bold=True, live=f"length {k}"),
             "÷ without privacy": Cell(text=f"{factor(n.cost)}×", live=f"cost {k}"),
             "÷ shortest possible": Cell(text=f"{n.private / n.spread:.2f}×", live=f"ratio {k}"),
@@ -188,13 +211,15 @@ def numbers_table(found: Sequence[Numbers], styles: Sequence[Style], *, is_odds:
 
 
 def live_cells(
-    private: Sequence[Array], spread: Sequence[Array], plain: Sequence[Array]
+    private: Sequence[Array],
+    spread: Sequence[Array],
+    costs: Sequence[float],
 ) -> dict[str, str]:
     """The same numbers in a frame of the animation; coverage is not known there."""
     cells = {}
-    for k, (ci, vi, without) in enumerate(zip(private, spread, plain, strict=True)):
+    for k, (ci, vi, times) in enumerate(zip(private, spread, costs, strict=True)):
         cells[f"length {k}"] = number(float(ci.mean()))
-        cells[f"cost {k}"] = f"{factor(float(ci.mean() / without.mean()))}×"
+        cells[f"cost {k}"] = f"{factor(times)}×"
         cells[f"ratio {k}"] = f"{float(ci.mean() / vi.mean()):.2f}×"
     return cells
 
@@ -244,7 +269,7 @@ def _whole(share: float) -> str:
 def coverage_title(found: Sequence[Numbers], level: float) -> tuple[str, bool]:
     """How often the intervals contain what they are for."""
     if not found:
-        return "No coverage can be forecast at these settings", True
+        return "At these settings no effect can be reported", True
     low, high = (end(n.coverage for n in found) for end in (min, max))
     n_short = max(n.n_short for n in found)
     span = percent(low) if high - low < 5e-4 else f"{100 * low:.1f} to {percent(high)}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpci_core.base.array import Array
+from dpci_core.base.array import Array, Flags
 from dpci_core.report.words import number
 from ui.explore.rows import Rows, rows_of
 from ui.explore.sentences import NOT_REPORTABLE, shrunk
@@ -89,7 +89,14 @@ def interval_picture(
         bars=[*thin, *bars],
         dots=dots,
         labels=placed.labels,
-        right=_ratios(rows, placed, is_odds),
+        right=ratios(
+            rows,
+            [r.ci_length for r in rows],
+            # of odds ratios what a reader of them knows
+            [r.nonprivate_length if is_odds else r.vi_length for r in rows],
+            placed,
+            [r.counts for r in rows],
+        ),
         right_title="÷ without privacy" if is_odds else "÷ shortest",
         key=[
             *_private(rows),
@@ -133,23 +140,29 @@ def marks(
     spread: Sequence[Array],
     placed: Rows,
     is_odds: bool,
+    reported: Sequence[Flags] | None = None,
+    plain: Sequence[Array] | None = None,
 ) -> tuple[list[live.Bar], list[live.Dot]]:
     """Bars and dots at these lengths; of what cannot be reported a pale bar, without a place for
     the effect.
+
+    reported, plain: what can be reported of each combination, and its lengths without privacy, if
+    not as the rows say.
     """
     bars: list[live.Bar] = []
     dots: list[live.Dot] = []
     for place, item in enumerate(rows):
         y = placed.places + (len(rows) - 1) / 2 - place
         low, high = ends(item.estimate, private[place], is_odds)
-        lost = np.flatnonzero(~item.counts & np.isfinite(y))
+        counts = item.counts if reported is None else reported[place]
+        lost = np.flatnonzero(~counts & np.isfinite(y))
         bars += [(float(y[j]), float(low[j]), float(high[j]), 1 + 2 * len(rows)) for j in lost]
-        keep = np.flatnonzero(item.counts & np.isfinite(y))
+        keep = np.flatnonzero(counts & np.isfinite(y))
         own = 1 + 2 * place
         for lengths, stroke, below in (
             (private[place], own, 0.0),
             (spread[place], own + 1, 0.0),
-            (item.nonprivate_length, 0, 0.42),
+            (item.nonprivate_length if plain is None else plain[place], 0, 0.42),
         ):
             low, high = ends(item.estimate, lengths, is_odds)
             bars += [(float(y[j] - below), float(low[j]), float(high[j]), stroke) for j in keep]
@@ -219,17 +232,21 @@ def _notes(rows: Sequence[IntervalRows]) -> list[str]:
     return found
 
 
-def _ratios(rows: Sequence[IntervalRows], placed: Rows, is_odds: bool) -> list[tuple[float, str]]:
-    """Private length of each row against that of the variability interval; of odds ratios against
-    that without privacy, which is what a reader of them knows.
-    """
+def ratios(
+    rows: Sequence[IntervalRows],
+    private: Sequence[Array],
+    others: Sequence[Array],
+    placed: Rows,
+    reported: Sequence[Flags],
+) -> list[tuple[float, str]]:
+    """Private length of each row against another."""
     return [
         (float(y), f"{ratio:.2f}×" if is_reached else "-")
         for place, item in enumerate(rows)
         for y, ratio, is_reached in zip(
             placed.places + (len(rows) - 1) / 2 - place,
-            item.ci_length / (item.nonprivate_length if is_odds else item.vi_length),
-            item.counts,
+            private[place] / others[place],
+            reported[place],
             strict=True,
         )
         if np.isfinite(y)

@@ -14,21 +14,29 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpci_core import InfeasibleDesignError, StoppedError, best_split, watched
-from dpci_core.base.array import Array, Flags
+from dpci_core.base.array import Array
 from dpci_core.planner.split import NoSplitError
 from dpci_core.privacy.budget import PARTS
 from ui.controls import currency
 from ui.controls.paired import positions
 from ui.controls.split import split_controls
 from ui.explore import finding
-from ui.explore.intervals import marks
-from ui.explore.rows import rows_of
-from ui.explore.totals import MOST_INTERVALS, between, free_of_total, knots_for, lengths_at
+from ui.explore.intervals import marks, ratios
+from ui.explore.rows import Rows, rows_of
+from ui.explore.totals import (
+    MOST_INTERVALS,
+    Lengths,
+    between,
+    free_of_total,
+    knots_for,
+    lengths_at,
+    nearest,
+)
 from ui.kit import again, live, streamlit_internals, turns
 from ui.kit.picture import keep_animation
 from ui.session import compute, state, text
 from ui.session.budget import Split, split_of
-from ui.session.choices import distinguishing_labels
+from ui.session.choices import Combination, distinguishing_labels
 from ui.session.results import IntervalRows
 from ui.session.settings import Settings
 from ui.session.words import in_words
@@ -61,12 +69,13 @@ def _positions(settings: Settings) -> tuple[float, list[float]]:
 
 
 def animation_version(view: compute.View, units: str) -> str:
-    """What the animation of these settings depends on, in few letters: not where the
-    slider stands.
+    """What the animation of these settings depends on, in few letters: not where the slider stands,
+    but for the c that is chosen there, in which what stands still is drawn.
     """
     ways = [outcome.combination.key for outcome in view.drawn]
     asked = free_of_total(view.settings)
-    return _digest(view.records.digest, asked, units, ways, _positions(view.settings)[1])
+    now = view.settings
+    return _digest(view.records.digest, asked, now.c, units, ways, _positions(now)[1])
 
 
 def _digest(*what: object) -> str:
@@ -129,8 +138,11 @@ def _best(view: compute.View) -> Best:
         found = best_split(outcome.moments, design=design, n_records=view.settings.n, locked=locked)
     except (NoSplitError, InfeasibleDesignError, ValueError) as problem:
         return Best(None, words=in_words(problem))
-    if found.forecast.is_not_reportable.all():
+    lost, now_lost = found.forecast.is_not_reportable, outcome.forecast.is_not_reportable
+    if lost.all():
         return Best(None, words="No split brings any of these coefficients within reach.")
+    if np.any(lost & ~now_lost):  # shorter, and one effect less
+        return Best(now)
     return Best(split_of(found.design.budget, now), found.gain)
 
 
@@ -164,84 +176,128 @@ def _animation(view: compute.View, units: str, version: str) -> dict[str, object
     settings = view.settings
     _, options = _positions(settings)
     rows = compute.interval_rows(view, units)
-    found = finding.numbers(view)
-    is_drawn = bool(found) and sum(len(item.names) for item in rows) <= MOST_INTERVALS
-    private, spread = _lengths(view, rows, units, np.array(options)) if is_drawn else ([], [])
+    is_drawn = bool(rows) and sum(len(item.names) for item in rows) <= MOST_INTERVALS
+    lengths = _lengths(view, rows, units, np.array(options)) if is_drawn else []
     placed = (
         rows_of(rows, [""] * len(rows[0].names), is_scaled=units == "scaled") if is_drawn else None
     )
     words: list[dict[str, object] | None] = []
-    bars: list[list[live.Bar] | None] = []
+    frames: list[Frame | None] = []
     for i, total in enumerate(options):
+        frames.append(None)
         try:
             odds = finding.odds(currency.at_total(settings, total))
         except ValueError:  # the locked parts leave nothing here
             words.append({"title": "Not possible here: let go to read why"})
-            bars.append(None)
             continue
         said: dict[str, object] = {"odds": odds}
+        here = [
+            Lengths(one.private[i], one.variability[i], one.plain[i], one.is_reported[i])
+            for one in lengths
+        ]
         if placed is None:  # letting go draws it
-            bars.append(None)
-        elif all(np.isfinite(p[i]).all() for p in (*private, *spread)):
-            said |= _said(rows, finding.told(view), [p[i] for p in private], [s[i] for s in spread])
-            bars.append(
-                marks(
-                    rows, [p[i] for p in private], [s[i] for s in spread], placed, units == "odds"
-                )[0]
-            )
+            pass
+        elif all(np.isfinite((one.private, one.variability)).all() for one in here):
+            said |= _said(view, rows, here)
+            frames[-1] = _frame(rows, here, placed, is_odds=units == "odds")
         else:
             said["title"] = "Not possible here: let go to read why"
-            bars.append(None)
         words.append(said)
-    return {"version": version, "words": words} | _moving(bars)
+    return {"version": version, "words": words} | _moving(frames)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What is drawn at one position: every bar that is at any, None for the ends of one that is
+    not drawn here; dots; the ratios at the right.
+    """
+
+    bars: dict[tuple[float, int], tuple[float, float]]
+    dots: list[live.Dot]
+    right: list[str]
+
+
+def _frame(rows: list[IntervalRows], here: list[Lengths], placed: Rows, *, is_odds: bool) -> Frame:
+    private, spread = [one.private for one in here], [one.variability for one in here]
+    plain, reported = [one.plain for one in here], [one.is_reported for one in here]
+    bars, dots = marks(rows, private, spread, placed, is_odds, reported, plain)
+    right = ratios(rows, private, plain if is_odds else spread, placed, reported)
+    ends = {(y, kind): (low, high) for y, low, high, kind in bars}
+    return Frame(ends, dots, [text for _, text in right])
 
 
 def _lengths(
     view: compute.View, rows: list[IntervalRows], units: str, options: Array
-) -> tuple[list[Array], list[Array]]:
-    """Private and variability lengths at every position, interpolated between a dozen forecasts."""
+) -> list[Lengths]:
+    """Lengths at every position, interpolated between a dozen forecasts, and what the nearest of
+    them can report.
+    """
     grid = currency.total_grid(view.settings)
     many = sum(len(item.names) for item in rows)
     knots = np.array(sorted({*grid[:: -(-len(grid) // knots_for(many))], grid[-1]}))
     asked = free_of_total(view.settings)
     found = [lengths_at(view, item, asked, knots, units) for item in rows]
-    return (
-        [between(knots, item.private, options) for item in found],
-        [between(knots, item.variability, options) for item in found],
-    )
+    return [
+        Lengths(
+            between(knots, item.private, options),
+            between(knots, item.variability, options),
+            between(knots, item.plain, options),
+            nearest(knots, item.is_reported, options),
+        )
+        for item in found
+    ]
 
 
-def _said(
-    rows: list[IntervalRows],
-    told: Flags,
-    private: list[Array],
-    spread: list[Array],
-) -> dict[str, object]:
-    """The finding, the numbers and the ratios of one frame, of what can be reported here."""
-    reached = [item.counts & told for item in rows]
-    own, shortest, plain = (
-        [x[keep] for x, keep in zip(many, reached, strict=True) if keep.any()]
-        for many in (private, spread, [item.nonprivate_length for item in rows])
-    )
-    costs = [float(a.mean() / b.mean()) for a, b in zip(own, plain, strict=True)]
-    some = [item.combination for item, keep in zip(rows, reached, strict=True) if keep.any()]
-    return {
-        "title": finding.cost_words(some, costs),
-        "cells": finding.live_cells(own, shortest, plain),
-    }
+@dataclass(frozen=True)
+class _Reach:
+    """Of one combination at one position; `finding.Reach`."""
+
+    combination: Combination
+    n: int
+    n_all: int
+    cost: float
 
 
-def _moving(frames: list[list[live.Bar] | None]) -> dict[str, object]:
+def _said(view: compute.View, rows: list[IntervalRows], here: list[Lengths]) -> dict[str, object]:
+    """The finding and the numbers of one frame, of what can be reported there."""
+    told = finding.told(view)
+    found, own, shortest = [], [], []
+    for item, one in zip(rows, here, strict=True):
+        keep = one.is_reported & told
+        if keep.any():
+            own.append(one.private[keep])
+            shortest.append(one.variability[keep])
+            times = finding.cost(own[-1], one.plain[keep], view.settings)
+            found.append(_Reach(item.combination, int(keep.sum()), int(told.sum()), times))
+    if not found:
+        return {"title": finding.title([], view.settings.level)[0]}
+    cells = finding.live_cells(own, shortest, [one.cost for one in found])
+    return {"title": finding.reach_words(found), "cells": cells}
+
+
+def _moving(frames: list[Frame | None]) -> dict[str, object]:
     """Bars that stand still once, of the others where they are and their ends in every frame."""
     shown = [frame for frame in frames if frame]
     if not shown:
         return {"frames": None}
-    moves = [i for i in range(len(shown[0])) if len({frame[i][1:3] for frame in shown}) > 1]
+    keys = list(dict.fromkeys(key for frame in shown for key in frame.bars))
+    moves = [key for key in keys if len({frame.bars.get(key) for frame in shown}) > 1]
+    still = {key: shown[0].bars[key] for key in keys if key not in set(moves)}
+    is_same = all(frame.dots == shown[0].dots for frame in shown)
     return {
-        "still": [bar for i, bar in enumerate(shown[0]) if i not in set(moves)],
-        "places": [[shown[0][i][0], shown[0][i][3]] for i in moves],
+        "still": [(y, *ends, kind) for (y, kind), ends in still.items()],
+        "places": [list(key) for key in moves],
         "frames": [
-            frame and {"ends": [float(f"{x:.5g}") for i in moves for x in frame[i][1:3]]}
+            frame
+            and {
+                "ends": [
+                    x if x is None else float(f"{x:.5g}")
+                    for key in moves
+                    for x in frame.bars.get(key, (None, None))
+                ],
+                "right": frame.right,
+            }
+            | ({} if is_same else {"dots": frame.dots})
             for frame in frames
         ],
     }

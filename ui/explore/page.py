@@ -129,4 +129,5 @@ def _useless_warning(view: compute.View) -> None:
         for o in useless
         if o.forecast
     ]
-    st.warning("  \n".join([*told, found.sentence]), icon="🚫")
+    help = found.sentence if view.settings.is_in_paper_terms else text.WHAT_HELPS
+    st.warning("  \n".join([*told, help]), icon="🚫")

@@ -9,6 +9,8 @@ import pandas as pd
 
 from dpci_core.base.array import Array
 from dpci_core.report.words import called, number, percent
+from dpci_core.schema import CONSTANT
+from ui.explore.finding import factor
 from ui.session.choices import Combination
 from ui.session.results import IntervalRows
 
@@ -32,9 +34,12 @@ def interval_sentence(rows: Sequence[IntervalRows], units: str) -> str:
 
 def _said(item: IntervalRows, none: str) -> str:
     """One combination; coefficients that cannot be reported are named and counted nowhere."""
-    counts, label = item.counts, item.combination.label
+    is_odds, label = none == "1", item.combination.label
+    counts = item.counts & np.array([not is_odds or name != CONSTANT for name in item.names])
     lost = [
-        called(name) for name, is_reached in zip(item.names, counts, strict=True) if not is_reached
+        called(name)
+        for name, is_reached in zip(item.names, item.counts, strict=True)
+        if not is_reached and not (is_odds and name == CONSTANT)
     ]
     named = f"; not reportable: {', '.join(lost)}" if lost else ""
     if not counts.any():
@@ -44,6 +49,12 @@ def _said(item: IntervalRows, none: str) -> str:
         for lengths in (item.ci_length, item.vi_length, item.nonprivate_length)
     )
     clear = int((np.abs(item.estimate) > item.ci_length / 2)[counts].sum())
+    if is_odds:  # no mean of lengths in units of their own
+        times = float(np.exp(np.log(item.ci_length / item.nonprivate_length)[counts].mean()))
+        return (
+            f"{label}: privacy makes the intervals {factor(times)} times as long ({clear} of "
+            f"{int(counts.sum())} exclude 1){named}"
+        )
     return (
         f"{label}: the private intervals are on average {number(ci)} long, {ci / vi:.2f} times the "
         f"spread of the private estimates and {ci / plain:.1f} times as long as without privacy "

@@ -42,7 +42,7 @@ SHEET = (
 [class*=st-key-compact_] :is([data-dragging], [data-focused]) [data-testid=stSliderThumbValue] { visibility: visible }
 [class*=st-key-compact_] [data-testid=stAlertContainer] { padding: 0.25rem 0.75rem }
 [data-dpci-live=total_slider] .st-key-total_number { visibility: hidden }
-[data-dpci-live=total_slider] :is(.st-key-best_split, .remark) { opacity: 0.06 }
+[data-dpci-live=total_slider] :is(.st-key-best_split, .remark, .lost) { opacity: 0.06 }
 .st-key-sheet_open { display: none }
 .st-key-best_split { min-height: 2rem }
 

@@ -322,6 +322,8 @@ def _tables(view: compute.View, units: str) -> None:
     shares = [o.forecast.coverage for o in view.drawn if o.forecast is not None]
     table = sentences.interval_table(rows)
     table["forecast coverage"] = np.concatenate(shares)
+    if units == "odds":
+        st.caption("Logarithms of the odds ratios, for the step beside each name.")
     said = [(row.combination, row.names, share) for row, share in zip(rows, shares, strict=True)]
     coverage = sentences.coverage_sentence(said, level=level)
     _table("intervals", table, f"{sentences.interval_sentence(rows, units)} {coverage}")

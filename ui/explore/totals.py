@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpci_core import forecast
-from dpci_core.base.array import Array
+from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import ConvergenceError
 from ui.controls import currency
 from ui.session import compute
@@ -29,12 +29,14 @@ chart moves when the slider is let go."""
 
 @dataclass(frozen=True, eq=False)
 class Lengths:
-    """Private and variability lengths of one combination at every knot, (m, k); NaN where there is
-    no forecast.
+    """Lengths of one combination at every knot, private, of the variability interval and without
+    privacy, (m, k), NaN where there is no forecast; and what can be reported there.
     """
 
     private: Array
     variability: Array
+    plain: Array
+    is_reported: Flags
 
 
 def knots_for(n_intervals: int) -> int:
@@ -72,11 +74,18 @@ def lengths_at(
                 n_draws=draws,
             )
         except (ValueError, ConvergenceError):  # no such total with these locks, or no such design
-            pairs.append((nothing, nothing))
+            pairs.append((nothing, nothing, nothing, nothing > 0.0))
             continue
         drawn = made.validity.grade != "unusable"
-        pairs.append((made.ci_length, made.vi_length) if drawn else (nothing, nothing))
+        lengths = (made.ci_length, made.vi_length, made.nonprivate_length)
+        pairs.append((*(lengths if drawn else [nothing] * 3), ~made.is_not_reportable))
     return Lengths(*(np.array(column) for column in zip(*pairs, strict=True)))
+
+
+def nearest(knots: Array, flags: Flags, at: Array) -> Flags:
+    """Flags (m, k) at other places: those of the nearest knot."""
+    gaps = np.abs(np.log(at)[:, None] - np.log(knots))
+    return np.asarray(flags[gaps.argmin(axis=1)])
 
 
 def between(knots: Array, values: Array, at: Array) -> Array:

@@ -153,8 +153,9 @@ function words(svg, data, at) {
     const isBelow = note && at.isNarrow
     const node = make(svg, "text", { x: indent, y: place + (isBelow ? -1 : 4), "font-size": 13, "font-weight": level < 0 ? 600 : undefined }, short)
     if (short !== text) make(node, "title", {}, text)
-    if (isBelow) make(svg, "text", { x: indent, y: place + 11, "font-size": 11 }, cut(note, at.left - 12 - indent, 11, at.font))
-    else if (note) make(svg, "text", { x: at.left - 10, y: place + 4, "font-size": 11, "text-anchor": "end" }, note)
+    const kind = note === "not reportable" ? "lost" : undefined
+    if (isBelow) make(svg, "text", { x: indent, y: place + 11, "font-size": 11, class: kind }, cut(note, at.left - 12 - indent, 11, at.font))
+    else if (note) make(svg, "text", { x: at.left - 10, y: place + 4, "font-size": 11, "text-anchor": "end", class: kind }, note)
   }
   for (const { kind, index, text, x, y } of at.key.items) {
     const style = data.styles[index]
@@ -218,6 +219,7 @@ function marks(layer, data, at, frame) {
   const arrows = data.styles.map(() => "")
   const ends = data.styles.map(() => "")
   for (const [y, low, high, kind] of bars) {
+    if (low === null) continue
     const panel = panelOf(at, y)
     const [a, b, level] = [panel.x(low), panel.x(high), panel.y(y)]
     const [from, to] = [inside(a), inside(b)]
@@ -234,7 +236,7 @@ function marks(layer, data, at, frame) {
     if (ends[kind]) make(layer, "path", { d: ends[kind], stroke: colour, "stroke-width": 1.6, fill: "none" })
     if (arrows[kind]) make(layer, "path", { d: arrows[kind], fill: colour })
   })
-  for (const [x, y, kind] of data.dots) {
+  for (const [x, y, kind] of frame?.dots ?? data.dots) {
     const panel = panelOf(at, y)
     const place = panel.x(x)
     if (place >= at.left - 1 && place <= at.right + 1) marker(layer, place, panel.y(y), data.styles[kind], Math.min(4.5, at.unit / 3))
@@ -467,7 +469,7 @@ export default function (component) {
     frame = raw && { ...raw, still: animation.still, bars: animation.places.map(([y, kind], i) => [y, raw.ends[2 * i], raw.ends[2 * i + 1], kind]) }
     if (frame) marks(picture.layer, data, picture.at, frame)
     root.dataset.position = position
-    root.dataset.strokes = frame ? frame.still.length + frame.bars.length + data.dots.length : 0
+    root.dataset.strokes = frame ? frame.still.length + frame.bars.filter(([, low]) => low !== null).length + (frame.dots ?? data.dots).length : 0
   }
   delete document.documentElement.dataset.dpciLive
   const moves = new MutationObserver(follow)

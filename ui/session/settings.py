@@ -130,9 +130,11 @@ class Settings:
 
     def settled(self) -> Settings:
         """These settings with the c that budget and n ask for, the largest of all designs, where a
-        target without penalty leaves it free and it is not typed.
+        target without penalty leaves it free and it is not typed. Of any other it counts as typed.
         """
-        if self.penalty == "typed" or self.target == "penalised":
+        if self.is_in_paper_terms:
+            return replace(self, penalty="typed")
+        if self.penalty == "typed":
             return self
         needed = [enclosing_regularization(design, self.n) for design in self.designs()]
         return replace(self, c=min(max(needed, default=self.c), LIMITS["c"][1]))
@@ -470,7 +472,6 @@ START = Settings(
         "workclass=Self-emp-not-inc",
         "race=Black",
     ),
-    split=from_shares(Decimal(1), (Decimal("0.55"), Decimal("0.3"), Decimal("0.15"))),
 ).in_plain_terms()
 """Those of a first visit: every effect can be told, at a budget that many would take."""
 

@@ -80,25 +80,57 @@ def test_what_cannot_be_reported_is_drawn_as_such():
     assert sum(bar[3] == pale for bar in bars) == lost
     assert len(dots) == 7 - lost
     assert sum(bar[3] == 1 for bar in bars) == 7 - lost
-    some = [finding.Numbers(**{**vars(n), "n": 3}) for n in finding.numbers(view_of(START))]
+    some = [replace(n, n=3) for n in finding.numbers(view_of(START))]
     assert finding.title(some, 0.95)[0].startswith("3 of 7 effects can be reported; their ")
     assert finding.title([], 0.95) == ("At these settings no effect can be reported", True)
 
 
-def test_the_animation_follows_the_penalty():
-    """Where the page would choose another c, a frame has its lengths, as letting go would draw."""
-    view = view_of(START)
+@pytest.mark.parametrize("total", [0.063, 0.25, 2.0])
+def test_a_frame_says_and_draws_what_letting_go_would(total):
+    """Also where the page would choose another c, and where other effects can be reported."""
+    view, there = view_of(START), view_of(currency.at_total(START, total))
     animation = later._animation(view, "odds", "any")
-    grid = [float(x) for x in currency.total_grid(START)]
-    at = grid.index(0.25)
-    there = view_of(currency.at_total(START, 0.25))
-    assert there.settings.c > 2.0 * START.c
+    at = [float(x) for x in currency.total_grid(START)].index(total)
     (rows,) = compute.interval_rows(there, "odds")
-    ends = np.log(np.reshape(animation["frames"][at]["ends"], (-1, 2)))
-    places = [i for i, (_, kind) in enumerate(animation["places"]) if kind == 1]
-    lengths = np.diff(ends[places], axis=1)[:, 0]
-    shown = [j for j, name in enumerate(view.records.feature_names) if name != CONSTANT]
-    np.testing.assert_allclose(lengths, rows.ci_length[shown], rtol=0.1)
+    assert total > 1.0 or there.settings.c > START.c
+    frame, shown = animation["frames"][at], [k for k, n in enumerate(rows.names) if n != CONSTANT]
+    ends = np.array(frame["ends"], dtype=float).reshape(-1, 2)
+    for kind, counts in ((1, rows.counts), (3, ~rows.counts)):
+        places = [k for k, (_, own) in enumerate(animation["places"]) if own == kind]
+        drawn = [x for x in np.log(ends[places]) if np.isfinite(x).all()]
+        assert len(drawn) == counts[shown].sum()
+        lengths = np.diff(drawn, axis=1)[:, 0] if drawn else []
+        expected = rows.ci_length[shown][counts[shown]]
+        np.testing.assert_allclose(np.sort(lengths), np.sort(expected), rtol=0.1)
+    assert len(frame.get("dots", [])) in (0, rows.counts[shown].sum())
+    said, found = animation["words"][at]["title"], finding.numbers(there)
+    if not found:
+        assert said == finding.title([], 0.95)[0]
+        assert set(frame["right"]) == {"-"}
+        return
+    assert said.split(" are ")[0].split(" mean")[0] in finding.reach_words(found)
+    cost = float(animation["words"][at]["cells"]["cost 0"].removesuffix("×"))
+    assert cost == pytest.approx(found[0].cost, rel=0.08)
+
+
+def test_a_frame_of_the_animation_does_not_depend_on_where_the_page_stands():
+    few = replace(
+        START, c=0.0002, penalty="typed"
+    )  # at these totals nothing or all can be reported
+    here, there = (view_of(currency.at_total(few, total)) for total in (0.1, 2.0))
+    assert [len(finding.numbers(view)) for view in (here, there)] == [0, 1]
+    assert later.animation_version(here, "odds") == later.animation_version(there, "odds")
+    one, other = (later._animation(view, "odds", "any") for view in (here, there))
+    assert one == other
+    chosen = [view_of(currency.at_total(START, total)) for total in (0.1, 2.0)]
+    assert len({later.animation_version(view, "odds") for view in chosen}) == 2
+
+
+def test_a_penalised_target_keeps_its_c_in_a_link():
+    few = START.swept("n", 3_000)
+    kept = replace(few, target="penalised").settled()
+    assert kept.penalty == "typed"
+    assert from_query(kept.to_query()) == (kept, ())
 
 
 def test_terms_change_and_come_back():

@@ -118,7 +118,7 @@ def test_the_parts_of_a_link_spend_the_epsilon_that_is_shown(query, ignored):
     assert zcdp_to_epsilon(float(restored.split.total), float(restored.delta)) == pytest.approx(
         float(restored.epsilon)
     )
-    assert [round(restored.split.share(i)) for i in range(3)] == [55, 30, 15]
+    assert [round(restored.split.share(i)) for i in range(3)] == [50, 25, 25]
 
 
 @pytest.mark.parametrize("delta", ["1e-6", "1e-15", "0.1"])
