@@ -104,9 +104,11 @@ def check_slider(page, slider, name, moved):
         [high - low for _, low, high, kind in drawn["bars"] if kind == 1]
         for drawn in (before, after)
     ]
-    assert (
-        lengths[1][0] < lengths[0][0]
-    )  # more budget, more records and a larger penalty all shorten the interval
+    ratio = lengths[1][0] / lengths[0][0]
+    if name == "c":  # so small that it hardly matters to a target without penalty
+        assert 0.97 < ratio < 1.03
+    else:
+        assert ratio < 1.0, "more budget and more records shorten the interval"
     wait_idle(page)
 
 

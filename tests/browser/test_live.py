@@ -101,7 +101,9 @@ def test_explore_follows_the_pointer_and_letting_go_sets_the_total(open_page):
     frames = drawn(page)
     assert best_rate(frames) >= SMOOTH, frames
     assert len({position for _, position, _ in frames}) > 15
-    assert {strokes for _, _, strokes in frames} == {7 * 4}
+    drawn_here = {strokes for _, _, strokes in frames}  # three bars and a dot, or one pale bar
+    assert 7 * 4 in drawn_here
+    assert drawn_here <= {4 * k + (7 - k) for k in range(8)}
     # While it is dragged finding, numbers and odds follow; what cannot is hidden or faded.
     assert chart(page, "chart_intervals")["meta"] == before["meta"]
     assert page.locator(".odds").inner_text() != said
