@@ -65,13 +65,16 @@ def through_head(response: Response) -> tuple[dict[str, str], bytes]:
     return headers, b"".join(message.get("body", b"") for message in seen)
 
 
-def test_the_script_of_the_history_stands_before_anything_of_streamlit(tmp_path):
+def test_script_and_first_view_stand_in_the_page_itself(tmp_path):
     index = Path(st.__file__).parent / "static" / "index.html"
     headers, page = through_head(FileResponse(index))
     head, _, body = page.partition(b"</head>")
     assert head.endswith(b"</script>")
     assert b"pushState" in head
-    assert body in index.read_bytes()
+    first, _, rest = body.partition(b"</body>")
+    assert b'id="first"' in first
+    assert b"_PAGE" not in first  # the colours of the theme stand there
+    assert rest in index.read_bytes()
     assert headers["content-length"] == str(len(page))
     assert not {"etag", "last-modified"} & set(headers)  # it is not that file any more
 
