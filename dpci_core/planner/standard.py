@@ -14,7 +14,7 @@ import numpy as np
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.decimals import EXACT
 from dpci_core.base.errors import InfeasibleDesignError
-from dpci_core.base.rows import WeightedRows
+from dpci_core.base.rows import parted
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.forecast import N_DRAWS, Forecast, forecast
 from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
@@ -343,13 +343,10 @@ def enclosing_regularization(design: Design) -> float:
 
 def _planning_rows(encode: Encode, limit: float) -> Array:
     """The rows in spreads, evenly spaced where they are many."""
-    rows = encode(StandardEncoding(limit=limit)).X
-    if not isinstance(rows, WeightedRows):
-        raise ValueError(
-            "Expected encode to give rows with weights, as a standard encoding does, got "
-            f"{type(rows).__name__}."
-        )
-    return rows.rows[:: -(-len(rows) // _ROWS)]
+    rows, weights = parted(encode(StandardEncoding(limit=limit)).X)
+    if weights is None:
+        raise ValueError("Expected encode to give rows with weights, as a standard encoding does.")
+    return rows[:: -(-len(rows) // _ROWS)]
 
 
 def ellipsoid(rows: Array, share: float) -> tuple[tuple[float, ...], ...]:
