@@ -8,6 +8,7 @@ import math
 import re
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from importlib import import_module
@@ -47,6 +48,7 @@ def design(**changes: object) -> Design:
         "mechanism": "objective",
         "budget": BUDGET,
         "regularization": 0.05,
+        "n_records": N,
         **changes,
     }
     return Design(**values)  # type: ignore[arg-type]
@@ -223,7 +225,7 @@ def test_results_are_finite_at_every_corner_of_the_ranges(
             pass  # said in words
         for n in (1, 10**15):
             try:
-                made_of_it = forecast(moments, design=made, n_records=n, n_draws=4)
+                made_of_it = forecast(moments, design=replace(made, n_records=n), n_draws=4)
             except InfeasibleDesignError:
                 continue
             lengths = [
@@ -295,7 +297,8 @@ BAD_RUNS = [
     ({"designs": []}, "at least one design"),
     ({"designs": [None]}, "Expected a Design"),
     ({"n_variability": 1}, "n_variability=1 >= 2"),
-    ({"n_records": 2**24}, "n_records=16777216"),
+    ({"designs": [design(n_records=2**24)]}, "n_records=16777216"),
+    ({"designs": [design(), design(n_records=61)]}, "designs of one n_records"),
     *(
         ({"n_jobs": bad}, f"n_jobs={bad!r} to be a whole number other than 0")
         for bad in (0, "2", 2.5, True)
@@ -435,14 +438,14 @@ def test_a_forecast_refuses_what_its_moments_are_not_for(request: pytest.Fixture
             forecast(moments, design=design(**change))
     for bad in (0, -5, 2.5, True):
         with pytest.raises(ValueError, match=f"n_records={bad} to be a whole number >= 1"):
-            forecast(moments, design=design(), n_records=bad)  # type: ignore[arg-type]
+            forecast(moments, design=replace(design(), n_records=bad))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"1 <= n_records=10+… <= 1e"):
-        forecast(moments, design=design(), n_records=10**200)
+        forecast(moments, design=replace(design(), n_records=10**200))
     for other in (None, {}, "moments"):
         with pytest.raises(ValueError, match=f"Expected moments .*got {type(other).__name__}"):
             forecast(other, design=design())  # type: ignore[arg-type]
     with pytest.raises(InfeasibleDesignError, match=r"n_records=3\. The smallest c that works is"):
-        forecast(moments, design=design(), n_records=3)
+        forecast(moments, design=replace(design(), n_records=3))
     with pytest.raises(AssertionError, match="work began"):
         forecast(moments, design=design())
 
@@ -472,6 +475,7 @@ def test_wrong_kinds_of_argument_are_named() -> None:
         mechanism="output",
         budget=PureDP(model=1, hessian=1, covariance=1),
         regularization=0.1,
+        n_records=4,
     )
     for rng in (None, 42, np.random.RandomState(0)):
         with pytest.raises(ValueError, match="Generator"):
@@ -501,6 +505,7 @@ def test_draws_and_contrasts_of_a_forecast_are_checked() -> None:
         mechanism="output",
         budget=PureDP(model=1, hessian=1, covariance=1),
         regularization=0.1,
+        n_records=300,
     )
     for n_draws in (0, -4, 3, 2.5):
         with pytest.raises(ValueError, match="n_draws"):
@@ -518,7 +523,7 @@ def test_draws_and_contrasts_of_a_forecast_are_checked() -> None:
         with pytest.raises(ValueError, match=r"Expected .*contrasts"):
             forecast(moments, design=good, contrasts=contrasts)
     assert forecast(moments, design=good, contrasts=[[1, 0]]).ci_length.shape == (1,)
-    assert forecast(moments, design=good, n_records=np.int64(500)).n_records == 500
+    assert forecast(moments, design=replace(good, n_records=np.int64(500))).n_records == 500
 
 
 # --- rows of norm 1 up to rounding, and rows with weights -----------------------------------------

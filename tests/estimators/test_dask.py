@@ -35,6 +35,7 @@ DESIGN = Design(
     mechanism="output",
     budget=PureDP(model=1, hessian=1, covariance=1),
     regularization=0.01,
+    n_records=N,
 )
 
 

@@ -368,7 +368,7 @@ def test_the_digest_is_that_of_the_content() -> None:
     others = [
         a_plan(title="Another"),
         a_plan(delta="1e-7"),
-        a_plan(n_records=20_001),
+        a_plan(design=a_design(n_records=20_001)),
         a_plan(features=2),
         a_plan(notes="x"),
         a_plan(goal=Target(0.1)),
@@ -400,8 +400,8 @@ def test_numbers_are_those_of_the_forecast() -> None:
     )
     found, records = plan.numbers(), plan.records()
     moments = fit_moments(records.X, records.y, loss=Logistic(), regularization=0.01)
-    made = forecast(moments, design=plan.design, n_records=20_000)
-    slopes = forecast(moments, design=plan.design, n_records=20_000, contrasts=records.to_original)
+    made = forecast(moments, design=plan.design)
+    slopes = forecast(moments, design=plan.design, contrasts=records.to_original)
     assert found.names == ("age", "owns home=1", "constant")
     assert found.scaled.ci_length == pytest.approx(made.ci_length, rel=1e-9)
     assert found.original.vi_length == pytest.approx(slopes.vi_length, rel=1e-9)
@@ -431,7 +431,6 @@ def test_the_guarantee_is_stated_at_the_delta_of_the_plan() -> None:
         ({"notes": "a" * 10_001}, "notes"),
         ({"source": SCHEMA}, "source"),
         ({"design": None}, "Design"),
-        ({"n_records": 1.5}, "n_records"),
         ({"delta": "0"}, "delta"),
         ({"features": 9}, "features"),
         ({"goal": Target(0.1, coefficient=7)}, "coefficient"),
@@ -498,7 +497,7 @@ def test_planning_from_a_declaration_opens_no_file(monkeypatch: pytest.MonkeyPat
     again = read_plan(text)
     moments = again.moments()
     assert again.numbers(moments).ci_length_mean > 0
-    assert best_split(moments, design=again.design, n_records=again.n_records).gain >= 0
+    assert best_split(moments, design=again.design).gain >= 0
     assert again.goal is not None
     assert needed_records(moments, design=again.design, target=again.goal).n_records > 0
     assert Plan.from_query(again.to_query()) == again

@@ -54,6 +54,7 @@ def make_design(definition: str, mechanism: str, calibration: str) -> Design:
         mechanism=mechanism,
         budget=BUDGETS[definition],
         regularization=C,
+        n_records=N,
         calibration=calibration,
     )
 
@@ -81,7 +82,7 @@ def test_planned_lengths_predict_released_ones(
     itself allows.
     """
     design = make_design(definition, mechanism, calibration)
-    planned = forecast(FIT, design=design, n_records=5_000).ci_length_mean
+    planned = forecast(FIT, design=dataclasses.replace(design, n_records=5_000)).ci_length_mean
     lengths = []
     for seed in range(12):
         records = fresh_table(5_000, seed=1_000 + seed)
@@ -145,8 +146,8 @@ def test_the_best_split_is_shorter_by_experiment(
     """Both designs on the same replicates of the table; shorter by more than the error, and as much
     as was said.
     """
-    design = make_design(definition, mechanism, calibration)
-    answer = best_split(FIT, design=design, n_records=5_000)
+    design = dataclasses.replace(make_design(definition, mechanism, calibration), n_records=5_000)
+    answer = best_split(FIT, design=design)
     own, best = run_experiment(
         TABLE.X,
         TABLE.y,
@@ -154,7 +155,6 @@ def test_the_best_split_is_shorter_by_experiment(
         n_variability=20,
         n_coverage=80,
         rng=np.random.default_rng(11),
-        n_records=5_000,
     ).designs
     error = np.hypot(own.ci_length_mean_se, best.ci_length_mean_se)
     assert best.ci_length_mean <= own.ci_length_mean - MARGIN * error
@@ -171,18 +171,17 @@ def test_needed_records_meet_the_length_by_experiment(
 ) -> None:
     """At the answer they do, with 0.8 times the records they do not."""
     design = make_design(definition, mechanism, calibration)
-    length = forecast(FIT, design=design, n_records=8_000).ci_length_mean
+    length = forecast(FIT, design=dataclasses.replace(design, n_records=8_000)).ci_length_mean
     n = needed_records(FIT, design=design, target=Target(length)).n_records
     lengths, errors = [], []
     for records in (n, int(0.8 * n)):
         found = run_experiment(
             TABLE.X,
             TABLE.y,
-            designs=[design],
+            designs=[dataclasses.replace(design, n_records=records)],
             n_variability=20,
             n_coverage=80,
             rng=np.random.default_rng(12),
-            n_records=records,
         ).designs[0]
         lengths.append(found.ci_length_mean)
         errors.append(found.ci_length_mean_se)
@@ -195,7 +194,9 @@ def test_a_promised_length_is_kept_as_often_as_promised(coefficient: int | None)
     """On tables the planner has not seen; 120 releases, three standard errors."""
     design = make_design("zcdp", "objective", "sharp")
     target = Target(1.0, coefficient=coefficient, probability=0.9)
-    promised = outcome(FIT, design=design, target=target, n_records=3_000).within_reach
+    promised = outcome(
+        FIT, design=dataclasses.replace(design, n_records=3_000), target=target
+    ).within_reach
     people = fresh_table(60_000, seed=3)
     kept = []
     for k in range(120):

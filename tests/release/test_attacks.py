@@ -55,6 +55,7 @@ def audit_design(mechanism: str, budget: PureDP | ZCDP) -> Design:
         mechanism=mechanism,
         budget=budget,
         regularization=100.0,
+        n_records=1,
         calibration="published",
     )
 

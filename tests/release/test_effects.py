@@ -94,6 +94,7 @@ def test_a_machine_speaks_of_scores(tmp_path: Path) -> None:
         mechanism="output",
         budget=PURE,
         regularization=0.05,
+        n_records=200,
         calibration="published",
     )
     made = Desk.at(tmp_path, plan=replace(make_plan(), design=design)).release()

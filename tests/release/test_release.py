@@ -865,6 +865,7 @@ def test_a_machine_has_no_probabilities(tmp_path: Path) -> None:
         mechanism="output",
         budget=PURE,
         regularization=0.05,
+        n_records=200,
         calibration="published",
     )
     from dataclasses import replace

@@ -63,8 +63,8 @@ PLAN = Plan(
         regularization=0.005,
         calibration="sharp",
         target="unpenalised",
+        n_records=N,
     ),
-    n_records=N,
     delta="1e-6",
 )
 

@@ -288,7 +288,9 @@ def test_a_bad_bound_is_shown_to_cost_length_or_truth():
     case = make_case(now(app), TableSource(PUBLIC))
     found = {o.factor: o for o in bounds.outcomes(case, bounded(), "age")}
     made = forecast(
-        case.moments, design=case.design, n_records=case.n, contrasts=case.records.to_original
+        case.moments,
+        design=case.design,
+        contrasts=case.records.to_original,
     )
     assert found[1.0].length == pytest.approx(float(made.ci_length[0]), rel=1e-9)
     assert found[1.0].outside == 0.0

@@ -45,6 +45,7 @@ def own_design(epsilon: float, *, share: float = 0.5, **changes) -> Design:
         "loss": Logistic(),
         "mechanism": "objective",
         "regularization": 0.001,
+        "n_records": 30_000,
         "calibration": "sharp",
     } | changes
     return Design(budget=budget, **fields)
@@ -205,7 +206,7 @@ def test_clouds_lie_around_the_exact_answer_and_output_noise_follows_its_law():
     ],
 )
 def test_lengths_are_the_forecasts_of_the_core(key, value, n, made_for, moments):
-    made = forecast(moments(), design=made_for, n_records=n, n_draws=16)
+    made = forecast(moments(), design=replace(made_for, n_records=n), n_draws=16)
     found = BY_KEY[key].compute(value)
     row = found.table[np.isclose(found.table.iloc[:, 0].astype(float), value)].iloc[0]
     expected = [made.ci_length_mean, made.vi_length_mean, made.nonprivate_length_mean]
@@ -217,7 +218,7 @@ def test_lengths_are_the_forecasts_of_the_core(key, value, n, made_for, moments)
 
 
 def test_with_more_features_the_first_interval_is_the_one_drawn():
-    made = forecast(own_moments(10), design=own_design(1.0), n_records=30_000, n_draws=16)
+    made = forecast(own_moments(10), design=own_design(1.0), n_draws=16)
     assert numbers.features(10.0).facts["private"] == pytest.approx(made.ci_length[0])
 
 
@@ -252,8 +253,7 @@ def test_the_spread_is_that_of_the_forecast():
     found = numbers.spread(2.0)
     made = forecast(
         own_moments_of_replays(),
-        design=own_design(2.0, mechanism="output", regularization=0.01),
-        n_records=500,
+        design=replace(own_design(2.0, mechanism="output", regularization=0.01), n_records=500),
     )
     assert found.facts["vi"] == pytest.approx(made.vi_length[1])
     assert found.facts["ci"] == pytest.approx(made.ci_length[1])
@@ -324,7 +324,7 @@ def test_lengths_of_the_crowd_are_the_forecasts_of_the_core():
     for kind, budget, shape in zip(("round", "shaped"), budgets, (None, geometry), strict=True):
         own = replace(own_design(0.5), budget=budget, geometry=shape)
         moments = fit_moments(X, y, loss=Logistic(), regularization=0.001, geometry=shape)
-        made = forecast(moments, design=own, n_records=40_000)
+        made = forecast(moments, design=replace(own, n_records=40_000))
         facts = crowd.crowd(0.02).facts
         found = [facts[f"{name}, {kind}"] for name in ("height", "shoe size")]
         assert found == pytest.approx(made.ci_length.tolist(), rel=1e-9)

@@ -122,8 +122,7 @@ def test_an_opened_shape_stays_through_changes_of_the_design_and_no_further():
         title="By hand",
         source=PublicTable(key="census"),
         features=5,
-        design=design,
-        n_records=8_000,
+        design=replace(design, n_records=8_000),
         delta=Decimal("1e-6"),
     )
     opened = settings_of(plan)
@@ -200,7 +199,7 @@ def test_a_small_level_widens_the_leverage_or_leaves_noise_even():
     case = make_case(SHAPED, SOURCE)
     plain = fit_moments(case.records.X, case.records.y, loss=case.design.loss, regularization=0.001)
     gap = np.abs(case.moments.theta_hat - plain.theta_hat)
-    made = forecast(case.moments, design=case.design, n_records=8_000)
+    made = forecast(case.moments, design=replace(case.design, n_records=8_000))
     assert (2.0 * gap / made.ci_length).max() <= 0.05
 
 

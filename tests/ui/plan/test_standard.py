@@ -89,7 +89,7 @@ def test_encoding_penalty_and_split_are_chosen_for_each_budget(wished, monkeypat
     case = case_of(goal="zero", goal_on="pressure", goal_value=0.2, goal_chance=0.8)
     first = made[0]
     declared, *worlds = TABLE.encoders(3)
-    again = best_standard(declared, design=case.design, n_records=20_000, worlds=worlds)
+    again = best_standard(declared, design=replace(case.design, n_records=20_000), worlds=worlds)
     assert (again.encoding, again.design) == (first.encoding, first.design)
     assert len(made) <= 3
     app.button(key="use_own").click().run()
@@ -191,7 +191,7 @@ def test_what_speaks_against_a_design_is_said_in_the_words_of_the_boards_page():
 def test_a_coefficient_out_of_reach_is_named_and_has_no_length():
     app = start("plan", **LINK | {"c": "0.02", "goal_on": "pressure", "n": "100000"})
     case = make_case(now(app), TableSource(PUBLIC))
-    made = forecast(case.moments, design=case.design, n_records=case.n)
+    made = forecast(case.moments, design=case.design)
     assert made.is_not_reportable[0]
     assert "cannot speak about this coefficient" in words(app)
     assert "cannot speak about pressure" in words(app)

@@ -51,7 +51,7 @@ def job_of(app) -> PlanJob:
 def endless(case: Case, *_: object) -> object:
     """A search that ends only when it is stopped."""
     while True:
-        forecast(case.moments, design=case.design, n_records=case.n, n_draws=2)
+        forecast(case.moments, design=case.design, n_draws=2)
 
 
 def wait_for(condition, seconds: float = 60.0) -> None:
@@ -134,9 +134,7 @@ def test_stopped_work_says_so_gives_no_answer_and_is_done_after_all_on_request(s
     app.button(key="plan_again").click().run()
     check(app)
     case = case_of(app)
-    found = best_regularization(
-        case.records.X, case.records.y, design=case.design, n_records=case.n
-    )
+    found = best_regularization(case.records.X, case.records.y, design=case.design)
     lengths = charts_of(app)[0]["data"][0]
     np.testing.assert_allclose(sorted(lengths["x"]), found.curve.regularization)
     assert "use_c_low_bias" in buttons(app)
@@ -174,7 +172,9 @@ def test_of_many_moves_only_the_last_is_worked_on_and_answered(monkeypatch):
     app.number_input(key="n_number").set_value(31_000).run()
     check(app)
     case = case_of(app)
-    budget = needed_budget(case.moments, design=case.design, target=case.target, n_records=31_000)
+    budget = needed_budget(
+        case.moments, design=replace(case.design, n_records=31_000), target=case.target
+    )
     assert least_total(app) == pytest.approx(float(budget.total), rel=1e-4)
 
 
@@ -272,7 +272,7 @@ def test_a_job_gives_the_answers_of_the_core_and_its_share_grows_to_about_one(na
     same(answer, needed_records(case.moments, design=case.design, target=case.target))
     least, why = memo.peek(parts["least"].key)
     assert why is None
-    core = needed_budget(case.moments, design=case.design, target=case.target, n_records=case.n)
+    core = needed_budget(case.moments, design=case.design, target=case.target)
     assert (least.total, least.works) == (core.total, True)
     assert least.length == pytest.approx(core.length)
     found, why = memo.peek(parts[name].key)

@@ -69,7 +69,7 @@ def test_an_option_promises_no_more_than_its_worst_world():
 def test_the_least_budget_is_enough_in_every_world():
     case = a_case()
     found = options.least(case, SOURCE)
-    kind = needed_budget(case.moments, design=case.design, target=case.target, n_records=case.n)
+    kind = needed_budget(case.moments, design=case.design, target=case.target)
     assert found.total >= kind.total
     assert found.promise is not None
 
