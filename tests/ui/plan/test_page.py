@@ -141,7 +141,6 @@ def test_the_least_budget_gives_intervals_that_are_of_use():
     least = options.least(case, TableSource(PUBLIC))
     assert least.works
     assert least.total > bare.total
-    assert least.total > bare.total
     assert "would do" not in words(app)
 
 
@@ -216,14 +215,11 @@ def test_an_impossible_target_is_answered_with_what_is_possible():
 @pytest.mark.parametrize(
     ("kind", "value", "said"),
     [
-        ("mean", 0, "Give a length above 0"),
         ("mean", -1, "Give a length above 0"),
         ("mean", 1e12, "up to a thousand million"),
         ("mean", None, "Type the number"),
         ("zero", 1, "above 0 and another than 1"),
-        ("zero", -2, "above 0 and another than 1"),
         ("length", 1, "has to be above 1"),
-        ("length", None, "Type the factor"),
     ],
 )
 def test_a_goal_that_cannot_be_is_refused_on_top_and_changes_nothing(kind, value, said):

@@ -202,11 +202,6 @@ def test_shrunken_intervals_are_called_so_before_they_are_planned_with():
     assert "shrunk to about" in words(app)
 
 
-@pytest.mark.parametrize("page", ["explore", "coverage", "errors", "lengths", "replication"])
-def test_every_page_opens_with_weighted_records(page):
-    check(start(page, **LINK))
-
-
 def test_weighted_records_are_simulated(monkeypatch):
     monkeypatch.setitem(validate_page._EFFORT, "Quick", (40, 40))
     app = start("coverage", **LINK | {"mechanisms": "objective", "n": "3000"})
@@ -222,7 +217,7 @@ def test_weighted_records_are_simulated(monkeypatch):
     assert np.isfinite(job.result.designs[0].coverage_mean)
 
 
-@pytest.mark.parametrize("typed", [1.2, 1.1, 10.0, 1.05, 2.345])
+@pytest.mark.parametrize("typed", [1.2, 2.345])
 @pytest.mark.parametrize("kind", ["length", "zero"])
 def test_a_goal_that_was_typed_stays_as_it_was_typed(typed, kind):
     """On the page, where it is asked again, and on the page for the board."""
