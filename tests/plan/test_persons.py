@@ -34,13 +34,6 @@ def test_the_declaration_says_it_for_the_design() -> None:
         replace(make_plan(), design=PLAN.design)
 
 
-def test_plans_without_persons_are_what_they_were() -> None:
-    plan = make_plan()
-    assert "persons" not in str(plan.to_dict())
-    assert "rows_per_person" not in str(plan.to_dict())
-    assert plan.digest != PLAN.digest
-
-
 def test_an_account_of_persons_pays_for_no_plan_of_rows() -> None:
     assert schema_hash(WITH) != schema_hash(SCHEMA)
     assert schema_hash(WITH) == schema_hash(replace(WITH, persons=Persons("visit of", 9)))

@@ -250,14 +250,6 @@ def test_intervals_that_are_not_those_of_the_matrices_are_refused(made: Release)
     assert caught.value.code == "intervals_of_other_matrices"
 
 
-def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "x.json").write_text(json.dumps({"format": "something"}))
-    with pytest.raises(dp.release.RecordError):
-        ReleaseInference.read(tmp_path / "x.json")
-    with pytest.raises(FileNotFoundError):
-        ReleaseInference.read(tmp_path / "nothing.json")
-
-
 def test_however_much_is_asked_nothing_is_charged(tmp_path: Path) -> None:
     desk = Desk.at(tmp_path)
     desk.release()
