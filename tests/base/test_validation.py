@@ -314,10 +314,10 @@ def test_a_fit_needs_a_penalty(bad: float) -> None:
         fit_moments(FEATURES, LABELS, loss=Logistic(), regularization=bad)
 
 
-@pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
-def test_a_bad_width_is_refused(bad: float) -> None:
-    with pytest.raises(ValueError, match=f"Expected h={bad} > 0 and finite"):
-        HuberSVM(h=bad)
+@pytest.mark.parametrize("bad", [0, -1.0, math.nan, math.inf, "1", None])
+def test_a_bad_width_is_refused(bad: object) -> None:
+    with pytest.raises(ValueError, match=f"Expected h={bad!r} > 0 and finite"):
+        HuberSVM(h=bad)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("bad", [1e-320, 1e-100, 1e308])

@@ -8,9 +8,8 @@ import pytest
 
 from dpci_core import DeclaredTable, Guesses, Persons
 from tests.ui.plan.test_page import look
-from tests.ui.test_pages import check, now, start, stop_jobs, upload
+from tests.ui.test_pages import check, now, start, upload
 from ui.controls import declare
-from ui.plan import work as plan_work
 from ui.plan.job import parts_of
 from ui.plan.numbers import ranking
 from ui.session.case import make_case
@@ -23,12 +22,7 @@ LOOKS = CHOICES["look"]
 EXAMPLE = replace(declare.example(), guesses=Guesses(n_rows=1_000))
 
 
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """Pages are drawn with all their answers."""
-    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
-    yield
-    stop_jobs()
+pytestmark = pytest.mark.usefixtures("patient")
 
 
 def described(table: DeclaredTable, **changes: object) -> Settings:

@@ -15,9 +15,9 @@ from dpci_core.design import Geometry
 from dpci_core.mechanisms.shares import share_out
 from dpci_core.plan import as_yaml
 from dpci_core.plan.link import pack, unpack
-from tests.ui.test_pages import check, now, start, stop_jobs
+from tests.ui.plan.test_page import words
+from tests.ui.test_pages import check, now, start
 from ui.plan import numbers, options
-from ui.plan import work as plan_work
 from ui.release.words import PRICED, plan_words
 from ui.session import text
 from ui.session.budget import Split, split_of
@@ -40,18 +40,7 @@ PLANNING = replace(EVEN, noise="planning")
 LINK = {"d": "5", "n": "8000", "currency": "zcdp", "mechanisms": "objective", "definitions": "zcdp"}
 
 
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """Pages are drawn with all their answers."""
-    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
-    yield
-    stop_jobs()
-
-
-def words(app) -> str:
-    return "\n".join(
-        element.value for kind in (app.markdown, app.caption, app.warning) for element in kind
-    )
+pytestmark = pytest.mark.usefixtures("patient")
 
 
 @pytest.mark.parametrize("settings", [SHAPED, PLANNING], ids=["shaped", "planning"])

@@ -17,10 +17,9 @@ from dpci_core.plan.summary import _goal
 from dpci_core.planner.standard import best_standard
 from dpci_core.report.cautions import cautions, gravest
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding
-from tests.ui.test_pages import check, now, start, stop_jobs
+from tests.ui.test_pages import check, now, start
 from ui.evidence.coverage import tab as validate_page
 from ui.plan import options
-from ui.plan import work as plan_work
 from ui.session import jobs
 from ui.session.case import Case, make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
@@ -51,12 +50,7 @@ LINK = {
 }
 
 
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """Pages are drawn with all their answers."""
-    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
-    yield
-    stop_jobs()
+pytestmark = pytest.mark.usefixtures("patient")
 
 
 def words(app) -> str:
