@@ -16,7 +16,7 @@ from dpci_core.release import schema_hash
 from dpci_core.schema import Persons
 from dpci_core.solvers.moments import fit_moments
 from dpci_core.solvers.risk import PenalisedRisk
-from tests.release_desk import SCHEMA, make_plan
+from tests.release_example import SCHEMA, make_plan
 
 WITH = replace(SCHEMA, persons=Persons("visit of", 3))
 PLAN = make_plan(schema=WITH)

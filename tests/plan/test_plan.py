@@ -46,7 +46,7 @@ from dpci_core.plan import VERSION, as_json, as_yaml
 from dpci_core.plan.codec import decimal_text
 from dpci_core.plan.link import canonical, pack, unpack
 from dpci_core.plan.yaml_text import dump_yaml, load_yaml
-from tests.plan_lab import SCHEMA, a_design, a_plan, plans
+from tests.plan_examples import SCHEMA, a_design, a_plan, plans
 
 
 @given(plans())

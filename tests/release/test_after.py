@@ -35,7 +35,7 @@ from dpci_core.release import (
 from dpci_core.report.afterwards import hold_together, p_value
 from dpci_core.report.refusals import said
 from dpci_core.schema import RecordMapper
-from tests.release_desk import RHO, Desk, make_plan
+from tests.release_example import RHO, Desk, make_plan
 
 FIXTURES = sorted((Path(__file__).parents[1] / "fixtures").glob("release_*.json"))
 

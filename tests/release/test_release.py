@@ -67,7 +67,7 @@ from dpci_core.schema import (
     StandardEncoding,
 )
 from tests.refusals import refuses
-from tests.release_desk import PURE, RHO, SCHEMA, Desk, make_plan, write_table
+from tests.release_example import PURE, RHO, SCHEMA, Desk, make_plan, write_table
 
 FILES = {
     "release.json",

@@ -27,8 +27,8 @@ from dpci_core.release import (
 )
 from dpci_core.report.afterwards import CHARGED, hold_together
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding
-from tests.release_desk import SCHEMA as SICK
-from tests.release_desk import Desk, make_plan, write_table
+from tests.release_example import SCHEMA as SICK
+from tests.release_example import Desk, make_plan, write_table
 from tests.ui.test_pages import PAPER_TERMS, check, position, start, told_focus
 from ui.release import after as release_after
 from ui.release import budget as release_budget

@@ -20,7 +20,7 @@ from dpci_core.base.errors import (
 from dpci_core.ledger import Cap
 from dpci_core.report.covered import covered
 from dpci_core.schema import Persons
-from tests.release_desk import SCHEMA, make_plan
+from tests.release_example import SCHEMA, make_plan
 from ui.controls.declare import example
 from ui.release import words
 from ui.session import text
