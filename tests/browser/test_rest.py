@@ -156,7 +156,7 @@ def test_a_page_that_is_left_asks_for_nothing(open_page, server, door, pause):
 
 
 @pytest.mark.parametrize("door", list(DOORS)[:2])
-@pytest.mark.parametrize("pause", [400, 415, 430, 445])
+@pytest.mark.parametrize("pause", [415, 445])
 def test_a_door_leads_to_its_page_whenever_it_is_used(open_page, server, door, pause):
     path, drawn, way, there = DOORS[door]
     page = fresh(open_page, server, path)

@@ -27,7 +27,7 @@ from dpci_core.plan import as_json, as_yaml, to_html, to_script
 from dpci_core.report.cautions import cautions, sentences
 from dpci_core.schema import Persons
 from tests.plan.test_script import PLANS
-from tests.release_desk import make_plan
+from tests.release_example import make_plan
 
 PLAN = replace(PLANS["twin sharp"], goal=Target(0.05, coefficient=0), title="Ages")
 

@@ -63,10 +63,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarn
 @parametrize_with_checks(
     [
         kind(budget=NO_PRIVACY, random_state=0, **declared)
-        for kind in ESTIMATORS
-        for declared in (
-            {"feature_bounds": (-10, 10)},
-            {"feature_typical": 0, "feature_spread": 3},
+        for kind, declared in zip(
+            ESTIMATORS,
+            ({"feature_bounds": (-10, 10)}, {"feature_typical": 0, "feature_spread": 3}),
+            strict=True,
         )
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,

@@ -41,14 +41,12 @@ from dpci_core import (
     read_plan,
     write_plan,
 )
-from dpci_core.base.errors import TextError
 from dpci_core.design import guarantee_at
 from dpci_core.plan import VERSION, as_json, as_yaml
 from dpci_core.plan.codec import decimal_text
 from dpci_core.plan.link import canonical, pack, unpack
 from dpci_core.plan.yaml_text import dump_yaml, load_yaml
-from tests.plan_lab import SCHEMA, a_design, a_plan, plans
-from tests.refusals import refuses
+from tests.plan_examples import SCHEMA, a_design, a_plan, plans
 
 
 @given(plans())
@@ -511,17 +509,3 @@ def test_the_documented_file_is_a_plan() -> None:
     assert plan.goal == Target(0.4, coefficient=0, probability=0.9)
     assert plan.numbers().validity.grade == "valid"
     assert read_plan(as_yaml(plan)) == plan
-
-
-@pytest.mark.parametrize(
-    "title",
-    ["\u0628\u0631\u200c\u0631", "\U0001f469\u200d\U0001f467 study", "Dur\u00e9e\u00a0: 5\u202f%"],
-)
-def test_titles_of_people_who_write_otherwise_are_lines_too(title):
-    assert read_plan(as_yaml(a_plan(title=title))).title == title
-
-
-@pytest.mark.parametrize("mark", ["\n", "\u2028", "\x1b", "\u202e", "\u2066", "\ufeff"])
-def test_a_title_has_no_break_and_nothing_that_turns_its_order(mark):
-    with refuses(TextError, match="one line of readable characters"):
-        a_plan(title=f"a{mark}b")

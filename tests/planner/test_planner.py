@@ -44,7 +44,11 @@ BUDGETS = {
 """The published splits of a total of 1 and 0.1875."""
 COMBINATIONS = [
     pytest.param(*names, id="-".join(names))
-    for names in itertools.product(LOSSES, BUDGETS, ("objective", "output"), ("sharp", "published"))
+    for names in (
+        *itertools.product(("logistic",), BUDGETS, ("objective", "output"), ("sharp", "published")),
+        ("huber_svm", "pure", "objective", "sharp"),
+        ("huber_svm", "zcdp", "output", "published"),
+    )
 ]
 
 
@@ -125,11 +129,10 @@ OTHER = {"model": "0.61", "hessian": "0.12", "covariance": "0.17"}
 """Amounts that are not those of the design."""
 
 
-@pytest.mark.parametrize("amounts", ["own", "other"])
+@pytest.mark.parametrize(("mechanism", "amounts"), [("objective", "own"), ("output", "other")])
 @pytest.mark.parametrize(
     "names", [*itertools.combinations(PARTS, 1), *itertools.combinations(PARTS, 2)], ids="-".join
 )
-@pytest.mark.parametrize("mechanism", ["objective", "output"])
 def test_locks_are_kept_exactly(
     mechanism: str, names: tuple[str, ...], amounts: str, moments: dict[str, Moments]
 ) -> None:

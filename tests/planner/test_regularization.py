@@ -194,21 +194,6 @@ def test_the_command_prints_the_curve(capsys: pytest.CaptureFixture[str]) -> Non
     assert said["curve"][3]["shift"]["constant"] == pytest.approx(answer.curve.shift[3][-1])
 
 
-def test_a_total_is_stated_at_the_delta_asked_for() -> None:
-    moments = fitted(0.001)
-    design = make_design("output", budget=ZCDP(model="0.1", hessian="0.05", covariance="0.05"))
-    usual = needed_budget(moments, design=design, target=Target(1.0))
-    other = needed_budget(moments, design=design, target=Target(1.0), delta="1e-9")
-    assert usual.total == other.total
-    assert usual.epsilon_delta == usual.forecast.epsilon_delta
-    assert other.epsilon_delta == pytest.approx(
-        (zcdp_to_epsilon(float(other.total), 1e-9), 1e-9), rel=1e-9
-    )
-    assert "at delta = 1e-09" in other.reason
-    with pytest.raises(ValueError, match="delta"):
-        needed_budget(moments, design=design, target=Target(1.0), delta="2")
-
-
 def test_where_the_low_bias_c_is_useless_the_unpenalised_target_is_offered() -> None:
     """Its c by a search made here: the shortest usable forecast among the c tried that keeps the
     share.
@@ -276,7 +261,7 @@ def test_every_answer_is_stated_at_the_delta_asked_for() -> None:
     assert pure.epsilon_delta == (1.0, 0.0)
 
 
-@pytest.mark.parametrize("action", ["split", "records", "budget", "c"])
+@pytest.mark.parametrize("action", ["budget", "c"])
 def test_the_command_states_the_delta_shown(
     action: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -303,7 +288,7 @@ def test_the_command_states_the_delta_shown(
         "1",
         "--json",
     ]
-    options += ["--length", "1"] if action in ("records", "budget") else []
+    options += ["--length", "1"] if action == "budget" else []
     assert main([*options, "--delta-shown", "1e-9"]) == 0
     said = json.loads(capsys.readouterr().out)
     if action == "c":

@@ -29,7 +29,6 @@ from dpci_core import (
     Loss,
     Moments,
     PureDP,
-    SmoothedHinge,
     Target,
     as_if_records,
     best_split,
@@ -120,15 +119,6 @@ def length_at(design: Design, n: int, moments: Moments = FIT) -> float:
 def test_a_target_is_refused_by_name(target: dict[str, object], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Target(**target)
-
-
-def test_a_smoothed_hinge_is_planned_like_the_others() -> None:
-    loss = SmoothedHinge(h=0.5)
-    moments = fit_moments(TABLE.X, TABLE.y, loss=loss, regularization=C)
-    design = make_design("pure", "output", loss=loss)
-    length = 0.5 * length_at(design, 20_000, moments)
-    n = needed_records(moments, design=design, target=Target(length)).n_records
-    assert length_at(design, n, moments) <= length < length_at(design, round(0.97 * n), moments)
 
 
 def test_arguments_are_refused_by_name() -> None:

@@ -24,7 +24,7 @@ from dpci_core.release.effects import told_odds
 from dpci_core.release.report import price_words
 from dpci_core.report.words import number, odds
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema
-from tests.release_desk import PURE, SCHEMA, Desk, make_plan
+from tests.release_example import PURE, SCHEMA, Desk, make_plan
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ from dpci_core.release import (
 from dpci_core.release.effects import told_odds
 from dpci_core.report.cautions import sentences, silent
 from dpci_core.schema import CategoricalColumn, Guesses, NumericColumn, Schema, StandardEncoding
-from tests.release_desk import Desk
+from tests.release_example import Desk
 
 N = 4_000
 SCHEMA = Schema(

@@ -21,7 +21,7 @@ from dpci_core.report.cautions import (
 )
 from dpci_core.report.covered import covered, transformations
 from dpci_core.schema import NumericColumn, Schema, StandardEncoding
-from tests.plan_lab import PLANS, a_design, a_plan
+from tests.plan_examples import PLANS, a_design, a_plan
 
 NAMES = ("age", "home", "constant")
 

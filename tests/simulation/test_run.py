@@ -4,6 +4,7 @@ stoppable.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 import math
@@ -376,6 +377,11 @@ def test_a_result_survives_a_file():
     assert json.dumps(again.to_record()) == text
 
 
+@pytest.fixture(scope="module")
+def whole():
+    return run(everything()[:1], m=4, k=4).to_record()
+
+
 @pytest.mark.parametrize(
     "break_it",
     [
@@ -394,8 +400,8 @@ def test_a_result_survives_a_file():
         lambda r: r["designs"][0].update(vi_length_mean=-1),
     ],
 )
-def test_a_broken_file_is_refused(break_it):
-    record = run(everything()[:1], m=4, k=4).to_record()
+def test_a_broken_file_is_refused(break_it, whole):
+    record = copy.deepcopy(whole)
     break_it(record)
     with pytest.raises(ValueError, match="Expected"):
         ExperimentResult.from_record(record)

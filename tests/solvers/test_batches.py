@@ -35,7 +35,7 @@ from dpci_core.solvers.batch_sums import Derivatives
 from dpci_core.solvers.guaranteed import Guaranteed
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.risk import PenalisedRisk, rounding_of_sums
-from tests.release_desk import SCHEMA
+from tests.release_example import SCHEMA
 from tests.solvers.batch_measures import AlwaysDeadly, Deadly, Faulty
 
 Array = np.ndarray

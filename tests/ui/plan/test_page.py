@@ -27,25 +27,18 @@ from dpci_core import (
 from dpci_core.planner.amounts import with_total
 from dpci_core.planner.targets import meeting_probability
 from dpci_core.schema import CategoricalColumn, Schema
-from tests.ui.test_pages import PAPER_TERMS, charts_of, check, now, start, stop_jobs
+from tests.ui.test_pages import PAPER_TERMS, charts_of, check, now, start
 from ui.controls import declare
 from ui.plan import charts as plan_charts
 from ui.plan import numbers as planning
 from ui.plan import options
-from ui.plan import work as plan_work
 from ui.plan.words import no_answer
 from ui.session.case import Case, make_case, single
 from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
 from ui.session.settings import Settings, from_query
 from ui.session.text import number, percent
 
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """Pages are drawn with all their answers."""
-    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
-    yield
-    stop_jobs()
+pytestmark = pytest.mark.usefixtures("patient")
 
 
 SMALL = {"d": "3", "n": "20000", "calibrations": "published"}
@@ -143,7 +136,6 @@ def test_the_least_budget_gives_intervals_that_are_of_use():
     least = options.least(case, TableSource(PUBLIC))
     assert least.works
     assert least.total > bare.total
-    assert least.total > bare.total
     assert "would do" not in words(app)
 
 
@@ -218,14 +210,11 @@ def test_an_impossible_target_is_answered_with_what_is_possible():
 @pytest.mark.parametrize(
     ("kind", "value", "said"),
     [
-        ("mean", 0, "Give a length above 0"),
         ("mean", -1, "Give a length above 0"),
         ("mean", 1e12, "up to a thousand million"),
         ("mean", None, "Type the number"),
         ("zero", 1, "above 0 and another than 1"),
-        ("zero", -2, "above 0 and another than 1"),
         ("length", 1, "has to be above 1"),
-        ("length", None, "Type the factor"),
     ],
 )
 def test_a_goal_that_cannot_be_is_refused_on_top_and_changes_nothing(kind, value, said):

@@ -17,10 +17,9 @@ from dpci_core.plan.summary import _goal
 from dpci_core.planner.standard import best_standard
 from dpci_core.report.cautions import cautions, gravest
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding
-from tests.ui.test_pages import check, now, start, stop_jobs
+from tests.ui.test_pages import check, now, start
 from ui.evidence.coverage import tab as validate_page
 from ui.plan import options
-from ui.plan import work as plan_work
 from ui.session import jobs
 from ui.session.case import Case, make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
@@ -51,12 +50,7 @@ LINK = {
 }
 
 
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """Pages are drawn with all their answers."""
-    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
-    yield
-    stop_jobs()
+pytestmark = pytest.mark.usefixtures("patient")
 
 
 def words(app) -> str:
@@ -202,11 +196,6 @@ def test_shrunken_intervals_are_called_so_before_they_are_planned_with():
     assert "shrunk to about" in words(app)
 
 
-@pytest.mark.parametrize("page", ["explore", "coverage", "errors", "lengths", "replication"])
-def test_every_page_opens_with_weighted_records(page):
-    check(start(page, **LINK))
-
-
 def test_weighted_records_are_simulated(monkeypatch):
     monkeypatch.setitem(validate_page._EFFORT, "Quick", (40, 40))
     app = start("coverage", **LINK | {"mechanisms": "objective", "n": "3000"})
@@ -222,7 +211,7 @@ def test_weighted_records_are_simulated(monkeypatch):
     assert np.isfinite(job.result.designs[0].coverage_mean)
 
 
-@pytest.mark.parametrize("typed", [1.2, 1.1, 10.0, 1.05, 2.345])
+@pytest.mark.parametrize("typed", [1.2, 2.345])
 @pytest.mark.parametrize("kind", ["length", "zero"])
 def test_a_goal_that_was_typed_stays_as_it_was_typed(typed, kind):
     """On the page, where it is asked again, and on the page for the board."""

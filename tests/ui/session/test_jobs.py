@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from dataclasses import replace
 from types import SimpleNamespace
@@ -214,14 +213,6 @@ def test_old_results_are_forgotten(monkeypatch):
 def test_keys_cannot_be_guessed():
     assert len({job().key for _ in range(50)}) == 50
     assert all(len(job().key) >= 20 for _ in range(3))
-
-
-def test_one_thread_serves_all():
-    queue = jobs.JobQueue()
-    for _ in range(5):
-        queue.submit(job(m=2, k=2))
-    assert sum(t.name == "simulations" and t.is_alive() for t in threading.enumerate()) >= 1
-    assert queue._worker is not None
 
 
 @pytest.mark.parametrize(

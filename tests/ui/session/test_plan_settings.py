@@ -206,8 +206,9 @@ def test_a_plan_of_an_absent_set_says_so(monkeypatch):
     assert any("is not on this machine" in e.value for e in app.error)
 
 
-@pytest.mark.parametrize("epsilon", ["0.05", "1", "0.8621", "10"])
-@pytest.mark.parametrize("delta", ["1e-10", "1e-4"])
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [("0.05", "1e-10"), ("1", "1e-4"), ("0.8621", "1e-10"), ("10", "1e-4")]
+)
 def test_a_plan_in_epsilon_and_delta_opens_as_it_was_typed(epsilon, delta):
     settings = replace(Settings(d=2, currency="approx", definitions=("zcdp",), c=0.1), delta=delta)
     settings = settings.with_epsilon(float(epsilon))
