@@ -82,6 +82,8 @@ def _changes(
         said = f"columns go together (correlation {common:g})"
         yield "common factor", said, replace(first, correlation=common)
     doubts = {one: one.doubts(guesses.of(one)) for one in schema.features}
+    if unknown := {name for of in doubts.values() for name in of} - _SAID.keys():
+        raise ValueError(f"Expected doubts of columns to be among {list(_SAID)}, got {unknown}.")
     for name, said in _SAID.items():
         if found := {one: of[name] for one, of in doubts.items() if name in of}:
             yield name, said, first.about(found)
