@@ -149,6 +149,7 @@ def plan_numbers(
     names: tuple[str, ...],
     delta: Decimal,
     goal: Target | None,
+    fewest: int | None = None,
 ) -> PlanNumbers:
     """Return the numbers of a design at n, from moments alone.
 
@@ -161,12 +162,18 @@ def plan_numbers(
         names: of the coefficients, (p,).
         delta: at which a budget in rho or mu^2 is stated as (epsilon, delta).
         goal: whose probability is told, None for none.
+        fewest: records that the promise is for; default as many as planned for.
 
     Raises:  InfeasibleDesignError if the design cannot run at this n.
     """
     moments = as_worlds(worlds)[0].moments
     promised = promise_of(
-        worlds, design=design, n_records=n_records, to_original=to_original, goal=goal
+        worlds,
+        design=design,
+        n_records=n_records,
+        to_original=to_original,
+        goal=goal,
+        fewest=fewest,
     )
     made = forecast(moments, design=design, n_records=n_records)
     original = forecast(moments, design=design, n_records=n_records, contrasts=to_original)
@@ -199,7 +206,13 @@ def plan_numbers(
 
 
 def promise_of(
-    worlds: Worlds, *, design: Design, n_records: int, to_original: Array, goal: Target | None
+    worlds: Worlds,
+    *,
+    design: Design,
+    n_records: int,
+    to_original: Array,
+    goal: Target | None,
+    fewest: int | None = None,
 ) -> Promise:
     """Return what is promised of the effects, in original units; arguments as for `plan_numbers`.
 
@@ -211,6 +224,7 @@ def promise_of(
         n_records=n_records,
         contrasts=to_original[:-1],
         target=goal,
+        fewest=fewest,
     )
 
 

@@ -244,7 +244,8 @@ def _numbers(plan: Plan) -> str:
         "original = forecast(moments, design=design, n_records=n_records, "
         "contrasts=records.to_original)\n"
         f"{guarantee}{probability}promised = promise(\n    worlds,\n    design=design,\n"
-        f"    n_records=n_records,\n    contrasts=records.to_original[:-1],\n{target})\n{_RECORD}"
+        f"    n_records=n_records,\n    fewest={plan.fewest},\n"
+        f"    contrasts=records.to_original[:-1],\n{target})\n{_RECORD}"
     )
 
 

@@ -141,6 +141,7 @@ def _promise(case: Case, source: TableSource) -> Promise:
         n_records=case.n,
         contrasts=np.eye(len(case.moments.theta_hat))[:-1],
         target=case.target,
+        fewest=case.fewest,
     )
 
 
@@ -177,7 +178,7 @@ def least(case: Case, source: TableSource) -> Option:
             worlds_of_case(here, source),
             design=here.design,
             target=here.target,
-            n_records=here.n,
+            n_records=here.fewest,
         )
         if case.design == case.bare:
             break
@@ -260,7 +261,7 @@ class Search:
                 worlds_of_case(here, self._source(encoding)),
                 design=here.design,
                 target=here.target,
-                n_records=here.n,
+                n_records=here.fewest,
             )
             option = replace(_of_use(here, answer, self._source(encoding)), encoding=encoding)
             if best is None or (option.works, -option.total) > (best.works, -best.total):
@@ -283,7 +284,7 @@ class Search:
             answer = best_standard(
                 self.encoders[0],
                 design=with_total(self.case.bare, total),
-                n_records=self.case.n,
+                n_records=self.case.fewest,
                 worlds=self.encoders[1:],
             )
             here = self._with(answer.encoding, answer.design.regularization, answer.design.budget)
