@@ -242,6 +242,7 @@ def _numbers(plan: Plan) -> str:
         "encoded = forecast(moments, design=design)\n"
         "original = forecast(moments, design=design, contrasts=records.to_original)\n"
         f"{guarantee}{probability}promised = promise(\n    worlds,\n    design=design,\n"
+        f"    fewest={plan.fewest},\n"
         f"    contrasts=records.to_original[:-1],\n{target})\n{_RECORD}"
     )
 

@@ -25,7 +25,7 @@ LEVEL_SPREAD = 0.5
 """What a level's 0 or 1 is divided by: as far apart as one that every other record has. A rarer
 level gains nothing from a smaller divisor, since its rows would count less (`StandardEncoding`)."""
 _RARE = 1.0 / 3.0
-"""Share of the rarest level, over an even one, where none is told."""
+"""Share of a rare level, over an even one, where none is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,11 +187,28 @@ class LevelsColumn(Column):
         return np.searchsorted(ends[:-1], uniform, side="right").astype(np.float64)
 
     def doubts(self, guess: tuple[float, ...] | None) -> dict[str, tuple[float, ...]]:
-        """The last level rare, where no shares are told."""
+        """Rare levels, where no shares are told.
+
+        A level against the first is least certain where both are rare: its variance goes with the
+        sum of the inverses of their shares. So the first is rare with every second one of the
+        others, and with the rest of them; of two levels either is.
+        """
         if guess is not None or self.shares is not None:
             return {}
-        n, last = len(self.levels), _RARE / len(self.levels)
-        return {"rare levels": (*([(1.0 - last) / (n - 1)] * (n - 1)), last)}
+        places = range(len(self.levels))
+        if len(places) == 2:
+            return {"rare levels": self._with_rare({0}), "other rare levels": self._with_rare({1})}
+        return {
+            "rare levels": self._with_rare({0, *places[1::2]}),
+            "other rare levels": self._with_rare({0, *places[2::2]}),
+        }
+
+    def _with_rare(self, rare: set[int]) -> tuple[float, ...]:
+        """Shares where these levels have a third of an even one each, the others the same."""
+        n = len(self.levels)
+        least = _RARE / n
+        rest = (1.0 - len(rare) * least) / (n - len(rare))
+        return tuple(least if place in rare else rest for place in range(n))
 
     def cells(self, values: Array) -> object:
         """The levels."""
