@@ -111,7 +111,7 @@ class Validity:
         return self.reasons_of(())
 
     def reasons_of(self, names: Sequence[str]) -> tuple[str, ...]:
-        """The same with the coefficients that few records decide, of all that are named."""
+        """Return these sentences, naming the coefficients that few records decide among `names`."""
         few = tuple(
             name for name, is_few in zip(names, self.is_decided_by_few, strict=False) if is_few
         )
@@ -388,7 +388,7 @@ def drawn_intervals(
     )
 
     def law(steps: Array) -> ErrorVariance:
-        """Of the error of these contrasts of the private coefficients."""
+        """Return the variance of the error of these contrasts of the private coefficients."""
         if goal.is_identity or moments.unpenalised_fit is None:
             turned = steps if metric is None else steps @ metric.whiten
             return error_variance(

@@ -165,7 +165,7 @@ class _Search:
                         break
 
     def shapes(self) -> Iterator[tuple[tuple[float, ...], ...]]:
-        """Those of the first world, then of all."""
+        """Yield every shape that occurs, of the first world's rows before those of all rows."""
         found = [_planning_rows(encode, self.limit) for encode in self.encodes]
         pools = [found[0]] if len(found) == 1 else [found[0], np.concatenate(found)]
         known = set()

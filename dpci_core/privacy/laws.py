@@ -44,7 +44,7 @@ class NoiseLaw:
 
     @property
     def law(self) -> Law:
-        """Its name."""
+        """The name of the law, "laplace" or "gaussian"."""
         return "laplace" if self.rate is not None else "gaussian"
 
     @property

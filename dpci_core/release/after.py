@@ -120,7 +120,7 @@ class Region:
 
     @property
     def volume(self) -> float:
-        """In the units of the coefficients; an area for two."""
+        """The volume of the region in the units of the coefficients; for two it is an area."""
         k = len(self.names)
         ball = 0.5 * k * math.log(math.pi) - float(gammaln(0.5 * k + 1.0))
         spread = 0.5 * float(np.linalg.slogdet(self.covariance)[1])
@@ -178,7 +178,7 @@ class ReleaseInference:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the coefficients, the constant last."""
+        """The names of the coefficients (p,), the constant last."""
         return tuple(c.name for c in self.made.coefficients)
 
     @cached_property

@@ -232,7 +232,7 @@ class Release(Entry):
 
     @property
     def mapper(self) -> RecordMapper:
-        """Of the columns that the model needs."""
+        """The map from cells to rows, for the columns that the model needs."""
         return RecordMapper(self.schema, self.features)
 
     def decision(self, frame: pd.DataFrame) -> Array:

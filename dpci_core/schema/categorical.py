@@ -151,7 +151,7 @@ class CategoricalColumn(Column):
         return self.shares is not None
 
     def with_usual(self, series: pd.Series[Any]) -> CategoricalColumn:
-        """With the shares of the levels, where any occurs."""
+        """Return the column with the shares of its levels in these values, where any occurs."""
         if self.shares is not None:
             return self
         counts = Counter(as_text(value) for value in series.dropna())

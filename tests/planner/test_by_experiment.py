@@ -5,6 +5,7 @@ Margins are in standard errors of the difference, named where they are used.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np

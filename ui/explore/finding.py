@@ -46,7 +46,7 @@ class Numbers:
 
 
 def numbers(view: View) -> list[Numbers]:
-    """Of every combination that is drawn and reaches a coefficient at all."""
+    """Return the numbers of every combination that is drawn and can report a coefficient."""
     found = []
     least = view.settings.level - COVERAGE_SLACK
     is_told = told(view)
@@ -215,7 +215,7 @@ def live_cells(
     spread: Sequence[Array],
     costs: Sequence[float],
 ) -> dict[str, str]:
-    """The same numbers in a frame of the animation; coverage is not known there."""
+    """Return the cells of the table in one frame of the animation; coverage is not known there."""
     cells = {}
     for k, (ci, vi, times) in enumerate(zip(private, spread, costs, strict=True)):
         cells[f"length {k}"] = number(float(ci.mean()))

@@ -250,7 +250,7 @@ def _lengths(
 
 @dataclass(frozen=True)
 class _Reach:
-    """Of one combination at one position; `finding.Reach`."""
+    """The `finding.ReportableEffects` of one combination at one position of the slider."""
 
     combination: Combination
     n: int
