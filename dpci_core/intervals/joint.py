@@ -83,7 +83,7 @@ class JointLaw:
 
         Args:
             hessian, covariance: (p, p), as `HalfWidths` keeps them.
-            design: that was run (`Shares.running`).
+            design: that was run (`ReleaseParts.design_after_solver_share`).
             noise: on the coefficients (`draw.noise_of_release`).
             theta_priv: released, (p,).
             metric: of the design's geometry.

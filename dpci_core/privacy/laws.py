@@ -49,7 +49,7 @@ class NoiseLaw:
 
     @property
     def scale(self) -> float:
-        """What noise of rate 1 or standard deviation 1 is multiplied by."""
+        """The scale of the noise: 1/rate (Laplace) or the standard deviation (Gaussian)."""
         if self.rate is not None:
             return 1.0 / self.rate
         assert self.sd is not None

@@ -192,7 +192,7 @@ class ReleaseInference:
         return JointLaw.of(
             np.array(made.hessian),
             np.array(made.covariance),
-            design=share_out(made.design).running,
+            design=share_out(made.design).design_after_solver_share,
             noise=noise_of_release(made.design, dim=len(made.coefficients)),
             theta_priv=made.theta,
             metric=metric,

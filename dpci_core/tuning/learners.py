@@ -171,7 +171,7 @@ def learner_noise(
         if learner.method == "output":
             law = ZCDP.noise(sensitivity=1.0, amount=rho, divided_by=n_records * c)
             return LearnerNoise(c, None, False, sd=law.sd)
-        epsilon = ZCDP.pure_run(Decimal(rho))
+        epsilon = ZCDP.pure_epsilon_within(Decimal(rho))
     check_positive(epsilon=epsilon)
     assert epsilon is not None
     if learner.method == "output":

@@ -1,6 +1,6 @@
 """What the dashboard offers to choose from: of each choice its words, and what it is drawn with.
 
-The one table of these names. Elsewhere a choice is asked for what it is, and not which it is. No
+The one table of these names: other modules use a choice's attributes and never compare its name. No
 Streamlit.
 """
 
