@@ -2,8 +2,8 @@
 (own).
 
 At the penalised minimiser theta_0 the gradient of the unpenalised objective is -2c theta_0. With
-K = H - 2cI its Hessian, released there or, better, half way (`solvers.one_step`), one Newton step
-is linear in theta_0:
+K = H - 2cI its Hessian, released there or, better, at the one-step point (`solvers.one_step`), one
+Newton step is linear in theta_0:
 
     theta_0 + 2c K^-1 theta_0  =  T theta_0,    T = K^-1 H
 

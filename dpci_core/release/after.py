@@ -85,7 +85,7 @@ class Prediction:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Together:
-    """All intervals of a release at once, those it cannot speak about aside.
+    """All intervals of a release at once, of the coefficients that are estimable.
 
     holds: probability that all intervals as released hold at once.
     multiplier: what their lengths are multiplied by to hold at once at the level.
@@ -267,7 +267,7 @@ class ReleaseInference:
         return np.asarray(vector @ self._units(unit))
 
     def _is_not_estimable(self, vectors: Array, errors: Errors) -> Flags:
-        """Which combinations (k, p) lean on a coefficient that the release cannot speak about."""
+        """Which combinations (k, p) lean on a coefficient that is not estimable."""
         lost = np.array([c.is_not_estimable for c in self.made.coefficients])
         size = np.abs(vectors @ np.linalg.inv(self._basis))
         leans = size > _FLAT_WEIGHT * np.max(size, axis=1, keepdims=True)

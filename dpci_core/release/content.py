@@ -45,7 +45,7 @@ class Price:
     """What a release of a plan would do, before anything is spent.
 
     cost: with its lines.  schema_hash: what the ledger's account must have.  numbers: the planned
-    lengths, and which coefficients are out of reach: decided here, from public numbers.
+    lengths, and which coefficients are not reportable: decided here, from public numbers.
     """
 
     cost: Cost

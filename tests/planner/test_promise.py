@@ -129,7 +129,7 @@ def test_a_coefficient_out_of_reach_by_bias_is_never_reported_and_one_often_mark
         half_width=q * np.array([1.5, 1.5, 1.5, 0.8]),
         shift=np.broadcast_to(np.array([0.45, 0.0, 0.0, 0.0]) * q.mean(axis=0), q.shape),
         is_not_estimable=marks,
-        goal=replace(drawn.goal, doubt=0.0),
+        goal=replace(drawn.goal, target_se=0.0),
     )
     made = forecast_of(odd, moments)
     assert made.chance_to_report.tolist() == [0.0, 51 / 64, 63 / 64, 0.0]
