@@ -68,7 +68,7 @@ class Panel:
 
     @property
     def ticks(self) -> list[Tick]:
-        """Of the axis."""
+        """Return the ticks of the axis."""
         return (logarithmic if self.is_log else straight)(self.low, self.high)
 
     @property

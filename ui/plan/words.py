@@ -86,7 +86,7 @@ def verdict(case: Case, option: Option) -> str:
     return f"{said}: so short in {chance} of releases."
 
 
-def reach_words(option: Option) -> str:
+def effects_sentence(option: Option) -> str:
     """How many coefficients can be reported, and what decides."""
     found = option.promise
     if found is None:
