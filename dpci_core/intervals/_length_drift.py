@@ -54,7 +54,8 @@ def length_drift(
     contrasts: Array | None,
     metric: Metric | None,
 ) -> LengthDrift | None:
-    """Return the derivatives, None for moments that lack those of the variance.
+    """Return the derivatives, None for moments that lack those of the variance, and for noise in a
+    metric, whose part in them is not worked out.
 
     Args:
         moments: of the planning rows.
@@ -70,7 +71,7 @@ def length_drift(
         K, found = H - 2.0 * c * unit, moments.unpenalised_variance_drift
     else:
         K, found = H, moments.variance_drift
-    if found is None:
+    if found is None or not (metric is None or np.allclose(metric.whiten, unit)):
         return None
     inverse = np.asarray(np.linalg.pinv(K, rcond=1e-10, hermitian=True))
     basis = unit if moments.basis is None else moments.basis
@@ -78,12 +79,9 @@ def length_drift(
     sampled = np.einsum("ij,jk,ik->i", v, S, v) / n
     by_noise = variance * mechanism.error_size(v, basis + (v @ (H - K)), n)
     falls = found.sampling / n
-    if not mechanism.perturbs_objective:
-        total = sampled + by_noise
-    elif metric is None:
-        total, falls = sampled + by_noise, falls + found.noise * (variance / n**2)
-    else:  # noise of the shape of the rows follows K about as sampling does
-        total = sampled
+    total = sampled + by_noise
+    if mechanism.perturbs_objective:
+        falls = falls + found.noise * (variance / n**2)
     rises = found.slopes / n
     if contrasts is None:
         contrasts = unit
@@ -95,7 +93,7 @@ def length_drift(
         moved = moved + c * np.linalg.pinv(S, rcond=1e-10, hermitian=True)
     root, reached = np.sqrt(variance) * unit, np.linalg.inv(H)
     if mechanism.perturbs_objective:
-        root = reached @ (root if metric is None else root @ metric.unwhiten) / n
+        root = reached @ root / n
     values, vectors = np.linalg.eigh(S)
     sampling = reached @ vectors * np.sqrt(np.maximum(values, 0.0) / n)
     return LengthDrift(

@@ -43,7 +43,7 @@ def _fact(fact: object, inner: Callable[[BaseException], str]) -> object:
     """What stands for a fact in a sentence: their own of a finding, several, or an error."""
     if isinstance(fact, Finding):
         return said(fact)
-    if isinstance(fact, tuple):
+    if isinstance(fact, tuple) and fact and all(isinstance(one, Finding) for one in fact):
         return " ".join(str(_fact(one, inner)) for one in fact)
     return inner(fact) if isinstance(fact, BaseException) else fact
 

@@ -80,10 +80,14 @@ class Case:
 
     @property
     def fewest(self) -> int:
-        """Records that a promise is for: a release counts on so many without a question."""
+        """Records that a promise is for: a release of a table of one's own counts on so many
+        without a question. Of a named table nothing is released: all of them.
+        """
         complete = 1.0
         if self.settings.dataset == DECLARED:
             complete = declared_table(self.settings.declared).schema.complete
+        elif self.settings.dataset != "upload":
+            return self.n
         return fewest_records(self.n - int(N_TOLERANCE * self.n), complete)
 
 

@@ -83,7 +83,9 @@ def test_encoding_penalty_and_split_are_chosen_for_each_budget(wished, monkeypat
     case = case_of(goal="zero", goal_on="pressure", goal_value=0.2, goal_chance=0.8)
     first = made[0]
     declared, *worlds = TABLE.encoders(3)
-    again = best_standard(declared, design=replace(case.design, n_records=20_000), worlds=worlds)
+    assert case.fewest == 17_100
+    asked = replace(case.design, n_records=case.fewest)
+    again = best_standard(declared, design=asked, worlds=worlds)
     assert (again.encoding, again.design) == (first.encoding, first.design)
     assert len(made) <= 3
     app.button(key="use_own").click().run()
