@@ -5,16 +5,18 @@ a lesson for teachers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from dataclasses import replace
+from functools import lru_cache, partial
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from ui.controls.hints import link_problem
 from ui.controls.paired import Number, paired
-from ui.kit import linked, live, share
+from ui.kit import linked, share
 from ui.kit.bound import among, bound
-from ui.kit.figure import finish
+from ui.kit.exports import download_csv
+from ui.kit.palette import SOURCE_MARKS
+from ui.kit.picture import Picture, draw, keep_animation, whole_frames
 from ui.kit.streamlit_internals import is_back
 from ui.kit.top import begin_at_top
 from ui.learn import teach
@@ -23,7 +25,6 @@ from ui.learn.numbers import Numbers
 from ui.learn.path import LESSON, SCREENS, address, find
 from ui.session import state
 from ui.session.text import unbroken
-from ui.views.show import show
 
 TABS = {"path": "The path", "teachers": "For teachers"}
 _TAB = linked.one_of("learn", TABS, default="path", widget="learn_tab")
@@ -37,7 +38,6 @@ _PICTURES = linked.one_of(
 )
 _PATH = linked.one_of("path", ("all", "lesson"), default="all", widget="learn_path_toggle")
 _LARGE_CSS = "<style>html {font-size: 128%}</style>"
-_LARGE_FONT = 17
 
 
 def page() -> None:
@@ -239,41 +239,43 @@ def _move(screen: Screen, to: float) -> None:
 
 def _picture(screen: Screen) -> None:
     value = _value(screen)
-    numbers = screen.compute(value)
-    figure = drawn(screen, numbers)
-    if _TYPE.value == "large":
-        figure.update_layout(font_size=_LARGE_FONT, legend_font_size=_LARGE_FONT)
-    show(
-        f"learn_{screen.key}",
-        figure,
-        screen.sentence(numbers),
-        numbers.table,
-        animation=_animation(screen, value),
-        control=partial(_control, screen),
-    )
+    numbers, slider = screen.compute(value), slider_key(screen)
+    picture = drawn(screen, numbers)
+    here = screen.control.values.index(value)
+    live = {"slider": slider, "here": here, "animation": screen.key, "isAnimated": True}
+    draw(f"learn_{screen.key}", picture, **live)
+    _control(screen)
+    with st.container(key="learn_table"), st.expander("The numbers as a table"):
+        st.dataframe(numbers.table, hide_index=True, alt=picture.alt, key=f"{slider}_table")
+        download_csv("CSV", numbers.table, name=f"learn_{screen.key}")
+    keep_animation(slider, frames_of(screen.key))
 
 
-def _animation(screen: Screen, value: float) -> live.Playback | None:
-    """The picture at every position of the slider, where the screen has such an animation; made
-    once per session.
-    """
-    make = screen.animation
-    if make is None:
-        return None
-    animation = state.memo().get(("animation", screen.key), lambda: make(screen.control))
-    return live.Playback(animation, slider_key(screen), screen.control.values.index(value))
+@lru_cache(maxsize=len(SCREENS))
+def frames_of(key: str) -> dict[str, object]:
+    """The picture of a screen at every position of its slider; public numbers, kept for all."""
+    screen = find(key)
+    assert screen is not None
+    pictures = [drawn(screen, screen.compute(value)) for value in screen.control.values]
+    return whole_frames(key, pictures)
 
 
-def drawn(screen: Screen, numbers: Numbers) -> go.Figure:
-    """The figure of a screen, dressed as every chart is."""
-    return finish(
+def drawn(screen: Screen, numbers: Numbers) -> Picture:
+    """The picture of a screen, with what it shows in a sentence, its source and what is assumed."""
+    sentence = screen.sentence(numbers).replace("**", "")
+    control = screen.control
+    badge, _ = SOURCE_MARKS[screen.source]
+    return replace(
         screen.figure(numbers),
-        caption=f"{screen.assumptions}; {screen.control.label.lower()}: "
-        f"{screen.control.show(numbers.value)}",
+        title=sentence,
+        is_heading=False,
+        alt=sentence,
+        footer=unbroken(
+            f"{badge} · {screen.assumptions}; {control.label.lower()}: "
+            f"{control.show(numbers.value)}"
+        ),
         meta={"screen": screen.key, "value": numbers.value},
-        source=screen.source,
-        height=screen.height,
-        legend_rows=screen.legend_rows,
+        least=screen.height,
     )
 
 

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from tests.ui.test_pages import PAPER_TERMS, charts_of, check, now, start, visit
+from tests.ui.test_pages import PAPER_TERMS, check, now, pictures_of, start, visit
 from ui.controls import deployments
 from ui.kit import share
 from ui.learn import numbers as learn_numbers
@@ -34,7 +34,7 @@ def follow(**query: str):
 def opened(key: str, **query: str):
     """A screen with its picture."""
     app = follow(screen=key, **query)
-    if not charts_of(app):
+    if not pictures_of(app):
         app.button(key=f"learn_{key}_peek").click().run()
     check(app)
     return app
@@ -62,12 +62,12 @@ def switch_to(app, page: str):
 
 def test_the_question_comes_before_the_picture():
     app = start("learn")
-    assert not charts_of(app)
+    assert not pictures_of(app)
     question = SCREENS[0].question
     wrong = next(i for i, choice in enumerate(question.choices) if not choice.is_right)
     app.radio(key="learn_promise_answer").set_value(wrong).run()
     check(app)
-    assert len(charts_of(app)) == 1
+    assert len(pictures_of(app)) == 1
     assert any(i.value == f"Not quite. {question.choices[wrong].reply}" for i in app.info)
     right = next(i for i, choice in enumerate(question.choices) if choice.is_right)
     app.radio(key="learn_promise_answer").set_value(right).run()
@@ -77,7 +77,7 @@ def test_the_question_comes_before_the_picture():
 @pytest.mark.parametrize("screen", SCREENS, ids=lambda s: s.key)
 def test_moving_the_control_moves_picture_words_table_and_link(screen):
     app = opened(screen.key)
-    before = charts_of(app)[0]
+    before = pictures_of(app)[0]
     value = (
         screen.control.values[0]
         if screen.control.start != screen.control.values[0]
@@ -85,13 +85,13 @@ def test_moving_the_control_moves_picture_words_table_and_link(screen):
     )
     app.select_slider(key=f"learn_{screen.key}_slider").set_value(value).run()
     check(app)
-    after = charts_of(app)[0]
-    assert after["layout"]["meta"] == {"screen": screen.key, "value": value}
-    assert (before["data"], before["layout"]) != (after["data"], after["layout"])
-    assert screen.sentence(screen.compute(value)) in words(app)
+    after = pictures_of(app)[0]
+    assert after["meta"] == {"screen": screen.key, "value": value}
+    assert (before["here"], before["version"]) != (after["here"], after["version"])
+    assert after["title"] == screen.sentence(screen.compute(value)).replace("**", "")
     assert app.dataframe[0].value.equals(screen.compute(value).table)
     assert link_of(app) == {"screen": address(screen), "value": f"{value:g}"}
-    assert app.get("plotly_chart")[0].proto.alt == screen.sentence(screen.compute(value))
+    assert after["alt"] == after["title"]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_number_can_be_typed_and_goes_to_the_nearest_step(key, typed, shown):
     app = opened(key)
     app.number_input(key=f"learn_{key}_number").set_value(typed).run()
     check(app)
-    assert charts_of(app)[0]["layout"]["meta"] == {"screen": key, "value": shown}
+    assert pictures_of(app)[0]["meta"] == {"screen": key, "value": shown}
     assert app.select_slider(key=f"learn_{key}_slider").value == shown
     assert app.number_input(key=f"learn_{key}_number").value == shown
 
@@ -152,10 +152,10 @@ def test_the_path_goes_forward_and_back_and_keeps_answers_and_values():
     app = opened("promise", value="0.8")
     app.button(key="learn_next").click().run()
     check(app)
-    assert not charts_of(app)
+    assert not pictures_of(app)
     assert any("Screen 2 of 16" in p.proto.text for p in app.get("progress"))
     app.button(key="learn_previous").click().run()
-    assert charts_of(app)[0]["layout"]["meta"]["value"] == 0.8
+    assert pictures_of(app)[0]["meta"]["value"] == 0.8
     app.selectbox(key="learn_contents").set_value("peeking").run()
     check(app)
     assert link_of(app)["screen"] == "peeking"
@@ -168,11 +168,16 @@ def test_the_path_goes_forward_and_back_and_keeps_answers_and_values():
 def test_pictures_first_and_large_type():
     app = start("learn")
     app.toggle(key="learn_open_toggle").set_value(True).run()
-    assert len(charts_of(app)) == 1
-    small = charts_of(app)[0]["layout"]
+    assert len(pictures_of(app)) == 1
+    assert not is_large(app)
     app.toggle(key="learn_large_toggle").set_value(True).run()
     check(app)
-    assert charts_of(app)[0]["layout"]["font"]["size"] > small.get("font", {}).get("size", 12)
+    assert is_large(app)
+
+
+def is_large(app) -> bool:
+    """Whether everything is written larger; pictures follow the size of the page."""
+    return any("font-size: 128%" in e.proto.body for e in app.get("html"))
 
 
 def test_learning_leaves_the_settings_alone_and_opens_no_file():
@@ -237,8 +242,8 @@ def test_old_names_of_screens_still_lead_to_them(key):
 
 def test_how_the_path_is_shown_is_in_the_link():
     app = start("learn", type="large", pictures="first")
-    assert len(charts_of(app)) == 1
-    assert charts_of(app)[0]["layout"]["font"]["size"] == 17
+    assert len(pictures_of(app)) == 1
+    assert is_large(app)
     shown = {"screen": "promise", "value": "0.95", "type": "large", "pictures": "first"}
     assert link_of(app) == shown
     app.toggle(key="learn_large_toggle").set_value(False).run()
