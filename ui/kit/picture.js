@@ -29,7 +29,7 @@ const SHAPES = {
   x: (r) => `M${-r} ${-r}L${r} ${r}M${-r} ${r}L${r} ${-r}`,
 }
 
-function marker(parent, x, y, style, radius = style.size) {
+function marker(parent, x, y, style, radius) {
   const shape = Object.keys(SHAPES).find((name) => style.marker.startsWith(name))
   const isOpen = style.marker.includes("-open")
   const [fill, stroke, width] = isOpen ? ["var(--paper)", style.colour, 2] : shape === "x" ? ["none", style.colour, 2.5] : [style.colour, "var(--paper)", 1]
