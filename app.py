@@ -17,6 +17,7 @@ from starlette.middleware import Middleware
 
 from dpci_core.release import wait_for_draws
 from ui.gate import Closed, Compressed, Quotas, SecurityHeaders
+from ui.head import Head
 from ui.session.quota import UPLOAD
 
 SPOOL_LIMIT = UPLOAD + 2 * 2**20
@@ -40,7 +41,7 @@ async def lifespan(_: object) -> AsyncIterator[None]:
 
 app = st.App(
     Path(__file__).parent / "ui" / "shell.py",
-    middleware=[Middleware(one) for one in (SecurityHeaders, Closed, Quotas, Compressed)],
+    middleware=[Middleware(one) for one in (SecurityHeaders, Closed, Quotas, Compressed, Head)],
     lifespan=lifespan,
 )
 

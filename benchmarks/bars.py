@@ -170,6 +170,7 @@ def planned(bar: Bar) -> Planned:
         mechanism="objective",
         budget=bar.budget,
         regularization=0.001,
+        n_records=bar.n,
         calibration="sharp",
         target="unpenalised",
     )
@@ -177,17 +178,17 @@ def planned(bar: Bar) -> Planned:
         lambda standard, frame=frame: in_standard(bar, frame, standard)
         for frame in bar.planning.values()
     )
-    answer = best_standard(first, design=design, n_records=bar.n, worlds=others)
+    answer = best_standard(first, design=design, worlds=others)
     schema = replace(bar.schema, standard=answer.encoding)
     L = to_original(schema)[:-1]
     worlds = [
         WorldMoments(name, fitted(in_standard(bar, frame, answer.encoding), answer.design))
         for name, frame in bar.planning.items()
     ]
-    made = promise(worlds, design=answer.design, n_records=bar.n, contrasts=L)
+    made = promise(worlds, design=answer.design, contrasts=L)
     within = []
     for world in worlds:
-        drawn = drawn_intervals(world.moments, design=answer.design, n_records=bar.n, contrasts=L)
+        drawn = drawn_intervals(world.moments, design=answer.design, contrasts=L)
         asked = (Target(coefficient=j, length=1.0, probability=0.9) for j in range(len(L)))
         within.append([outcome_of(drawn, target).within_reach for target in asked])
     return Planned(schema, answer.design, made, np.max(within, axis=0))

@@ -173,6 +173,7 @@ class Comparison:
             mechanism=self.mechanism,
             budget=kind(model=model, hessian=hessian, covariance=covariance),
             regularization=REGULARIZATION,
+            n_records=self.n,
             confidence_level=CONFIDENCE_LEVEL,
             calibration=CALIBRATIONS[self.calibration],
         )

@@ -66,24 +66,26 @@ RISE = 0.001
 """A rise that is counted."""
 
 
-def made(loss: Any, epsilon: float, c: float, mechanism: Any = "objective", **more: Any) -> Design:
+def made(
+    loss: Any, epsilon: float, c: float, n: int, mechanism: Any = "objective", **more: Any
+) -> Design:
     """A sharp design of pure epsilon, half of it for the coefficients."""
     half, quarter = repr(epsilon / 2.0), repr(epsilon / 4.0)
     budget = PureDP(model=half, hessian=quarter, covariance=quarter)
     how = {"calibration": "sharp", "regularization": c, "mechanism": mechanism} | more
-    return Design(loss=loss, budget=budget, **how)
+    return Design(loss=loss, budget=budget, n_records=n, **how)
 
 
-def many(splits: tuple[tuple[float, ...], ...], epsilon: float) -> Iterator[tuple[Design, int]]:
-    """Every combination at this epsilon, or at the rho that stands for it, and its records."""
+def many(splits: tuple[tuple[float, ...], ...], epsilon: float) -> Iterator[Design]:
+    """Every combination at this epsilon, or at the rho that stands for it."""
     for loss, (n, c), mechanism, kind, split in itertools.product(
         LOSSES, TABLES, MECHANISMS, (PureDP, ZCDP), splits
     ):
         model, hessian, covariance = map(repr, split)
-        design = made(loss, 1.0, c, mechanism)
+        design = made(loss, 1.0, c, n, mechanism)
         design = replace(design, budget=kind(model=model, hessian=hessian, covariance=covariance))
         total = epsilon if kind is PureDP else 0.1875 * epsilon**2
-        yield with_total(design, Decimal(f"{total:.6g}")), n
+        yield with_total(design, Decimal(f"{total:.6g}"))
 
 
 def few_draws(runs: int) -> None:
@@ -91,10 +93,8 @@ def few_draws(runs: int) -> None:
     bands = (0.0, 1.0, 3.0, 6.0, 12.0, 24.0, np.inf)
     ratios, off = [], []
     for epsilon in (0.1, 0.3, 1.0, 3.0, 10.0):
-        for design, n in itertools.islice(many(SPLITS, epsilon), runs):
-            ask = partial(
-                forecast, moments_of(design.loss, design.regularization), design=design, n_records=n
-            )
+        for design in itertools.islice(many(SPLITS, epsilon), runs):
+            ask = partial(forecast, moments_of(design.loss, design.regularization), design=design)
             try:
                 few, full = ask(n_draws=16), ask()
             except InfeasibleDesignError:
@@ -119,7 +119,7 @@ def rises(
     epsilons = np.geomspace(0.05, 20.0, runs)
     means, single, longest = [], [], 1.0
     for designs in zip(*(many(splits, float(e)) for e in epsilons), strict=True):
-        found = [(e, _lengths(ask, *one)) for e, one in zip(epsilons, designs, strict=True)]
+        found = [(e, _lengths(ask, one)) for e, one in zip(epsilons, designs, strict=True)]
         kept = [(e, row) for e, row in found if row is not None]
         at, lengths = np.array([e for e, _ in kept]), np.array([row for _, row in kept])
         rise = lengths / np.minimum.accumulate(lengths) - 1.0 if kept else np.zeros((1, 2))
@@ -135,9 +135,9 @@ def rises(
     )
 
 
-def _lengths(ask: Callable[..., Forecast], design: Design, n: int) -> Array | None:
+def _lengths(ask: Callable[..., Forecast], design: Design) -> Array | None:
     try:
-        found = ask(moments_of(design.loss, design.regularization), design=design, n_records=n)
+        found = ask(moments_of(design.loss, design.regularization), design=design)
     except InfeasibleDesignError:
         return None
     return np.append(found.ci_length_mean, found.ci_length)
@@ -154,9 +154,9 @@ def cuts(runs: int) -> None:
     for n, loss, epsilon, mechanism in itertools.product(
         (30_000, 5_000, 800), (Logistic(), HuberSVM(h=1.0)), (1.0, 10.0), MECHANISMS
     ):
-        design = made(loss, epsilon, 0.001, mechanism, calibration="published")
+        design = made(loss, epsilon, 0.001, n, mechanism, calibration="published")
         moments = fit_moments(records.X, records.y, loss=loss, regularization=0.001)
-        expected = forecast(moments, design=design, n_records=n)
+        expected = forecast(moments, design=design)
         lengths, hits = [], []
         for _ in range(runs):
             rows = rng.integers(0, len(records.X), n)
@@ -214,7 +214,7 @@ def newton_step(runs: int) -> None:
         (1_000, 10_000, 30_000), (1.0, 10.0), (1e-4, 3e-4, 1e-3), ("penalised", "unpenalised")
     ):
         rng, inside, marked, length = np.random.default_rng(n), [], [], []
-        design = made(Logistic(), epsilon, c, target=target)
+        design = made(Logistic(), epsilon, c, n, target=target)
         try:
             for _ in range(runs):
                 i = rng.integers(len(records.y), size=n)
@@ -276,13 +276,14 @@ def effects(runs: int) -> None:
         for n, epsilon, mechanism in itertools.product(
             (3_000, 30_000), (0.3, 1.0, 4.0), MECHANISMS
         ):
-            design, cells = made(Logistic(), epsilon, 1.0, mechanism, target="unpenalised"), []
-            c = effects_regularization(design, n_records=n, n_coefficients=d + 1, row_radius=radius)
+            design = made(Logistic(), epsilon, 1.0, n, mechanism, target="unpenalised")
+            cells = []
+            c = effects_regularization(design, n_coefficients=d + 1, row_radius=radius)
             for factor in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0):
                 at = replace(design, regularization=factor * c)
                 how = {"loss": at.loss, "regularization": factor * c, "target": "unpenalised"}
                 try:
-                    found = forecast(fit_moments(rows, y, **how), design=at, n_records=n)
+                    found = forecast(fit_moments(rows, y, **how), design=at)
                 except InfeasibleDesignError:
                     continue
                 length = found.ci_length_mean / radius

@@ -86,8 +86,9 @@ def whole(dataset: str, n: int | None, m: int, k: int, n_jobs: int) -> None:
         PureDP(model="0.5", hessian="0.25", covariance="0.25"),
         ZCDP(model="0.125", hessian="0.03125", covariance="0.03125"),
     )
+    n_rows = len(records.y)
     designs = [
-        Design(loss=loss, mechanism=mechanism, budget=budget, regularization=C)
+        Design(loss=loss, mechanism=mechanism, budget=budget, regularization=C, n_records=n_rows)
         for loss in (Logistic(), HuberSVM(h=1.0))
         for mechanism in ("objective", "output")
         for budget in budgets

@@ -72,8 +72,8 @@ def moments_of(loss: Loss, c: float, d: int = 10) -> Moments:
     return fit_moments(records.X, records.y, loss=loss, regularization=c)
 
 
-def designs(part: str) -> Iterator[tuple[Design, int]]:
-    """Every combination of a part at the published split, and the number of records."""
+def designs(part: str) -> Iterator[Design]:
+    """Every combination of a part at the published split."""
     for (n, c, epsilon), loss, mechanism, kind, calibration in itertools.product(
         CASES[part], LOSSES, ("objective", "output"), (PureDP, ZCDP), ("published", "sharp")
     ):
@@ -82,7 +82,7 @@ def designs(part: str) -> Iterator[tuple[Design, int]]:
         parts = parts if kind is PureDP else [x**2 / 2 for x in parts]
         budget = kind(model=parts[0], hessian=parts[1], covariance=parts[2])
         how = {"loss": loss, "mechanism": mechanism, "calibration": calibration}
-        yield Design(budget=budget, regularization=c, **how), n  # type: ignore[arg-type]
+        yield Design(budget=budget, regularization=c, n_records=n, **how)  # type: ignore[arg-type]
 
 
 class PatternSearch:
@@ -90,8 +90,8 @@ class PatternSearch:
     full forecast of its own.
     """
 
-    def __init__(self, moments: Moments, design: Design, n_records: int) -> None:
-        self.moments, self.design, self.n_records = moments, design, n_records
+    def __init__(self, moments: Moments, design: Design) -> None:
+        self.moments, self.design = moments, design
         self.found: dict[tuple[Decimal, Decimal], float] = {}
 
     def run(self) -> float:
@@ -135,7 +135,7 @@ class PatternSearch:
         budget = type(self.design.budget)(model=total - h - s, hessian=h, covariance=s)
         design = replace(self.design, budget=budget)
         try:
-            found = forecast(self.moments, design=design, n_records=self.n_records)
+            found = forecast(self.moments, design=design)
         except InfeasibleDesignError:
             return math.inf
         return self.penalised_length(found)
@@ -159,17 +159,15 @@ def main() -> None:
     options = parser.parse_args()
     for d, part in itertools.product(options.features, options.part):
         rows = []
-        for design, n in itertools.islice(designs(part), 0, None, options.every):
+        for design in itertools.islice(designs(part), 0, None, options.every):
             moments = moments_of(design.loss, design.regularization, d)
-            search = PatternSearch(moments, design, n)
+            search = PatternSearch(moments, design)
             old, took = timed(search.run)
             if old == math.inf:
                 continue
-            new, seconds = timed(
-                lambda m=moments, x=design, n=n: best_split(m, design=x, n_records=n)
-            )
+            new, seconds = timed(lambda m=moments, x=design: best_split(m, design=x))
             rows.append((search.penalised_length(new.forecast) / old, seconds, took))
-            print(design, n, *(f"{x:.4f}" for x in rows[-1]), flush=True)
+            print(design, *(f"{x:.4f}" for x in rows[-1]), flush=True)
         ratios, seconds, took = np.array(rows).T
         print(
             f"d = {d}, {part}: {len(rows)} designs, score against the exhaustive search mean "

@@ -65,11 +65,12 @@ def main() -> None:
             mechanism=mechanism,
             budget=budget(law, epsilon),
             regularization=c,
+            n_records=n,
             calibration="sharp",
             target=target,
         )
-        drawn = drawn_intervals(fit, design=design, n_records=n)
-        validity = forecast_of(drawn, fit, design=design).validity
+        drawn = drawn_intervals(fit, design=design)
+        validity = forecast_of(drawn, fit).validity
         if validity.grade != "valid":
             continue
         lengths = []

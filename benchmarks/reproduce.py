@@ -80,6 +80,7 @@ class Cell:
             if self.privacy == "pure"
             else pair_budget(pure, rule="paper", delta="1e-6"),
             regularization=self.c,
+            n_records=self.n,
             confidence_level=1.0 - self.alpha,
         )
 

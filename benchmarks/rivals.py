@@ -201,6 +201,7 @@ class Population:
             mechanism="objective",
             budget=ZCDP(model=self.rho - 2 * small, hessian=small, covariance=small),
             regularization=REGULARIZATION,
+            n_records=len(self.records.X),
             confidence_level=CONFIDENCE_LEVEL,
             calibration="published",
         )

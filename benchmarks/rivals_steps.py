@@ -231,7 +231,7 @@ def _normal(variance: Array, level: float) -> Array:
 
 
 def design_of(
-    settings: TunedGradient | TunedNewton, *, rho: Decimal, c: float, level: float
+    settings: TunedGradient | TunedNewton, *, rho: Decimal, c: float, n: int, level: float
 ) -> Design:
     """Return the design whose Hessian and covariance these intervals have; all else is its model's
     part.
@@ -242,6 +242,7 @@ def design_of(
         mechanism="objective",
         budget=ZCDP(model=rho - hessian - covariance, hessian=hessian, covariance=covariance),
         regularization=c,
+        n_records=n,
         confidence_level=level,
         calibration="sharp",
     )
@@ -251,7 +252,7 @@ def _tuned_gradient(
     batch: Batch, settings: TunedGradient, rho: Decimal, level: float
 ) -> tuple[Array, Array]:
     n, T, eta = batch.n_records, settings.iterations, settings.step
-    design = design_of(settings, rho=rho, c=batch.table.regularization, level=level)
+    design = design_of(settings, rho=rho, c=batch.table.regularization, n=n, level=level)
     unit = gaussian_sd(sensitivity=1.0, rho=float(design.budget.model) / T, divided_by=n)
     theta = np.zeros((len(batch.counts), batch.p))
     total, sds = np.zeros_like(theta), np.empty((T, len(theta)))
@@ -262,8 +263,8 @@ def _tuned_gradient(
             total += theta
     estimate = total / settings.averaged
     H = batch.moments(estimate)[0]
-    H = H + hessian_noise(design, n).scale * batch.matrices()
-    spectrum = Spectrum.of(H).shrunken(hessian_noise(design, n))
+    H = H + hessian_noise(design).scale * batch.matrices()
+    spectrum = Spectrum.of(H).shrunken(hessian_noise(design))
     weights = _gradient_weights(spectrum.values, T, eta, settings.averaged)
     carried = np.einsum("tb,tbk->bk", sds**2, weights**2)
     privacy = np.einsum("bjk,bk->bj", spectrum.vectors**2, carried)
@@ -286,7 +287,7 @@ def _tuned_newton(
     batch: Batch, settings: TunedNewton, rho: Decimal, level: float
 ) -> tuple[Array, Array]:
     n, T = batch.n_records, settings.iterations
-    design = design_of(settings, rho=rho, c=batch.table.regularization, level=level)
+    design = design_of(settings, rho=rho, c=batch.table.regularization, n=n, level=level)
     early = rho * Decimal(settings.early) if T > 1 else Decimal(0)
     theta = np.zeros((len(batch.counts), batch.p))
     for _ in range(T - 1):
@@ -298,7 +299,7 @@ def _tuned_newton(
         values, vectors = np.linalg.eigh(symmetrise(H))
         values = lift(shrink_eigenvalues(values, sd), 2.0 * batch.table.regularization)
         theta = _step(batch, theta, Spectrum(values, vectors), on_g)[0]
-    law = hessian_noise(design, n)
+    law = hessian_noise(design)
     H = batch.moments(theta)[0] + law.scale * batch.matrices()
     spectrum = Spectrum.of(H).shrunken(law)
     theta, sds = _step(batch, theta, spectrum, float(design.budget.model - early))
@@ -330,13 +331,12 @@ def _half_widths(
     sds = n * np.sqrt(privacy.mean(axis=1) / squared.mean(axis=1))
     found = np.empty_like(theta)
     for b, noise in enumerate(batch.matrices()):
-        law = covariance_noise(design, n, float(np.linalg.norm(theta[b])))
+        law = covariance_noise(design, float(np.linalg.norm(theta[b])))
         widths = private_half_widths(
             H[b],
             symmetrise(S[b] + law.scale * noise),
             design=design,
             noise=NoiseLaw(sd=float(sds[b])),
-            n_records=n,
             covariance_noise=law,
             theta_priv=theta[b],
         )

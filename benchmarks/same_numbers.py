@@ -178,8 +178,9 @@ def grid() -> dict[str, tuple[str, core.Design]]:
     for name, loss, mechanism, kind, calibration, target in product(TABLES, LOSSES, *ways):
         key = f"{name} {loss.name} {mechanism} {kind} {calibration} {target}"
         how = {"loss": loss, "mechanism": mechanism, "calibration": calibration, "target": target}
-        c = TABLES[name][2]
-        made[key] = name, core.Design(budget=BUDGETS[kind], regularization=c, **how)
+        _, n, c = TABLES[name]
+        how |= {"regularization": c, "n_records": n}
+        made[key] = name, core.Design(budget=BUDGETS[kind], **how)
     return made
 
 
@@ -190,7 +191,8 @@ def numbers(_: Path) -> Entries:
     for key, (name, design) in grid().items():
         fit, of = moments(name, design.loss), table(name)
         for n in (60, 400, None, 100_000):
-            yield f"{key} {n}", asked(FORECAST, core.forecast, fit, design=design, n_records=n)
+            at = design if n is None else replace(design, n_records=n)
+            yield f"{key} {n}", asked(FORECAST, core.forecast, fit, design=at)
         ones = np.ones((1, len(fit.theta_hat)))
         yield f"{key} sum", asked(FORECAST, core.forecast, fit, design=design, contrasts=ones)
         rng = np.random.default_rng(7)
@@ -198,7 +200,11 @@ def numbers(_: Path) -> Entries:
         after = core.forecast(result.released_moments(), design=design)
         yield f"{key} interval", picked(result, INTERVALS) | {"next": after.ci_length_mean}
     for target, most in (("penalised", 120), ("unpenalised", 40)):
-        chosen = [x for name, x in grid().values() if name == "p=4" and x.target == target]
+        chosen = [
+            replace(x, n_records=800)
+            for name, x in grid().values()
+            if name == "p=4" and x.target == target
+        ]
         of, rng = table("p=4"), np.random.default_rng(3)
         counts = {"n_variability": most, "n_coverage": 40}
         done = core.run_experiment(of.X[:800], of.y[:800], designs=chosen, rng=rng, **counts)
@@ -214,10 +220,12 @@ def planner(_: Path) -> Entries:
         if "smoothed" in key or not any(words in key for words in few):
             continue
         fit, of = moments(name, design.loss), table(name)
-        at: dict[str, Any] = {"design": design, "n_records": n}
+        design = replace(design, n_records=n)
+        at: dict[str, Any] = {"design": design}
         for hold in ({}, {"hessian": design.budget.hessian}):
             yield f"{key} {[*hold]}", asked(SPLIT, core.best_split, fit, locked=hold, **at)
-        yield f"{key} help", asked(HELP, core.remedies, fit, design=design, n_records=300)
+        few_records = replace(design, n_records=300)
+        yield f"{key} help", asked(HELP, core.remedies, fit, design=few_records)
         yield f"{key} as if", asked("", core.as_if_records, fit, **at)
         best = core.best_regularization(of.X, of.y, **at)
         choices = (best.shortest, best.low_bias, best.unpenalised)
@@ -226,7 +234,6 @@ def planner(_: Path) -> Entries:
             to = at | {"target": target}
             yield f"{key} chance {i}", asked("", core.meeting_probability, fit, **to)
             yield f"{key} budget {i}", asked(NEEDED, core.needed_budget, fit, **to)
-            to.pop("n_records")
             yield f"{key} records {i}", asked(NEEDED, core.needed_records, fit, **to)
     for name, loss in product(TABLES, LOSSES[:2]):
         at = {"epsilon": "1", "delta": "1e-6", "regularization": TABLES[name][2], "n_records": n}
@@ -294,8 +301,7 @@ def some_plans() -> dict[str, core.Plan]:
             title=f'A "{name}"',
             source=core.PublicTable(key="census") if is_public else twin,
             features=("age", "sex=Male") if is_public else None,
-            design=design,
-            n_records=50_000 if is_public else 400,
+            design=replace(design, n_records=50_000 if is_public else 400),
             delta="1e-7",
             goal=goal,
             notes="One line,\nand ''' another",

@@ -6,7 +6,7 @@
 >>> budget = dp.PureDP(model="0.5", hessian="0.25", covariance="0.25")  # a total epsilon of 1
 >>> design = dp.Design(
 ...     loss=dp.Logistic(), mechanism="objective", budget=budget, regularization=0.001,
-...     calibration="sharp"
+...     n_records=20_000, calibration="sharp"
 ... )
 >>> moments = dp.fit_moments(records.X, records.y, loss=design.loss, regularization=0.001)
 >>> expected = dp.forecast(moments, design=design)

@@ -17,6 +17,7 @@ from dpci_core.base.limits import (
     LEVERAGE,
     RIDGE,
     confidence_level_in_range,
+    records_in_range,
     regularization_in_range,
     rows_per_person_in_range,
 )
@@ -182,7 +183,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Design:
-    """Loss, mechanism, budget and penalty of one private release with intervals.
+    """Loss, mechanism, budget, penalty and number of records of one private release with intervals.
 
     Args:
         loss: a `Loss`, with its smoothing h where it has one.
@@ -190,6 +191,9 @@ class Design:
         budget: `PureDP`, `ZCDP` or `GDP` for the three parts; an `ApproxDP` is stored as the `GDP`
             it becomes where noise is added to the minimiser, else as the `ZCDP`.
         regularization: c > 0 in c |theta|^2 of the mean objective; range `limits.REGULARIZATION`.
+        n_records: n >= 1, the public number of records, or of persons where they may have several
+            rows. Every noise scale depends on it. A release, and whatever else trains on rows, runs
+            with the number of its rows (`private_fit`); a forecast is for any n.
         confidence_level: of each interval, in (0, 1).
         calibration: "published", the paper to the letter; "sharp", this project's shorter intervals
             at the same guarantee; or a `Calibration`.
@@ -199,7 +203,7 @@ class Design:
         geometry: noise shaped like the records; None for noise of equal size in every direction.
             It goes with objective perturbation.
         rows_per_person: k, rows of one person that count at most. Above 1 a person is what is
-            protected, and what n counts (docs/persons.md).
+            protected, and what `n_records` counts (docs/persons.md).
 
     Privacy: says what is spent and promises nothing by itself; `budget.total` is the price.
     Raises:  ValueError naming the argument, the rule and the value.
@@ -207,7 +211,8 @@ class Design:
     >>> from dpci_core.losses import Logistic
     >>> from dpci_core.privacy.budget import PureDP
     >>> budget = PureDP(model="0.5", hessian="0.25", covariance="0.25")
-    >>> Design(loss=Logistic(), mechanism="output", budget=budget, regularization=0.001).definition
+    >>> Design(loss=Logistic(), mechanism="output", budget=budget, regularization=0.001,
+    ...        n_records=100_000).definition
     'pure'
     """
 
@@ -215,6 +220,7 @@ class Design:
     mechanism: MechanismName
     budget: Budget
     regularization: float
+    n_records: int
     confidence_level: float = 0.95
     calibration: Calibration | CalibrationName = "published"
     target: Estimand = "penalised"
@@ -229,6 +235,7 @@ class Design:
             object.__setattr__(self, "calibration", CALIBRATIONS[self.calibration])
         check_choice(self.target, ("penalised", "unpenalised"), name="target")
         object.__setattr__(self, "regularization", regularization_in_range(self.regularization))
+        object.__setattr__(self, "n_records", records_in_range(self.n_records))
         object.__setattr__(
             self, "confidence_level", confidence_level_in_range(self.confidence_level)
         )
@@ -325,7 +332,8 @@ def guarantee_at(design: Design, delta: float | Decimal) -> tuple[float, float]:
     >>> from dpci_core.losses import Logistic
     >>> from dpci_core.privacy.budget import ZCDP
     >>> budget = ZCDP(model="0.1", hessian="0.0125", covariance="0.0125")
-    >>> design = Design(loss=Logistic(), mechanism="output", budget=budget, regularization=0.01)
+    >>> design = Design(loss=Logistic(), mechanism="output", budget=budget, regularization=0.01,
+    ...                 n_records=1000)
     >>> epsilon, delta = guarantee_at(design, 1e-6)
     >>> round(epsilon, 3), delta
     (2.419, 1e-06)

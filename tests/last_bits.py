@@ -128,20 +128,27 @@ def two_tables(n: int, d: int, seed: int) -> tuple[Table, Table]:
     return (X, y), (other, flipped)
 
 
-def design_of(kind: str, mechanism: str, calibration: str, c: float = 0.003) -> Design:
+def design_of(kind: str, mechanism: str, calibration: str, n: int, c: float = 0.003) -> Design:
     return Design(
         loss=Logistic(),
         mechanism=mechanism,
         budget=BUDGETS[kind],
         regularization=c,
+        n_records=n,
         calibration=calibration,
     )
 
 
-def scales(design: Design, theta: np.ndarray, n: int) -> dict[str, float]:
+def scales(design: Design, theta: np.ndarray) -> dict[str, float]:
     """What the draws of both matrices are multiplied by; public."""
-    radius, rounding = float(np.linalg.norm(theta)), rounding_allowance(design, theta, n)
-    laws = {"hessian": hessian_noise(design, n), "covariance": covariance_noise(design, n, radius)}
+    radius, rounding = (
+        float(np.linalg.norm(theta)),
+        rounding_allowance(design, theta),
+    )
+    laws = {
+        "hessian": hessian_noise(design),
+        "covariance": covariance_noise(design, radius),
+    }
     return {
         name: noise_scale(sensitivity=law.sensitivity + rounding, amount=law.amount, kind=law.kind)
         for name, law in laws.items()
@@ -160,7 +167,7 @@ def attack_draws(
 ) -> dict:
     """`draw_release` on one of two tables, chosen by a coin; the attacker has what is published."""
     tables = two_tables(n, d, 1)
-    design = design_of(kind, mechanism, calibration)
+    design = design_of(kind, mechanism, calibration, n)
 
     def publish(truth: int) -> dict[str, np.ndarray]:
         drawn = draw_release(*tables[truth], design=design)
@@ -214,7 +221,7 @@ def attack(
         truth = int(coin.integers(2))
         seen = publish(truth)
         theta = seen["theta"]
-        scale = scales(design, theta, len(rows[0]))
+        scale = scales(design, theta)
         true = [true_matrices(A, theta, design) for A in rows]
         for name, score in found.items():
             counts = [
@@ -260,12 +267,11 @@ def attack_records(
     folder: Path, kind: str, mechanism: str, calibration: str, rounds: int, n: int = 2000
 ) -> dict:
     """`release` from one of two files; the attacker has release.json, read as anyone would."""
-    design = design_of(kind, mechanism, calibration)
+    design = design_of(kind, mechanism, calibration, n)
     plan = Plan(
         title="Attack",
         source=DeclaredTable(schema=SCHEMA, guesses=Guesses(n_rows=n)),
         design=design,
-        n_records=n,
         delta="1e-6",  # type: ignore[arg-type]
     )
     ledger = Ledger(folder / "ledger.sqlite")

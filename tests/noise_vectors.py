@@ -99,17 +99,16 @@ def scales() -> list[dict[str, Any]]:
                     mechanism=mechanism,  # type: ignore[arg-type]
                     budget=kind(**amounts),
                     regularization=0.01,
+                    n_records=1_000,
                     calibration=calibration,  # type: ignore[arg-type]
                 )
                 found.append({"calibration": calibration, **_scales_of(design)})
     return found
 
 
-def _scales_of(
-    design: Design, *, n: int = 1000, dim: int = 3, radius: float = 0.5
-) -> dict[str, Any]:
+def _scales_of(design: Design, *, dim: int = 3, radius: float = 0.5) -> dict[str, Any]:
     shares = share_out(design)
-    model = noise_of_release(design, n_records=n, dim=dim)
+    model = noise_of_release(design, dim=dim)
     exponent = GRID_EXPONENT if shares.minimiser is None else None  # a noise vector has no grid
     parts: dict[str, dict[str, Any]] = {
         "model": {"law": model.law, "scale": model.scale.hex(), "exponent": exponent}
@@ -122,7 +121,10 @@ def _scales_of(
             "scale": hiding.scale.hex(),
             "exponent": GRID_EXPONENT,
         }
-    laws = {"hessian": hessian_noise(design, n), "covariance": covariance_noise(design, n, radius)}
+    laws = {
+        "hessian": hessian_noise(design),
+        "covariance": covariance_noise(design, radius),
+    }
     for name, law in laws.items():
         parts[name] = {
             "law": law.law,
@@ -136,7 +138,7 @@ def _scales_of(
         "loss": design.loss.name,
         "h": design.loss.parameters.get("h"),
         "regularization": design.regularization,
-        "n_records": n,
+        "n_records": design.n_records,
         "radius": radius,
         "amounts": {name: str(amount) for name, amount in shares.lines},
         "parts": parts,

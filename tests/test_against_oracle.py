@@ -38,7 +38,7 @@ MAX_SE = 5.0
 
 
 def make_pair(
-    definition: str, mechanism: str, loss: str, level: float = 0.95
+    definition: str, mechanism: str, loss: str, level: float = 0.95, n: int = 1_500
 ) -> tuple[Design, paper.Setting]:
     """The same settings for the package and for the oracle."""
     model, hessian, covariance = AMOUNTS[definition]
@@ -50,6 +50,7 @@ def make_pair(
         mechanism=mechanism,
         budget=budget,
         regularization=REGULARIZATION,
+        n_records=n,
         confidence_level=level,
     )
     amounts = (float(model), float(hessian), float(covariance))
@@ -115,7 +116,11 @@ def test_quantile_comparison_sees_three_percent(definition: str, mechanism: str,
     H, S = 0.1 * np.eye(3), 0.05 * np.eye(3)
     draws = np.abs(paper.error_draws(H, S, len(X), setting, np.random.default_rng(6), N_DRAWS))
     law = error_variance(
-        H, S, mechanism=design.mechanism, noise=model_noise(design, len(X)), n_records=len(X)
+        H,
+        S,
+        mechanism=design.mechanism,
+        noise=model_noise(design),
+        n_records=len(X),
     )
     q = law.half_width(dim=3, confidence_level=0.95)
     oracle = np.quantile(draws, 0.95, axis=0)

@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 import streamlit as st
 from starlette.formparsers import MultiPartParser
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import FileResponse, Response
 
 import app as wrapper
 from ui import gate
+from ui.head import Head
 from ui.session.quota import UPLOAD, Quota
 
 CONFIG = tomllib.loads((Path(wrapper.__file__).parent / ".streamlit" / "config.toml").read_text())
@@ -42,6 +44,50 @@ def test_every_answer_carries_the_headers():
 
 def test_websockets_pass_untouched():
     assert answer("websocket") == {"x-own": "1"}
+
+
+def through_head(response: Response) -> tuple[dict[str, str], bytes]:
+    """Headers and body of an answer that has passed `Head`."""
+    seen = []
+
+    async def send(message):
+        seen.append(message)
+
+    asked = {
+        "type": "http",
+        "method": "GET",
+        "headers": [(b"accept", b"text/html,*/*"), (b"accept-encoding", b"gzip")],
+        "asgi": {"spec_version": "2.4"},
+    }
+    # as in Streamlit, which compresses what Head changes
+    asyncio.run(Head(GZipMiddleware(response, minimum_size=1))(asked, None, send))
+    headers = {name.decode(): value.decode() for name, value in seen[0]["headers"]}
+    return headers, b"".join(message.get("body", b"") for message in seen)
+
+
+def test_script_and_first_view_stand_in_the_page_itself(tmp_path):
+    index = Path(st.__file__).parent / "static" / "index.html"
+    headers, page = through_head(FileResponse(index))
+    head, _, body = page.partition(b"</head>")
+    assert head.endswith(b"</script>")
+    assert b"pushState" in head
+    first, _, rest = body.partition(b"</body>")
+    assert b'id="first"' in first
+    assert b"_PAGE" not in first  # the colours of the theme stand there
+    assert rest in index.read_bytes()
+    assert headers["content-length"] == str(len(page))
+    assert not {"etag", "last-modified"} & set(headers)  # it is not that file any more
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        Response("<head></head>", media_type="text/plain"),
+        Response("<head></head>", status_code=503, media_type="text/html"),
+    ],
+)
+def test_what_is_no_page_passes_head_as_it_is(response):
+    assert through_head(response)[1] == b"<head></head>"
 
 
 def test_nothing_from_elsewhere_may_run_and_nobody_may_frame_the_page():

@@ -40,12 +40,15 @@ BUDGETS = {
 }
 
 
-def design(definition="pure", mechanism="objective", loss=None, calibration=EVERY, c=0.001):
+def design(
+    definition="pure", mechanism="objective", loss=None, calibration=EVERY, c=0.001, n=20_000
+):
     return Design(
         loss=loss or Logistic(),
         mechanism=mechanism,
         budget=BUDGETS[definition],
         regularization=c,
+        n_records=n,
         calibration=calibration,
     )
 
@@ -191,12 +194,14 @@ def test_the_forecast_knows_the_spread_of_the_noise():
     for definition in ("pure", "zcdp"):
         for symmetric in (False, True):
             made = design(definition, calibration=Calibration.published(symmetric_noise=symmetric))
-            law = hessian_noise(made, 1000)
+            law = hessian_noise(dataclasses.replace(made, n_records=1000))
             entries = law.scale * draws(definition, symmetric)[:, 0, 0]
             assert entries.std() == pytest.approx(law.diagonal_sd(P), rel=0.02)
     pure = [
         hessian_noise(
-            design(calibration=Calibration.published(symmetric_noise=s)), 1000
+            dataclasses.replace(
+                design(calibration=Calibration.published(symmetric_noise=s)), n_records=1000
+            )
         ).diagonal_sd(P)
         for s in (True, False)
     ]
@@ -213,8 +218,8 @@ def test_the_floor_under_the_covariance_goes_and_the_one_under_the_hessian_stays
         (Calibration.published(covariance_floor="zero"), 0.0),
     ):
         made = design(calibration=calibration, loss=loss)
-        assert covariance_noise(made, 100, 1.0).floor == floor
-        assert hessian_noise(made, 100).floor == 0.002
+        assert covariance_noise(dataclasses.replace(made, n_records=100), 1.0).floor == floor
+        assert hessian_noise(dataclasses.replace(made, n_records=100)).floor == 0.002
     X, y = np.full((4000, 2), 0.5), np.tile([1.0, -1.0], 2000)
     made = design("zcdp", "output", calibration=dataclasses.replace(EVERY), c=0.05)
     result = private_intervals(X, y, design=made, rng=np.random.default_rng(0))
@@ -292,8 +297,10 @@ def test_the_forecast_holds_with_every_switch_on():
 def test_lengths_come_close_to_the_variability_interval(key, n, definition, mechanism, ratio):
     records = datasets.load(key, encoding="paper", features=10, n_rows=n)
     moments = fit_moments(records.X, records.y, loss=Logistic(), regularization=0.001)
-    every = forecast(moments, design=design(definition, mechanism))
-    published = forecast(moments, design=design(definition, mechanism, calibration="published"))
+    every = forecast(moments, design=design(definition, mechanism, n=n))
+    published = forecast(
+        moments, design=design(definition, mechanism, calibration="published", n=n)
+    )
     assert every.ci_length_mean / every.vi_length_mean < ratio
     assert published.ci_length_mean / published.vi_length_mean > 1.1
     assert every.coverage_mean > 0.945
@@ -304,7 +311,7 @@ def test_a_calibration_travels_with_its_result():
     result = run_experiment(
         records.X,
         records.y,
-        designs=[design(c=0.01)],
+        designs=[design(c=0.01, n=2_000)],
         n_variability=4,
         n_coverage=4,
         rng=np.random.default_rng(0),
@@ -313,7 +320,7 @@ def test_a_calibration_travels_with_its_result():
     assert again.designs[0].design == result.designs[0].design
     assert result.to_record()["designs"][0]["calibration"]["tight_sensitivity"] is True
     made = private_intervals(
-        records.X, records.y, design=design(c=0.01), rng=np.random.default_rng(0)
+        records.X, records.y, design=design(c=0.01, n=2_000), rng=np.random.default_rng(0)
     )
     assert made.to_record()["calibration"]["covariance_floor"] == "zero"
     assert made.is_noise_aware.shape == made.estimate.shape

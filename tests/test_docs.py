@@ -1,4 +1,4 @@
-"""Documents name tests and files that exist."""
+"""Documents name tests, files and commands that exist."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import inspect
 import json
 import re
 import runpy
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 
+import pytest
+
 import dpci_core
-from benchmarks import security
+from benchmarks import constants, security
+from dpci_core.cli.main import main
 from tests.versions import RECORD, lowest, requirements
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -125,3 +129,64 @@ def test_what_releases_answer_afterwards_is_told_as_it_was_counted():
     for held in counted:
         for what in ("all intervals at once", "simultaneous intervals", "contrast"):
             assert held[what].split(",")[0].removeprefix("0") in page
+
+
+NAMED = re.compile(r"python -m ((?:benchmarks|docs|tests)(?:\.\w+)+)([^`\n\"]*)")
+OWN = re.compile(
+    r"(?:python -m dpci_core|(?:^[ \t]*|`)dpci) ([a-z][a-z-]*)(?![\w.]| =)([^`\n\"]*)",
+    re.MULTILINE,
+)
+OPTION = re.compile(r"(?<!\S)\[?(--[a-z][a-z-]*)")
+
+
+def quoted() -> list[tuple[str, str]]:
+    """Every place that may quote a command: its name and its text, continued lines joined."""
+    places = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").rglob("*.ipynb")]
+    places += [ROOT / "Makefile", ROOT / "Dockerfile", ROOT / "app.py"]
+    for folder in ("benchmarks", "dpci_core", "pages", "ui"):
+        places += (ROOT / folder).rglob("*.py")
+    return [
+        (place.name, re.sub(r"\\\n\s*", " ", place.read_text(encoding="utf-8"))) for place in places
+    ]
+
+
+def test_every_command_of_a_module_that_is_quoted_exists():
+    found = [(where, *one) for where, text in quoted() for one in NAMED.findall(text)]
+    assert {"benchmarks.reproduce", "benchmarks.compare", "tests.versions", "docs.api"} <= {
+        module for _, module, _ in found
+    }
+    for where, module, rest in found:
+        path = ROOT / f"{module.replace('.', '/')}.py"
+        assert path.is_file(), f"{where} quotes python -m {module}"
+        source = path.read_text(encoding="utf-8")
+        assert '__name__ == "__main__"' in source, f"{where} quotes python -m {module}"
+        if "add_options" in source:
+            source += (ROOT / "benchmarks" / "study.py").read_text(encoding="utf-8")
+        for option in OPTION.findall(rest):
+            assert f'"{option}"' in source, f"{where} quotes {module} {option}"
+        if module == "benchmarks.constants" and (name := re.match(r" ([a-z][a-z-]*)", rest)):
+            assert name[1] in constants.MEASUREMENTS, f"{where} quotes {module} {name[1]}"
+
+
+def help_of(capsys, *command: str) -> str:
+    """What the command line says of one of its commands; empty where it has none of this name."""
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "--help"])
+    shown = capsys.readouterr().out
+    return shown if ended.value.code == 0 else ""
+
+
+def test_every_command_of_the_command_line_that_is_quoted_exists(capsys):
+    said = cache(partial(help_of, capsys))
+    checked = 0
+    for where, text in quoted():
+        for name, rest in OWN.findall(text):
+            command = (name,)
+            assert said(*command), f"{where} quotes dpci {name}"
+            if "ACTION" in said(*command) and (action := re.match(r" ([a-z][a-z-]*)(?!\S)", rest)):
+                command = (name, action[1])
+                assert said(*command), f"{where} quotes dpci {' '.join(command)}"
+            for option in OPTION.findall(rest.split("#")[0]):
+                assert option in said(*command), f"{where} quotes {command} {option}"
+            checked += 1
+    assert checked > 30

@@ -36,6 +36,7 @@ from dpci_core.ledger.amounts import Cap, Cost, price
 from dpci_core.losses import LOSSES, RoundedHinge
 from dpci_core.mechanisms.mechanism import Mechanism, PerturbedModel, Solver
 from dpci_core.plan.codec import plain, read
+from dpci_core.plan.content import design_from
 from dpci_core.privacy.budget import (
     DEFINITIONS,
     Amount,
@@ -75,8 +76,8 @@ class Cautious(Mechanism):
     def law(self, design: Design) -> Law:
         return design.budget.law
 
-    def noise(self, design: Design, n_records: int, *, solver_error: float = 0.0) -> NoiseLaw:
-        sensitivity = 2.0 * (1.0 / (n_records * design.regularization) + solver_error)
+    def noise(self, design: Design, *, solver_error: float = 0.0) -> NoiseLaw:
+        sensitivity = 2.0 * (1.0 / (design.n_records * design.regularization) + solver_error)
         amount = to_float_down(design.budget.model)
         return design.budget.noise(sensitivity=sensitivity, amount=amount)
 
@@ -89,7 +90,7 @@ class Cautious(Mechanism):
         solver: Solver = minimise,
         solver_error: float = 0.0,
     ) -> PerturbedModel:
-        noise = self.noise(design, len(A), solver_error=solver_error)
+        noise = self.noise(design, solver_error=solver_error)
         fit = solver(PenalisedRisk(A, design.loss, design.regularization))
         sensitivity = (1.0 / (len(A) * design.regularization) + solver_error) * (1.0 + 2.0**-50)
         amount = to_float_down(design.budget.model)
@@ -107,8 +108,8 @@ class Cautious(Mechanism):
     def drift(self, tabulated: HessianDrift) -> Array:
         return tabulated.output
 
-    def usual_regularization(self, design: Design, *, n_records: int, n_coefficients: int) -> float:
-        return 4.0 * self.noise_per_record(design, n_records, n_coefficients)
+    def usual_regularization(self, design: Design, *, n_coefficients: int) -> float:
+        return 4.0 * self.noise_per_record(design, n_coefficients)
 
 
 class QuarterDP(Budget):
@@ -177,7 +178,12 @@ RHO = ZCDP(model="0.5", hessian="0.25", covariance="0.25")
 QUARTERS = QuarterDP(model="2", hessian="1", covariance="1")
 EPSILON = PureDP(model="2", hessian="1", covariance="1")
 PLAIN = Design(
-    loss=Logistic(), mechanism="output", budget=RHO, regularization=C, calibration="sharp"
+    loss=Logistic(),
+    mechanism="output",
+    budget=RHO,
+    regularization=C,
+    n_records=N,
+    calibration="sharp",
 )
 
 
@@ -260,7 +266,7 @@ def test_a_further_mechanism_has_the_noise_it_says(budget: Budget) -> None:
     # Quantiles of 1,500 normals at 95 %: 4 standard errors are 13 % of a length.
     np.testing.assert_allclose(result.vi_length, found.variability, rtol=0.13)
     assert abs(result.coverage_mean - 0.95) < 4.0 * max(result.coverage_se, 0.01)
-    check_feasible(design, n_records=N, dim=P)
+    check_feasible(design, dim=P)
     X, y = table()
     drawn = draw_release(X, y, design=design)
     assert [name for name, _ in drawn.shares.lines] == ["model", "hessian", "covariance"]
@@ -283,7 +289,7 @@ def test_all_three_at_once_are_listed_and_kept_in_files() -> None:
     design = replace(PLAIN, loss=Softplus(width=0.5), mechanism="toy_cautious", budget=QUARTERS)
     made = plain(design)
     assert made["loss"] == {"name": "softplus", "width": 0.5}
-    assert read(Design, made, "design") == design
+    assert design_from(read(Design, made), N) == design
     X, y = table()
     moments = fit_moments(X, y, loss=design.loss, regularization=C)
     ranked = rank_mechanisms(

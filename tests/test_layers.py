@@ -48,7 +48,7 @@ UI_LAYERS = (
         "plan",
         "release",
     ),
-    ("shell", "gate"),
+    ("shell", "gate", "head"),
 )
 """Lowest first. A package leans on itself and on lower layers only, so no page reaches another."""
 UI_HEIGHT = {package: layer for layer, packages in enumerate(UI_LAYERS) for package in packages}

@@ -40,7 +40,7 @@ from dpci_core.schema.categorical import categories
 from dpci_core.schema.mapping import Coded
 from dpci_core.schema.spelling import level_finder
 from dpci_core.scorecards.questions import Question, answers
-from tests.release_desk import Desk, make_plan
+from tests.release_example import Desk, make_plan
 from ui.session.plan_settings import settings_of
 
 Array = npt.NDArray[np.float64]

@@ -29,7 +29,7 @@ from ui.kit import again, style  # noqa: E402
 from ui.kit.bound import begin as begin_widgets  # noqa: E402
 from ui.kit.turns import turn  # noqa: E402
 from ui.kit.warm import settle  # noqa: E402
-from ui.session import access, address, compute, state  # noqa: E402
+from ui.session import access, compute, state  # noqa: E402
 from ui.session.served import served  # noqa: E402
 
 settle()
@@ -68,7 +68,6 @@ page = st.navigation(
 again.begin()
 begin_widgets(page.url_path)
 state.forget_files_on_another_page(page.url_path)
-address.one_entry_per_page()
 if page.url_path not in ("learn", "plan"):  # which have places of their own in the address
     state.mirror_to_link()
 with turn(), served(compute.most_features(state.settings())):

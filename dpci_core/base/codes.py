@@ -230,6 +230,11 @@ SENTENCES: dict[str, str] = {
         "them, and may make no more: each takes room from what others book. Have approved what "
         "waits, and book it, or let another person propose."
     ),
+    "account_of_too_many_proposals": (
+        "{most} proposals for {dataset!r} were not booked, whoever made them, withdrawn ones among "
+        "them, and it takes no more: each takes room from what others book. Have approved what "
+        "waits, and book it: each booking makes room for one."
+    ),
     "cap_without_approval": (
         "The people in {dataset!r} have their cap already, and it needs nobody's approval; that is "
         "declared with the cap, once."

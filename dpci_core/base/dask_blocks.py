@@ -55,12 +55,9 @@ class DaskBatch(Batch):
     def _computed(self) -> Iterator[Block]:
         try:
             X, y = (a.compute(scheduler="synchronous") for a in (self.X, self.y))
-            masked = [name for name, made in (("X", X), ("y", y)) if np.ma.is_masked(made)]
-            X, y = np.asarray(X), np.asarray(y)
+            X, y = (made if np.ma.is_masked(made) else np.asarray(made) for made in (X, y))
         except Exception as error:  # of the user's own graph; its message may quote a cell
             raise BatchError("batch_broken_off", problem=type(error).__name__) from None
-        if masked:
-            raise BatchError("masked_array", name=masked[0])
         if (X.shape, y.shape) != (self.X.shape, self.y.shape):
             raise BatchError("batch_of_another_size", wanted=self.n_rows, found=len(X))
         try:

@@ -269,8 +269,8 @@ def parted(A: Rows) -> tuple[Array, Array | None]:
     return (A.rows, A.weights) if isinstance(A, WeightedRows) else (np.asarray(A), None)
 
 
-def weights_of(A: Rows) -> Array | None:
-    """The weights (n,) of the rows, None where they have none."""
+def weights_of(A: object) -> Array | None:
+    """The weights (n,) of rows, None where they have none or whatever this is has none."""
     return A.weights if isinstance(A, WeightedRows) else None
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.limits import CONTRAST, NORM_MARGIN
-from dpci_core.base.rows import WeightedRows, parted, plain
+from dpci_core.base.rows import WeightedRows, parted, plain, weights_of
 
 _ROUNDING = 1e-9
 """A row whose norm exceeds 1 by no more, as X / norm does in floating-point numbers, is scaled to
@@ -88,7 +88,7 @@ def check_rows(X: Array | WeightedRows, y: Array) -> None:
 
 def check_unit_records(X: npt.ArrayLike | WeightedRows, y: npt.ArrayLike) -> tuple[Array, Array]:
     """Return the same for callers whose rows cannot have weights."""
-    if isinstance(X, WeightedRows):
+    if weights_of(X) is not None:
         raise DataRejectedError("X_has_weights")
     features, labels = check_records(X, y)
     return plain(features), labels

@@ -46,7 +46,7 @@ def watched(
     ... )
     >>> design = Design(
     ...     loss=Logistic(), mechanism="output", budget=PureDP(model=1, hessian=1, covariance=1),
-    ...     regularization=0.01,
+    ...     regularization=0.01, n_records=1000,
     ... )
     >>> done = []
     >>> with watched(progress=done.append):

@@ -73,13 +73,12 @@ _OF_A_PLAN = (
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Start:
     """Where a question starts: records, moments of every world that they may be from, their
-    coefficients, an n or None, and the plan it may come from.
+    coefficients, and the plan it may come from.
     """
 
     records: Records
     worlds: tuple[WorldMoments, ...]
     names: tuple[str, ...]
-    n_records: int | None
     plan: Plan | None
 
     @property
@@ -317,8 +316,7 @@ def _choose(options: argparse.Namespace) -> StandardEncoding | None:
         n = len(_loaded(options, StandardEncoding(radius=1.0)).y)
     found = best_standard(
         lambda encoding: _loaded(options, encoding),
-        design=_design_of(options, _loss(options), _ANY_PENALTY),
-        n_records=n,
+        design=_design_of(options, _loss(options), _ANY_PENALTY, n),
     )
     options.regularization = found.design.regularization
     return found.encoding
@@ -339,12 +337,12 @@ def _start(options: argparse.Namespace) -> _Start:
         plan = _expecting(read_plan(options.plan), options.complete)
         n = plan.n_records if options.n_records is None else options.n_records
         is_rank = options.action == "rank"  # of mechanisms that no geometry goes with, too
-        asked = replace(plan, design=without_geometry(plan.design)) if is_rank else plan
+        design = replace(plan.design, n_records=n)
+        asked = replace(plan, design=without_geometry(design) if is_rank else design)
         return _Start(
             records=plan.records(),
             worlds=asked.worlds(),
             names=plan.names,
-            n_records=n,
             plan=asked,
         )
     records = _loaded(options, _choose(options))
@@ -360,7 +358,6 @@ def _start(options: argparse.Namespace) -> _Start:
         records=records,
         worlds=(WorldMoments(ONLY_WORLD, moments),),
         names=records.feature_names,
-        n_records=options.n_records,
         plan=None,
     )
 
@@ -386,10 +383,11 @@ def _loss(options: argparse.Namespace) -> Loss:
 def _design(options: argparse.Namespace, start: _Start) -> Design:
     if start.plan is not None:
         return start.plan.design
-    return _design_of(options, start.moments.loss, options.regularization)
+    n = start.moments.n_records if options.n_records is None else options.n_records
+    return _design_of(options, start.moments.loss, options.regularization, n)
 
 
-def _design_of(options: argparse.Namespace, loss: Loss, c: float) -> Design:
+def _design_of(options: argparse.Namespace, loss: Loss, c: float, n: int) -> Design:
     """The design of the flags."""
     budget = _budget(options)
     return Design(
@@ -397,6 +395,7 @@ def _design_of(options: argparse.Namespace, loss: Loss, c: float) -> Design:
         mechanism=options.mechanism,
         budget=budget if isinstance(budget, Budget) else spent_by(budget, options.mechanism),
         regularization=c,
+        n_records=n,
         confidence_level=options.confidence_level,
         calibration=options.calibration,
         target=options.target,
@@ -468,7 +467,6 @@ def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | N
     found = best_split(
         start.worlds,
         design=_design(options, start),
-        n_records=start.n_records,
         locked=locked,
         delta=_delta(options, start),
     )
@@ -480,31 +478,28 @@ def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | N
         "asked_length": found.asked.ci_length_mean,
         "gain": found.gain,
         "near_best": found.near_best,
-        "as_if_records": as_if_records(
-            start.moments, design=found.design, n_records=start.n_records
-        ),
+        "as_if_records": as_if_records(start.moments, design=found.design),
         "reason": found.reason,
         "warnings": _warned(start, found.forecast),
     }
-    return answer, _better(start, found.design, found.forecast.n_records)
+    return answer, _better(start, found.design)
 
 
 def _records(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
     design, target = _design(options, start), _target(options, start)
     found = needed_records(start.worlds, design=design, target=target, delta=_delta(options, start))
-    return _needed(found, start), _better(start, found.design, found.n_records)
+    return _needed(found, start), _better(start, found.design)
 
 
 def _needed_budget(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
     design, target = _design(options, start), _target(options, start)
-    n, delta = start.n_records, _delta(options, start)
-    found = needed_budget(start.worlds, design=design, target=target, n_records=n, delta=delta)
-    return _needed(found, start), _better(start, found.design, found.forecast.n_records)
+    found = needed_budget(start.worlds, design=design, target=target, delta=_delta(options, start))
+    return _needed(found, start), _better(start, found.design)
 
 
-def _better(start: _Start, design: Design, n_records: int) -> Plan | None:
+def _better(start: _Start, design: Design) -> Plan | None:
     """The plan with the answer in it."""
-    return None if start.plan is None else replace(start.plan, design=design, n_records=n_records)
+    return None if start.plan is None else replace(start.plan, design=design)
 
 
 def _delta(options: argparse.Namespace, start: _Start) -> Amount:
@@ -520,17 +515,14 @@ def _delta(options: argparse.Namespace, start: _Start) -> Amount:
 
 
 def _needed(found: NeededRecords | NeededBudget, start: _Start) -> Answer:
-    n, moments = found.forecast.n_records, start.moments
     return {
-        "n_records": n,
+        "n_records": found.design.n_records,
         "design": _plain_design(found.design),
         "epsilon_delta": found.epsilon_delta,
         "target": found.target.sentence,
         "length": found.length,
         "decided_by": found.decided_by,
-        "probability": meeting_probability(
-            start.worlds, design=found.design, target=found.target, n_records=n
-        ),
+        "probability": meeting_probability(start.worlds, design=found.design, target=found.target),
         "around": [
             {
                 "factor": a.factor,
@@ -540,7 +532,7 @@ def _needed(found: NeededRecords | NeededBudget, start: _Start) -> Answer:
             }
             for a in found.around
         ],
-        "as_if_records": as_if_records(moments, design=found.design, n_records=n),
+        "as_if_records": as_if_records(start.moments, design=found.design),
         "reason": found.reason,
         "warnings": _warned(start, found.forecast),
     }
@@ -562,7 +554,7 @@ def _rank(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | No
         epsilon=epsilon,
         delta=delta,
         regularization=moments.regularization,
-        n_records=start.n_records,
+        n_records=options.n_records if plan is None else plan.n_records,
         confidence_level=options.confidence_level if plan is None else plan.design.confidence_level,
         target=options.target if plan is None else plan.design.target,
         calibrations=options.calibrations,
@@ -592,7 +584,6 @@ def _c(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]
     found = best_regularization(
         [moments_source(of.X, of.y, design, of.meaning) for of in tables],
         design=design,
-        n_records=start.n_records,
         share=options.share,
         split_each=options.split_each,
     )
@@ -630,14 +621,12 @@ def _c(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]
         "reason": found.reason,
         "warnings": _warned(start, best.forecast),
     }
-    return answer, None if start.plan is None else replace(start.plan, design=best.design)
+    return answer, _better(start, best.design)
 
 
 def _standard(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
     assert start.plan is not None
-    assert start.n_records is not None
-    asked = replace(start.plan, n_records=start.n_records)
-    plan, found = asked.in_standard()
+    plan, found = start.plan.in_standard()
     numbers = plan.numbers()
     answer = {
         "shape": found.encoding.shape,
@@ -664,7 +653,6 @@ def _geometry(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan 
         start.records.X,
         start.records.y,
         design=_design(options, start),
-        n_records=start.n_records,
         second_moment=options.second_moment,
         meaning=start.records.meaning,
     )
@@ -685,7 +673,7 @@ def _geometry(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan 
             sentences(cautions(found.forecast, design=found.design, names=start.names))
         ),
     }
-    return answer, _better(start, found.design, found.forecast.n_records)
+    return answer, _better(start, found.design)
 
 
 def _persons(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
@@ -698,7 +686,6 @@ def _persons(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan |
         plan,
         source=replace(plan.source, schema=schema),
         design=replace(plan.design, rows_per_person=persons.rows),
-        n_records=start.n_records or plan.n_records,
     )
     numbers = asked.numbers()
     one = protected(asked.unit, persons.rows)

@@ -19,7 +19,7 @@ step to the coefficient without penalty leaves of its bias grows with the cube o
 fall alike (`python -m benchmarks.constants effects`)."""
 
 
-def default_regularization(design: Design, *, n_records: int, n_coefficients: int) -> float:
+def default_regularization(design: Design, *, n_coefficients: int) -> float:
     """Return a penalty c for a design, whose own c plays no part.
 
     1.5 sqrt(p + 1) s^1.5 (objective) or 2 s (output), plus 0.01/n.
@@ -30,8 +30,7 @@ def default_regularization(design: Design, *, n_records: int, n_coefficients: in
     noise, so that the design is feasible at every budget.
 
     Args:
-        design: mechanism, loss and budget count.
-        n_records: number of records, public (>= 1).
+        design: mechanism, loss, budget and n count.
         n_coefficients: p.
 
     Privacy: n, p and the budget are public; nothing is read off the records.
@@ -40,23 +39,20 @@ def default_regularization(design: Design, *, n_records: int, n_coefficients: in
     >>> from dpci_core.losses import Logistic
     >>> from dpci_core.privacy.budget import PureDP
     >>> budget = PureDP(model="1", hessian="1", covariance="1")
-    >>> design = Design(loss=Logistic(), mechanism="objective", budget=budget, regularization=1)
+    >>> design = Design(loss=Logistic(), mechanism="objective", budget=budget, regularization=1,
+    ...                 n_records=1000)
     >>> round(
-    ...     default_regularization(design, n_records=1000, n_coefficients=3), 6
+    ...     default_regularization(design, n_coefficients=3), 6
     ... )  # 3 * 0.002^1.5 + 0.00001
     0.000278
     """
-    check_count(n_records=n_records, n_coefficients=n_coefficients)
+    check_count(n_coefficients=n_coefficients)
     mechanism = mechanism_of(design)
-    wanted = mechanism.usual_regularization(
-        design, n_records=n_records, n_coefficients=n_coefficients
-    )
-    return _in_range(wanted + _WITHOUT_PRIVACY / n_records)
+    wanted = mechanism.usual_regularization(design, n_coefficients=n_coefficients)
+    return _in_range(wanted + _WITHOUT_PRIVACY / design.n_records)
 
 
-def effects_regularization(
-    design: Design, *, n_records: int, n_coefficients: int, row_radius: float
-) -> float:
+def effects_regularization(design: Design, *, n_coefficients: int, row_radius: float) -> float:
     """Return a penalty c for intervals of the coefficients without penalty, of rows v / R.
 
     4 t / (n epsilon) (objective) or 0.04 (s R)^(1/4) / R^2 (output), plus 0.01 / (n R^2), where s
@@ -64,8 +60,7 @@ def effects_regularization(
     spread.
 
     Args:
-        design: mechanism, loss and budget count.
-        n_records: number of records, public (>= 1).
+        design: mechanism, loss, budget and n count.
         n_coefficients: p.
         row_radius: R, in spreads.
 
@@ -75,21 +70,21 @@ def effects_regularization(
     >>> from dpci_core.losses import Logistic
     >>> from dpci_core.privacy.budget import PureDP
     >>> budget = PureDP(model="1", hessian="0.5", covariance="0.5")
-    >>> design = Design(loss=Logistic(), mechanism="objective", budget=budget, regularization=1)
-    >>> size = {"n_records": 10_000, "n_coefficients": 3}
-    >>> c = effects_regularization(design, **size, row_radius=2.0)
+    >>> design = Design(loss=Logistic(), mechanism="objective", budget=budget, regularization=1,
+    ...                 n_records=10_000)
+    >>> c = effects_regularization(design, n_coefficients=3, row_radius=2.0)
     >>> round(c, 9)  # 4 * 0.25 / 10000 + 0.01 / 10000 / 4
     0.00010025
     """
-    check_count(n_records=n_records, n_coefficients=n_coefficients)
+    check_count(n_coefficients=n_coefficients)
     mechanism, squared = mechanism_of(design), row_radius**2
     if mechanism.perturbs_objective:
         epsilon = design.budget.pure_run(design.budget.model)
-        wanted = _NOISE_SHARE * design.loss.max_curvature / (n_records * epsilon)
+        wanted = _NOISE_SHARE * design.loss.max_curvature / (design.n_records * epsilon)
     else:
-        noise = mechanism.noise_per_record(design, n_records, n_coefficients)
+        noise = mechanism.noise_per_record(design, n_coefficients)
         wanted = _BALANCE * (noise * row_radius) ** 0.25 / squared
-    return _in_range(wanted + _WITHOUT_PRIVACY / (n_records * squared))
+    return _in_range(wanted + _WITHOUT_PRIVACY / (design.n_records * squared))
 
 
 def _in_range(wanted: float) -> float:
@@ -97,7 +92,7 @@ def _in_range(wanted: float) -> float:
     return min(max(wanted, low), high)
 
 
-def certifiable(design: Design, *, n_records: int, n_coefficients: int) -> float:
+def certifiable(design: Design, *, n_coefficients: int) -> float:
     """Return the penalty of a design, or the larger one at which a fit like a release's can be
     certified.
 
@@ -108,12 +103,12 @@ def certifiable(design: Design, *, n_records: int, n_coefficients: int) -> float
     from dpci_core.intervals.certified import UncertainFitError, check_feasible
 
     try:
-        check_feasible(design, n_records=n_records, dim=n_coefficients)
+        check_feasible(design, dim=n_coefficients)
     except InfeasibleDesignError as error:
         needed = [
             float(change.value) for change in error.changes if change.what == "regularization"
         ]
         if not needed:
-            raise UncertainFitError(None, n_records, n_coefficients) from None
+            raise UncertainFitError(None, design.n_records, n_coefficients) from None
         return max([design.regularization, *needed])
     return design.regularization

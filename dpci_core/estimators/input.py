@@ -54,17 +54,19 @@ def check_features(estimator: Any, X: Any, *, reset: bool, may_be_infinite: bool
 
 
 def check_order(X: Any) -> None:
-    """Refuse a data frame whose columns are numbered from 0 in another order: what is given for
-    each feature, and every later X, would be taken by the place of a column and not by its number.
+    """Refuse a data frame whose columns are whole numbers other than 0, 1, ... in this order: what
+    is given for each feature, and every later X, would be taken by the place of a column and not by
+    its number.
 
     Raises:  ValueError.
     """
     numbers = list(getattr(X, "columns", ()))
-    straight = list(range(len(numbers)))
-    if numbers != straight and set(numbers) == set(straight):
+    are_numbers = all(isinstance(one, int | np.integer) for one in numbers)
+    if are_numbers and numbers != list(range(len(numbers))):
         raise ValueError(
-            "Expected the columns of X, which are numbered from 0, in the order of their numbers. "
-            "Sort them, or name them by texts."
+            "Expected the columns of X, which are numbers, to be 0, 1 and so on in this order: "
+            "columns without names are told apart by their places. Name them by texts, or pass "
+            "X.to_numpy()."
         )
 
 

@@ -196,7 +196,7 @@ class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
         )
         if isinstance(source, SystemSource):  # before any draw, and before anything is booked
             for design in designs:
-                check_feasible(design, n_records=n, dim=d + 1)
+                check_feasible(design, dim=d + 1)
         if table is None:
             signs = (signs_of(codes, k, n_models) for k in range(n_models))
             records: Iterator[Table | Rows] = _signed(scaling.encode(cells), signs)
@@ -313,18 +313,21 @@ class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
                 calibration=self.calibration,
                 target=usual if self.target is None else self.target,
                 geometry=self.geometry,
+                n_records=n_records,
             )
             for share in budget.divided(n_models)
         ]
         if self.regularization is not None:
             return designs
-        size = {"n_records": n_records, "n_coefficients": n_coefficients}
         if isinstance(scaling, Standardisation) and designs[0].target == "unpenalised":
-            c = effects_regularization(designs[0], **size, row_radius=scaling.radius)
+            c = effects_regularization(
+                designs[0], n_coefficients=n_coefficients, row_radius=scaling.radius
+            )
         else:
-            c = default_regularization(designs[0], **size)
+            c = default_regularization(designs[0], n_coefficients=n_coefficients)
         if isinstance(source, SystemSource):
-            c = certifiable(replace(designs[0], regularization=c), **size)
+            at_c = replace(designs[0], regularization=c)
+            c = certifiable(at_c, n_coefficients=n_coefficients)
         return [replace(design, regularization=c) for design in designs]
 
     def _keep(
@@ -421,7 +424,7 @@ class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
         facts = (
             ("Loss", design.loss.name),
             ("Mechanism", f"{design.mechanism} perturbation"),
-            ("Records", f"{self._models[0].n_records:,}"),
+            ("Records", f"{self._models[0].design.n_records:,}"),
             ("Features", str(self.n_features_in_)),
             ("Classes", str(len(self.classes_))),
             ("Budget", privacy.guarantee.split(" (")[0]),

@@ -277,9 +277,10 @@ def _kept(
         mechanism=setting.mechanism,
         budget=for_coefficients_alone(PureDP, train_epsilon),
         regularization=run.regularization,
+        n_records=result.n_train,
     )
     setting.budget, setting.intervals = design.budget, False
-    model = PrivateFit(design, result.n_train, result.theta, model_noise(design, result.n_train))
+    model = PrivateFit(design, result.theta, model_noise(design))
     setting.n_features_in_ = shape[1]
     setting._keep(scaling, (model,), classes)
     setting.privacy_ = PrivacyStatement(

@@ -158,8 +158,8 @@ class DaskTable:
 class _Encoding:
     """Rows y x of cells and labels, each row for itself and whatever it holds.
 
-    A row with a cell that is no finite number, or with a label that is not declared, becomes a row
-    of zeros: it has norm 0 and so counts for nothing (docs/ledger.md).
+    A row with a cell that is masked or no finite number, or with a label that is not declared,
+    becomes a row of zeros: it has norm 0 and so counts for nothing (docs/ledger.md).
 
     signs: y of every declared label.
     """
@@ -176,8 +176,8 @@ class _Encoding:
 
     def __call__(self, X: npt.NDArray[Any], y: npt.NDArray[Any]) -> Block:
         are_numbers = X.dtype.kind in "iufb"
-        columns = [_by_value(x if are_numbers else x.tolist(), number_of) for x in X.T]
-        return self.rows(columns, y.tolist())
+        columns = [_by_value(x if are_numbers else x.tolist(), number_of) for x in _unmasked(X).T]
+        return self.rows(columns, _unmasked(y).tolist())
 
     def rows(self, columns: Sequence[Array], labels: Cells) -> Block:
         """The rows y x of numbers, a column each, and labels."""
@@ -193,6 +193,13 @@ class _Encoding:
             return self.signs.get(label, 0.0)
         except Exception:  # of a label that cannot be looked up, so it is none of the declared
             return 0.0
+
+
+def _unmasked(cells: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Cells whose masked ones are no number and no label."""
+    if not np.ma.is_masked(cells):
+        return cells
+    return np.ma.filled(cells.astype(object), np.nan)
 
 
 def _by_value(cells: Cells, function: Callable[[object], float]) -> Array:

@@ -99,7 +99,6 @@ def unpenalised_error(
     *,
     design: Design,
     noise: NoiseLaw,
-    n_records: int,
     unwhiten: Array | None = None,
 ) -> ErrorVariance:
     """Return the law of the error in full (module docstring), arrays (..., k).
@@ -111,7 +110,6 @@ def unpenalised_error(
         steps: L T (..., k, p), T at the released Hessians or at the true one.
         design: of the release.
         noise: on the coefficients.
-        n_records: number of records.
         unwhiten: W^-1 (p, p), what a metric multiplies the noise by.
     """
     truth = moments.unpenalised_fit
@@ -122,7 +120,9 @@ def unpenalised_error(
     if has_one_step_point(design):
         bent = bent @ (np.eye(p) + c * K)
     inverse = np.linalg.inv(moments.hessian)
-    law = partial(variance_of_rows, mechanism=design.mechanism, noise=noise, n_records=n_records)
+    law = partial(
+        variance_of_rows, mechanism=design.mechanism, noise=noise, n_records=design.n_records
+    )
     moved = steps - contrasts @ bent
     exact = contrasts @ _inverse(truth.hessian)
     sampled = exact + (steps - contrasts @ (np.eye(p) + 2.0 * c * K)) @ inverse

@@ -78,16 +78,15 @@ class UncertainFitError(InfeasibleDesignError):
         )
 
 
-def check_feasible(design: Design, *, n_records: int, dim: int) -> None:
-    """Raise InfeasibleDesignError unless a release of this design on n records can run; only public
-    numbers matter.
+def check_feasible(design: Design, *, dim: int) -> None:
+    """Raise InfeasibleDesignError unless a release of this design can run; only public numbers
+    matter.
 
     Besides what the mechanism asks for, the tolerance of the fit must be within reach of
     floating-point numbers.
 
     Args:
         design: as it is planned.
-        n_records: number of records, public (>= 1).
         dim: p.
 
     Raises:  ValueError also for a public second moment of another size.
@@ -95,21 +94,21 @@ def check_feasible(design: Design, *, n_records: int, dim: int) -> None:
     if design.geometry is not None and not design.geometry.is_private:
         check_size(metric_of(design.geometry), dim)
     shares = share_out(design)
-    noise = model_noise(shares.running, n_records, solver_error=_solver_error(shares))
+    noise = model_noise(shares.running, solver_error=_solver_error(shares))
     longest = 0.0
     if mechanism_of(design).perturbs_objective:
         longest = _longest_noise_vector(noise, dim) * _stretch(design, dim)
-    _check_certificate(design, n_records=n_records, dim=dim, noise_norm=longest)
+    _check_certificate(design, dim=dim, noise_norm=longest)
 
 
 def _solver_error(shares: Shares) -> float:
     return shares.solver_error if shares.minimiser is None else 0.0
 
 
-def noise_of_release(design: Design, *, n_records: int, dim: int) -> NoiseLaw:
+def noise_of_release(design: Design, *, dim: int) -> NoiseLaw:
     """Return the law of the noise on the coefficients (dim,) of a release of this design."""
     shares = share_out(design)
-    noise = model_noise(shares.running, n_records, solver_error=_solver_error(shares))
+    noise = model_noise(shares.running, solver_error=_solver_error(shares))
     if shares.minimiser is None:
         return noise
     return replace(noise, added_var=shares.minimiser_noise().variance(dim))
@@ -137,7 +136,7 @@ def _stretch(design: Design, dim: int) -> float:
     return longest_stretch(design.geometry) * (1.0 + (dim + 2.0) / 4.0)
 
 
-def _check_certificate(design: Design, *, n_records: int, dim: int, noise_norm: float) -> None:
+def _check_certificate(design: Design, *, dim: int, noise_norm: float) -> None:
     """Raise unless a computed gradient of norm tau/2 certifies a true one of norm tau."""
 
     def is_certain(c: float | Decimal) -> bool:
@@ -145,7 +144,7 @@ def _check_certificate(design: Design, *, n_records: int, dim: int, noise_norm: 
         condition = (design.loss.max_curvature + two_c) / two_c
         return (
             gradient_rounding(
-                n_records=n_records,
+                n_records=design.n_records,
                 dim=dim,
                 condition=condition,
                 noise_norm=noise_norm,
@@ -159,7 +158,7 @@ def _check_certificate(design: Design, *, n_records: int, dim: int, noise_norm: 
         c = smallest_amount(is_certain, start=start, largest=largest)
         # A larger c may also shorten the noise vector, so that a little less could do.
         changes = () if c is None else (Change("regularization", float(c), is_smallest=False),)
-        raise UncertainFitError(design.regularization, n_records, dim, changes)
+        raise UncertainFitError(design.regularization, design.n_records, dim, changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,11 +170,11 @@ class _CertifiedSolver:
     design: Design
 
     def __call__(self, risk: PenalisedRisk) -> Fit:
-        n, p = risk.rows.shape
+        p = risk.rows.shape[1]
         norm = 0.0 if risk.noise_vector is None else float(np.linalg.norm(risk.noise_vector))
         if self.design.geometry is not None:  # its rounding, as in `_stretch`
             norm *= 1.0 + (p + 2.0) / 4.0
-        _check_certificate(self.design, n_records=n, dim=p, noise_norm=norm)
+        _check_certificate(self.design, dim=p, noise_norm=norm)
         return minimise(risk, Guaranteed(TAU / 2.0))
 
 

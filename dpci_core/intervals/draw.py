@@ -4,7 +4,7 @@ operating system. The argument is in docs/release.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,7 +30,6 @@ class Drawn:
     """
 
     shares: Shares
-    n_records: int
     theta_priv: Array
     hessian: Array
     covariance: Array
@@ -50,6 +49,11 @@ class Drawn:
     contrast_is_not_estimable: Flags
     usefulness: Usefulness
 
+    @property
+    def n_records(self) -> int:
+        """n of the rows, or of their persons; public."""
+        return self.shares.planned.n_records
+
 
 def draw_release(
     X: Array | WeightedRows | RecordBatches,
@@ -65,7 +69,7 @@ def draw_release(
     Args:
         X, y: encoded records (`schema.RecordMapper`), or batches of them and None, whose readers
             check every row as `check_rows` does.
-        design: what is released, at which budget.
+        design: what is released, at which budget; its n becomes that of the rows, or persons.
         to_original: L (k, p), intervals for L times the coefficients as well.
         basis: B (p, p), public, of `Meaning`: the coefficients are B theta; None for theta.
         persons: the number of each row's person (n,), below 0 for a row that is left out
@@ -95,6 +99,7 @@ def draw_release(
             check_numbers(persons, n_rows=len(rows))
             rows = PersonRows.of(rows, persons, most=design.rows_per_person)
         A = as_table(rows)
+    design = replace(design, n_records=len(A))
     fit = private_fit(A, design=design, source=SystemSource())
     assert fit.moments is not None
     p = A.shape[1]
@@ -103,7 +108,6 @@ def draw_release(
     q, law, estimate = widths.half_width, widths.law, widths.estimate(fit.theta_priv)
     return Drawn(
         shares=share_out(design),
-        n_records=fit.n_records,
         theta_priv=fit.theta_priv,
         hessian=widths.hessian,
         covariance=widths.covariance,

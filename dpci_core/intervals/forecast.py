@@ -21,7 +21,6 @@ import numpy.typing as npt
 
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import check_count
-from dpci_core.base.limits import records_in_range
 from dpci_core.base.metric import Metric
 from dpci_core.base.validation import check_contrasts
 from dpci_core.base.watch import step
@@ -169,7 +168,6 @@ class Forecast:
             because its unpenalised target is out of reach; 0 for the penalised target.
         validity: whether the forecast can be believed, with reasons.
         usefulness: whether a release could say anything; `planner.remedies` says what would help.
-        n_records: n, the number of records the forecast is for.
         design: the design it is for.
 
     Privacy:
@@ -194,8 +192,12 @@ class Forecast:
     unidentified_share: Array
     validity: Validity
     usefulness: Usefulness
-    n_records: int
     design: Design
+
+    @property
+    def n_records(self) -> int:
+        """n, the number of records the forecast is for."""
+        return self.design.n_records
 
     @property
     def shortfall(self) -> Shortfall | None:
@@ -216,16 +218,14 @@ def forecast(
     moments: Moments,
     *,
     design: Design,
-    n_records: int | None = None,
     contrasts: npt.ArrayLike | None = None,
     n_draws: int = N_DRAWS,
 ) -> Forecast:
     """Forecast the intervals of a design; deterministic, O(p^3) per draw whatever n is.
 
     Args:
-        moments: of the loss and regularization of the design.
-        design: the one to forecast.
-        n_records: n, any number (default: the table's).
+        moments: of the loss and regularization of the design, of a table of any size.
+        design: the one to forecast, with the n it is planned for.
         contrasts: L (k, p), to forecast intervals for these combinations of the coefficients, which
             are theta, or B theta where the moments have a `basis`.
         n_draws: even; fewer are faster. Mean lengths from 16 were within 0.5 % of the default's in
@@ -236,18 +236,17 @@ def forecast(
     Raises:  ValueError if the moments belong to another loss or regularization;
              InfeasibleDesignError.
     """
-    drawn = drawn_intervals(
-        moments, design=design, n_records=n_records, contrasts=contrasts, n_draws=n_draws
-    )
-    return forecast_of(drawn, moments, design=design)
+    drawn = drawn_intervals(moments, design=design, contrasts=contrasts, n_draws=n_draws)
+    return forecast_of(drawn, moments)
 
 
-def forecast_of(drawn: DrawnIntervals, moments: Moments, *, design: Design) -> Forecast:
-    """Return the forecast that intervals drawn for this design amount to."""
-    goal, n, p = drawn.goal, drawn.n_records, len(moments.hessian)
+def forecast_of(drawn: DrawnIntervals, moments: Moments) -> Forecast:
+    """Return the forecast that drawn intervals amount to."""
+    design = drawn.design
+    goal, p = drawn.goal, len(moments.hessian)
     q, level, coverage = drawn.half_width, design.confidence_level, drawn.coverage.mean(axis=0)
     truth = drawn.truth._replace(gaussian=drawn.truth.gaussian + goal.extra)
-    validity = _validity(moments, drawn, design)
+    validity = _validity(moments, drawn)
     bias = np.broadcast_to(np.asarray(drawn.shift), q.shape).mean(axis=0)
     share = (drawn.is_not_estimable & (not goal.is_identity)).mean(axis=0)
     is_never = (
@@ -280,7 +279,6 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments, *, design: Design) -> F
         unidentified_share=share,
         validity=validity,
         usefulness=_usefulness(moments, q, truth, goal.contrasts),
-        n_records=n,
         design=design,
     )
 
@@ -299,6 +297,7 @@ class DrawnIntervals:
     r3: as in `Validity`.
     """
 
+    design: Design
     half_width: Array
     is_not_estimable: Flags
     weight: Array
@@ -308,7 +307,6 @@ class DrawnIntervals:
     shift: Array | float
     noise: NoiseLaw
     matrix_sd: tuple[float, float]
-    n_records: int
     dim: int
     metric: Metric | None
     r3: float
@@ -338,7 +336,6 @@ def drawn_intervals(
     moments: Moments,
     *,
     design: Design,
-    n_records: int | None = None,
     contrasts: npt.ArrayLike | None = None,
     n_draws: int = N_DRAWS,
     n_redraws: int = N_REDRAWS,
@@ -347,7 +344,7 @@ def drawn_intervals(
     """Return the intervals behind a forecast, draw by draw; privacy and errors as for `forecast`.
 
     Args:
-        moments, design, n_records, contrasts, n_draws: as for `forecast`.
+        moments, design, contrasts, n_draws: as for `forecast`.
         n_redraws: even, draws behind a noise-aware factor.
         spectra: of the Hessian of these moments, to share with other designs; the numbers are the
             same.
@@ -355,7 +352,7 @@ def drawn_intervals(
     _check_match(moments, design)
     if spectra is not None and spectra.hessian is not released_hessian(moments, design):
         raise ValueError("Expected spectra of the Hessian of these moments, got those of another.")
-    n = records_in_range(moments.n_records if n_records is None else n_records)
+    n = design.n_records
     check_count(n_draws=n_draws)
     if n_draws % 2:
         raise ValueError(f"Expected n_draws={n_draws} to be even: draws come in antithetic pairs.")
@@ -369,14 +366,13 @@ def drawn_intervals(
     L = None if contrasts is None else check_contrasts(contrasts, p=p)
     if moments.basis is not None:
         L = moments.basis if L is None else L @ moments.basis
-    noise = model_noise(design, n)
-    on_h, on_s = _matrix_noise(moments, design, noise, n, metric)
+    noise = model_noise(design)
+    on_h, on_s = _matrix_noise(moments, design, noise, metric)
     widths = private_half_widths(
         H + _fixed_noise(on_h, p, n_draws, _SEED),
         S + _fixed_noise(on_s, p, n_draws, _SEED + 1),
         design=design,
         noise=noise,
-        n_records=n,
         covariance_noise=on_s,
         theta_priv=moments.theta_hat,
         contrasts=L,
@@ -386,7 +382,7 @@ def drawn_intervals(
         metric=metric,
     )
     rows = np.eye(p) if L is None else L
-    goal = _goal(moments, design, on_h.diagonal_sd(p), rows, n, metric)
+    goal = _goal(moments, design, on_h.diagonal_sd(p), rows, metric)
     stretch, pull = _short_of_half_way(
         moments, design, goal, (on_h.diagonal_sd(p), on_s.diagonal_sd(p)), rows, metric
     )
@@ -406,12 +402,12 @@ def drawn_intervals(
             steps,
             design=design,
             noise=noise,
-            n_records=n,
             unwhiten=unwhiten,
         )
 
     truth = law(goal.contrasts)
     return DrawnIntervals(
+        design=design,
         half_width=widths.half_width * stretch,
         is_not_estimable=widths.is_not_estimable,
         weight=widths.weight,
@@ -421,10 +417,9 @@ def drawn_intervals(
         shift=0.0 if goal.is_identity else widths.estimate(moments.theta_hat) + pull - goal.value,
         noise=noise,
         matrix_sd=(on_h.diagonal_sd(p), on_s.diagonal_sd(p)),
-        n_records=n,
         dim=p,
         metric=metric,
-        r3=_drift(moments, noise, design, n, metric),
+        r3=_drift(moments, noise, design, metric),
     )
 
 
@@ -485,7 +480,6 @@ def _goal(
     design: Design,
     hessian_sd: float,
     L: Array,
-    n_records: int,
     metric: Metric | None,
 ) -> Goal:
     """The goal of the design's target; unpenalised, it is the full Newton step, however flat a
@@ -497,7 +491,7 @@ def _goal(
     step = _step_at(H, theta, design, hessian_sd, L, metric)
     doubt: Array | float = 0.0
     if moments.unpenalised_fit is not None:
-        full = _what_is_meant(moments, n_records)
+        full = _what_is_meant(moments, design.n_records)
         if not moments.is_simulated:
             doubt = np.abs(L if moments.basis is None else L @ np.linalg.inv(moments.basis))
             doubt = doubt @ moments.unpenalised_fit.unweighted_se
@@ -610,27 +604,25 @@ def _check_match(moments: object, design: object) -> None:
 
 
 def _matrix_noise(
-    moments: Moments, design: Design, noise: NoiseLaw, n: int, metric: Metric | None
+    moments: Moments, design: Design, noise: NoiseLaw, metric: Metric | None
 ) -> tuple[MatrixNoise, MatrixNoise]:
     """The laws of the noise on H and on S, the second at a released theta of typical norm."""
-    return hessian_noise(design, n), covariance_noise(
-        design, n, typical_norm(moments, noise, design, n, metric)
+    return hessian_noise(design), covariance_noise(
+        design, typical_norm(moments, noise, design, metric)
     )
 
 
-def _shift(
-    moments: Moments, noise: NoiseLaw, design: Design, n: int, metric: Metric | None
-) -> float:
+def _shift(moments: Moments, noise: NoiseLaw, design: Design, metric: Metric | None) -> float:
     """How far the noise moves the coefficients; in a metric it is H^-1 W^-1 b / n."""
     H = moments.hessian if metric is None else metric.whiten @ moments.hessian
-    return mechanism_of(design).shift(H, noise, n)
+    return mechanism_of(design).shift(H, noise, design.n_records)
 
 
 def typical_norm(
-    moments: Moments, noise: NoiseLaw, design: Design, n: int, metric: Metric | None = None
+    moments: Moments, noise: NoiseLaw, design: Design, metric: Metric | None = None
 ) -> float:
     """Root-mean-square norm of the released coefficients."""
-    shift = _shift(moments, noise, design, n, metric)
+    shift = _shift(moments, noise, design, metric)
     return float(np.sqrt(moments.theta_hat @ moments.theta_hat + shift**2))
 
 
@@ -640,10 +632,10 @@ def _fixed_noise(law: MatrixNoise, p: int, n_draws: int, seed: int) -> Array:
     return law.diagonal_sd(p) * unit
 
 
-def _validity(moments: Moments, drawn: DrawnIntervals, design: Design) -> Validity:
+def _validity(moments: Moments, drawn: DrawnIntervals) -> Validity:
     """Grade the forecast by the ratios of `Validity`."""
     H, S, L = moments.hessian, moments.covariance, None
-    metric, noise, n = drawn.metric, drawn.noise, drawn.n_records
+    design, metric, noise, n = drawn.design, drawn.metric, drawn.noise, drawn.design.n_records
     sd_h, sd_s = drawn.matrix_sd
     if metric is not None:
         H, S, L = metric.matrix(H), metric.matrix(S), metric.whiten
@@ -662,13 +654,11 @@ def _validity(moments: Moments, drawn: DrawnIntervals, design: Design) -> Validi
     return _grade(ratios, mechanism_of(design), each)
 
 
-def _drift(
-    moments: Moments, noise: NoiseLaw, design: Design, n: int, metric: Metric | None
-) -> float:
+def _drift(moments: Moments, noise: NoiseLaw, design: Design, metric: Metric | None) -> float:
     """How far the noise on the coefficients moves the Hessian, r3; 0 where it is not known."""
     if moments.drift is None:
         return 0.0
-    size = _shift(moments, noise, design, n, metric)
+    size = _shift(moments, noise, design, metric)
     drift = mechanism_of(design).drift(moments.drift)
     return float(np.interp(np.log(size), np.log(moments.drift.step), drift, left=0.0))
 

@@ -98,7 +98,6 @@ def private_half_widths(
     *,
     design: Design,
     noise: NoiseLaw,
-    n_records: int,
     covariance_noise: MatrixNoise,
     theta_priv: Array,
     covariance_sd: Array | float | None = None,
@@ -114,9 +113,8 @@ def private_half_widths(
     Args:
         H_noisy, S_noisy: released Hessian and gradient covariance, (..., p, p); in the metric if
             there is one.
-        design: loss, mechanism, c, level and target.
+        design: loss, mechanism, c, n, level and target.
         noise: law of that on the coefficients.
-        n_records: number of records, public (>= 1).
         covariance_noise: law of that on S at the released norm.
         theta_priv: (..., p) or (p,), where H and S are.
         covariance_sd: diagonal standard deviations (...,) where the norms of a stack differ.
@@ -136,10 +134,9 @@ def private_half_widths(
     known = ReleaseContext(
         design=design,
         noise=noise,
-        n_records=n_records,
         theta=np.broadcast_to(theta_priv, (*lead, p)).reshape(-1, p),
         contrasts=np.eye(p) if contrasts is None else contrasts,
-        on_hessian=hessian_noise(design, n_records),
+        on_hessian=hessian_noise(design),
         on_covariance=covariance_noise,
         n_redraws=n_redraws,
         spectra=spectra,
@@ -179,7 +176,6 @@ class ReleaseContext:
 
     design: Design
     noise: NoiseLaw
-    n_records: int
     theta: Array
     contrasts: Array
     on_hessian: MatrixNoise
@@ -223,7 +219,7 @@ class ReleaseContext:
             contrasts,
             mechanism=self.design.mechanism,
             noise=self.noise,
-            n_records=self.n_records,
+            n_records=self.design.n_records,
         )
 
     def half_width(self, law: ErrorVariance) -> Array:
@@ -279,7 +275,7 @@ def _plain(
     estimand = known.estimand(spectrum, known.theta)
     rows = spectrum.rows(known.turned(estimand.contrasts))
     law = known.law(rows, S, estimand.contrasts)
-    spread = allowance * np.einsum("...ij,...ij->...i", rows, rows) / known.n_records
+    spread = allowance * np.einsum("...ij,...ij->...i", rows, rows) / known.design.n_records
     law = law._replace(sampling=law.sampling + spread, gaussian=law.gaussian + estimand.extra)
     q = known.half_width(law)
     return HalfWidths(
@@ -318,7 +314,9 @@ def _noise_aware(
     on_hessian = noise_ratio(known.on_hessian.diagonal_sd(p), p, spectrum.values.min(axis=-1))
     total = known.law(rows, S, estimand.contrasts).total(p)
     on_covariance = (
-        sd_s[:, None] * np.einsum("...ij,...ij->...i", rows, rows) / (known.n_records * total)
+        sd_s[:, None]
+        * np.einsum("...ij,...ij->...i", rows, rows)
+        / (known.design.n_records * total)
     )
     is_steady = np.asarray(on_covariance <= COVARIANCE_DOMINATES[0])
     weight = _fading(on_hessian, *NOISE_DOMINATES)[:, None] * _fading(
@@ -449,7 +447,7 @@ def _factors(
     law = known.law(rows, S[:, None], contrasts[:, None])
     nodes, weights = _covariance_rule(known.on_covariance.dim(S.shape[-1]), known.n_redraws)
     size = np.einsum("...ij,...ij->...i", rows, rows)[..., None, :]
-    shift = sd_s[:, None, None, None] * size * nodes[:, :, None] / known.n_records
+    shift = sd_s[:, None, None, None] * size * nodes[:, :, None] / known.design.n_records
     sampling = np.maximum(law.sampling[..., None, :] + shift, 0.0)
     other = [
         np.broadcast_to(part[..., None, :], sampling.shape) for part in (law.gaussian, law.laplace)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -41,8 +41,7 @@ class IntervalResult:
         sampling_se: the part of the standard error that sampling causes.
         privacy_se: the part of the standard error that the noise on the coefficients causes.
         confidence_level: like 0.95.
-        n_records: n, public.
-        design: the design that was run.
+        design: the design that was run, its n that of the rows.
         hessian: the private Hessian behind the intervals, (p, p).
         covariance: the private gradient covariance behind the intervals, (p, p).
         noise_factor: what the noise-aware correction multiplied a half-width by; 1 without it.
@@ -63,7 +62,6 @@ class IntervalResult:
     sampling_se: Array
     privacy_se: Array
     confidence_level: float
-    n_records: int
     design: Design
     hessian: Array
     covariance: Array
@@ -75,6 +73,11 @@ class IntervalResult:
     usefulness: Usefulness
     basis: Array | None = None
     results_version: int = RESULTS_VERSION
+
+    @property
+    def n_records(self) -> int:
+        """n, public."""
+        return self.design.n_records
 
     @property
     def length(self) -> Array:
@@ -138,7 +141,7 @@ def private_intervals(
         X: (n, p) float64, row norms at most 1, constant column last and included in the norm; or
             batches, which hold y too.
         y: (n,) in {-1, +1}; one class only is valid; None with batches.
-        design: what is simulated, at which budget.
+        design: what is simulated, at which budget; its n becomes that of the rows.
         rng: a seeded generator: the result is a simulation, not a release.
         persons: whose row each is, (n,), for a design in which a person may have several: the first
             `design.rows_per_person` of each count, with a weight of 1 together, and a row without a
@@ -160,7 +163,8 @@ def private_intervals(
     >>> X = np.c_[rng.uniform(-0.7, 0.7, (2000, 1)), np.full(2000, 0.7)]
     >>> y = np.where(rng.random(2000) < 0.5 + X[:, 0] / 2, 1, -1)
     >>> budget = ZCDP(model="0.5", hessian="0.25", covariance="0.25")
-    >>> design = Design(loss=Logistic(), mechanism="output", budget=budget, regularization=0.01)
+    >>> design = Design(loss=Logistic(), mechanism="output", budget=budget, regularization=0.01,
+    ...                 n_records=len(y))
     >>> np.round(private_intervals(X, y, design=design, rng=rng).length, 2).tolist()
     [0.33, 0.29]
     """
@@ -171,8 +175,9 @@ def private_intervals(
     if persons is not None:
         assert A.memory is not None
         A = as_table(person_rows(A.memory[:], persons, rows_per_person=design.rows_per_person))
-    n, p = A.shape
-    model_noise(design, n)  # refuses an infeasible design before any work
+    p = A.shape[1]
+    design = replace(design, n_records=len(A))
+    model_noise(design)  # refuses an infeasible design before any work
     fit = private_fit(A, design=design, source=rng)
     assert fit.moments is not None
     hessian, covariance = fit.moments.hessian, fit.moments.covariance
@@ -187,7 +192,6 @@ def private_intervals(
         sampling_se=np.sqrt(law.sampling),
         privacy_se=np.sqrt(law.privacy(p)),
         confidence_level=design.confidence_level,
-        n_records=n,
         design=design,
         hessian=widths.hessian,
         covariance=widths.covariance,

@@ -76,7 +76,6 @@ class JointLaw:
         *,
         design: Design,
         noise: NoiseLaw,
-        n_records: int,
         theta_priv: Array,
         metric: Metric | None = None,
     ) -> JointLaw:
@@ -86,18 +85,16 @@ class JointLaw:
             hessian, covariance: (p, p), as `HalfWidths` keeps them.
             design: that was run (`Shares.running`).
             noise: on the coefficients (`draw.noise_of_release`).
-            n_records: number of records, public (>= 1).
             theta_priv: released, (p,).
             metric: of the design's geometry.
         """
         known = ReleaseContext(
             design=design,
             noise=noise,
-            n_records=n_records,
             theta=theta_priv[None],
             contrasts=np.eye(len(theta_priv)),
-            on_hessian=hessian_noise(design, n_records),
-            on_covariance=covariance_noise(design, n_records, float(np.linalg.norm(theta_priv))),
+            on_hessian=hessian_noise(design),
+            on_covariance=covariance_noise(design, float(np.linalg.norm(theta_priv))),
             n_redraws=N_REDRAWS,
             spectra=None,
             metric=None if metric is None else metric.stacked(),
@@ -301,7 +298,7 @@ class Errors:
     def _variance(self, rows: Array, S: Array) -> Array:
         """The same from rows and covariance of redrawn noise."""
         known = self.known
-        total = rows @ S @ rows.T / known.n_records + self._noise_variance(rows)
+        total = rows @ S @ rows.T / known.design.n_records + self._noise_variance(rows)
         total = total + known.noise.added_var * (self.steps @ self.steps.T)
         return symmetrise(total + self.extra_root @ self.extra_root.T)
 
@@ -309,7 +306,7 @@ class Errors:
         """Of the noise on the coefficients alone, (k, k)."""
         known = self.known
         is_moved = mechanism_of(known.design).perturbs_objective
-        spread = rows / known.n_records if is_moved else self.steps
+        spread = rows / known.design.n_records if is_moved else self.steps
         return np.asarray(known.noise.variance(self.dim) * (spread @ spread.T))
 
     def distance(self, gap: Array) -> float:

@@ -36,8 +36,8 @@ class PrivateFit:
     not kept.
 
     Args:
-        design: the design that ran; of a release, what is left after its solver's error is hidden.
-        n_records: n, public.
+        design: the design that ran, with the n of the rows; of a release, what is left after its
+            solver's error is hidden.
         theta_priv: released coefficients, (p,), the constant last.
         noise: the public law of the noise on them.
         moments: both released matrices, each (p, p), in the metric where the design has a geometry;
@@ -46,7 +46,6 @@ class PrivateFit:
     """
 
     design: Design
-    n_records: int
     theta_priv: Array
     noise: NoiseLaw
     moments: PrivateMoments | None = None
@@ -89,8 +88,7 @@ class PrivateFit:
             self.moments.covariance.noisy,
             design=design,
             noise=self.noise,
-            n_records=self.n_records,
-            covariance_noise=covariance_noise(design, self.n_records, radius),
+            covariance_noise=covariance_noise(design, radius),
             theta_priv=self.theta_priv,
             contrasts=contrasts,
             metric=self.metric,
@@ -103,8 +101,8 @@ def private_fit(
     """Train on the rows and, for intervals, release both matrices.
 
     Args:
-        A: rows y_i x_i, (n, p), of records or of persons.
-        design: loss, mechanism, budget and c.
+        A: rows y_i x_i, (n, p), of records or of persons, n that of the design.
+        design: loss, mechanism, budget, c and n.
         source: the operating system's entropy for a release, a generator for a simulation.
         intervals: whether the matrices are released too.
 
@@ -112,8 +110,9 @@ def private_fit(
              intervals the parts of the matrices are not spent. From the operating system's entropy
              the minimiser is certified, and its error is hidden at a share of `budget.model`
              (docs/release.md). From a generator nothing is promised.
-    Raises:  InfeasibleDesignError. For the operating system's entropy the caller has asked
-             `check_feasible` before: a refusal that depends on the noise drawn would cut its law.
+    Raises:  ValueError for another number of rows than the design says; InfeasibleDesignError. For
+             the operating system's entropy the caller has asked `check_feasible` before: a refusal
+             that depends on the noise drawn would cut its law.
     Source:  WKL Algorithms 1-5.
     """
     is_release = isinstance(source, SystemSource)
@@ -132,4 +131,4 @@ def private_fit(
     if intervals:
         whiten = None if metric is None else metric.whiten
         moments = release_moments(rows, theta, design=running, rng=source, whiten=whiten)
-    return PrivateFit(running, len(A), theta, noise, moments, metric)
+    return PrivateFit(running, theta, noise, moments, metric)

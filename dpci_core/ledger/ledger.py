@@ -229,6 +229,7 @@ class Ledger:
             account, spent = transaction.within_cap(request)
             if not account.needs_approval:
                 raise LedgerRuleError("no_approval_needed", dataset=account.dataset)
+            transaction.check_unbooked_of(account)
             entry = transaction.write("proposed", **request.fields(account, spent))
             return transaction.state.proposals.by_id[entry.sequence]
 

@@ -22,6 +22,8 @@ MOST_ENTRIES = 10_000
 """A ledger of so many takes no further charge: each booking checks every entry."""
 MOST_UNBOOKED = 100
 """Proposals of one person that wait or were withdrawn: each is an entry, and costs nothing else."""
+MOST_UNBOOKED_OF_ACCOUNT = 1_000
+"""Of one account, whoever made them: where nobody logs in, one person may have many names."""
 
 
 @dataclass(slots=True)
@@ -44,6 +46,14 @@ class Transaction:
         made = self.state.proposals.by_id.values()
         if sum(one.is_by(person) and not one.is_booked for one in made) >= MOST_UNBOOKED:
             raise LedgerRuleError("too_many_proposals", person=person, most=MOST_UNBOOKED)
+
+    def check_unbooked_of(self, account: Account) -> None:
+        """Refuse a proposal on an account of which too many were not booked, whoever made them."""
+        made = self.state.proposals.by_id.values()
+        unbooked = (one for one in made if one.account_id == account.account_id)
+        if sum(not one.is_booked for one in unbooked) >= MOST_UNBOOKED_OF_ACCOUNT:
+            most, dataset = MOST_UNBOOKED_OF_ACCOUNT, account.dataset
+            raise LedgerRuleError("account_of_too_many_proposals", dataset=dataset, most=most)
 
     def booked(self, request: Request) -> Charge | None:
         """The charge of exactly this, None if the request is not booked."""

@@ -12,7 +12,7 @@ from dpci_core.base.array import Array
 from dpci_core.base.batches import Table
 from dpci_core.base.linalg import floor_eigenvalues, symmetrise
 from dpci_core.design import Definition, Design
-from dpci_core.mechanisms.mechanism import check_metric
+from dpci_core.mechanisms.mechanism import check_metric, check_n_records
 from dpci_core.privacy.budget import definition_named, to_float_down
 from dpci_core.privacy.laws import Law, unit_vector
 from dpci_core.privacy.randomness import NoiseSource, SystemSource, grid_under
@@ -77,32 +77,31 @@ class MatrixNoise:
         return self.scale if dim is None else self.scale * math.sqrt(dim + 1.0)
 
 
-def hessian_noise(design: Design, n_records: int) -> MatrixNoise:
+def hessian_noise(design: Design) -> MatrixNoise:
     """Return the noise on the Hessian; its floor 2c is a true lower bound of the Hessian's
     eigenvalues. In a metric it is the floor 0 of what the records add to the penalty's.
     """
     bound = hessian_sensitivity(
-        loss=design.loss, n_records=n_records, tight=design.switches.tight_sensitivity
+        loss=design.loss, n_records=design.n_records, tight=design.switches.tight_sensitivity
     )
     floor = 2.0 * design.regularization if design.geometry is None else 0.0
     return _law(design, bound, to_float_down(design.budget.hessian), floor)
 
 
-def covariance_noise(design: Design, n_records: int, radius: float) -> MatrixNoise:
+def covariance_noise(design: Design, radius: float) -> MatrixNoise:
     """Return the noise on the gradient covariance at a released theta.
 
     Nothing bounds the eigenvalues of S from below by 2c: with the floor "zero" it is projected on
     the covariances.
 
     Args:
-        design: budget, loss and switches.
-        n_records: number of records, public (>= 1).
+        design: budget, loss, n and switches.
         radius: norm of the released theta.
     """
     switches = design.switches
     bound = covariance_sensitivity(
         loss=design.loss,
-        n_records=n_records,
+        n_records=design.n_records,
         radius=radius,
         tight=switches.tight_sensitivity,
         exact_slope=switches.exact_slope_bound,
@@ -255,9 +254,7 @@ def private_matrix(
     )
 
 
-def rounding_allowance(
-    design: Design, theta_priv: Array, n_records: int, whiten: Array | None = None
-) -> float:
+def rounding_allowance(design: Design, theta_priv: Array, whiten: Array | None = None) -> float:
     """Return what floating point may add to the Frobenius sensitivity of H and of S at a released
     theta.
 
@@ -267,9 +264,8 @@ def rounding_allowance(
     that the error has room for.
 
     Args:
-        design: its loss and c count.
+        design: its loss, c and n count; a person's sum has up to `rows_per_person` rows.
         theta_priv: released, (p,).
-        n_records: number of records, public (>= 1); a person's sum has up to `rows_per_person`.
         whiten: of the metric, whose rows have norm at most 1 too; public like theta.
     """
     p, two_c = len(theta_priv), 2.0 * design.regularization
@@ -278,7 +274,7 @@ def rounding_allowance(
     if whiten is not None:
         unit, pull = float(np.linalg.norm(whiten @ whiten)), whiten @ theta_priv
     size = largest + two_c * unit + two_c**2 * float(pull @ pull)
-    return 2.0 * rounding_of_sums(n_records * design.rows_per_person) * size
+    return 2.0 * rounding_of_sums(design.n_records * design.rows_per_person) * size
 
 
 def release_moments(
@@ -288,7 +284,8 @@ def release_moments(
     without penalty (`one_step_point`).
 
     Args:
-        A: rows y_i x_i, (n, p), with the weights of the metric if there is one.
+        A: rows y_i x_i, (n, p), n that of the design, with the weights of the metric if there is
+            one.
         theta_priv: released, (p,).
         design: its budgets of the two matrices count.
         rng: as for `private_matrix`.
@@ -297,13 +294,15 @@ def release_moments(
     Privacy: `budget.hessian` and `budget.covariance`, adaptively composed with the release of
              theta_priv, on which the sensitivity of S depends, and of S, on which the point of H
              may depend.
-    Raises:  ValueError for a metric without its geometry or its weights, or the other way round.
+    Raises:  ValueError for another number of rows than the design says, and for a metric without
+             its geometry or its weights, or the other way round.
     """
+    check_n_records(A, design)
     check_metric(A, design, has_metric=whiten is not None)
-    n, p = len(A), len(theta_priv)
+    p = len(theta_priv)
     c = design.regularization
-    on_h = hessian_noise(design, n)
-    on_s = covariance_noise(design, n, float(np.linalg.norm(theta_priv)))
+    on_h = hessian_noise(design)
+    on_s = covariance_noise(design, float(np.linalg.norm(theta_priv)))
 
     def released(matrix: Array, law: MatrixNoise, at: Array) -> PrivateMatrix:
         """A matrix of theta `at` with its noise; that of a release allows for rounding."""
@@ -311,7 +310,7 @@ def release_moments(
         return private_matrix(
             matrix,
             sensitivity=law.sensitivity
-            + (rounding_allowance(design, at, n, whiten) if is_exact else 0.0),
+            + (rounding_allowance(design, at, whiten) if is_exact else 0.0),
             amount=law.amount,
             kind=law.kind,
             floor=law.floor,

@@ -63,8 +63,8 @@ class Mechanism(ABC):
         """The law of the noise of a design."""
 
     @abstractmethod
-    def noise(self, design: Design, n_records: int, *, solver_error: float = 0.0) -> NoiseLaw:
-        """The noise of a design on n records; arguments and errors as for `model_noise`."""
+    def noise(self, design: Design, *, solver_error: float = 0.0) -> NoiseLaw:
+        """The noise of a design; arguments and errors as for `model_noise`."""
 
     @abstractmethod
     def perturb(
@@ -96,10 +96,10 @@ class Mechanism(ABC):
         """The tabulated drift of the Hessian for shifts that are shaped like this mechanism's."""
 
     @abstractmethod
-    def usual_regularization(self, design: Design, *, n_records: int, n_coefficients: int) -> float:
+    def usual_regularization(self, design: Design, *, n_coefficients: int) -> float:
         """A penalty near the least error of what is trained; `estimators.defaults` has the rule."""
 
-    def smallest_regularization(self, design: Design, n_records: int) -> float:
+    def smallest_regularization(self, design: Design) -> float:
         """The c that a design has to exceed; 0 where every c will do."""
         return 0.0
 
@@ -113,12 +113,12 @@ class Mechanism(ABC):
         """
         return ""
 
-    def noise_per_record(self, design: Design, n_records: int, n_coefficients: int) -> float:
+    def noise_per_record(self, design: Design, n_coefficients: int) -> float:
         """sqrt(p + 1) / (n epsilon), or 1 / (n epsilon) if the noise is Gaussian."""
         budget = design.budget
         if self.law(design) == "gaussian":
-            return 1.0 / (n_records * zcdp_to_pure_run(budget.as_rho(budget.model)))
-        return math.sqrt(n_coefficients + 1.0) / (n_records * budget.pure_run(budget.model))
+            return 1.0 / (design.n_records * zcdp_to_pure_run(budget.as_rho(budget.model)))
+        return math.sqrt(n_coefficients + 1.0) / (design.n_records * budget.pure_run(budget.model))
 
 
 def mechanism_named(name: MechanismName) -> Mechanism:
@@ -133,20 +133,27 @@ def mechanism_of(design: Design) -> Mechanism:
     return mechanism_named(design.mechanism)
 
 
-def model_noise(design: Design, n_records: int, *, solver_error: float = 0.0) -> NoiseLaw:
-    """Return the law of the noise of a design on n records: the noise vector of its objective, or
-    what is added.
+def model_noise(design: Design, *, solver_error: float = 0.0) -> NoiseLaw:
+    """Return the law of the noise of a design: the noise vector of its objective, or what is added
+    to its minimiser.
 
     Args:
-        design: its budget of the coefficients counts.
-        n_records: number of records, public (>= 1).
+        design: its budget of the coefficients and n count.
         solver_error: what inexact solutions add to the sensitivity of a minimiser.
 
     Raises:
         InfeasibleDesignError: c is too small for the mechanism; with the smallest c, n, budget of
             the coefficients, and total at these shares, that would do.
     """
-    return mechanism_of(design).noise(design, n_records, solver_error=solver_error)
+    return mechanism_of(design).noise(design, solver_error=solver_error)
+
+
+def check_n_records(A: Table, design: Design) -> None:
+    """Raise ValueError unless the rows are as many as the noise of the design is for; their number
+    is public.
+    """
+    if len(A) != design.n_records:
+        raise ValueError(f"Expected design.n_records={design.n_records} rows, got {len(A)}.")
 
 
 def check_metric(A: Table, design: Design, *, has_metric: bool) -> None:
@@ -170,7 +177,7 @@ def train_private(
     noise.
 
     Args:
-        A: rows y_i x_i, (n, p).
+        A: rows y_i x_i, (n, p), n that of the design.
         design: which mechanism, at which budget.
         rng: as for `matrices.private_matrix`.
         solver: how the minimiser is found.
@@ -180,9 +187,10 @@ def train_private(
             rows have its weights (`solvers.metric.weighted`).
 
     Privacy: `budget.model` in the definition of the design.
-    Raises:  ValueError for a design with a geometry and no metric, or the other way round, and for
-             a metric with rows that have no weights.
+    Raises:  ValueError for another number of rows than the design says, a design with a geometry
+             and no metric, or the other way round, and a metric with rows that have no weights.
     """
+    check_n_records(A, design)
     check_metric(A, design, has_metric=metric is not None)
     if metric is not None:
         solver = partial(_solve_in, metric, solver)

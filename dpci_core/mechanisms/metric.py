@@ -6,6 +6,7 @@ from dpci_core.base.batches import Table
 from dpci_core.base.metric import Metric
 from dpci_core.design import Design
 from dpci_core.mechanisms.matrices import MatrixNoise, private_matrix
+from dpci_core.mechanisms.mechanism import check_n_records
 from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
 from dpci_core.privacy.sensitivity import second_moment_sensitivity
@@ -13,15 +14,14 @@ from dpci_core.solvers.metric import check_size, metric_of, second_moment_of
 from dpci_core.solvers.risk import rounding_of_sums
 
 
-def metric_noise(design: Design, n_records: int) -> MatrixNoise:
+def metric_noise(design: Design) -> MatrixNoise:
     """Return the law of the noise on the second moment; docs/whitened.md, Theorem 3.
 
     Args:
-        design: with a private geometry.
-        n_records: number of records, public (>= 1).
+        design: with a private geometry; its n counts.
     """
     return MatrixNoise(
-        second_moment_sensitivity(n_records=n_records),
+        second_moment_sensitivity(n_records=design.n_records),
         to_float_down(design.budget.metric),
         design.definition,
         symmetric=True,
@@ -33,23 +33,26 @@ def release_metric(A: Table, *, design: Design, rng: NoiseSource) -> Metric | No
     """Return the metric of a design; None if it has no geometry.
 
     Args:
-        A: rows y_i x_i, (n, p); their signs do not matter.
+        A: rows y_i x_i, (n, p), n that of the design; their signs do not matter.
         design: whose geometry is meant.
         rng: as for `matrices.private_matrix`.
 
     Privacy: `budget.metric` if the second moment is private, nothing if it is public.
-    Raises:  ValueError for a public second moment of another size.
+    Raises:  ValueError for another number of rows than the design says, and for a public second
+             moment of another size.
     """
     geometry = design.geometry
     if geometry is None:
         return None
     if not geometry.is_private:
         return check_size(metric_of(geometry), A.shape[1])
-    law = metric_noise(design, len(A))
+    check_n_records(A, design)
+    law = metric_noise(design)
     is_exact = isinstance(rng, SystemSource)
     released = private_matrix(
         second_moment_of(A),
-        sensitivity=law.sensitivity + (2.0 * rounding_of_sums(len(A)) if is_exact else 0.0),
+        sensitivity=law.sensitivity
+        + (2.0 * rounding_of_sums(design.n_records) if is_exact else 0.0),
         amount=law.amount,
         kind=law.kind,
         floor=0.0,

@@ -55,10 +55,10 @@ class Objective(Mechanism):
     def law(self, design: Design) -> Law:
         return design.budget.law if design.switches.gaussian_objective else "laplace"
 
-    def noise(self, design: Design, n_records: int, *, solver_error: float = 0.0) -> NoiseLaw:
+    def noise(self, design: Design, *, solver_error: float = 0.0) -> NoiseLaw:
         """As for `model_noise`; the solver's error is nothing to the noise vector."""
         given = {
-            "n_records": n_records,
+            "n_records": design.n_records,
             "regularization": design.regularization,
             "loss": design.loss,
         }
@@ -95,7 +95,7 @@ class Objective(Mechanism):
         solver: Solver = minimise,
         solver_error: float = 0.0,
     ) -> PerturbedModel:
-        noise = self.noise(design, len(A))
+        noise = self.noise(design)
         noise_vector = noise.sample(A.shape[1], rng)
         fit = solver(PenalisedRisk(A, design.loss, design.regularization, noise_vector))
         return PerturbedModel(fit.theta, noise, fit)
@@ -111,22 +111,22 @@ class Objective(Mechanism):
     def drift(self, tabulated: HessianDrift) -> Array:
         return tabulated.objective
 
-    def usual_regularization(self, design: Design, *, n_records: int, n_coefficients: int) -> float:
+    def usual_regularization(self, design: Design, *, n_coefficients: int) -> float:
         """1.5 sqrt(p + 1) s^1.5, at least t / (n epsilon)."""
-        noise = self.noise_per_record(design, n_records, n_coefficients)
+        noise = self.noise_per_record(design, n_coefficients)
         epsilon = design.budget.pure_run(design.budget.model)
-        least = design.loss.max_curvature / (n_records * epsilon)
+        least = design.loss.max_curvature / (design.n_records * epsilon)
         return max(_USUAL * math.sqrt(n_coefficients + 1.0) * noise * math.sqrt(noise), least)
 
-    def smallest_regularization(self, design: Design, n_records: int) -> float:
+    def smallest_regularization(self, design: Design) -> float:
         if self.law(design) == "gaussian":
             return smallest_gaussian_regularization(
-                rho=_rho(design), n_records=n_records, loss=design.loss
+                rho=_rho(design), n_records=design.n_records, loss=design.loss
             )
         epsilon = design.budget.pure_run(design.budget.model)
         return smallest_regularization(
             epsilon=epsilon,
-            n_records=n_records,
+            n_records=design.n_records,
             loss=design.loss,
             rows_per_person=design.rows_per_person,
         )

@@ -37,8 +37,8 @@ class Output(Mechanism):
     def law(self, design: Design) -> Law:
         return design.budget.law
 
-    def noise(self, design: Design, n_records: int, *, solver_error: float = 0.0) -> NoiseLaw:
-        nc = n_records * design.regularization
+    def noise(self, design: Design, *, solver_error: float = 0.0) -> NoiseLaw:
+        nc = design.n_records * design.regularization
         amount = to_float_down(design.budget.model)
         return design.budget.noise(
             sensitivity=1.0 + nc * solver_error, amount=amount, divided_by=nc
@@ -53,15 +53,15 @@ class Output(Mechanism):
         solver: Solver = minimise,
         solver_error: float = 0.0,
     ) -> PerturbedModel:
-        n, c = len(A), design.regularization
-        noise = self.noise(design, n, solver_error=solver_error)
+        c = design.regularization
+        noise = self.noise(design, solver_error=solver_error)
         fit = solver(PenalisedRisk(A, design.loss, c))
         theta = design.budget.add_noise(
             fit.theta,
             noise,
             rng,
             sensitivity=output_sensitivity(
-                n_records=n, regularization=c, solver_error=solver_error
+                n_records=design.n_records, regularization=c, solver_error=solver_error
             ),
             amount=to_float_down(design.budget.model),
             exponent=GRID_EXPONENT,
@@ -79,6 +79,6 @@ class Output(Mechanism):
     def drift(self, tabulated: HessianDrift) -> Array:
         return tabulated.output
 
-    def usual_regularization(self, design: Design, *, n_records: int, n_coefficients: int) -> float:
+    def usual_regularization(self, design: Design, *, n_coefficients: int) -> float:
         """2 s."""
-        return _USUAL * self.noise_per_record(design, n_records, n_coefficients)
+        return _USUAL * self.noise_per_record(design, n_coefficients)

@@ -66,7 +66,8 @@ def share_out(design: Design) -> Shares:
     >>> from dpci_core.privacy.budget import ZCDP
     >>> budget = ZCDP(model="0.125", hessian="0.03", covariance="0.03")
     >>> shares = share_out(
-    ...     Design(loss=Logistic(), mechanism="objective", budget=budget, regularization=0.001)
+    ...     Design(loss=Logistic(), mechanism="objective", budget=budget, regularization=0.001,
+    ...            n_records=10_000)
     ... )
     >>> [f"{name} {amount}" for name, amount in shares.lines]
     ['model 0.124875', 'inexact minimiser 0.000125', 'hessian 0.03', 'covariance 0.03']

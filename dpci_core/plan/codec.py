@@ -59,7 +59,8 @@ def _cut(message: str) -> str:
 class Form:
     """What the types of a class do not say about how it stands in a file.
 
-    first: fields that stand first, in this order; the others follow as the class has them.
+    first: fields that stand first, in this order; the others follow as the class has them. A
+    property may be among them that only the file has as a field.
     always: fields that are written though they have their default.
     short: fields whose whole numbers are written without a point.
     needed: fields that must stand in the file although the class has a default for them.
@@ -282,7 +283,7 @@ def _record(kind: type) -> Any:
     types = {**form.types, **{name: hints[name] for name in own if name not in form.types}}
     absent = {name for name in own if _default(own[name]) is not MISSING} - {*form.needed}
     return Annotated[
-        _fields(types, frozenset(absent)), AfterValidator(partial(_build, form.build or kind))
+        _fields(types, frozenset(absent)), AfterValidator(partial(built, form.build or kind))
     ]
 
 
@@ -297,8 +298,10 @@ def _fields(types: Mapping[str, Any], absent: frozenset[str]) -> Any:
     return Annotated[found, BeforeValidator(partial(_known, frozenset(types)))]
 
 
-def _build(build: Callable[..., Any], given: dict[str, Any]) -> Any:
-    """The object of its fields; what its class refuses is reported at the field that it names."""
+def built(build: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    """Return the object of its fields; what its class refuses is reported at the field that it
+    names.
+    """
     with at(""):
         try:
             return build(**given)
@@ -346,7 +349,9 @@ def plain_fields(value: Any) -> dict[str, Any]:
     }
     for name in dict.fromkeys((*form.first, *own)):
         given = getattr(value, name)
-        if name in form.always or given != _default(own[name]):
+        if name in form.without:
+            continue
+        if name not in own or name in form.always or given != _default(own[name]):
             record[name] = plain(given, is_short=name in form.short)
     return record
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, get_type_hints
 
 from dpci_core.design import CALIBRATIONS, Calibration, Design
@@ -15,6 +16,7 @@ from dpci_core.plan.codec import (
     Kinds,
     PlanFieldError,
     at,
+    built,
     one_of,
     plain_fields,
     read,
@@ -81,10 +83,19 @@ FORMS.update(
         Calibration: Form(
             needed=Calibration.__slots__, always=Calibration.__slots__, write=_plain_calibration
         ),
-        Design: Form(always=("confidence_level", "calibration", "target")),
+        Design: Form(
+            always=("confidence_level", "calibration", "target"), without=("n_records",), build=dict
+        ),
         Target: Form(always=("probability",), types={"coefficient": Any}, build=dict),
     }
 )
+
+
+def design_from(given: Mapping[str, Any], n_records: int) -> Design:
+    """Return the design of its fields, with the n that stands beside them in a file."""
+    with at("design"):
+        made: Design = built(partial(Design, n_records=n_records), given)
+        return made
 
 
 def goal_from(given: Mapping[str, Any], names: tuple[str, ...]) -> Target:

@@ -144,19 +144,17 @@ def plan_numbers(
     worlds: Worlds,
     *,
     design: Design,
-    n_records: int,
     to_original: Array,
     names: tuple[str, ...],
     delta: Decimal,
     goal: Target | None,
 ) -> PlanNumbers:
-    """Return the numbers of a design at n, from moments alone.
+    """Return the numbers of a design, from moments alone.
 
     Args:
         worlds: fit of the tables that may stand for the data, at the c of the design; the first is
             the one that all but the promise is about.
-        design: that is planned.
-        n_records: that is planned for.
+        design: that is planned, with its n.
         to_original: L (p, p) from encoded to original coefficients.
         names: of the coefficients, (p,).
         delta: at which a budget in rho or mu^2 is stated as (epsilon, delta).
@@ -165,18 +163,16 @@ def plan_numbers(
     Raises:  InfeasibleDesignError if the design cannot run at this n.
     """
     moments = as_worlds(worlds)[0].moments
-    promised = promise_of(
-        worlds, design=design, n_records=n_records, to_original=to_original, goal=goal
-    )
-    made = forecast(moments, design=design, n_records=n_records)
-    original = forecast(moments, design=design, n_records=n_records, contrasts=to_original)
+    promised = promise_of(worlds, design=design, to_original=to_original, goal=goal)
+    made = forecast(moments, design=design)
+    original = forecast(moments, design=design, contrasts=to_original)
     epsilon, at = guarantee_at(design, delta)
     chance = None
     if goal is not None:
-        chance = meeting_probability(moments, design=design, target=goal, n_records=n_records)
+        chance = meeting_probability(moments, design=design, target=goal)
     return PlanNumbers(
         names=names,
-        n_records=n_records,
+        n_records=design.n_records,
         scaled=_lengths(made),
         original=_lengths(original),
         coverage=made.coverage,
@@ -187,7 +183,7 @@ def plan_numbers(
         coverage_mean=made.coverage_mean,
         epsilon=epsilon,
         delta=at,
-        as_if_records=as_if_records(moments, design=design, n_records=n_records),
+        as_if_records=as_if_records(moments, design=design),
         probability=chance,
         shrinkage=shrinkage_of(moments),
         validity=made.validity,
@@ -199,7 +195,7 @@ def plan_numbers(
 
 
 def promise_of(
-    worlds: Worlds, *, design: Design, n_records: int, to_original: Array, goal: Target | None
+    worlds: Worlds, *, design: Design, to_original: Array, goal: Target | None
 ) -> Promise:
     """Return what is promised of the effects, in original units; arguments as for `plan_numbers`.
 
@@ -208,7 +204,6 @@ def promise_of(
     return promise(
         worlds,
         design=design,
-        n_records=n_records,
         contrasts=to_original[:-1],
         target=goal,
     )

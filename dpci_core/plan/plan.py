@@ -16,7 +16,7 @@ from dpci_core.design import Design, check_design
 from dpci_core.losses import LOSSES
 from dpci_core.plan import link
 from dpci_core.plan.codec import FORMS, Form, at, plain_fields, read
-from dpci_core.plan.content import coefficient_names, goal_from
+from dpci_core.plan.content import coefficient_names, design_from, goal_from
 from dpci_core.plan.numbers import PlanNumbers, plan_numbers, promise_of
 from dpci_core.plan.source import (
     AccountUnit,
@@ -55,9 +55,10 @@ class Plan:
 
     Args:
         source: `PublicTable` or `DeclaredTable`.
+        design: with n to plan for, public; of persons where the schema names them. A file has that
+            n beside the design.
         features: the first so many encoded features, their names, or None for all.
-        n_records: n to plan for, public; of persons where the schema names them.
-        n_tolerance: a table is released whose number of rows, or persons, differs from n_records by
+        n_tolerance: a table is released whose number of rows, or persons, differs from that n by
             at most this share of it, in [0, 1].
         goal: a `Target` in encoded units, or None.
         delta: at which the epsilon of the budget is stated; exact.
@@ -70,9 +71,10 @@ class Plan:
 
     >>> from dpci_core import Logistic, PureDP
     >>> budget = PureDP(model="0.5", hessian="0.25", covariance="0.25")
-    >>> design = Design(loss=Logistic(), mechanism="output", budget=budget, regularization=0.001)
+    >>> design = Design(loss=Logistic(), mechanism="output", budget=budget, regularization=0.001,
+    ...                 n_records=100_000)
     >>> plan = Plan(title="Wages", source=PublicTable(key="census"), features=2, design=design,
-    ...             n_records=100_000, delta="1e-6")
+    ...             delta="1e-6")
     >>> round(plan.numbers().ci_length_mean, 4), plan.digest[:8]
     (0.1882, '8694a4c8')
     """
@@ -80,7 +82,6 @@ class Plan:
     title: str
     source: Source
     design: Design
-    n_records: int
     n_tolerance: float = N_TOLERANCE
     goal: Target | None = None
     delta: Decimal
@@ -110,7 +111,6 @@ class Plan:
             raise ValueError(
                 f"Expected design.loss to be {', '.join(others)} or {last}, got {name}."
             )
-        object.__setattr__(self, "n_records", records_in_range(self.n_records))
         check_range((0.0, 1.0), n_tolerance=self.n_tolerance)
         object.__setattr__(self, "n_tolerance", float(self.n_tolerance))
         delta = to_decimal(self.delta, name="delta")
@@ -122,6 +122,11 @@ class Plan:
         if self.goal is not None:
             check_target(self.goal, p=len(self.names))
         self.source.select(self.features)
+
+    @property
+    def n_records(self) -> int:
+        """n to plan for, that of the design."""
+        return self.design.n_records
 
     @property
     def schema(self) -> Schema:
@@ -200,7 +205,6 @@ class Plan:
         return promise_of(
             self.worlds() if worlds is None else worlds,
             design=self.design,
-            n_records=self.n_records,
             to_original=to_original(self.schema, self.features),
             goal=self.goal,
         )
@@ -217,7 +221,6 @@ class Plan:
         return plan_numbers(
             self.worlds() if worlds is None else worlds,
             design=self.design,
-            n_records=self.n_records,
             to_original=to_original(self.schema, self.features),
             names=self.names,
             delta=self.delta,
@@ -232,7 +235,7 @@ class Plan:
         Raises:  ValueError naming a number without a typical value; InfeasibleDesignError.
         """
         first, *others = self.source.encoders(self.features)
-        found = best_standard(first, design=self.design, n_records=self.n_records, worlds=others)
+        found = best_standard(first, design=self.design, worlds=others)
         source = self.source.in_standard(found.encoding)
         return replace(self, source=source, design=found.design, goal=None), found
 
@@ -253,7 +256,6 @@ class Plan:
             records.X,
             records.y,
             design=self.design,
-            n_records=self.n_records,
             second_moment=second_moment,
             meaning=records.meaning,
         )
@@ -312,28 +314,38 @@ def _features_from(value: object) -> int | tuple[str, ...] | None:
 def _plan_from(
     *,
     version: int,
+    design: dict[str, Any],
+    n_records: int,
     features: object = None,
     goal: Any = None,
     notes: str | None = None,
     **given: Any,
 ) -> Plan:
-    """A plan of the fields of its file; a goal names its coefficient among those of the source."""
+    """A plan of the fields of its file, whose n stands beside the design; a goal names its
+    coefficient among those of the source.
+    """
+    n = records_in_range(n_records)
     with at("features"):
         chosen = _features_from(features)
         names = coefficient_names(given["source"], chosen)
     with at("goal"):
         target = None if goal is None else goal_from(goal, names)
-    return Plan(features=chosen, goal=target, notes=notes or "", **given)
+    asked = design_from(design, n)
+    return Plan(features=chosen, design=asked, goal=target, notes=notes or "", **given)
 
 
 FORMS[Plan] = Form(
-    first=("title", "source", "features"),
+    first=("title", "source", "features", "design", "n_records"),
     always=("features", "goal", "notes"),
     types={
         "version": Literal[VERSION],
         "features": Any,
         "goal": Target | None,
         "notes": str | None,
+        "title": str,
+        "source": Source,
+        "design": Design,
+        "n_records": int,
     },
     build=_plan_from,
 )

@@ -140,8 +140,7 @@ def _steps(plan: Plan) -> Iterable[_Step]:
         "The design",
         "What would be released. The parts of the budget are exact decimals, in "
         f"{plan.design.budget.symbol}.",
-        f"design = {_design(plan.design)}\n"
-        + _assigned(n_records=plan.n_records, delta=decimal_text(plan.delta)),
+        f"design = {_design(plan.design)}\n" + _assigned(delta=decimal_text(plan.delta)),
     )
     yield _Step("The numbers", _NUMBERS_WORDS, _numbers(plan))
 
@@ -180,14 +179,14 @@ _RECORD = """\
 fields = ("estimate", "ci_length", "ci_length_sd", "vi_length", "nonprivate_length", "bias")
 is_lost = encoded.is_not_reportable | original.is_not_reportable
 numbers = {
-    "n_records": n_records,
+    "n_records": design.n_records,
     "epsilon": epsilon,
     "delta": at_delta,
     "ci_length_mean": encoded.ci_length_mean,
     "vi_length_mean": encoded.vi_length_mean,
     "nonprivate_length_mean": encoded.nonprivate_length_mean,
     "coverage_mean": encoded.coverage_mean,
-    "as_if_records": as_if_records(moments, design=design, n_records=n_records),
+    "as_if_records": as_if_records(moments, design=design),
     "probability": probability,
     "validity": encoded.validity.grade,
     "is_useless": encoded.usefulness.is_useless,
@@ -225,7 +224,7 @@ def _numbers(plan: Plan) -> str:
     guarantee = "epsilon, at_delta = design.budget.guarantee(float(delta))\n"
     probability = "probability = None  # of meeting a goal; this plan has none\n"
     if plan.goal is not None:
-        chance = "meeting_probability(moments, design=design, target=goal, n_records=n_records)"
+        chance = "meeting_probability(moments, design=design, target=goal)"
         probability = f"goal = {_goal(plan.goal)}\nprobability = {chance}\n"
     geometry = "" if plan.design.geometry is None else "        geometry=design.geometry,\n"
     worlds = "worlds = moments = fit(records)\n"
@@ -240,11 +239,10 @@ def _numbers(plan: Plan) -> str:
         "        loss=design.loss,\n        regularization=design.regularization,\n"
         "        target=design.target,\n        meaning=records.meaning,\n"
         f"{geometry}    )\n\n\n{worlds}"
-        "encoded = forecast(moments, design=design, n_records=n_records)\n"
-        "original = forecast(moments, design=design, n_records=n_records, "
-        "contrasts=records.to_original)\n"
+        "encoded = forecast(moments, design=design)\n"
+        "original = forecast(moments, design=design, contrasts=records.to_original)\n"
         f"{guarantee}{probability}promised = promise(\n    worlds,\n    design=design,\n"
-        f"    n_records=n_records,\n    contrasts=records.to_original[:-1],\n{target})\n{_RECORD}"
+        f"    contrasts=records.to_original[:-1],\n{target})\n{_RECORD}"
     )
 
 
@@ -264,6 +262,7 @@ def _design(design: Design) -> str:
         f"mechanism={design.mechanism!r}",
         f"budget={_call(type(design.budget).__name__, *_named(parts))}",
         f"regularization={design.regularization!r}",
+        f"n_records={design.n_records!r}",
         f"confidence_level={design.confidence_level!r}",
         "calibration="
         + (

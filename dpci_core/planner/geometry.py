@@ -13,7 +13,6 @@ import numpy.typing as npt
 from dpci_core.base.array import Array
 from dpci_core.base.decimals import DOWN, EXACT
 from dpci_core.base.errors import InfeasibleDesignError, check_choice
-from dpci_core.base.limits import records_in_range
 from dpci_core.base.rows import Meaning, WeightedRows
 from dpci_core.design import Design, Geometry, check_design
 from dpci_core.intervals.forecast import Forecast, forecast
@@ -79,7 +78,6 @@ def best_geometry(
     y: npt.ArrayLike,
     *,
     design: Design,
-    n_records: int | None = None,
     second_moment: SecondMoment = "released",
     meaning: Meaning | None = None,
 ) -> GeometryAnswer:
@@ -93,9 +91,8 @@ def best_geometry(
     Args:
         X: planning rows (n, p), public or simulated, as `fit_moments` takes them.
         y: their labels (n,), -1 or +1.
-        design: its loss, budget total, c, level, calibration and target count; a geometry and a
+        design: its loss, budget total, c, level, calibration, target and n count; a geometry and a
             split that it has do not.
-        n_records: n of the release (default: that of the planning rows).
         second_moment: "released" pays for that of the private records, "planning" uses that of the
             planning rows at no price. A wrong one costs length or bias, never privacy.
         meaning: of the coefficients of the planning rows, as for `fit_moments`.
@@ -120,8 +117,7 @@ def best_geometry(
         with_spread=True,
         meaning=meaning,
     )
-    n = records_in_range(moments.n_records if n_records is None else n_records)
-    plain = best_split(moments, design=bare, n_records=n)
+    plain = best_split(moments, design=bare)
     nothing = np.zeros(len(moments.theta_hat))
     answer = GeometryAnswer(
         design=plain.design,
@@ -133,8 +129,8 @@ def best_geometry(
         n_weighted=0,
         n_rows=moments.n_records,
     )
-    looks = sorted(_looks(moments, bare, n, second_moment), key=lambda look: look[0])
-    chosen = [quick_split(moments, design=look, n_records=n) for _, look in looks[:_FINALISTS]]
+    looks = sorted(_looks(moments, bare, second_moment), key=lambda look: look[0])
+    chosen = [quick_split(moments, design=look) for _, look in looks[:_FINALISTS]]
     if not chosen:
         return answer
     best, _ = min(chosen, key=lambda found: found[1].ci_length_mean)
@@ -143,8 +139,8 @@ def best_geometry(
         return _fit(X, y, bare, geometry, meaning)
 
     while True:
-        best, weighted = with_room(moments, fit, design=best, n_records=n)
-        split = best_split(weighted, design=best, n_records=n)
+        best, weighted = with_room(moments, fit, design=best)
+        split = best_split(weighted, design=best)
         bias = _bias(weighted, moments, split.forecast)
         if not _can_be_wider(best, bias):
             break
@@ -165,7 +161,6 @@ def shaped(
     moments: Moments,
     *,
     design: Design,
-    n_records: int | None = None,
     second_moment: SecondMoment = "released",
 ) -> Design | None:
     """Return the design with the geometry of the shortest intervals by a closed form, at once: what
@@ -174,19 +169,17 @@ def shaped(
     Args:
         moments: of planning rows that count in full, with their `spread`.
         design: as for `best_geometry`; its split counts.
-        n_records: n of the release (default: that of the planning rows).
         second_moment: as for `best_geometry`.
 
     Raises:
         ValueError: for a mechanism or loss that no geometry goes with.
     """
-    n = records_in_range(moments.n_records if n_records is None else n_records)
     bare = without_geometry(design)
-    looks = list(_looks(moments, bare, n, second_moment, split=bare.budget))
+    looks = list(_looks(moments, bare, second_moment, split=bare.budget))
     if not looks:
         return None
     length, found = min(looks, key=lambda look: look[0])
-    return found if length < _length(moments, bare, n) else None
+    return found if length < _length(moments, bare) else None
 
 
 def with_room(
@@ -194,7 +187,6 @@ def with_room(
     fit: Callable[[Geometry], Moments],
     *,
     design: Design,
-    n_records: int | None = None,
 ) -> tuple[Design, Moments]:
     """Return the design with a leverage at which weights move no coefficient of the planning rows
     by more than `TOLERATED_BIAS` half-widths, and the moments with its weights.
@@ -203,18 +195,16 @@ def with_room(
         moments: of planning rows that count in full.
         fit: from a geometry to the moments of the same rows with its weights.
         design: with a geometry.
-        n_records: n of the release (default: that of the planning rows).
 
     Raises:
         InfeasibleDesignError: the design cannot run.
     """
-    n = records_in_range(moments.n_records if n_records is None else n_records)
     while True:
         assert design.geometry is not None
         weighted = fit(design.geometry)
         if weighted.n_weighted == 0:
             return design, weighted
-        made = forecast(weighted, design=design, n_records=n, n_draws=SEARCH_DRAWS)
+        made = forecast(weighted, design=design, n_draws=SEARCH_DRAWS)
         if not _can_be_wider(design, _bias(weighted, moments, made)):
             return design, weighted
         design = _wider(design)
@@ -242,7 +232,6 @@ def without_geometry(design: Design) -> Design:
 def _looks(
     moments: Moments,
     bare: Design,
-    n: int,
     second_moment: SecondMoment,
     *,
     split: Budget | None = None,
@@ -260,7 +249,7 @@ def _looks(
         for share in shares:
             geometry = Geometry(ridge=ridge, leverage=1.0, second_moment=rows)
             look = _with_shares(bare, share, geometry, split)
-            size = metric_noise(look, n).diagonal_sd(p) * (2.0 * p) ** 0.5 if share else 0.0
+            size = metric_noise(look).diagonal_sd(p) * (2.0 * p) ** 0.5 if share else 0.0
             if _NOISE_BELOW * size > ridge:
                 continue
             leverage = _round_up(moments.spread.leverage(ridge - size))
@@ -268,7 +257,7 @@ def _looks(
                 continue
             look = replace(look, geometry=replace(geometry, leverage=leverage))
             try:
-                tried.append((_length(moments, look, n), look))
+                tried.append((_length(moments, look), look))
             except InfeasibleDesignError:
                 continue
         if tried:
@@ -300,7 +289,7 @@ def _with_shares(bare: Design, share: Decimal, geometry: Geometry, split: Budget
     return replace(bare, budget=budget, geometry=geometry)
 
 
-def _length(moments: Moments, design: Design, n: int) -> float:
+def _length(moments: Moments, design: Design) -> float:
     """Mean standard deviation of the private estimates."""
     parts: tuple[Array, ...] = (moments.hessian, moments.covariance)
     if design.geometry is not None:
@@ -308,7 +297,7 @@ def _length(moments: Moments, design: Design, n: int) -> float:
         metric = metric_of(design.geometry, moments.spread.second_moment)
         parts = (*map(metric.matrix, parts), metric.whiten)
     law = error_variance(
-        *parts, mechanism=design.mechanism, noise=model_noise(design, n), n_records=n
+        *parts, mechanism=design.mechanism, noise=model_noise(design), n_records=design.n_records
     )
     return float(np.sqrt(law.total(len(moments.theta_hat))).mean())
 

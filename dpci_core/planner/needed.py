@@ -11,7 +11,7 @@ from typing import NoReturn, TypeVar
 
 from dpci_core.base.decimals import DOWN, EXACT, amount_at, place_up
 from dpci_core.base.errors import Change, InfeasibleDesignError
-from dpci_core.base.limits import BUDGET_PART, records_in_range
+from dpci_core.base.limits import BUDGET_PART
 from dpci_core.design import Design, check_design, guarantee_at
 from dpci_core.intervals.forecast import HEADLINE_DELTA, N_DRAWS, Forecast, forecast
 from dpci_core.planner.amounts import (
@@ -101,7 +101,7 @@ class _Needed:
     @property
     def amount(self) -> tuple[int, Decimal]:
         """Number of records and total."""
-        return self.forecast.n_records, self.design.budget.total
+        return self.design.n_records, self.design.budget.total
 
 
 Answer = TypeVar("Answer", bound=_Needed)
@@ -112,11 +112,14 @@ class NeededRecords(_Needed):
     """The smallest number of records that meets a target.
 
     Args:
-        n_records: to three significant digits, rounded up.
+        design: as it was asked about, with that number: to three significant digits, rounded up.
         others: as for `_Needed`.
     """
 
-    n_records: int
+    @property
+    def n_records(self) -> int:
+        """The number."""
+        return self.design.n_records
 
     @property
     def reason(self) -> str:
@@ -171,7 +174,7 @@ def needed_records(
     Args:
         moments: fit of a table from the population, at the c of the design; or of all worlds that
             it may be like.
-        design: loss, mechanism, budget, c, level and calibration.
+        design: loss, mechanism, budget, c, level and calibration; its n plays no part.
         target: precision, for every coefficient or one of them.
         delta: at which an answer in rho or mu^2 is stated as (epsilon, delta), in (0, 1); moves no
             answer.
@@ -193,9 +196,8 @@ def _records_in(
     """The same in one world."""
 
     def at(amount: Decimal, n_draws: int) -> Outcome:
-        return outcome(
-            moments, design=design, target=target, n_records=math.ceil(amount), n_draws=n_draws
-        )
+        there = replace(design, n_records=math.ceil(amount))
+        return outcome(moments, design=there, target=target, n_draws=n_draws)
 
     search = _Search(
         at,
@@ -209,12 +211,11 @@ def _records_in(
     if amount is None:
         _refuse_records(moments, design, target)
     n = math.ceil(amount)
-    found = at(Decimal(n), N_DRAWS)
+    found, answer = at(Decimal(n), N_DRAWS), replace(design, n_records=n)
     return NeededRecords(
-        n_records=n,
-        design=design,
+        design=answer,
         target=target,
-        forecast=forecast(moments, design=design, n_records=n),
+        forecast=forecast(moments, design=answer),
         length=found.length,
         probability=found.probability,
         around=search.around(Decimal(n), whole=True),
@@ -227,7 +228,6 @@ def needed_budget(
     *,
     design: Design,
     target: Target,
-    n_records: int | None = None,
     delta: Amount = HEADLINE_DELTA,
 ) -> NeededBudget:
     """Return the smallest total from which on the target is met in every world, split as the
@@ -239,9 +239,9 @@ def needed_budget(
     Args:
         moments: fit of the table that stands for the data, at the c of the design; or of all worlds
             that it may be like.
-        design: its budget gives definition and shares; its total plays no part.
+        design: its budget gives definition and shares; its total plays no part. With the n that is
+            planned for.
         target: precision, for every coefficient or one of them.
-        n_records: n that is planned for (default: that of the moments).
         delta: at which an answer in rho or mu^2 is stated as (epsilon, delta), in (0, 1); moves no
             answer.
 
@@ -253,20 +253,14 @@ def needed_budget(
     """
     check_design(design)
     stated_at = delta_in_range(delta)
-    planned = as_worlds(moments)[0].moments.n_records if n_records is None else n_records
-    n = records_in_range(planned)
-    return _in_all(moments, target, lambda one: _budget_in(one, design, target, n, stated_at))
+    return _in_all(moments, target, lambda one: _budget_in(one, design, target, stated_at))
 
 
-def _budget_in(
-    moments: Moments, design: Design, target: Target, n: int, stated_at: float
-) -> NeededBudget:
+def _budget_in(moments: Moments, design: Design, target: Target, stated_at: float) -> NeededBudget:
     """The same in one world."""
 
     def at(total: Decimal, n_draws: int) -> Outcome:
-        return outcome(
-            moments, design=with_total(design, total), target=target, n_records=n, n_draws=n_draws
-        )
+        return outcome(moments, design=with_total(design, total), target=target, n_draws=n_draws)
 
     own = design.budget
     least = DOWN.divide(
@@ -282,12 +276,12 @@ def _budget_in(
     )
     total = search.run()
     if total is None:
-        _refuse_budget(moments, with_total(design, search.high), target, n)
+        _refuse_budget(moments, with_total(design, search.high), target)
     answer, found = with_total(design, total), at(total, N_DRAWS)
     return NeededBudget(
         design=answer,
         target=target,
-        forecast=forecast(moments, design=answer, n_records=n),
+        forecast=forecast(moments, design=answer),
         length=found.length,
         probability=found.probability,
         around=search.around(total),
@@ -308,15 +302,12 @@ def _in_all(given: Worlds, target: Target, solve: Callable[[Moments], Answer]) -
         found = replace(solve(world.moments), decided_by=world.assumption)
         if best is None or found.amount > best.amount:
             best = found
-        n = best.forecast.n_records
-        made = [
-            outcome(one.moments, design=best.design, target=target, n_records=n) for one in left
-        ]
+        made = [outcome(one.moments, design=best.design, target=target) for one in left]
         lacking = [place for place, one in enumerate(made) if not one.meets]
         if not lacking:
             break
         world = left.pop(min(lacking, key=lambda place: made[place].probability))
-    chance = meeting_probability(worlds, design=best.design, target=target, n_records=n)
+    chance = meeting_probability(worlds, design=best.design, target=target)
     return replace(best, probability=chance)
 
 
@@ -442,26 +433,27 @@ class OutOfReachError(InfeasibleDesignError):
 
 def _refuse_records(moments: Moments, design: Design, target: Target) -> NoReturn:
     """Say what 10^12 records reach; a design that cannot run there says itself what it needs."""
-    best = outcome(moments, design=design, target=target, n_records=MOST_RECORDS)
-    nearest = _nearest(moments, design, target, MOST_RECORDS, best)
+    there = replace(design, n_records=MOST_RECORDS)
+    best = outcome(moments, design=there, target=target)
+    nearest = _nearest(moments, there, target, best)
     is_floored = design.switches.covariance_floor == "2c"
     raise OutOfReachError(best, MOST_RECORDS, (nearest,), is_records=True, is_floored=is_floored)
 
 
-def _refuse_budget(moments: Moments, design: Design, target: Target, n: int) -> NoReturn:
-    best = outcome(moments, design=design, target=target, n_records=n)
-    nearest = _nearest(moments, design, target, n, best)
+def _refuse_budget(moments: Moments, design: Design, target: Target) -> NoReturn:
+    best = outcome(moments, design=design, target=target)
+    nearest = _nearest(moments, design, target, best)
     changes: tuple[Change, ...] = (nearest,)
     with suppress(InfeasibleDesignError):
         more = needed_records(moments, design=design, target=target).n_records
         changes = (Change("n_records", more), nearest)
-    raise OutOfReachError(best, n, changes, is_records=False)
+    raise OutOfReachError(best, design.n_records, changes, is_records=False)
 
 
-def _nearest(moments: Moments, design: Design, target: Target, n: int, best: Outcome) -> Change:
-    """The nearest target that this design meets at n."""
+def _nearest(moments: Moments, design: Design, target: Target, best: Outcome) -> Change:
+    """The nearest target that this design meets at its n."""
     if target.is_power:
-        value = smallest_told_from_zero(moments, design=design, target=target, n_records=n)
+        value = smallest_told_from_zero(moments, design=design, target=target)
         away = math.copysign(float(amount_at(place_up(Decimal(repr(abs(value)))))), value)
         return Change("excludes_zero_at", away)
     return Change("length", float(amount_at(place_up(Decimal(repr(best.within_reach))))))

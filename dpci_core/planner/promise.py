@@ -51,7 +51,6 @@ def promise(
     worlds: Worlds,
     *,
     design: Design,
-    n_records: int,
     contrasts: npt.ArrayLike | None = None,
     target: Target | None = None,
 ) -> Promise:
@@ -59,8 +58,7 @@ def promise(
 
     Args:
         worlds: the moments of every world, or those of planning rows, at the c of the design.
-        design: that is planned.
-        n_records: that is planned for.
+        design: that is planned, with its n.
         contrasts: L (k, p), for combinations L theta.
         target: whose chance is told, scaled.
 
@@ -72,19 +70,13 @@ def promise(
         InfeasibleDesignError: the design cannot run at this n.
     """
     given = as_worlds(worlds)
-    made = [
-        forecast(one.moments, design=design, n_records=n_records, contrasts=contrasts)
-        for one in given
-    ]
+    made = [forecast(one.moments, design=design, contrasts=contrasts) for one in given]
     chances = np.stack([one.chance_to_report for one in made])
     lengths = np.stack([one.ci_length for one in made])
     said = tuple(one.assumption for one in given)
     probability, decides = None, 0
     if target is not None:
-        met = [
-            outcome(one.moments, design=design, target=target, n_records=n_records).probability
-            for one in given
-        ]
+        met = [outcome(one.moments, design=design, target=target).probability for one in given]
         decides = int(np.argmin(met))
         probability = met[decides]
     return Promise(

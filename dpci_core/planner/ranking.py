@@ -163,6 +163,7 @@ def rank_mechanisms(
                         mechanism=mechanism,
                         budget=kind(**_parts(total)),
                         regularization=regularization,
+                        n_records=fit.n_records if n_records is None else n_records,
                         confidence_level=confidence_level,
                         calibration=calibration,
                         target=target,
@@ -170,21 +171,19 @@ def rank_mechanisms(
                     )
                     # the target and the loss say which Hessian is released: one for all designs
                     spectra = spectra or SharedSpectra(released_hessian(fit, design))
-                    block.append(row.ranked(design, n_records, spectra))
+                    block.append(row.ranked(design, spectra))
         rows += sorted(block, key=lambda row: row.length)
     if worlds:
-        rows = [_in_worst(row, worlds, n_records) for row in rows]
+        rows = [_in_worst(row, worlds) for row in rows]
         rows.sort(key=lambda row: _cost(row.forecast) if row.forecast else (math.inf, math.inf))
     return tuple(rows)
 
 
-def _in_worst(
-    row: RankedDesign, worlds: Sequence[WorldMoments], n_records: int | None
-) -> RankedDesign:
+def _in_worst(row: RankedDesign, worlds: Sequence[WorldMoments]) -> RankedDesign:
     """A row with the forecast of the world that is worst for its design."""
     if row.design is None:
         return row
-    made = [forecast(one.moments, design=row.design, n_records=n_records) for one in worlds]
+    made = [forecast(one.moments, design=row.design) for one in worlds]
     worst = max(made, key=_cost)
     return replace(row, forecast=worst, as_if_records=as_if(worst))
 
@@ -217,11 +216,9 @@ class _Row:
     epsilon: float
     delta: float
 
-    def ranked(self, design: Design, n_records: int | None, spectra: SharedSpectra) -> RankedDesign:
+    def ranked(self, design: Design, spectra: SharedSpectra) -> RankedDesign:
         try:
-            best, found = quick_split(
-                self.moments, design=design, n_records=n_records, spectra=spectra
-            )
+            best, found = quick_split(self.moments, design=design, spectra=spectra)
         except InfeasibleDesignError as error:
             return self.out_of_reach(without_frames(error))
         total, kind = best.budget.total, type(best.budget)

@@ -163,7 +163,6 @@ def best_regularization(
     y: npt.ArrayLike | None = None,
     *,
     design: Design,
-    n_records: int | None = None,
     share: float = SHIFT_SHARE,
     split_each: bool = False,
 ) -> RegularizationAnswer:
@@ -181,8 +180,7 @@ def best_regularization(
             all worlds that the table may be like: then the answer is best in the one where fewest
             coefficients can be reported, and intervals are longest.
         y: labels -1 or +1, (n,); None with such a function.
-        design: its c plays no part.
-        n_records: n that is planned for (default: that of the moments).
+        design: its c plays no part, its n is planned for.
         share: largest shift of any coefficient of the second answer, in half-widths.
         split_each: give every c its own best split; else all have the design's.
 
@@ -201,16 +199,14 @@ def best_regularization(
         def cost(answer: RegularizationAnswer, source: MomentsSource) -> tuple[int, float]:
             chosen = answer.low_bias or answer.shortest
             moments = source(chosen.regularization)
-            made = forecast(moments, design=chosen.design, n_records=n_records)
+            made = forecast(moments, design=chosen.design)
             return cost_of(made, made.ci_length_mean)
 
         def solve(source: MomentsSource) -> RegularizationAnswer:
-            return best_regularization(
-                source, design=design, n_records=n_records, share=share, split_each=split_each
-            )
+            return best_regularization(source, design=design, share=share, split_each=split_each)
 
         return least_favourable(list(X), solve=solve, cost=cost)[0]
-    search = _Search(moments_source(X, y, design), design, n_records, split_each)
+    search = _Search(moments_source(X, y, design), design, split_each)
     for c in GRID:
         search.try_out(c)
     centres = {search.shortest(), search.shortest(share), search.smallest()}
@@ -278,17 +274,11 @@ class _Search:
         self,
         source: MomentsSource,
         design: Design,
-        n: int | None,
         split_each: bool,
         n_draws: int = N_DRAWS,
     ) -> None:
-        self.source, self.design, self.n, self.split_each, self.n_draws = (
-            source,
-            design,
-            n,
-            split_each,
-            n_draws,
-        )
+        self.source, self.design = source, design
+        self.split_each, self.n_draws = split_each, n_draws
         self.tried: dict[float, _Tried] = {}
         self.fits: dict[float, Moments] = {}
         self.unpenalised = self.fit(UNPENALISED).theta_hat
@@ -306,9 +296,9 @@ class _Search:
         found, error = None, None
         try:
             if self.split_each:
-                design, found = quick_split(moments, design=design, n_records=self.n)
+                design, found = quick_split(moments, design=design)
             else:
-                found = forecast(moments, design=design, n_records=self.n, n_draws=self.n_draws)
+                found = forecast(moments, design=design, n_draws=self.n_draws)
         except InfeasibleDesignError as caught:
             error = caught
         self.tried[c] = _Tried(design, found, self._shift(moments, design, found), error)
@@ -336,13 +326,13 @@ class _Search:
     def way_out(self, share: float) -> RegularizationChoice | None:
         """The shortest within the share for the unpenalised target, among the c tried so far."""
         other = replace(self.design, target="unpenalised")
-        few = _Search(self.fit, other, self.n, False, SEARCH_DRAWS)
+        few = _Search(self.fit, other, False, SEARCH_DRAWS)
         for c, at in self.tried.items():
             if at.found is not None:
                 few.try_out(c)
         while (best := few.shortest(share)) is not None:
             near_best = few.choice(best).near_best
-            sure = _Search(self.fit, other, self.n, self.split_each)
+            sure = _Search(self.fit, other, self.split_each)
             sure.try_out(best)
             if sure.shortest(share) is not None:
                 return replace(sure.choice(best), near_best=near_best)

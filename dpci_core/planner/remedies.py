@@ -62,41 +62,40 @@ class Remedies:
         return words.remedies(self.n_records, self.budget_factor, self.regularization)
 
 
-Case = tuple[Moments, Design, int]
-"""Moments, the design and n of one forecast."""
+Case = Callable[[float], tuple[Moments, Design]]
+"""From a factor to moments and the design of one forecast."""
 
 
-def remedies(moments: Moments, *, design: Design, n_records: int | None = None) -> Remedies:
+def remedies(moments: Moments, *, design: Design) -> Remedies:
     """Return the smallest n, budget or c at which the forecast of a useless design is usable and no
     longer useless.
 
     Args:
         moments: fit of the table that stands for the data, at the c of the design.
-        design: loss, mechanism, budget, c, level and calibration.
-        n_records: n that is planned for (default: that of the moments).
+        design: loss, mechanism, budget, c, level and calibration, and the n planned for.
 
     Privacy:
         None of its own; see the package docstring for what it may steer.
     """
-    n = moments.n_records if n_records is None else n_records
+    n = design.n_records
 
-    def at_n(factor: float) -> Case:
-        return moments, design, _at_least(n * factor)
+    def at_n(factor: float) -> tuple[Moments, Design]:
+        return moments, replace(design, n_records=_at_least(n * factor))
 
-    def at_budget(factor: float) -> Case:
+    def at_budget(factor: float) -> tuple[Moments, Design]:
         times = Decimal(repr(factor))
         own = design.budget
         model, hessian, covariance = (part * times for part in own.parts)
         budget = replace(
             own, model=model, hessian=hessian, covariance=covariance, metric=own.metric * times
         )
-        return moments, replace(design, budget=budget), n
+        return moments, replace(design, budget=budget)
 
-    def at_c(factor: float) -> Case:
+    def at_c(factor: float) -> tuple[Moments, Design]:
         c = _rounded_up(design.regularization * factor)
-        return moments_near(moments, c), replace(design, regularization=c), n
+        return moments_near(moments, c), replace(design, regularization=c)
 
-    present = _margin((moments, design, n), _FEW_DRAWS)
+    present = _margin(lambda factor: (moments, design), 1.0, _FEW_DRAWS)
     of_n, of_budget, of_c = (
         _log_of_smallest_factor(case, present, largest)
         for case, largest in zip((at_n, at_budget, at_c), _LARGEST, strict=True)
@@ -147,7 +146,7 @@ def moments_near(moments: Moments, regularization: float) -> Moments:
     )
 
 
-def _margin(case: Case, n_draws: int) -> float:
+def _margin(case: Case, factor: float, n_draws: int) -> float:
     """How far from useless a forecast is, on the scale of the logarithm of its noise; -_STEP where
     there is none.
 
@@ -155,9 +154,9 @@ def _margin(case: Case, n_draws: int) -> float:
     estimate, which is partly noise itself: taking that part off both sides leaves what grows in
     step with the logarithm of n or budget.
     """
-    moments, design, n = case
     try:
-        made = forecast(moments, design=design, n_records=n, n_draws=n_draws)
+        moments, design = case(factor)
+        made = forecast(moments, design=design, n_draws=n_draws)
     except ValueError:  # infeasible, or out of the range of an argument
         return -_STEP
     use, signal = made.usefulness, float(np.mean(moments.theta_hat**2))
@@ -174,9 +173,7 @@ def _half_log_ratio(above: float, below: float) -> float:
     return min(_FAR, max(-_FAR, 0.5 * math.log(above / below))) if above > 0.0 else -_FAR
 
 
-def _log_of_smallest_factor(
-    case: Callable[[float], Case], present: float, largest: float
-) -> float | None:
+def _log_of_smallest_factor(case: Case, present: float, largest: float) -> float | None:
     """The logarithm of the smallest factor whose case is useful, from few draws; None up to
     `largest`.
 
@@ -185,7 +182,7 @@ def _log_of_smallest_factor(
 
     @cache
     def margin(x: float) -> float:
-        found = present if x == 0.0 else _margin(case(math.exp(x)), _FEW_DRAWS)
+        found = present if x == 0.0 else _margin(case, math.exp(x), _FEW_DRAWS)
         return 0.0 if abs(found) < _CLOSE else found
 
     low = high = 0.0
@@ -201,17 +198,17 @@ def _log_of_smallest_factor(
     )  # the margin jumps where a forecast becomes feasible or usable
 
 
-def _confirmed(case: Callable[[float], Case], x: float | None) -> float | None:
+def _confirmed(case: Case, x: float | None) -> float | None:
     """The factor whose logarithm was found with few draws, corrected and confirmed with all of
     them, rounded up.
     """
     if x is None:
         return None
-    off = _margin(case(math.exp(x)), N_DRAWS)
+    off = _margin(case, math.exp(x), N_DRAWS)
     x = max(0.0, x - min(_MOST_OFF, max(-_MOST_OFF, off)) + _BEFORE)
     for k in range(_CONFIRMATIONS):
         factor = _rounded_up(math.exp(x))
-        if _margin(case(factor), N_DRAWS) >= 0.0:
+        if _margin(case, factor, N_DRAWS) >= 0.0:
             return factor
         x += 0.01 * 1.25**k
     return None

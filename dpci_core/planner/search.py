@@ -140,14 +140,13 @@ class SplitSearch:
         self,
         moments: Moments,
         design: Design,
-        n: int | None,
         held: dict[str, Decimal],
         spectra: SharedSpectra | None = None,
         is_quick: bool = False,
         coefficient: int | None = None,
     ) -> None:
         self.is_quick, self.coefficient = is_quick, coefficient
-        self.moments, self.design, self.n, self.held = moments, design, n, held
+        self.moments, self.design, self.held = moments, design, held
         self.spectra = spectra or SharedSpectra(released_hessian(moments, design))
         self.is_large = len(moments.hessian) > _MANY
         self.few = _DRAWS[self.is_large]
@@ -228,13 +227,11 @@ class SplitSearch:
         """
         design = self.design_of(parts)
         try:
-            drawn = drawn_intervals(
-                self.moments, design=design, n_records=self.n, spectra=self.spectra
-            )
+            drawn = drawn_intervals(self.moments, design=design, spectra=self.spectra)
         except InfeasibleDesignError:
             self._drawn[parts] = None
             return False
-        full = self.found[parts] = forecast_of(drawn, self.moments, design=design)
+        full = self.found[parts] = forecast_of(drawn, self.moments)
         few = self._draw(parts)
         assert few is not None
         self._anchors.append(
@@ -305,7 +302,6 @@ class SplitSearch:
                 drawn = drawn_intervals(
                     self.moments,
                     design=self.design_of(parts),
-                    n_records=self.n,
                     n_draws=self.few[0],
                     n_redraws=self.few[1],
                     spectra=self.spectra,

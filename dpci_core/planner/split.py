@@ -81,7 +81,6 @@ def best_split(
     moments: Worlds,
     *,
     design: Design,
-    n_records: int | None = None,
     locked: Mapping[str, Amount] | None = None,
     coefficient: int | None = None,
     delta: Amount = HEADLINE_DELTA,
@@ -99,8 +98,7 @@ def best_split(
     Args:
         moments: fit of the table that stands for the data, at the c of the design; or of all worlds
             that it may be like.
-        design: its split is one of the candidates.
-        n_records: n that is planned for (default: that of the moments).
+        design: its split is one of the candidates, its n is planned for.
         locked: amounts of parts that stay as they are, in the definition of the budget.
         coefficient: place of the one whose interval counts; None for the mean over all.
         delta: at which an answer in rho or mu^2 is stated as (epsilon, delta), in (0, 1); moves no
@@ -124,11 +122,11 @@ def best_split(
         raise ValueError(f"Expected coefficient={coefficient!r} to be a place from 0 to {p - 1}.")
 
     def cost(answer: SplitAnswer, world: WorldMoments) -> tuple[int, float]:
-        made = forecast(world.moments, design=answer.design, n_records=n_records)
+        made = forecast(world.moments, design=answer.design)
         return cost_of(made, score(made, design.confidence_level, coefficient))
 
     def solve(world: WorldMoments) -> SplitAnswer:
-        return _best_in(world.moments, design, n_records, held, coefficient, stated_at)
+        return _best_in(world.moments, design, held, coefficient, stated_at)
 
     if len(worlds) == 1:
         return solve(worlds[0])
@@ -138,22 +136,19 @@ def best_split(
 def _best_in(
     moments: Moments,
     design: Design,
-    n_records: int | None,
     held: dict[str, Decimal],
     coefficient: int | None,
     stated_at: float,
 ) -> SplitAnswer:
     """The best split in one world."""
-    search = SplitSearch(moments, design, n_records, held, coefficient=coefficient)
+    search = SplitSearch(moments, design, held, coefficient=coefficient)
     _check_locks(search)
     answer = _searched(search, start=_start(search))
     if answer is None:
         raise _no_split(search)
     best, found = answer
     try:
-        asked = search.found.get(design.budget.parts) or forecast(
-            moments, design=design, n_records=n_records
-        )
+        asked = search.found.get(design.budget.parts) or forecast(moments, design=design)
     except InfeasibleDesignError:
         asked = found
     return SplitAnswer(
@@ -171,7 +166,6 @@ def quick_split(
     moments: Moments,
     *,
     design: Design,
-    n_records: int | None = None,
     spectra: SharedSpectra | None = None,
 ) -> tuple[Design, Forecast]:
     """Return the best split with its forecast, by the search of `best_split` with fewer forecasts
@@ -181,21 +175,20 @@ def quick_split(
 
     Args:
         moments: fit of the table that stands for the data, at the c of the design.
-        design: loss, mechanism, budget, c, level and calibration.
-        n_records: n that is planned for (default: that of the moments).
+        design: loss, mechanism, budget, c, level and calibration, and the n planned for.
         spectra: eigenvectors to share with other searches on these moments.
 
     Raises:
         InfeasibleDesignError: it cannot run with almost everything spent on the coefficients.
     """
     check_design(design)
-    search = SplitSearch(moments, design, n_records, {}, spectra, is_quick=True)
+    search = SplitSearch(moments, design, {}, spectra, is_quick=True)
     answer = _searched(search, start=None)
     if answer is not None:
         return answer
     least = search.parts(0.0, 0.0)
     chosen = design if least is None else search.design_of(least)
-    return chosen, forecast(moments, design=chosen, n_records=n_records)
+    return chosen, forecast(moments, design=chosen)
 
 
 def _start(search: SplitSearch) -> Parts | None:
@@ -272,25 +265,22 @@ class NoSplitError(InfeasibleDesignError):
 
 def _no_split(search: SplitSearch, taken: Decimal | None = None) -> NoSplitError:
     """The refusal with the smallest total, n and c at which some split of the search can run."""
-    design, n = search.design, search.moments.n_records if search.n is None else search.n
+    design = search.design
 
     def runs_at(what: ChangeName) -> Callable[[Decimal], bool]:
         def runs(value: Decimal) -> bool:
+            if what == "total":
+                return _can_run(search, with_total(design, value))
             if what == "n_records":
-                return _can_run(search, design, math.ceil(value))
-            changed = (
-                with_total(design, value)
-                if what == "total"
-                else replace(design, regularization=float(value))
-            )
-            return _can_run(search, changed, n)
+                return _can_run(search, replace(design, n_records=math.ceil(value)))
+            return _can_run(search, replace(design, regularization=float(value)))
 
         return runs
 
     changes: list[Change] = []
     ranges: tuple[tuple[ChangeName, Decimal, Decimal], ...] = (
         ("total", design.budget.total, LARGEST_TOTAL),
-        ("n_records", Decimal(n), Decimal(MOST_RECORDS)),
+        ("n_records", Decimal(design.n_records), Decimal(MOST_RECORDS)),
         ("regularization", Decimal(repr(design.regularization)), Decimal(repr(REGULARIZATION[1]))),
     )
     for what, start, largest in ranges:
@@ -309,16 +299,16 @@ def _in_type(what: ChangeName, found: Decimal) -> Decimal | int | float:
     return Decimal(f"{found.normalize():f}") if what == "total" else float(found)
 
 
-def _can_run(search: SplitSearch, design: Design, n: int) -> bool:
+def _can_run(search: SplitSearch, design: Design) -> bool:
     """Whether a split of this total that the search reaches can run: one that leaves the matrices
     least.
     """
-    other = SplitSearch(search.moments, design, n, search.held, search.spectra)
+    other = SplitSearch(search.moments, design, search.held, search.spectra)
     parts = other.parts(0.0, 0.0)
     if parts is None:
         return False
     try:
-        model_noise(other.design_of(parts), n)
+        model_noise(other.design_of(parts))
     except InfeasibleDesignError:
         return False
     return True

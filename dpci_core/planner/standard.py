@@ -14,7 +14,7 @@ import numpy as np
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.decimals import EXACT
 from dpci_core.base.errors import InfeasibleDesignError
-from dpci_core.base.rows import WeightedRows
+from dpci_core.base.rows import parted
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.forecast import N_DRAWS, Forecast, forecast
 from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
@@ -107,7 +107,6 @@ def best_standard(
     encode: Encode,
     *,
     design: Design,
-    n_records: int,
     worlds: Sequence[Encode] = (),
     limit: float = LIMIT,
 ) -> StandardAnswer:
@@ -124,9 +123,8 @@ def best_standard(
 
     Args:
         encode: the planning rows under an encoding: a public table or a twin, never a private one.
-        design: its loss, mechanism, budget total, level and calibration count; c, split and target
-            do not.
-        n_records: n, of the release.
+        design: its loss, mechanism, budget total, level, calibration and n count; c, split and
+            target do not.
         worlds: the same for other tables that the declaration allows.
         limit: in spreads, of columns without a limit of their own.
 
@@ -140,7 +138,7 @@ def best_standard(
     """
     check_design(design)
     encodes = (encode, *worlds)
-    search = _Search(encodes, replace(design, target="unpenalised"), n_records, limit)
+    search = _Search(encodes, replace(design, target="unpenalised"), limit)
     search.look()
     return search.answer()
 
@@ -148,9 +146,8 @@ def best_standard(
 class _Search:
     """Everything tried for one design."""
 
-    def __init__(self, encodes: Sequence[Encode], design: Design, n: int, limit: float) -> None:
-        self.encodes, self.design, self.n = encodes, design, n
-        self.limit = limit
+    def __init__(self, encodes: Sequence[Encode], design: Design, limit: float) -> None:
+        self.encodes, self.design, self.limit = encodes, design, limit
         self.tried: list[Tried] = []
         self.error: InfeasibleDesignError | None = None
 
@@ -182,7 +179,7 @@ class _Search:
     def penalties(self) -> Iterator[float]:
         """c in ascending order."""
         c = max(
-            _FIRST * mechanism_of(self.design).smallest_regularization(self.design, self.n),
+            _FIRST * mechanism_of(self.design).smallest_regularization(self.design),
             _SMALLEST,
         )
         while c <= _LARGEST:
@@ -194,7 +191,7 @@ class _Search:
         if self.error is not None:
             return self.error
         try:
-            model_noise(replace(self.design, regularization=_LARGEST / _FIRST), self.n)
+            model_noise(replace(self.design, regularization=_LARGEST / _FIRST))
         except InfeasibleDesignError as error:
             return error
         raise AssertionError("A c that can run was not tried.")
@@ -231,7 +228,7 @@ class _Search:
         is_out, n_out, lengths = np.zeros(n_features, dtype=np.bool_), 0, []
         for world in moments:
             try:
-                made = forecast(world, design=design, n_records=self.n, n_draws=n_draws)
+                made = forecast(world, design=design, n_draws=n_draws)
             except InfeasibleDesignError as error:
                 self.error = error
                 return None
@@ -288,7 +285,7 @@ class _Search:
         records = [encode(chosen.encoding) for encode in self.encodes]
         c = chosen.design.regularization
         moments = [self.fit(of, c, with_drift=True) for of in records]
-        made = [forecast(of, design=chosen.design, n_records=self.n) for of in moments]
+        made = [forecast(of, design=chosen.design) for of in moments]
         names = records[0].feature_names
         lost = np.any([one.is_not_reportable for one in made], axis=0)
         return StandardAnswer(
@@ -319,7 +316,7 @@ def enclosing(encode: Encode, *, limit: float = LIMIT) -> StandardEncoding:
     return StandardEncoding(limit=limit, shape=ellipsoid(_planning_rows(encode, limit), 1.0))
 
 
-def enclosing_regularization(design: Design, n_records: int) -> float:
+def enclosing_regularization(design: Design) -> float:
     """Return a c for `enclosing` at a budget and n, found without a search.
 
     Just above the smallest c that objective perturbation can run with, the noise makes most of the
@@ -329,12 +326,11 @@ def enclosing_regularization(design: Design, n_records: int) -> float:
     with c: five times as much.
 
     Args:
-        design: its loss, mechanism, definition and model budget count; c does not.
-        n_records: n, of the release.
+        design: its loss, mechanism, definition, model budget and n count; c does not.
 
     Returns: c, rounded up to 1, 2 or 5 times a power of ten.
     """
-    smallest = mechanism_of(design).smallest_regularization(design, n_records)
+    smallest = mechanism_of(design).smallest_regularization(design)
     if not smallest:
         return _USUAL_OUTPUT
     least = _CLEAR_OF_SMALLEST[design.budget.has_delta] * smallest
@@ -347,13 +343,10 @@ def enclosing_regularization(design: Design, n_records: int) -> float:
 
 def _planning_rows(encode: Encode, limit: float) -> Array:
     """The rows in spreads, evenly spaced where they are many."""
-    rows = encode(StandardEncoding(limit=limit)).X
-    if not isinstance(rows, WeightedRows):
-        raise ValueError(
-            "Expected encode to give rows with weights, as a standard encoding does, got "
-            f"{type(rows).__name__}."
-        )
-    return rows.rows[:: -(-len(rows) // _ROWS)]
+    rows, weights = parted(encode(StandardEncoding(limit=limit)).X)
+    if weights is None:
+        raise ValueError("Expected encode to give rows with weights, as a standard encoding does.")
+    return rows[:: -(-len(rows) // _ROWS)]
 
 
 def ellipsoid(rows: Array, share: float) -> tuple[tuple[float, ...], ...]:

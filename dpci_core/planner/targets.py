@@ -201,19 +201,16 @@ class Outcome:
         return at if self.target.probability < _EVEN_ODDS else max(at, self.length)
 
 
-def outcome(
-    moments: Moments, *, design: Design, target: Target, n_records: int, n_draws: int = N_DRAWS
-) -> Outcome:
+def outcome(moments: Moments, *, design: Design, target: Target, n_draws: int = N_DRAWS) -> Outcome:
     """Return what the forecast of a design says about a target.
 
     Args:
         moments: fit of the table that stands for the data, at the c of the design.
-        design: that is asked about.
+        design: that is asked about, with its n.
         target: what is wanted of it.
-        n_records: n that is planned for.
         n_draws: of the matrix noise, even.
     """
-    drawn = drawn_intervals(moments, design=design, n_records=n_records, n_draws=n_draws)
+    drawn = drawn_intervals(moments, design=design, n_draws=n_draws)
     return outcome_of(drawn, target)
 
 
@@ -227,19 +224,17 @@ def outcome_of(drawn: DrawnIntervals, target: Target) -> Outcome:
     )
     settled = bool(np.all(drawn.weight == 1.0 if j is None else drawn.weight[:, j] == 1.0))
     draws = lengths.mean(axis=1) if j is None else lengths[:, j]
-    sampling = (_OF_MEAN if j is None else _OF_ONE) / math.sqrt(drawn.n_records)
+    sampling = (_OF_MEAN if j is None else _OF_ONE) / math.sqrt(drawn.design.n_records)
     spread = math.hypot(sampling, _OF_DRIFT * drawn.r3)
     return Outcome(target, float(draws.mean()), draws, spread, power, settled)
 
 
-def smallest_told_from_zero(
-    moments: Moments, *, design: Design, target: Target, n_records: int
-) -> float:
+def smallest_told_from_zero(moments: Moments, *, design: Design, target: Target) -> float:
     """Return the true value nearest to zero, of the sign asked for, that the design tells from zero
     often enough; arguments as for `outcome`, the target one of power.
     """
     assert target.excludes_zero_at is not None
-    drawn = drawn_intervals(moments, design=design, n_records=n_records)
+    drawn = drawn_intervals(moments, design=design)
     sign = math.copysign(1.0, target.excludes_zero_at)
 
     def lacking(log_size: float) -> float:
@@ -254,9 +249,7 @@ def smallest_told_from_zero(
     )
 
 
-def meeting_probability(
-    moments: Worlds, *, design: Design, target: Target, n_records: int | None = None
-) -> float:
+def meeting_probability(moments: Worlds, *, design: Design, target: Target) -> float:
     """Return the chance that a release of this design meets the target, in the world where it is
     least; `target.probability` plays no part.
 
@@ -267,8 +260,7 @@ def meeting_probability(
     Args:
         moments: fit of the table that stands for the data, at the c of the design; or of all worlds
             that it may be like.
-        design: loss, mechanism, budget, c, level and calibration.
-        n_records: n that is planned for (default: that of the moments).
+        design: loss, mechanism, budget, c, level and calibration, and the n planned for.
 
     Raises:
         ValueError: naming the argument.
@@ -279,14 +271,10 @@ def meeting_probability(
     """
     worlds = as_worlds(moments)
     check_target(target, p=len(worlds[0].moments.theta_hat))
-    n = worlds[0].moments.n_records if n_records is None else n_records
-    return min(
-        outcome(one.moments, design=design, target=target, n_records=n).probability
-        for one in worlds
-    )
+    return min(outcome(one.moments, design=design, target=target).probability for one in worlds)
 
 
-def as_if_records(moments: Moments, *, design: Design, n_records: int | None = None) -> int:
+def as_if_records(moments: Moments, *, design: Design) -> int:
     """Return the price of privacy as m: without privacy, m of your n records give intervals as long
     on average.
 
@@ -295,8 +283,7 @@ def as_if_records(moments: Moments, *, design: Design, n_records: int | None = N
 
     Args:
         moments: fit of the table that stands for the data, at the c of the design.
-        design: loss, mechanism, budget, c, level and calibration.
-        n_records: n that is planned for (default: that of the moments).
+        design: loss, mechanism, budget, c, level and calibration, and the n planned for.
 
     Raises:
         ValueError: naming the argument.
@@ -305,7 +292,7 @@ def as_if_records(moments: Moments, *, design: Design, n_records: int | None = N
     Privacy:
         None of its own; see the package docstring for what it may steer.
     """
-    return as_if(forecast(moments, design=design, n_records=n_records))
+    return as_if(forecast(moments, design=design))
 
 
 def as_if(found: Forecast) -> int:

@@ -193,10 +193,7 @@ class ReleaseInference:
             np.array(made.hessian),
             np.array(made.covariance),
             design=share_out(made.design).running,
-            noise=noise_of_release(
-                made.design, n_records=made.n_records, dim=len(made.coefficients)
-            ),
-            n_records=made.n_records,
+            noise=noise_of_release(made.design, dim=len(made.coefficients)),
             theta_priv=made.theta,
             metric=metric,
         )

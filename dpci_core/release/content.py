@@ -93,11 +93,10 @@ def make_record(plan: Plan, drawn: Drawn, price: Price, charge: Charge) -> Relea
     return Release(
         **entry_of(charge, plan, title=plan.title),
         guarantee=_guarantee(plan, drawn.shares),
-        design=plan.design,
+        design=replace(plan.design, n_records=drawn.n_records),
         schema=plan.schema,
         features=plan.names[:-1],
         n_planned=plan.n_records,
-        n_records=drawn.n_records,
         coefficients=_coefficients(plan, drawn, price.numbers),
         hessian=tuple(map(tuple, drawn.hessian.tolist())),
         covariance=tuple(map(tuple, drawn.covariance.tolist())),

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from dpci_core.base.limits import records_in_range
 from dpci_core.intervals.certified import GRID
 from dpci_core.plan.codec import FORMS, Form, PlanFieldError, at, plain_fields, read
+from dpci_core.plan.content import design_from
 from dpci_core.plan.link import load_json
 from dpci_core.release.record import FORMAT, RECORD_NAME, VERSION, RecordError, Release
 
@@ -57,6 +59,7 @@ def _release_from(
     *,
     format: str,
     version: int,
+    design: dict[str, Any],
     ledger: dict[str, Any],
     n_records: dict[str, Any],
     matrices: Matrices,
@@ -66,10 +69,12 @@ def _release_from(
     **given: Any,
 ) -> Release:
     """A release of the fields of its file; what follows from others has to be what follows."""
-    design = given["design"]
+    with at("n_records.actual"):
+        n = records_in_range(n_records["actual"])
+    ran = design_from(design, n)
     for name, found, wanted, words in (
-        ("status", status, design.status, "the status of this design"),
-        ("switches", switches, plain_fields(design.switches), "the switches of design.calibration"),
+        ("status", status, ran.status, "the status of this design"),
+        ("switches", switches, plain_fields(ran.switches), "the switches of design.calibration"),
         ("grid", grid, GRID, f"{GRID!r}"),
     ):
         if found != wanted:
@@ -78,6 +83,7 @@ def _release_from(
         given["schema"].select(given["features"])
     return Release(
         **given,
+        design=ran,
         hessian=matrices.hessian,
         covariance=matrices.covariance,
         hessian_at=matrices.hessian_at,
@@ -85,7 +91,6 @@ def _release_from(
         ledger_head=ledger["head"],
         charge_id=ledger["charge"],
         n_planned=n_records["planned"],
-        n_records=n_records["actual"],
     )
 
 

@@ -134,6 +134,8 @@ class Entry(ABC):
 class Release(Entry):
     """One release: the record that release.json holds, and a model that predicts.
 
+    design: as it was planned, but with the n of the table, or of its persons.
+    n_planned: n of the plan.
     note: for the steward alone, which cells of the table were mapped; only right after the release,
     in no file.
     second_moment: that shapes the noise, as released; empty where none was.
@@ -149,7 +151,6 @@ class Release(Entry):
     schema: Schema
     features: tuple[str, ...]
     n_planned: int
-    n_records: int
     coefficients: tuple[Coefficient, ...]
     hessian: tuple[tuple[float, ...], ...]
     covariance: tuple[tuple[float, ...], ...]
@@ -188,6 +189,11 @@ class Release(Entry):
             raise RecordError(
                 "out_of_reach", "Expected names of coefficients with is_not_estimable."
             )
+
+    @property
+    def n_records(self) -> int:
+        """n of the table, or of its persons; public."""
+        return self.design.n_records
 
     @property
     def _most(self) -> int | None:

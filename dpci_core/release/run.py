@@ -35,7 +35,7 @@ def price_of(plan: Plan, *, allow_unreviewed: bool = False) -> Price:
     """
     if plan.design.status and not allow_unreviewed:
         raise ReleaseRefusedError("not_reviewed", status=plan.design.status)
-    check_feasible(plan.design, n_records=plan.n_records, dim=len(plan.names))
+    check_feasible(plan.design, dim=len(plan.names))
     check_reachable(plan.schema)
     if not plan.schema.negative:
         raise ReleaseRefusedError("codes_not_declared", target=plan.schema.target)
@@ -94,7 +94,7 @@ class PlanRelease(ReleaseTask[Release]):
         return look_at(self.plan, header, engine=self.engine)
 
     def check_size(self, n_records: int) -> None:
-        check_feasible(self.plan.design, n_records=n_records, dim=len(self.plan.names))
+        check_feasible(replace(self.plan.design, n_records=n_records), dim=len(self.plan.names))
 
     def answer(
         self, header: Header, charge: Charge, begin: Callable[[], None]
@@ -179,6 +179,6 @@ def _draw(
         return draw(batches), None
     X, y, note = read_records(header, mapper)
     once.reached("read")
-    check_feasible(plan.design, n_records=len(X), dim=X.shape[1])
+    check_feasible(replace(plan.design, n_records=len(X)), dim=X.shape[1])
     begin()
     return draw(X, y), note

@@ -133,9 +133,7 @@ def read_header(file: TableFile | str, *, encoding: TextEncoding = "utf-8") -> H
             if first:
                 raise DataRejectedError("not_parquet")
             line = _first_line(raw)
-            for mark, kind in FORMATS.items():
-                if line.lower().startswith(mark.lower()):
-                    raise DataRejectedError("another_format", kind=kind)
+            _check_format(line)
             if line.endswith(b"\r") and _size(source) == len(line) + 1 and raw.read(1) == b"\n":
                 # the file ends here: this byte belongs to the line end, or is all the rows there
                 # are
@@ -204,7 +202,15 @@ def _first_line(raw: IO[bytes]) -> bytes:
         elif not is_quoted:
             is_start = len(line) == len(codecs.BOM_UTF8) and line == codecs.BOM_UTF8
             may_open = is_start or byte in _MARKS
+    _check_format(line)  # a spreadsheet may have no line end
     raise DataRejectedError("no_rows_below_names")
+
+
+def _check_format(line: bytes | bytearray) -> None:
+    """Refuse by its name what begins like a file that people take for a table."""
+    for mark, kind in FORMATS.items():
+        if line.lower().startswith(mark.lower()):
+            raise DataRejectedError("another_format", kind=kind)
 
 
 def _csv_header(file: TableFile, line: bytes, encoding: TextEncoding) -> Header:

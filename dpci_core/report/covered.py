@@ -23,9 +23,9 @@ def covered(design: Design, shrinkage: float | None = None) -> str:
     >>> from dpci_core.privacy.budget import PureDP
     >>> budget = PureDP(model="0.5", hessian="0.25", covariance="0.25")
     >>> import dpci_core.mechanisms
-    >>> covered(
-    ...     Design(loss=Logistic(), mechanism="output", budget=budget, regularization=0.001), 0.43
-    ... )
+    >>> design = Design(loss=Logistic(), mechanism="output", budget=budget, regularization=0.001,
+    ...                 n_records=1000)
+    >>> covered(design, 0.43)
     'coefficient penalised at c = 0.001, typically shrunk to about 43 %'
     """
     geometry = design.geometry

@@ -22,7 +22,7 @@ import pandas as pd
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.limits import NORM_MARGIN
-from dpci_core.base.rows import Meaning, WeightedRows, plain
+from dpci_core.base.rows import Meaning, WeightedRows, parted, plain
 from dpci_core.schema.column import Column, Scale, read_each
 from dpci_core.schema.declare import Schema, StandardEncoding
 from dpci_core.schema.records import Provenance, Records, make_records
@@ -97,12 +97,12 @@ def leave_out(X: Array | WeightedRows, y: Array) -> Flags:
         X: encoded rows (n, p), of zeros where a feature is missing; written to.
         y: signs (n,), 0 where the outcome is missing; written to.
     """
-    rows = plain(X)
+    rows, weights = parted(X)
     is_complete = np.asarray((y != 0.0) & (rows[:, -1] != 0.0))  # the constant, else never 0
     if not is_complete.all():
         rows[~is_complete], y[~is_complete] = 0.0, 1.0
-        if isinstance(X, WeightedRows):
-            X.weights[~is_complete] = 1.0
+        if weights is not None:
+            weights[~is_complete] = 1.0
     return is_complete
 
 

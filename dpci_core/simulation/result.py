@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from dpci_core.base.array import Array, Flags
+from dpci_core.base.errors import expect
 from dpci_core.design import Calibration, Design, Geometry
 from dpci_core.losses import Loss, make_loss
 from dpci_core.privacy.budget import DEFINITIONS
@@ -76,9 +77,13 @@ class ExperimentResult:
     versions: dict[str, str]
     n_done: int
     n_covered: int
-    n_records: int
     n_rows: int
     seconds: float
+
+    @property
+    def n_records(self) -> int:
+        """Size of a replicate, that of every design."""
+        return self.designs[0].design.n_records
 
     def to_record(self) -> dict[str, Any]:
         """Plain values for JSON; `from_record` reads them back."""
@@ -100,14 +105,12 @@ class ExperimentResult:
         if not isinstance(record, dict) or record.get("format") != FORMAT:
             raise ValueError(f"Expected a result with format={FORMAT}.")
         try:
+            expect(record["designs"], "Expected a result of one design or more.")
             return cls(
-                designs=tuple(map(_design_from, record["designs"])),
+                designs=tuple(_design_from(d, record["n_records"]) for d in record["designs"]),
                 versions={str(k): str(v) for k, v in record["versions"].items()},
                 seconds=_number(record, "seconds"),
-                **{
-                    k: _count(record, k)
-                    for k in ("n_done", "n_covered", "n_records", "n_rows", "seed")
-                },
+                **{k: _count(record, k) for k in ("n_done", "n_covered", "n_rows", "seed")},
             )
         except (KeyError, TypeError, AttributeError, ArithmeticError) as problem:
             raise ValueError(
@@ -209,7 +212,7 @@ def _loss_from(record: dict[str, Any]) -> Loss:
     return make_loss(record["name"], **numbers)
 
 
-def _design_from(record: dict[str, Any]) -> DesignResult:
+def _design_from(record: dict[str, Any], n_records: int) -> DesignResult:
     model, hessian, covariance = record["budget"]
     kind = DEFINITIONS[record["definition"]]
     design = Design(
@@ -222,6 +225,7 @@ def _design_from(record: dict[str, Any]) -> DesignResult:
             metric=record.get("metric"),
         ),
         regularization=float(record["regularization"]),
+        n_records=n_records,
         confidence_level=float(record["confidence_level"]),
         calibration=Calibration(**record["calibration"]),
         target=record["target"],

@@ -117,10 +117,14 @@ class _Plan:
 
     jobs: tuple[_Job, ...]
     seed: int
-    n_records: int
     n_coverage: int
     tolerance: float
     basis: Array | None = None
+
+    @property
+    def n_records(self) -> int:
+        """Size of a replicate, that of every design."""
+        return self.jobs[0].design.n_records
 
     def named(self, theta: Array) -> Array:
         """The coefficients that results are about, (..., p)."""
@@ -184,7 +188,6 @@ def run_experiment(
     n_variability: int = 10_000,
     n_coverage: int = 1_000,
     rng: np.random.Generator,
-    n_records: int | None = None,
     n_jobs: int = 1,
     progress: Callable[[Progress], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
@@ -198,11 +201,10 @@ def run_experiment(
         X: records (n, p), row norms at most 1, the constant last; the population of the experiment.
             Or batches, which hold y too and are read in every pass by their engine.
         y: labels (n,), -1 or +1; None with batches.
-        designs: any number, answered at once from the same replicates.
+        designs: any number, answered at once from the same replicates, whose size is their n.
         n_variability: m, fits behind the variability intervals.
         n_coverage: k, whole private intervals; the first k of the m where both are asked.
         rng: seed material is taken from it once.
-        n_records: size of a replicate (default: n).
         n_jobs: workers, as joblib counts them; threads unless a `joblib.parallel_config` says
             otherwise. The result does not depend on it.
         progress: called from one thread after every batch.
@@ -220,9 +222,8 @@ def run_experiment(
     check_generator(rng)
     _check_designs(designs)
     A = table_of(X, y)
-    n = len(A) if n_records is None else n_records
     _check_numbers(
-        n_records=n,
+        n_records=designs[0].n_records,
         n_variability=n_variability,
         n_coverage=n_coverage,
         n_jobs=n_jobs,
@@ -230,7 +231,7 @@ def run_experiment(
         most_records=MOST_OF_A_TABLE if A.memory is None else MOST_RECORDS - 1,
     )
     _check_callable(progress=progress, should_stop=should_stop)
-    laws = [model_noise(design, n) for design in designs]
+    laws = [model_noise(design) for design in designs]
     unpenalised = {design.loss for design in designs if design.target == "unpenalised"}
     if unpenalised and n_variability > n_coverage:
         raise ValueError(
@@ -246,7 +247,7 @@ def run_experiment(
         _job(d, tables[d.loss, d.regularization], law, goals)
         for d, law in zip(designs, laws, strict=True)
     )
-    plan = _Plan(jobs, int(rng.integers(2**63)), n, n_coverage, tolerance, meaning.basis)
+    plan = _Plan(jobs, int(rng.integers(2**63)), n_coverage, tolerance, meaning.basis)
     total = max(n_variability, n_coverage)
     kept: list[list[Outcomes]] = [[] for _ in jobs]
     started, n_done = time.monotonic(), 0
@@ -266,7 +267,6 @@ def run_experiment(
         versions=versions(),
         n_done=min(n_done, n_variability),
         n_covered=min(n_done, n_coverage),
-        n_records=n,
         n_rows=len(A),
         seconds=time.monotonic() - started,
     )
@@ -293,6 +293,10 @@ def _check_designs(designs: object) -> None:
         raise ValueError("Expected designs to hold at least one design.")
     for design in designs:
         check_design(design)
+    if len({design.n_records for design in designs}) > 1:
+        raise ValueError(
+            "Expected designs of one n_records: they are answered by the same replicates."
+        )
 
 
 def _check_numbers(
@@ -417,7 +421,7 @@ def _metrics(plan: _Plan, job: _Job, draws: Draws) -> Metrics | None:
     if geometry is None:
         return None
     if geometry.is_private:
-        law = metric_noise(design, plan.n_records)
+        law = metric_noise(design)
         M = _second_moments(plan, job, counts)
         metric = metric_of(geometry, symmetrise(M + law.scale * draws.metric[law.law]))
     else:
@@ -550,10 +554,10 @@ def _intervals(
     """
     if moments is None or not len(theta):
         return plan.named(theta), np.empty(theta.shape, dtype=np.bool_), np.empty(theta.shape)
-    design, n = job.design, plan.n_records
+    design = job.design
     key = design.budget.law, design.switches.symmetric_noise
     p = theta.shape[1]
-    laws = [covariance_noise(design, n, float(radius)) for radius in np.linalg.norm(theta, axis=1)]
+    laws = [covariance_noise(design, float(radius)) for radius in np.linalg.norm(theta, axis=1)]
     scales = np.array([law.scale for law in laws])[:, None, None]
     sds = np.array([law.diagonal_sd(p) for law in laws])
     H, S = moments
@@ -566,11 +570,10 @@ def _intervals(
         H, _ = _moments_at(plan, job, draws, at, metric, of=("hessian",))
         H = H if metric is None else metric.of.matrix(H)
     widths = private_half_widths(
-        symmetrise(H + hessian_noise(design, n).scale * draws.hessian[key]),
+        symmetrise(H + hessian_noise(design).scale * draws.hessian[key]),
         S,
         design=design,
         noise=job.noise,
-        n_records=n,
         covariance_noise=laws[0],
         theta_priv=theta,
         covariance_sd=sds,

@@ -103,7 +103,7 @@ def check_each(
     """Raise InfeasibleDesignError unless every candidate can be trained as a release is."""
     for candidate in candidates:
         design = design_of(candidate.learner, amount, n, kind)
-        check_feasible(design, n_records=n, dim=_dim(candidate, n_features))
+        check_feasible(design, dim=_dim(candidate, n_features))
 
 
 def certified(
@@ -129,4 +129,5 @@ def design_of(
         mechanism="output" if learner.method == "output" else "objective",
         budget=for_coefficients_alone(kind, amount),
         regularization=noise.regularization,
+        n_records=n_records,
     )

@@ -38,12 +38,12 @@ class Training:
         return cls(learner.loss, law.regularization, noise, law.perturbs_objective)
 
     @classmethod
-    def of_design(cls, design: Design, *, n_records: int) -> Training:
+    def of_design(cls, design: Design) -> Training:
         """The coefficients of a design, so that their accuracy can stand beside the length of its
         intervals.
         """
         check_design(design)
-        noise = model_noise(design, n_records)
+        noise = model_noise(design)
         return cls(
             design.loss, design.regularization, noise, mechanism_of(design).perturbs_objective
         )

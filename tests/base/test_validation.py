@@ -8,6 +8,7 @@ import math
 import re
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from importlib import import_module
@@ -47,6 +48,7 @@ def design(**changes: object) -> Design:
         "mechanism": "objective",
         "budget": BUDGET,
         "regularization": 0.05,
+        "n_records": N,
         **changes,
     }
     return Design(**values)  # type: ignore[arg-type]
@@ -115,6 +117,13 @@ BAD_TABLES = {
     "words": (([[SECRET, NAME]], [1]), "real numbers only"),
     "word labels": ((FEATURES, [NAME] * N), "real numbers only"),
     "ragged": (([[SECRET], [SECRET, 0.2]], [1, -1]), "real numbers only"),
+    "masked": (
+        (np.ma.masked_array(np.zeros((3, 2)), mask=np.eye(3, 2)), np.ones(3)),
+        "plain array",
+    ),
+    "complex": ((np.zeros((3, 2), dtype=complex), np.ones(3)), "X to hold real numbers"),
+    "numeric text": (([["0.1", "0.2"]], [1]), "X to hold real numbers"),
+    "huge": (([[10**400, 0]], [1]), "X to hold real numbers"),
 }
 
 
@@ -223,7 +232,7 @@ def test_results_are_finite_at_every_corner_of_the_ranges(
             pass  # said in words
         for n in (1, 10**15):
             try:
-                made_of_it = forecast(moments, design=made, n_records=n, n_draws=4)
+                made_of_it = forecast(moments, design=replace(made, n_records=n), n_draws=4)
             except InfeasibleDesignError:
                 continue
             lengths = [
@@ -262,29 +271,6 @@ def test_an_approximate_budget_is_stored_as_the_zcdp_it_becomes() -> None:
     assert made.definition == "zcdp"
 
 
-@pytest.mark.parametrize("bad", ["0", -0.25])
-def test_a_part_of_the_budget_cannot_be_zero_or_less(bad: object) -> None:
-    for kind in (PureDP, ZCDP):
-        with pytest.raises(ValueError, match=f"Expected covariance={bad} > 0 and finite"):
-            kind(model=1, hessian=1, covariance=bad)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"epsilon": "1e300"}, "1e-12 <= epsilon=1E+300 <= 1e+20"),
-        ({"delta": "1e-400"}, "1e-300 <= delta=1E-400"),
-        ({"shares": None}, "shares to be a tuple of 3 amounts, got NoneType"),
-    ],
-)
-def test_an_approximate_budget_out_of_range_is_refused(
-    change: dict[str, object], message: str
-) -> None:
-    values = {"epsilon": "1", "delta": "1e-6", "shares": ("0.5", "0.25", "0.25"), **change}
-    with pytest.raises(ValueError, match=re.escape(message)):
-        ApproxDP(**values)  # type: ignore[arg-type]
-
-
 BAD_RUNS = [
     ({"designs": iter([])}, "designs to be a list or tuple of Design, got"),
     ({"designs": design()}, "designs to be a list or tuple of Design, got Design"),
@@ -295,7 +281,8 @@ BAD_RUNS = [
     ({"designs": []}, "at least one design"),
     ({"designs": [None]}, "Expected a Design"),
     ({"n_variability": 1}, "n_variability=1 >= 2"),
-    ({"n_records": 2**24}, "n_records=16777216"),
+    ({"designs": [design(n_records=2**24)]}, "n_records=16777216"),
+    ({"designs": [design(), design(n_records=61)]}, "designs of one n_records"),
     *(
         ({"n_jobs": bad}, f"n_jobs={bad!r} to be a whole number other than 0")
         for bad in (0, "2", 2.5, True)
@@ -330,10 +317,10 @@ def test_a_fit_needs_a_penalty(bad: float) -> None:
         fit_moments(FEATURES, LABELS, loss=Logistic(), regularization=bad)
 
 
-@pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
-def test_a_bad_width_is_refused(bad: float) -> None:
-    with pytest.raises(ValueError, match=f"Expected h={bad} > 0 and finite"):
-        HuberSVM(h=bad)
+@pytest.mark.parametrize("bad", [0, -1.0, math.nan, math.inf, "1", None])
+def test_a_bad_width_is_refused(bad: object) -> None:
+    with pytest.raises(ValueError, match=f"Expected h={bad!r} > 0 and finite"):
+        HuberSVM(h=bad)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("bad", [1e-320, 1e-100, 1e308])
@@ -435,33 +422,16 @@ def test_a_forecast_refuses_what_its_moments_are_not_for(request: pytest.Fixture
             forecast(moments, design=design(**change))
     for bad in (0, -5, 2.5, True):
         with pytest.raises(ValueError, match=f"n_records={bad} to be a whole number >= 1"):
-            forecast(moments, design=design(), n_records=bad)  # type: ignore[arg-type]
+            forecast(moments, design=replace(design(), n_records=bad))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"1 <= n_records=10+… <= 1e"):
-        forecast(moments, design=design(), n_records=10**200)
+        forecast(moments, design=replace(design(), n_records=10**200))
     for other in (None, {}, "moments"):
         with pytest.raises(ValueError, match=f"Expected moments .*got {type(other).__name__}"):
             forecast(other, design=design())  # type: ignore[arg-type]
     with pytest.raises(InfeasibleDesignError, match=r"n_records=3\. The smallest c that works is"):
-        forecast(moments, design=design(), n_records=3)
+        forecast(moments, design=replace(design(), n_records=3))
     with pytest.raises(AssertionError, match="work began"):
         forecast(moments, design=design())
-
-
-MORE_BAD_TABLES = {
-    "masked": (np.ma.masked_array(np.zeros((3, 2)), mask=np.eye(3, 2)), np.ones(3), "plain array"),
-    "complex": (np.zeros((3, 2), dtype=complex), np.ones(3), "X to hold real numbers"),
-    "numeric text": ([["0.1", "0.2"]], [1], "X to hold real numbers"),
-    "truth values": (np.zeros((2, 2)), np.array([True, True]), "y to hold real numbers"),
-    "huge": ([[10**400, 0]], [1], "X to hold real numbers"),
-}
-
-
-@pytest.mark.usefixtures("no_work")
-@pytest.mark.parametrize("name", MORE_BAD_TABLES)
-def test_what_is_no_number_is_refused(name: str) -> None:
-    X, y, rule = MORE_BAD_TABLES[name]
-    with refuses(DataRejectedError, match=rule):
-        fit_moments(X, y, loss=Logistic(), regularization=0.1)
 
 
 @pytest.mark.usefixtures("no_work")
@@ -472,6 +442,7 @@ def test_wrong_kinds_of_argument_are_named() -> None:
         mechanism="output",
         budget=PureDP(model=1, hessian=1, covariance=1),
         regularization=0.1,
+        n_records=4,
     )
     for rng in (None, 42, np.random.RandomState(0)):
         with pytest.raises(ValueError, match="Generator"):
@@ -501,6 +472,7 @@ def test_draws_and_contrasts_of_a_forecast_are_checked() -> None:
         mechanism="output",
         budget=PureDP(model=1, hessian=1, covariance=1),
         regularization=0.1,
+        n_records=300,
     )
     for n_draws in (0, -4, 3, 2.5):
         with pytest.raises(ValueError, match="n_draws"):
@@ -518,7 +490,7 @@ def test_draws_and_contrasts_of_a_forecast_are_checked() -> None:
         with pytest.raises(ValueError, match=r"Expected .*contrasts"):
             forecast(moments, design=good, contrasts=contrasts)
     assert forecast(moments, design=good, contrasts=[[1, 0]]).ci_length.shape == (1,)
-    assert forecast(moments, design=good, n_records=np.int64(500)).n_records == 500
+    assert forecast(moments, design=replace(good, n_records=np.int64(500))).n_records == 500
 
 
 # --- rows of norm 1 up to rounding, and rows with weights -----------------------------------------

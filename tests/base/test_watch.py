@@ -38,6 +38,7 @@ DESIGN = Design(
     mechanism="objective",
     budget=PureDP(model="0.5", hessian="0.25", covariance="0.25"),
     regularization=0.01,
+    n_records=3_000,
     calibration="sharp",
 )
 TARGET = Target(0.5)

@@ -26,7 +26,6 @@ from benchmarks.compare import (
     read_comparisons,
 )
 from benchmarks.reproduce import read_run
-from benchmarks.study import append_rows
 from dpci_core import ZCDP, HuberSVM, PureDP, fit_moments, forecast
 from dpci_core.design import Calibration
 from dpci_core.simulation.run import run_experiment
@@ -251,21 +250,6 @@ def test_the_smallest_coverages_are_of_their_own_columns(rows, experiment, monke
 def test_a_cell_run_later_is_on_the_same_replicates(rows):
     (alone,) = measured([rows[-1].cell], n_jobs=2)
     assert dataclasses.replace(alone, date=rows[-1].date) == rows[-1]
-
-
-def test_rows_on_file_survive_a_kill(rows, tmp_path: Path):
-    file = tmp_path / "rows.csv"
-    append_rows(rows[:2], file, compare.Compared)
-    append_rows(rows[2:], file, compare.Compared)
-    assert read_comparisons(file) == {row.cell: row for row in rows}
-    content = file.read_bytes()
-    file.write_bytes(content[:-40])
-    assert list(read_comparisons(file)) == [row.cell for row in rows[:-1]]
-    append_rows(rows[-1:], file, compare.Compared)
-    assert file.read_bytes() == content
-    longer = dataclasses.replace(rows[0], k=5_000)
-    append_rows([longer], file, compare.Compared)
-    assert read_comparisons(file)[longer.cell] == longer
 
 
 @needs_data

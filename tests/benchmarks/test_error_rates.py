@@ -116,8 +116,10 @@ def test_designs_train_as_a_release_does() -> None:
     }
     A = Y[:, None] * X
     for mechanism, budget in budgets.items():
-        design = Design(loss=LOSS, mechanism=mechanism, budget=budget, regularization=0.01)
-        training = Training.of_design(design, n_records=1_000)
+        design = Design(
+            loss=LOSS, mechanism=mechanism, budget=budget, regularization=0.01, n_records=len(A)
+        )
+        training = Training.of_design(design)
         split, rng = HeldOut(A, X_TEST, Y_TEST), np.random.default_rng(5)
         (found,) = accuracy_curve(split, points=[Point(training, 1_000)], n_fits=200, rng=rng)
         rng = np.random.default_rng(6)
@@ -158,6 +160,7 @@ OBJECTIVE = Design(
     mechanism="objective",
     budget=PureDP(model="0.3", hessian=1, covariance=1),
     regularization=0.01,
+    n_records=1_000,
 )
 
 
@@ -170,12 +173,12 @@ def curve_of(points, held_out=HELD_OUT, n_fits=20, seed=5, **settings) -> list[M
 @pytest.mark.parametrize("mechanism", ["objective", "output"])
 def test_beyond_the_rows_it_is_as_if_every_row_came_several_times(mechanism: str) -> None:
     training = Training.of_design(
-        dataclasses.replace(OBJECTIVE, mechanism=mechanism), n_records=7_000
+        dataclasses.replace(OBJECTIVE, mechanism=mechanism, n_records=7_000)
     )
     seven = HeldOut(np.repeat(HELD_OUT.A, 7, axis=0), X_TEST, Y_TEST)
     (few,), (many,) = curve_of([Point(training, 7_000)]), curve_of([Point(training, 7_000)], seven)
     assert dataclasses.asdict(few) == pytest.approx(dataclasses.asdict(many), abs=2e-3)
-    (at_hand,) = curve_of([Point(Training.of_design(OBJECTIVE, n_records=1_000), 1_000)])
+    (at_hand,) = curve_of([Point(Training.of_design(OBJECTIVE), 1_000)])
     assert few.error_sd < at_hand.error_sd / 2
 
 
@@ -192,7 +195,10 @@ def test_equal_points_are_measured_once(monkeypatch) -> None:
 
 
 def test_a_stopped_curve_gives_what_was_measured() -> None:
-    points = [Point(Training.of_design(OBJECTIVE, n_records=n), n) for n in (200, 400, 800)]
+    points = [
+        Point(Training.of_design(dataclasses.replace(OBJECTIVE, n_records=n)), n)
+        for n in (200, 400, 800)
+    ]
     done: list[tuple[int, int]] = []
     found = curve_of(
         points, progress=lambda k, n: done.append((k, n)), should_stop=lambda: len(done) == 2

@@ -75,12 +75,3 @@ def test_a_line_that_is_no_row_is_named(tmp_path: Path):
         damaged.write_text(file.read_text() + line + "\n")
         with pytest.raises(ValueError, match=words):
             read_rows(Measured, damaged)
-
-
-def test_a_file_that_holds_something_else_is_left_alone(tmp_path):
-    path = tmp_path / "note.txt"
-    for content in ("x", "a note, without a line end", "name,other"):
-        path.write_text(content)
-        with pytest.raises(ValueError, match=r"note\.txt"):
-            append_rows([], path, Measured)
-        assert path.read_text() == content

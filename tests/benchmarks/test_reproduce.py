@@ -25,7 +25,6 @@ from benchmarks.reproduce import (
     read_run,
     records_of,
 )
-from benchmarks.study import append_rows
 from dpci_core import ZCDP, HuberSVM, PureDP
 
 needs_data = pytest.mark.skipif(
@@ -70,20 +69,6 @@ def row(cell: str = "a", **changes) -> Reproduced:
         for f in dataclasses.fields(Reproduced)
     }
     return Reproduced(**{**values, "cell": cell, **changes})
-
-
-def test_a_file_grows_row_by_row_and_survives_a_kill(tmp_path: Path):
-    file = tmp_path / "run.csv"
-    append_rows([row("a")], file, Reproduced)
-    append_rows([row("b", coverage=0.25)], file, Reproduced)
-    with file.open("a") as lines:
-        lines.write("c,0.9")  # killed in the middle of a row
-    assert set(read_run(file)) == {"a", "b"}
-    append_rows([row("d")], file, Reproduced)
-    found = read_run(file)
-    assert set(found) == {"a", "b", "d"}
-    assert found["b"] == row("b", coverage=0.25)
-    assert read_run(tmp_path / "nothing.csv") == {}
 
 
 def test_the_error_of_a_difference_counts_both_sides():

@@ -162,7 +162,7 @@ def test_what_a_release_draws_costs_its_total(settings, population, monkeypatch)
     assert np.isfinite(theta).all()
     assert (half > 0.0).all()
     if settings in TUNED:
-        budget = steps.design_of(settings, rho=rho, c=0.001, level=0.95).budget
+        budget = steps.design_of(settings, rho=rho, c=0.001, n=batch.n_records, level=0.95).budget
         spent = spent + sum(on_early_hessians) + float(budget.hessian + budget.covariance)
     else:
         T = settings.iterations

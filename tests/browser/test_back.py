@@ -78,6 +78,28 @@ def test_back_and_forward_go_between_pages_and_keep_the_settings(open_page):
     assert length(page) == begun + 2
 
 
+def test_a_move_before_any_component_has_come_is_no_entry(open_page):
+    """What keeps the history is there from the beginning, however slow the rest arrives."""
+    page = open_page("/about")
+    page.locator("h1").wait_for()
+    held = []
+
+    def hold(route):
+        held.append(route)
+
+    page.route(re.compile(r"/static/js/.*BidiComponent"), hold)
+    page.goto(page.url.replace("/about", "/plan?n=5000"))
+    page.locator("h1").get_by_text(PLAN).wait_for()
+    begun = length(page)
+    for value, share in (("2", "1"), ("3", "1.5")):
+        type_number(page, "total_number", value)
+        page.wait_for_url(f"**split={share}~*")
+    assert length(page) == begun
+    assert held
+    for route in held:
+        route.continue_()
+
+
 def test_back_while_the_page_is_still_computing_ends_on_the_page_before(open_page):
     page = open_page("/explore")
     wait_chart(page, "chart_intervals")

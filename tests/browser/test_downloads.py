@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from tests.browser.driver import wait_idle
-from tests.plan_lab import a_plan
+from tests.plan_examples import a_plan
 
 pytestmark = pytest.mark.browser
 

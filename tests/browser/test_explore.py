@@ -4,11 +4,6 @@ read back.
 
 from __future__ import annotations
 
-import statistics
-import time
-import urllib.request
-from urllib.parse import urlencode
-
 import pytest
 
 from tests.browser.driver import (
@@ -21,8 +16,6 @@ from tests.browser.driver import (
     wait_idle,
     wait_meta,
 )
-from ui.gate import HEADERS
-from ui.session.settings import Settings
 
 pytestmark = pytest.mark.browser
 
@@ -32,12 +25,6 @@ SLIDERS = [
     ("c_slider", "c", lambda before, after: after > before),
 ]
 OTHER_SLIDERS = [("split_slider", "coefficients 51"), ("d_slider", "8")]
-
-
-@pytest.mark.parametrize("path", ["/", "/explore", "/_stcore/health"])
-def test_the_real_server_sends_the_headers(server, path):
-    with urllib.request.urlopen(server + path, timeout=10) as answer:
-        assert {name: answer.headers[name] for name in HEADERS} == HEADERS
 
 
 def test_a_deep_link_on_a_fresh_server_goes_through_the_shell(open_page):
@@ -128,21 +115,6 @@ def test_a_typed_budget_reaches_chart_slider_and_link(open_page):
     assert {name: first[name] for name in kept} == {name: second[name] for name in kept}
 
 
-def test_all_eight_combinations_by_clicking(open_page):
-    page = open_page(f"/explore?{urlencode(Settings().to_query())}")
-    wait_chart(page)
-    for name in ("SVM", "zCDP"):
-        page.locator(".st-key-choice_method button").first.click()
-        page.locator("[data-testid=stPopoverBody]").get_by_role(
-            "button", name=name, exact=True
-        ).last.click()
-        wait_idle(page)
-        page.keyboard.press("Escape")
-    page.wait_for_function(
-        "() => document.querySelectorAll('.picture tbody tr').length === 8", timeout=30_000
-    )
-
-
 def choose(page, key, text):
     field = page.locator(f".st-key-{key} [data-testid=stSelectbox] input")
     if key == "dataset" and not field.count():
@@ -193,17 +165,6 @@ def test_an_upload_stays_in_the_session_that_made_it(open_page):
     assert "wingspan" not in second_tab.locator("[data-testid=stApp]").inner_html()
 
 
-@pytest.mark.parametrize("path", ["/", "/start"])
-def test_both_front_doors_fit_a_phone_in_the_dark(open_page, path):
-    """Every place at other widths, and by day: test_accessibility."""
-    page = open_page(path, width=390, theme="dark")
-    wait_chart(page, "chart_intervals")
-    overflow = page.evaluate("() => document.documentElement.scrollWidth - window.innerWidth")
-    assert overflow <= 0
-    assert page.locator("[data-testid=stException]").count() == 0
-    assert len(page.locator(".picture .canvas svg").get_attribute("aria-label") or "") > 40
-
-
 def box(page, selector):
     return page.evaluate(
         "s => { const b = document.querySelector(s).getBoundingClientRect();"
@@ -249,18 +210,6 @@ def test_on_a_phone_the_chart_is_above_a_bar_and_settings_open_over_half_the_scr
     )
     page.get_by_text("Settings", exact=True).click()
     page.locator(".st-key-split_slider").wait_for(state="hidden")
-
-
-def test_a_move_reaches_the_chart_while_one_waits(open_page):
-    page = open_page("/explore")
-    wait_chart(page)
-    times = []
-    for value in ("1.1", "1.2", "1.3", "1.4", "1.5"):
-        start = time.monotonic()
-        type_number(page, "total_number", value)
-        wait_meta(page, "chart_intervals", "total", float(value))
-        times.append(time.monotonic() - start)
-    assert statistics.median(times) < 10  # it arrives at all; how fast is measured in benchmarks
 
 
 def test_on_a_phone_every_page_can_be_reached_from_the_front(open_page):

@@ -155,20 +155,19 @@ def _design() -> Design:
         mechanism="objective",
         budget=PureDP(model="0.5", hessian="0.25", covariance="0.25"),
         regularization=0.0001,
+        n_records=N,
         calibration="sharp",
         target="unpenalised",
     )
 
 
 def _expected_costs() -> Numbers:
-    made = forecast(_moments(), design=_design(), n_records=N)
+    made = forecast(_moments(), design=_design())
     return (float(np.exp(np.log(made.ci_length / made.nonprivate_length)[:-1].mean())),)
 
 
 def _expected_shares() -> Numbers:
-    return tuple(
-        100.0 * share for share in best_split(_moments(), design=_design(), n_records=N).shares
-    )
+    return tuple(100.0 * share for share in best_split(_moments(), design=_design()).shares)
 
 
 def _expected_records() -> Numbers:

@@ -17,8 +17,6 @@ from playwright.sync_api import Page
 from dpci_core.ledger import Cap, Cost, Ledger
 from tests.browser.driver import running_server, wait_chart, wait_idle
 from tests.ui.release.test_page import LINK, csv_bytes
-from ui.controls.declare import example
-from ui.session.compute import DECLARED, packed_table
 
 pytestmark = pytest.mark.browser
 PLAN = "/plan?d=4&calibrations=published"
@@ -154,14 +152,6 @@ def scrolls_sideways(page) -> bool:
     return True
 
 
-def test_penalties_are_drawn_on_a_phone_in_the_dark(open_page):
-    """The other looks: test_accessibility."""
-    page = open_page(f"{PLAN}&look=c", width=390, theme="dark")
-    wait_chart(page, "chart_plan_c")
-    assert page.locator("[data-testid=stException]").count() == 0
-    assert not scrolls_sideways(page)
-
-
 def test_an_answer_becomes_the_setting_and_survives_a_reload(open_page):
     page = open_page(PLAN)
     wait_chart(page, "chart_plan_map")
@@ -214,20 +204,6 @@ def test_the_door_for_a_private_table_and_the_whole_path_to_a_record(desk, open_
     done.page.set_viewport_size({"width": 390, "height": 844})
     wait_idle(done.page)
     assert not scrolls_sideways(done.page)
-
-
-def test_every_step_fits_a_phone(open_page, subtests):
-    link = {"dataset": DECLARED, "declared": packed_table(example()), "d": 5, "step": "describe"}
-    page = open_page(f"/plan?{urlencode(link)}", width=390, theme="dark")
-    for step in ("describe", "goal", "choose", "approve"):
-        with subtests.test(step=step):
-            if step != "describe":
-                page.locator(f".st-key-step_{step} button").click()
-            page.locator(f".st-key-step_{step} button[kind=primary]").wait_for(timeout=60_000)
-            page.locator(".st-key-so_far").wait_for(timeout=60_000)
-            wait_idle(page)
-            assert page.locator("[data-testid=stException]").count() == 0
-            assert not scrolls_sideways(page)
 
 
 def test_one_release_whatever_is_clicked_its_ledger_and_its_report(

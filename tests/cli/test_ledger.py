@@ -348,9 +348,11 @@ def test_a_plan_file_declares_schema_and_unit(
         schema=Schema((NumericColumn("age", 0, 100),), "ill", "yes"), unit="one visit"
     )
     budget = PureDP(model="0.5", hessian="0.25", covariance="0.25")
-    design = Design(loss=Logistic(), mechanism="output", budget=budget, regularization=0.01)
+    design = Design(
+        loss=Logistic(), mechanism="output", budget=budget, regularization=0.01, n_records=1_000
+    )
     file = place / "plan.yaml"
-    write_plan(Plan(title="A", source=table, design=design, n_records=1_000, delta="1e-6"), file)
+    write_plan(Plan(title="A", source=table, design=design, delta="1e-6"), file)
     assert (
         run(capsys, "create", "Clinic", "--plan", str(file), "--epsilon", "3", "--person", "Ada")[0]
         == 0

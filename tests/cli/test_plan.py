@@ -27,7 +27,7 @@ from dpci_core.plan import as_json, as_yaml, to_html, to_script
 from dpci_core.report.cautions import cautions, sentences
 from dpci_core.schema import Persons
 from tests.plan.test_script import PLANS
-from tests.release_desk import make_plan
+from tests.release_example import make_plan
 
 PLAN = replace(PLANS["twin sharp"], goal=Target(0.05, coefficient=0), title="Ages")
 
@@ -90,7 +90,7 @@ def test_questions_start_from_a_plan(
     file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     worlds, design = PLAN.worlds(), PLAN.design
-    split = best_split(worlds, design=design, n_records=50_000)
+    split = best_split(worlds, design=design)
     better = tmp_path / "better.json"
     found = said(capsys, "split", "--plan", file, "--write", str(better))
     assert (found["length"], found["reason"]) == (split.forecast.ci_length_mean, split.reason)
@@ -103,9 +103,11 @@ def test_questions_start_from_a_plan(
         said(capsys, "records", "--plan", file, "--write", str(better))["n_records"]
         == records.n_records
     )
-    assert read_plan(better) == replace(PLAN, n_records=records.n_records)
+    assert read_plan(better) == replace(PLAN, design=records.design)
     other = Target(0.15)
-    budget = needed_budget(worlds, design=design, target=other, n_records=10_000, delta="1e-7")
+    budget = needed_budget(
+        worlds, design=replace(design, n_records=10_000), target=other, delta="1e-7"
+    )
     found = said(capsys, "budget", "--plan", file, "--length", "0.15", "--n-records", "10000")
     assert (found["n_records"], found["reason"]) == (10_000, budget.reason)
     epsilon = PLAN.numbers().epsilon
@@ -189,9 +191,13 @@ def test_a_plan_becomes_one_for_the_effects_people_mean(
     declared = replace(
         PLANS["twin standard"],
         title="Effects",
-        design=replace(PLANS["twin standard"].design, target="penalised", regularization=0.01),
+        design=replace(
+            PLANS["twin standard"].design,
+            target="penalised",
+            regularization=0.01,
+            n_records=20_000,
+        ),
         goal=Target(0.1),
-        n_records=20_000,
     )
     source = declared.source
     assert isinstance(source, DeclaredTable)

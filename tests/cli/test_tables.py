@@ -31,8 +31,8 @@ PLAN = Plan(
         mechanism="output",
         budget=PureDP(model=1, hessian=1, covariance=1),
         regularization=0.01,
+        n_records=1500,
     ),
-    n_records=1500,
     delta="1e-6",  # type: ignore[arg-type]
 )
 

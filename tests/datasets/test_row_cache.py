@@ -220,6 +220,7 @@ def test_a_release_refuses_a_cache_and_a_folder_that_cannot_be_written_says_so(
         mechanism="output",
         budget=PureDP(model=1, hessian=1, covariance=1),
         regularization=0.01,
+        n_records=N,
     )
     with refuses(ValueError, match="without a cache"):
         draw_release(batches(folder, cache=tmp_path / "cache"), design=design)

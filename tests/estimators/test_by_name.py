@@ -179,6 +179,8 @@ def test_columns_numbered_in_another_order_are_refused(
         lambda: clone(model).fit(numbered[[1, 0]], y),
         lambda: fitted.predict(numbered[[1, 0]]),
         lambda: clone(model).fit(dd.from_pandas(numbered[[1, 0]], npartitions=2), y),
+        lambda: clone(model).fit(X.set_axis([1, 2], axis=1), y),  # is 1 the first or the second?
+        lambda: fitted.predict(X.set_axis(np.array([3, 1]), axis=1)),
     ):
-        with pytest.raises(ValueError, match="in the order of their numbers"):
+        with pytest.raises(ValueError, match="to be 0, 1 and so on in this order"):
             do()

@@ -190,18 +190,27 @@ def test_tuning_refuses_without_a_row_and_before_a_charge(account) -> None:
     assert account.ledger.history()
 
 
-def test_a_table_that_changes_after_it_was_checked_does_not_raise(account) -> None:
+@pytest.mark.parametrize("is_masked", [False, True])
+@pytest.mark.parametrize("what", ["cells", "labels"])
+def test_a_table_that_changes_after_it_was_checked_does_not_raise(what, is_masked, account) -> None:
     """Three models read a chunk three times, once for the check and the first."""
     reads: list[int] = []
 
-    def cells(block: np.ndarray) -> np.ndarray:
+    def changed(block: np.ndarray) -> np.ndarray:
         reads.append(len(block))
-        is_spoilt = len(reads) > 4 and np.arange(len(block)) % 2 == 0
-        return np.where(np.reshape(is_spoilt, (-1, 1)), np.nan, block)
+        is_spoilt = (len(reads) > 4) & (np.arange(len(block)) % 2 == 0)
+        is_spoilt = np.broadcast_to(is_spoilt.reshape(-1, *[1] * (block.ndim - 1)), block.shape)
+        if is_masked:
+            return np.ma.masked_array(block, is_spoilt)
+        return np.where(is_spoilt, np.nan, block)
 
-    X = array.from_array(CELLS, (N // 4, 2)).map_blocks(cells, meta=np.empty((0, 2)))
+    X, y = array.from_array(CELLS, (N // 4, 2)), array.from_array(LABELS, (N // 4,))
+    if what == "cells":
+        X = X.map_blocks(changed, meta=np.empty((0, 2)))
+    else:
+        y = y.map_blocks(changed, meta=np.empty(0, dtype=object))
     model = clone(MODELS["classes"]).set_params(ledger=account)
-    fitted = model.fit(X, LABELS)
+    fitted = model.fit(X, y)
     assert len(reads) > 4
     assert fitted.privacy_.charge.state == "done"
     assert np.isfinite(fitted.coef_).all()

@@ -35,6 +35,7 @@ DESIGN = Design(
     mechanism="output",
     budget=PureDP(model=1, hessian=1, covariance=1),
     regularization=0.01,
+    n_records=N,
 )
 
 
@@ -108,8 +109,11 @@ def test_what_does_not_fit_is_refused_without_a_value() -> None:
         model().fit(chunked(CELLS, 3), np.where(np.arange(N) == 2, 31337.5, LABELS))
     with refuses(BatchError, match="ZeroDivisionError"):
         model().fit(chunked(CELLS, 3).map_blocks(lambda x: x / (1 // 0), dtype=float), LABELS)
-    with refuses(BatchError, match="masked entries would count"):
+    with refuses(DataRejectedError, match="finite number in every feature"):
         model().fit(chunked(np.ma.masked_less(CELLS, 0.0), 3), LABELS)
+    with refuses(BatchError, match="masked entries would count"):
+        masked = chunked(np.ma.masked_less(X, 0.0), 4)
+        fit_moments(masked, LABELS, loss=Logistic(), regularization=0.01)
     with pytest.raises(ValueError, match="classes"):
         DPLogisticRegression(budget=DESIGN.budget, feature_bounds=(-1.0, 1.0)).fit(
             chunked(CELLS, 3), LABELS

@@ -63,10 +63,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarn
 @parametrize_with_checks(
     [
         kind(budget=NO_PRIVACY, random_state=0, **declared)
-        for kind in ESTIMATORS
-        for declared in (
-            {"feature_bounds": (-10, 10)},
-            {"feature_typical": 0, "feature_spread": 3},
+        for kind, declared in zip(
+            ESTIMATORS,
+            ({"feature_bounds": (-10, 10)}, {"feature_typical": 0, "feature_spread": 3}),
+            strict=True,
         )
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
@@ -193,7 +193,9 @@ def test_coef_is_the_linear_score_inside_the_bounds_and_clipped_outside(kind) ->
 def test_scaled_intervals_are_those_of_the_core() -> None:
     X, y = table()
     model = made(regularization=0.01).fit(X, y)
-    design = Design(loss=Logistic(), mechanism="objective", budget=BUDGET, regularization=0.01)
+    design = Design(
+        loss=Logistic(), mechanism="objective", budget=BUDGET, regularization=0.01, n_records=len(y)
+    )
     records = Scaling.of(BOUNDS, n_features=3).encode(X)[:]
     core = private_intervals(
         records, np.where(y == "yes", 1, -1), design=design, rng=np.random.default_rng(3)
@@ -679,10 +681,15 @@ def test_unpenalised_target_keeps_the_released_coefficients() -> None:
 def test_default_penalty_is_feasible(loss, budget, calibration) -> None:
     for mechanism, n, p in itertools.product(("objective", "output"), (1, 50, 30_000), (2, 37)):
         design = Design(
-            loss=loss, mechanism=mechanism, budget=budget, regularization=1, calibration=calibration
+            loss=loss,
+            mechanism=mechanism,
+            budget=budget,
+            regularization=1,
+            n_records=n,
+            calibration=calibration,
         )
-        c = default_regularization(design, n_records=n, n_coefficients=p)
-        assert model_noise(replace(design, regularization=c), n).scale > 0
+        c = default_regularization(design, n_coefficients=p)
+        assert model_noise(replace(design, regularization=c, n_records=n)).scale > 0
 
 
 def test_default_penalty_by_hand_and_public() -> None:
@@ -698,9 +705,10 @@ def test_default_penalty_by_hand_and_public() -> None:
             mechanism=mechanism,
             budget=budget,
             regularization=1,
+            n_records=1_000,
             calibration=calibration,
         )
-        found = default_regularization(design, n_records=1000, n_coefficients=3)
+        found = default_regularization(design, n_coefficients=3)
         assert found == pytest.approx(max(c, 0.25e-3 * (mechanism == "objective")) + 1e-5, rel=1e-9)
     X, y = table()
     assert made().fit(X, y).regularization_ == made().fit(X[::-1] / 2, y).regularization_

@@ -92,6 +92,7 @@ def test_intervals_are_those_of_the_core(standard: bool, public: bool) -> None:
         mechanism="objective",
         budget=budget,
         regularization=0.003,
+        n_records=len(y),
         geometry=geometry,
     )
     signs = np.where(y == "yes", 1.0, -1.0)
@@ -114,7 +115,12 @@ def test_a_planned_geometry_shortens_intervals_and_noise_is_the_systems(kind: An
     rows, signs = encoded(X, False), np.where(y == "yes", 1.0, -1.0)
     loss = kind(budget=RHO)._loss()
     design = Design(
-        loss=loss, mechanism="objective", budget=RHO, regularization=0.003, calibration="sharp"
+        loss=loss,
+        mechanism="objective",
+        budget=RHO,
+        regularization=0.003,
+        n_records=len(y),
+        calibration="sharp",
     )
     answer = best_geometry(rows, signs, design=design)
     shared = {"calibration": "sharp", "classes": ["no", "yes"], "random_state": None}

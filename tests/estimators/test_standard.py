@@ -283,9 +283,10 @@ def test_the_penalty_by_hand() -> None:
             mechanism=mechanism,
             budget=kind(model=amount, hessian=1, covariance=1),
             regularization=1,
+            n_records=n,
             calibration="sharp",
         )
-        found = effects_regularization(design, n_records=n, n_coefficients=3, row_radius=R)
+        found = effects_regularization(design, n_coefficients=3, row_radius=R)
         assert found == pytest.approx(c + 0.01 / n / 9.0, rel=1e-9)
 
 
@@ -300,18 +301,19 @@ def test_the_penalty_is_feasible(loss: Any, amount: str, calibration: Any) -> No
                 mechanism=mechanism,
                 budget=kind(model=amount, hessian=1, covariance=1),
                 regularization=1,
+                n_records=50,
                 calibration=calibration,
             )
-            size = {"n_records": 50, "n_coefficients": 3}
-            c = effects_regularization(design, **size, row_radius=2.0)
+            c = effects_regularization(design, n_coefficients=3, row_radius=2.0)
             used = Design(
                 loss=loss,
                 mechanism=mechanism,
                 budget=design.budget,
                 regularization=c,
+                n_records=50,
                 calibration=calibration,
             )
-            assert model_noise(used, 50).scale > 0.0
+            assert model_noise(used).scale > 0.0
 
 
 @pytest.mark.parametrize("mechanism", ["objective", "output"])
@@ -321,13 +323,12 @@ def test_the_penalty_of_a_fit_comes_from_public_numbers(mechanism: str) -> None:
     other = made(mechanism=mechanism).fit(X[::-1] * 3.0, y)
     assert model.regularization_ == other.regularization_
     design = model._models[0].design
-    size = {"n_records": 600, "n_coefficients": 3}
     for radius in (None, 2.0):
         found = made(mechanism=mechanism, row_radius=radius).fit(X, y).regularization_
         R = 1.25 * math.sqrt(3.0) if radius is None else radius
-        assert found == effects_regularization(design, **size, row_radius=R)
+        assert found == effects_regularization(design, n_coefficients=3, row_radius=R)
     penalised = made(mechanism=mechanism, target="penalised").fit(X, y).regularization_
-    assert penalised == default_regularization(design, **size)
+    assert penalised == default_regularization(design, n_coefficients=3)
     held = made(mechanism=mechanism, random_state=None).fit(X, y).regularization_
     assert held == model.regularization_
 

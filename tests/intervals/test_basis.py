@@ -45,6 +45,7 @@ DESIGN = Design(
     mechanism="output",
     budget=PureDP(model="8", hessian="4", covariance="4"),
     regularization=0.004,
+    n_records=4_000,
     calibration="sharp",
     target="unpenalised",
 )

@@ -8,6 +8,7 @@ import dataclasses
 import math
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from dpci_core import (
     ZCDP,
     ConvergenceError,
     Design,
+    Geometry,
     HuberSVM,
     InfeasibleDesignError,
     Logistic,
@@ -25,18 +27,21 @@ from dpci_core import (
 )
 from dpci_core import fit_moments as fit
 from dpci_core import private_intervals as simulate
+from dpci_core.base.batches import as_table
 from dpci_core.base.validation import UnfitRecordsError
 from dpci_core.intervals import certified
 from dpci_core.intervals.certified import GRID, check_feasible, draw_coefficients
 from dpci_core.intervals.draw import Drawn, draw_release
 from dpci_core.intervals.inflation import error_variance
+from dpci_core.intervals.private_fit import private_fit
 from dpci_core.mechanisms.matrices import (
     covariance_noise,
     hessian_noise,
     release_moments,
     rounding_allowance,
 )
-from dpci_core.mechanisms.mechanism import PerturbedModel, model_noise
+from dpci_core.mechanisms.mechanism import PerturbedModel, model_noise, train_private
+from dpci_core.mechanisms.metric import release_metric
 from dpci_core.mechanisms.shares import INEXACT_SHARE, TAU, share_out
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.randomness import SystemSource, grid_under
@@ -61,7 +66,7 @@ def make(
         budget=budget,
         regularization=c,
         calibration=calibration,
-        **fields,
+        **{"n_records": 1_000} | fields,
     )
 
 
@@ -93,11 +98,17 @@ def test_output_perturbation_pays_in_its_sensitivity() -> None:
     assert [name for name, _ in shares.lines] == ["model", "hessian", "covariance"]
     n, c = 1000, design.regularization
     inflated = 1.0 + n * c * TAU / c
-    plain, ours = (model_noise(design, n, solver_error=e) for e in (0.0, TAU / c))
+    plain, ours = (
+        model_noise(dataclasses.replace(design, n_records=n), solver_error=e)
+        for e in (0.0, TAU / c)
+    )
     assert ours.sd == pytest.approx(plain.sd * inflated, rel=1e-12)
     assert ours.sd > plain.sd
     pure = make(PURE, "output")
-    rates = [model_noise(pure, n, solver_error=e).rate for e in (0.0, TAU / c)]
+    rates = [
+        model_noise(dataclasses.replace(pure, n_records=n), solver_error=e).rate
+        for e in (0.0, TAU / c)
+    ]
     assert rates[1] == pytest.approx(rates[0] / inflated, rel=1e-12)
     assert rates[1] < rates[0]
 
@@ -119,7 +130,7 @@ def test_what_hides_the_solver_has_the_claimed_scale() -> None:
 def test_the_share_changes_length_by_less_than_a_thousandth(budget) -> None:
     X, y = table()
     for calibration in CALIBRATIONS:
-        design = make(budget, calibration=calibration)
+        design = make(budget, calibration=calibration, n_records=len(X))
         shares = share_out(design)
         moments = fit(X, y, loss=design.loss, regularization=design.regularization)
         planned, running = (forecast(moments, design=d).ci_length for d in (design, shares.running))
@@ -241,15 +252,17 @@ def test_rounding_bounds_hold_against_exact_sums() -> None:
 
 
 def test_what_cannot_be_certified_is_refused_from_public_numbers() -> None:
-    check_feasible(make(c=0.001), n_records=1000, dim=11)
+    check_feasible(make(c=0.001), dim=11)
     with pytest.raises(InfeasibleDesignError, match="certified"):
-        check_feasible(make(c=1e-9, mechanism="output"), n_records=10**6, dim=11)
+        check_feasible(
+            dataclasses.replace(make(c=1e-9, mechanism="output"), n_records=10**6), dim=11
+        )
     with pytest.raises(InfeasibleDesignError, match="smallest c that works"):
-        check_feasible(make(PURE, c=1e-7), n_records=100, dim=11)
+        check_feasible(dataclasses.replace(make(PURE, c=1e-7), n_records=100), dim=11)
     # The noise vector counts: with little budget it is as long as all records together.
     tiny = PureDP(model="0.00001", hessian="1", covariance="1")
     with pytest.raises(InfeasibleDesignError, match="certified"):
-        check_feasible(make(tiny, c=60.0), n_records=1000, dim=400)
+        check_feasible(make(tiny, c=60.0), dim=400)
 
 
 # --- the draw -------------------------------------------------------------------------------------
@@ -280,7 +293,7 @@ def residuals(budget, mechanism, *, draws: int = 400) -> np.ndarray:
     the claimed sd.
     """
     X, y = table(500, 3)
-    design = make(budget, mechanism, "published", c=1.0)
+    design = make(budget, mechanism, "published", c=1.0, n_records=len(X))
     shares, A = share_out(design), y[:, None] * X
     theta = np.array(
         [draw_coefficients(A, shares=shares, source=SystemSource())[0] for _ in range(draws)]
@@ -320,7 +333,11 @@ def test_the_solver_is_hidden_by_noise_of_its_own(monkeypatch: pytest.MonkeyPatc
     X, y = table(500, 2)
     A = y[:, None] * X
     for budget, law in ((RHO, stats.norm), (PURE, None)):
-        shares = share_out(make(budget, calibration="published", c=1e-3 if budget is RHO else 1e-2))
+        shares = share_out(
+            make(
+                budget, calibration="published", c=1e-3 if budget is RHO else 1e-2, n_records=len(X)
+            )
+        )
         still = Newton().minimise(
             PenalisedRisk(A, loss=Logistic(), regularization=shares.planned.regularization)
         )
@@ -354,7 +371,7 @@ def test_matrices_of_a_release_have_the_noise_of_the_simulation() -> None:
     A, theta = y[:, None] * X, np.array([0.5, -0.25])
     for budget in (PURE, RHO):
         for calibration in CALIBRATIONS:
-            design = make(budget, calibration=calibration)
+            design = make(budget, calibration=calibration, n_records=len(X))
             ours, theirs = (
                 np.array(
                     [
@@ -377,7 +394,7 @@ def test_matrices_of_a_release_have_the_noise_of_the_simulation() -> None:
 
 def test_rounding_of_sums_widens_the_sensitivity() -> None:
     design = make(c=0.01)
-    allowance = rounding_allowance(design, np.array([3.0, 4.0]), 1000)
+    allowance = rounding_allowance(design, np.array([3.0, 4.0]))
     by_hand = 2 * rounding_of_sums(1000) * (1.0 + 0.02 * math.sqrt(2) + 0.02**2 * 25)
     assert allowance == pytest.approx(by_hand, rel=1e-12, abs=0)
 
@@ -432,7 +449,7 @@ def test_nothing_of_the_fit_is_in_the_result() -> None:
 @pytest.mark.parametrize("budget", [PURE, RHO], ids=["pure", "zcdp"])
 def test_the_law_of_the_noise_is_that_of_what_is_left(budget, mechanism) -> None:
     X, y = table(500, 3)
-    design = make(budget, mechanism, "published", c=0.01)
+    design = make(budget, mechanism, "published", c=0.01, n_records=len(X))
     _, noise = draw_coefficients(y[:, None] * X, shares=share_out(design), source=SystemSource())
     if mechanism == "output":
         sensitivity = 1 / 5 + 1e-8
@@ -472,9 +489,9 @@ def test_matrices_are_protected_with_their_rounding(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(SystemSource, "add_gaussian", spy)
     X, y = table(500, 3)
     theta = np.array([0.5, 0.0, 0.0])
-    design = make(RHO, "output", c=0.01)
+    design = make(RHO, "output", c=0.01, n_records=len(X))
     release_moments(y[:, None] * X, theta, design=design, rng=SystemSource())
-    allowance = rounding_allowance(design, theta, 500)
+    allowance = rounding_allowance(design, theta)
     bare = [math.sqrt(2) * 0.25 / 500, math.sqrt(2) / (1 + math.exp(-0.5)) ** 2 / 500]
     np.testing.assert_allclose(np.subtract(protected, bare), allowance, rtol=1e-3)
 
@@ -508,9 +525,12 @@ def test_the_length_that_no_noise_vector_exceeds_has_the_stated_probability() ->
 def test_what_is_drawn_for_the_matrices_is_on_their_grids(budget, calibration) -> None:
     X, y = table(500, 3)
     theta = np.array([0.5, 0.0, 0.25])
-    design = make(budget, "output", calibration, c=0.01)
+    design = make(budget, "output", calibration, c=0.01, n_records=len(X))
     found = release_moments(y[:, None] * X, theta, design=design, rng=SystemSource())
-    laws = hessian_noise(design, 500), covariance_noise(design, 500, float(np.linalg.norm(theta)))
+    laws = (
+        hessian_noise(design),
+        covariance_noise(design, float(np.linalg.norm(theta))),
+    )
     for law, matrix in zip(laws, (found.hessian.noisy, found.covariance.noisy), strict=True):
         grid = 2.0 ** grid_under(law.scale)
         assert law.scale / 2**21 < grid <= law.scale / 2**20
@@ -536,10 +556,10 @@ def test_the_certificate_is_asked_for_half_of_tau(
 ) -> None:
     monkeypatch.setattr(certified, "gradient_rounding", lambda **_: error)
     if error < TAU / 2:
-        check_feasible(make(c=0.1), n_records=1000, dim=2)
+        check_feasible(make(c=0.1), dim=2)
     else:
         with pytest.raises(InfeasibleDesignError, match="certified"):
-            check_feasible(make(c=0.1), n_records=1000, dim=2)
+            check_feasible(make(c=0.1), dim=2)
 
 
 def test_a_noise_vector_beyond_the_checked_length_is_refused(
@@ -551,7 +571,9 @@ def test_a_noise_vector_beyond_the_checked_length_is_refused(
     )
     with pytest.raises(InfeasibleDesignError, match="certified"):
         draw_coefficients(
-            y[:, None] * X, shares=share_out(make(PURE, c=0.1)), source=SystemSource()
+            y[:, None] * X,
+            shares=share_out(make(PURE, c=0.1, n_records=len(X))),
+            source=SystemSource(),
         )
 
 
@@ -562,10 +584,50 @@ def test_without_noise_the_matrices_are_the_true_ones() -> None:
         PureDP(model="1e20", hessian="1e20", covariance="1e20"),
     )
     for calibration in CALIBRATIONS:
-        design = make(loose, "output", calibration, c=0.01)
+        design = make(loose, "output", calibration, c=0.01, n_records=len(X))
         found = release_moments(y[:, None] * X, theta, design=design, rng=SystemSource())
         H, S = PenalisedRisk(
             y[:, None] * X, loss=design.loss, regularization=design.regularization
         ).moments(theta)
         np.testing.assert_allclose(found.hessian.noisy, H, atol=1e-15)
         np.testing.assert_allclose(found.covariance.noisy, S, atol=1e-15)
+
+
+# --- n --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mechanism", ["objective", "output"])
+def test_whatever_n_a_design_says_it_runs_with_that_of_its_rows(mechanism: str) -> None:
+    """Twice the n would be half the noise."""
+    X, y = table()
+    planned, right = (make(mechanism=mechanism, c=0.01, n_records=n) for n in (3_000, len(X)))
+    one, other = (
+        simulate(X, y, design=design, rng=np.random.default_rng(1)) for design in (planned, right)
+    )
+    assert one.design == other.design == right
+    np.testing.assert_array_equal(one.low, other.low)
+    drawn = draw_release(X, y, design=planned)
+    assert (drawn.n_records, drawn.shares) == (len(X), share_out(right))
+
+
+@pytest.mark.parametrize("source", [SystemSource(), np.random.default_rng(2)])
+def test_noise_for_another_number_of_rows_is_never_drawn(source: object) -> None:
+    X, y = table()
+    A = as_table(y[:, None] * X)
+    shaped = make(
+        ZCDP(model="0.1", hessian="0.03", covariance="0.03", metric="0.01"),
+        geometry=Geometry(ridge=0.03, leverage=3.0),
+    )
+    for n in (len(X) - 1, len(X) + 1):
+        plain, whitened = (
+            dataclasses.replace(design, n_records=n) for design in (make(c=0.01), shaped)
+        )
+        theta = np.zeros(X.shape[1])
+        for release, given in (
+            (private_fit, {"design": plain, "source": source}),
+            (train_private, {"design": plain, "rng": source}),
+            (partial(release_moments, theta_priv=theta), {"design": plain, "rng": source}),
+            (release_metric, {"design": whitened, "rng": source}),
+        ):
+            with pytest.raises(ValueError, match=f"design.n_records={n} rows, got {len(X)}"):
+                release(A, **given)

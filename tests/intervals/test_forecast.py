@@ -81,7 +81,11 @@ def make_design(
     kind = PureDP if definition == "pure" else ZCDP
     budget = kind(model=model, hessian=hessian, covariance=covariance)
     return Design(
-        loss=LOSSES[loss], mechanism=mechanism, budget=budget, regularization=REGULARIZATION
+        loss=LOSSES[loss],
+        mechanism=mechanism,
+        budget=budget,
+        regularization=REGULARIZATION,
+        n_records=N_RECORDS,
     )
 
 
@@ -118,7 +122,7 @@ def test_forecast_agrees_with_brute_force(
         moments[loss].hessian,
         moments[loss].covariance,
         mechanism=design.mechanism,
-        noise=model_noise(design, N_RECORDS),
+        noise=model_noise(design),
         n_records=N_RECORDS,
     )
     predicted = np.sqrt(law.normal + law.laplace * (len(truth) + 1) / 2.0)
@@ -146,14 +150,16 @@ def test_same_question_same_answer(
 def test_n_records_is_a_free_number(moments: dict[str, Moments]) -> None:
     design = make_design("zcdp", "output", "logistic")
     default = forecast(moments["logistic"], design=design)
-    same = forecast(moments["logistic"], design=design, n_records=N_RECORDS)
-    huge = forecast(moments["logistic"], design=design, n_records=100 * N_RECORDS)
+    same = forecast(moments["logistic"], design=design)
+    huge = forecast(
+        moments["logistic"], design=dataclasses.replace(design, n_records=100 * N_RECORDS)
+    )
     np.testing.assert_array_equal(default.ci_length, same.ci_length)
     assert (default.n_records, huge.n_records) == (N_RECORDS, 100 * N_RECORDS)
     np.testing.assert_allclose(huge.nonprivate_length, default.nonprivate_length / 10.0)
     assert np.all(huge.vi_length < default.vi_length / 10.0)
     with pytest.raises(ValueError, match="n_records=0"):
-        forecast(moments["logistic"], design=design, n_records=0)
+        forecast(moments["logistic"], design=dataclasses.replace(design, n_records=0))
 
 
 def test_moments_of_another_fit_are_rejected(moments: dict[str, Moments]) -> None:
@@ -203,7 +209,8 @@ def test_more_records_are_never_longer(
 ) -> None:
     design = make_design(definition, mechanism, loss)
     long, short = (
-        forecast(moments[loss], design=design, n_records=m) for m in (n, int(n * factor) + 1)
+        forecast(moments[loss], design=dataclasses.replace(design, n_records=m))
+        for m in (n, int(n * factor) + 1)
     )
     assert short.ci_length_mean <= long.ci_length_mean * (1.0 + MAX_RISE)
     assert short.vi_length_mean <= long.vi_length_mean
@@ -345,7 +352,9 @@ def test_few_records_are_no_privacy_effect_and_are_seen(
     assert validity.is_decided_by_few == (side != "below",) * len(fit.theta_hat)
     assert validity.grade == {"below": "valid", "between": "rough", "above": "unusable"}[side]
     assert ["too small" in reason for reason in validity.reasons] == [True] * (side != "below")
-    half = forecast(fit, design=design, n_records=2 * fit.n_records).validity.r4
+    half = forecast(
+        fit, design=dataclasses.replace(design, n_records=2 * fit.n_records)
+    ).validity.r4
     assert half == pytest.approx(target / 2.0, rel=0.01)
     unknown = forecast(dataclasses.replace(fit, leverage_correction=None), design=design).validity
     assert (unknown.r4, unknown.r4_each, unknown.is_decided_by_few) == (0.0, (), ())
@@ -360,7 +369,9 @@ def test_a_rare_level_is_marked_and_the_others_stay() -> None:
     n = 4_000
     X = np.c_[rng.uniform(-1, 1, (n, 2)), np.arange(n) % 1_000 == 0, np.ones(n)] / 2.0
     y = np.where(rng.random(n) < 0.5 + X[:, 0] / 2.0, 1.0, -1.0)
-    design = Design(loss=Logistic(), mechanism="output", budget=HUGE, regularization=1e-5)
+    design = Design(
+        loss=Logistic(), mechanism="output", budget=HUGE, regularization=1e-5, n_records=n
+    )
     fit = fit_moments(X, y, loss=design.loss, regularization=1e-5)
     validity = forecast(fit, design=design).validity
     assert validity.is_decided_by_few == (False, False, True, False)
@@ -387,7 +398,9 @@ def test_few_records_on_a_separable_table_decide_every_coefficient() -> None:
     X[:, :3] += 1.5 * y[:, None]
     X = np.c_[X / np.maximum(np.linalg.norm(X, axis=1), 1.0)[:, None], np.ones(n)] / 2.0**0.5
     X /= 1.0 + 1e-9
-    design = Design(loss=HuberSVM(h=0.1), mechanism="output", budget=HUGE, regularization=1e-3)
+    design = Design(
+        loss=HuberSVM(h=0.1), mechanism="output", budget=HUGE, regularization=1e-3, n_records=n
+    )
     fit = fit_moments(X, y, loss=design.loss, regularization=1e-3)
     validity = forecast(fit, design=design, n_draws=2).validity
     assert validity.is_decided_by_few == (True,) * (d + 1)
@@ -423,7 +436,7 @@ def test_matrix_noise_has_the_size_of_the_real_one(
 ) -> None:
     design = make_design(definition, "output", "logistic", ("0.5", "0.3", "0.2"))
     fit, n = moments["logistic"], 4000
-    sd_h = hessian_noise(design, n).diagonal_sd(len(fit.theta_hat))
+    sd_h = hessian_noise(dataclasses.replace(design, n_records=n)).diagonal_sd(len(fit.theta_hat))
     rng, p = np.random.default_rng(0), len(fit.theta_hat)
     bound = hessian_sensitivity(loss=design.loss, n_records=n)
     scale = noise_scale(sensitivity=bound, amount=0.3, kind=definition)
@@ -452,9 +465,9 @@ def test_r1_is_the_noise_over_the_smallest_eigenvalue(moments: dict[str, Moments
     p = len(fit.theta_hat)
     sd = 0.25 * 2 / n / np.sqrt(2 * 0.02)
     expected = sd * np.sqrt(2 * p) / np.linalg.eigvalsh(fit.hessian)[0]
-    assert forecast(fit, design=design, n_records=n).validity.r1 == pytest.approx(
-        expected, rel=1e-9
-    )
+    assert forecast(
+        fit, design=dataclasses.replace(design, n_records=n)
+    ).validity.r1 == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("dim", [1, 4, 11])

@@ -284,6 +284,7 @@ def design_of(problem: Problem, **changes: object) -> Design:
         mechanism=problem.mechanism,
         budget=budget,
         regularization=C,
+        n_records=problem.n,
         calibration=Calibration.published(**(switches | chosen)),
         **changes,
     )
@@ -301,7 +302,12 @@ def widths_of(
     given = {"theta_priv": problem.theta} | more
     noise = NoiseLaw(rate=rate, sd=sd)
     return private_half_widths(
-        H, S, design=design, noise=noise, n_records=problem.n, covariance_noise=law, **given
+        H,
+        S,
+        design=design,
+        noise=noise,
+        covariance_noise=law,
+        **given,
     )
 
 
@@ -385,7 +391,6 @@ def test_no_record_can_come_in() -> None:
     public = {
         "design",
         "noise",
-        "n_records",
         "covariance_noise",
         "covariance_sd",
         "contrasts",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ PURE = PureDP(model="0.5", hessian="0.25", covariance="0.25")
 
 
 def make(budget=RHO, mechanism="output", calibration="published", **fields) -> Design:
-    settings = {"loss": Logistic(), "regularization": 0.01} | fields
+    settings = {"loss": Logistic(), "regularization": 0.01, "n_records": 1_000} | fields
     return Design(mechanism=mechanism, budget=budget, calibration=calibration, **settings)
 
 
@@ -34,9 +34,8 @@ def law(H, S, noise: NoiseLaw, *, n: int = 1000, theta=None, design: Design | No
     return JointLaw.of(
         np.array(H),
         np.array(S),
-        design=design or make(),
+        design=replace(design or make(), n_records=n),
         noise=noise,
-        n_records=n,
         theta_priv=np.ones(p) if theta is None else theta,
     )
 
@@ -153,9 +152,8 @@ def released(design: Design, n: int, rng: np.random.Generator) -> Drawn:
     found = JointLaw.of(
         made.hessian,
         made.covariance,
-        design=design,
-        noise=model_noise(design, n),
-        n_records=n,
+        design=replace(design, n_records=n),
+        noise=model_noise(replace(design, n_records=n)),
         theta_priv=made.theta_priv,
     )
     return Drawn(found, made.low, made.high)
@@ -215,9 +213,10 @@ def test_other_levels_are_those_that_a_release_at_that_level_would_have() -> Non
 
 def test_a_release_has_the_noise_that_it_draws() -> None:
     X, y = population(2000, np.random.default_rng(1))
-    for design in (make(PURE, "objective", regularization=0.1), make(PURE)):
+    given = {"n_records": len(X)}
+    for design in (make(PURE, "objective", regularization=0.1, **given), make(PURE, **given)):
         drawn = draw_coefficients(signed(X, y), shares=share_out(design), source=SystemSource())[1]
-        assert noise_of_release(design, n_records=2000, dim=3) == drawn
+        assert noise_of_release(design, dim=3) == drawn
 
 
 def test_what_the_step_adds_has_the_variance_of_the_intervals() -> None:

@@ -244,12 +244,13 @@ def widths(
     loss = loss or Logistic()
     rho = (2.0 * loss.max_curvature / N) ** 2 / (2.0 * SD_H**2)
     budget = ZCDP(model=1, hessian=rho, covariance=1)
-    design = Design(loss=loss, mechanism=mechanism, budget=budget, regularization=C, target=target)
+    design = Design(
+        loss=loss, mechanism=mechanism, budget=budget, regularization=C, n_records=N, target=target
+    )
     law = MatrixNoise(1e-9, 1.0, "zcdp", False, 0.0)
     given = {
         "design": design,
         "noise": NoiseLaw(sd=SD_MODEL),
-        "n_records": N,
         "covariance_noise": law,
     }
     return private_half_widths(H3, 0.5 * H3, theta_priv=theta, contrasts=L, **given)
@@ -329,6 +330,7 @@ def design_of(target: str, mechanism: str = "objective") -> Design:
         "loss": Logistic(),
         "budget": budget,
         "regularization": C_TRUTH,
+        "n_records": N_TRUTH,
         "calibration": "sharp",
     }
     return Design(mechanism=mechanism, target=target, **given)
@@ -365,7 +367,10 @@ def experiments() -> dict[str, Runs]:
             np.array([r.is_not_estimable for r in runs]),
         )
         found[target] = Runs(
-            inside, length, marked, forecast(large, design=design, n_records=N_TRUTH)
+            inside,
+            length,
+            marked,
+            forecast(large, design=design),
         )
     return found
 
@@ -410,7 +415,7 @@ def test_the_forecast_sees_a_target_out_of_reach() -> None:
         regularization=0.05,
         target="unpenalised",
     )
-    found = forecast(fit, design=design, n_records=100_000)
+    found = forecast(fit, design=dataclasses.replace(design, n_records=100_000))
     assert found.is_not_reportable[:2].all()
     assert np.abs(found.bias[:2]).min() > 0.25 * found.ci_length[:2].max() / 2.0
     assert found.unidentified_share[:2].min() == 1.0

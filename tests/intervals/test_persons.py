@@ -33,7 +33,7 @@ def make(
         budget=budget,  # type: ignore[arg-type]
         regularization=0.02,
         rows_per_person=k,
-        **{"calibration": "sharp"} | given,  # type: ignore[arg-type]
+        **{"calibration": "sharp", "n_records": 300} | given,  # type: ignore[arg-type]
     )
 
 
@@ -97,12 +97,12 @@ def test_a_release_is_one_of_persons(budget: object) -> None:
 def test_gaussian_objective_perturbation_is_refused_for_persons() -> None:
     design = make(ZCDP(**PARTS), "objective")
     with pytest.raises(PersonsNotShownError) as refused:
-        check_feasible(design, n_records=300, dim=2)
+        check_feasible(design, dim=2)
     assert refused.value.rows_per_person == 4
     with pytest.raises(PersonsNotShownError):
         private_intervals(X, Y, design=design, rng=np.random.default_rng(0), persons=WHOSE)
     laplace = replace(design, calibration=Calibration(gaussian_objective=False))
-    check_feasible(laplace, n_records=300, dim=2)
+    check_feasible(laplace, dim=2)
 
 
 class _Bare(Logistic):
@@ -150,12 +150,15 @@ def test_rows_and_persons_have_to_go_together() -> None:
 
 def test_what_rounding_may_add_is_that_of_all_rows() -> None:
     """Sums over persons have up to k terms for each, and nobody may know how many."""
-    several, one = (rounding_allowance(make(k=k), np.ones(2), n) for k, n in ((10, 300), (1, 3000)))
+    several, one = (
+        rounding_allowance(replace(make(k=k), n_records=n), np.ones(2))
+        for k, n in ((10, 300), (1, 3000))
+    )
     assert several == pytest.approx(one, rel=1e-9)
-    assert several > 5.0 * rounding_allowance(make(k=1), np.ones(2), 300)
-    check_feasible(make(k=1), n_records=10**7, dim=2)
+    assert several > 5.0 * rounding_allowance(make(k=1), np.ones(2))
+    check_feasible(replace(make(k=1), n_records=10**7), dim=2)
     with pytest.raises(UncertainFitError):
-        check_feasible(make(k=1000), n_records=10**7, dim=2)
+        check_feasible(replace(make(k=1000), n_records=10**7), dim=2)
 
 
 def test_a_whole_number_is_one_name_in_every_type() -> None:

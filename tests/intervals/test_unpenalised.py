@@ -139,10 +139,11 @@ def test_the_error_in_one_dimension(
         mechanism=mechanism,
         budget=PureDP(model=1, hessian=1, covariance=1),
         regularization=C1,
+        n_records=N1,
         target="unpenalised",
     )
     T = H / (H - 2.0 * C1)
-    law = unpenalised_error(moments, H, np.eye(1), T, design=design, noise=noise, n_records=N1)
+    law = unpenalised_error(moments, H, np.eye(1), T, design=design, noise=noise)
     k = float(H[0, 0]) - 2.0 * C1
     extra = (2.0 * C1 * sd_h * float(moments.theta_hat[0]) / k**2) ** 2
     expected = float(np.sqrt(law.total(1)[0] + extra))
@@ -188,6 +189,7 @@ def design_of(
         "mechanism": mechanism,
         "budget": BUDGETS[budget] if isinstance(budget, str) else budget,
         "regularization": C,
+        "n_records": N,
         "calibration": "sharp",
         "target": "unpenalised",
     }
@@ -262,7 +264,7 @@ def test_out_of_reach_by_three_rules(fit: Moments) -> None:
 
     def flags(**changes: Any) -> list[bool]:
         changed = dataclasses.replace(none, **changes)
-        return forecast_of(changed, fit, design=design).is_not_reportable.tolist()
+        return forecast_of(changed, fit).is_not_reportable.tolist()
 
     assert flags() == [False] * 3
     wide = 1.5 * none.half_width
@@ -285,7 +287,7 @@ def test_out_of_reach_by_three_rules(fit: Moments) -> None:
     penalised = dataclasses.replace(design, target="penalised")
     own = drawn_intervals(fit, design=penalised)
     own = dataclasses.replace(own, is_not_estimable=np.ones_like(own.is_not_estimable))
-    assert not forecast_of(own, fit, design=penalised).is_not_reportable.any()
+    assert not forecast_of(own, fit).is_not_reportable.any()
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -349,7 +351,7 @@ def test_flags_do_not_select(n: int, epsilon: float, c: float, is_out: bool | No
     design = design_of(budget=budget, regularization=c)
     large = two_coefficients(100_000, np.random.default_rng(0))
     moments = fit_moments(*large, loss=Logistic(), regularization=c, target="unpenalised")
-    out = forecast(moments, design=design, n_records=n).is_not_reportable
+    out = forecast(moments, design=dataclasses.replace(design, n_records=n)).is_not_reportable
     if is_out is not None:
         assert out.tolist() == [is_out] * 2
     if out.all():
@@ -395,6 +397,7 @@ LARGE = Design(
     mechanism="objective",
     budget=PureDP(model="100", hessian="100", covariance="100"),
     regularization=0.05,
+    n_records=1_000,
     calibration="sharp",
     target="unpenalised",
 )
@@ -405,13 +408,16 @@ def test_what_simulated_rows_cannot_tell_is_no_bias() -> None:
     to 2.5 times that where they are few.
     """
     twin = planning(is_simulated=True)
-    same = forecast(twin, design=LARGE, n_records=1000)
+    same = forecast(twin, design=LARGE)
     np.testing.assert_allclose(same.estimate, [4.0, -12.0, 0.0])
-    many = forecast(twin, design=LARGE, n_records=10**9)
+    many = forecast(twin, design=dataclasses.replace(LARGE, n_records=10**9))
     np.testing.assert_allclose(many.estimate, [0.0, -np.sqrt(12.75), 0.0], atol=1e-4)
     assert twin.unpenalised_fit is not None
     sure = dataclasses.replace(twin.unpenalised_fit, unweighted_se=np.zeros(3))
-    exact = forecast(dataclasses.replace(twin, unpenalised_fit=sure), design=LARGE, n_records=10**4)
+    exact = forecast(
+        dataclasses.replace(twin, unpenalised_fit=sure),
+        design=dataclasses.replace(LARGE, n_records=10**4),
+    )
     np.testing.assert_allclose(exact.estimate, sure.unweighted)
 
 
@@ -420,15 +426,17 @@ def test_what_rows_of_a_table_cannot_tell_counts_as_bias() -> None:
     table = planning(is_simulated=False)
     assert table.unpenalised_fit is not None
     np.testing.assert_allclose(
-        forecast(table, design=LARGE, n_records=1000).estimate, table.unpenalised_fit.unweighted
+        forecast(table, design=LARGE).estimate,
+        table.unpenalised_fit.unweighted,
     )
-    half = forecast(table, design=LARGE, n_records=1000).ci_length / 2.0
+    half = forecast(table, design=LARGE).ci_length / 2.0
     for se, expected in ((0.2, False), (0.3, True)):
         fit = dataclasses.replace(
             table.unpenalised_fit, unweighted=np.zeros(3), unweighted_se=se * half
         )
         made = forecast(
-            dataclasses.replace(table, unpenalised_fit=fit), design=LARGE, n_records=1000
+            dataclasses.replace(table, unpenalised_fit=fit),
+            design=LARGE,
         )
         np.testing.assert_array_equal(made.is_not_reportable, expected)
 
@@ -447,6 +455,7 @@ def test_a_starved_half_step_is_in_the_forecast(covariance: str) -> None:
         mechanism="output",
         budget=ZCDP(model="50", hessian="50", covariance=covariance),
         regularization=0.001,
+        n_records=6_000,
         calibration="sharp",
         target="unpenalised",
     )
@@ -474,11 +483,12 @@ def test_where_noise_moves_the_hessian_too_far_nothing_is_in_reach() -> None:
             mechanism="objective",
             budget=PureDP(model="0.25", hessian="0.125", covariance="0.125"),
             regularization=c,
+            n_records=3_000,
             calibration="sharp",
             target="unpenalised",
         )
         fit = fit_moments(X, y, loss=Logistic(), regularization=c, target="unpenalised")
-        found = forecast(fit, design=design, n_records=3_000)
+        found = forecast(fit, design=design)
         assert (found.validity.grade == "unusable") is expected
         assert found.is_not_reportable.tolist() == [expected] * 3
         assert found.unidentified_share.max() <= 0.05

@@ -5,17 +5,15 @@ always a sentence.
 from __future__ import annotations
 
 import io
-import json
 import os
 import shutil
 import sqlite3
 import stat
-import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +30,9 @@ from dpci_core.ledger import (
     database,
 )
 from dpci_core.report.refusals import said
+from tests.processes import found_by
 from tests.refusals import refuses
 
-ROOT = Path(__file__).resolve().parents[2]
 posix = pytest.mark.skipif(os.name != "posix", reason="needs fork and file modes")
 
 
@@ -69,37 +67,26 @@ def book(ledger: Ledger, request: str, purpose: str = "model") -> Charge:
     )
 
 
-def lab(what: str, folder: Path, rounds: int) -> Any:
-    run = subprocess.run(
-        [sys.executable, "-m", "tests.ledger_lab", what, str(folder), str(rounds)],
-        cwd=ROOT,
-        env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    assert run.stderr == ""
-    return json.loads(run.stdout)
+happened = partial(found_by, "tests.ledger_processes")
 
 
 @posix
 def test_processes_that_race_for_the_last_of_a_budget_never_overspend(tmp_path: Path) -> None:
-    assert lab("race", tmp_path, 12) == {"won": [3], "left": ["0.1"], "codes": [0]}
+    assert happened("race", tmp_path, 12) == {"won": [3], "left": ["0.1"], "codes": [0]}
 
 
 @posix
 def test_processes_that_approve_withdraw_and_book_at_once_book_what_is_approved(
     tmp_path: Path,
 ) -> None:
-    found = lab("approvals", tmp_path, 5)
+    found = happened("approvals", tmp_path, 5)
     assert found.pop("faults") == 0
     assert all(found.values())
 
 
 @posix
 def test_a_process_killed_at_any_moment_loses_nothing_it_was_told(tmp_path: Path) -> None:
-    found = lab("kill", tmp_path, 25)
+    found = happened("kill", tmp_path, 25)
     assert found["faults"] == []
     assert found["said"] > 0
 
@@ -107,7 +94,7 @@ def test_a_process_killed_at_any_moment_loses_nothing_it_was_told(tmp_path: Path
 @pytest.mark.soak
 @posix
 def test_a_thousand_kills(memory: Path, record_property: Callable[[str, object], None]) -> None:
-    found = lab("kill", memory, 1_000)
+    found = happened("kill", memory, 1_000)
     record_property("found", found)
     assert found["faults"] == []
     assert found["said"] > 0
@@ -115,7 +102,7 @@ def test_a_thousand_kills(memory: Path, record_property: Callable[[str, object],
 
 @posix
 def test_a_process_killed_at_each_step_books_once_or_not_at_all(tmp_path: Path) -> None:
-    found = lab("stages", tmp_path, 1)
+    found = happened("stages", tmp_path, 1)
     assert len(found) == 7
     for stage, (code, is_good, kept, n_charges, remaining, is_good_after) in found.items():
         assert (code, is_good, is_good_after) == (-9, True, True), stage

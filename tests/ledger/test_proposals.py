@@ -116,6 +116,25 @@ def test_one_person_does_not_fill_the_ledger_with_proposals(
     assert propose(ledger, request_id="again").state == "proposed"
 
 
+def test_many_names_do_not_fill_the_ledger_with_proposals(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where names are typed, one person has as many as they like: an account takes so many."""
+    monkeypatch.setattr("dpci_core.ledger.transaction.MOST_UNBOOKED_OF_ACCOUNT", 3)
+    made = propose(ledger)
+    for name in ("Bo", "Cy"):
+        ledger.withdraw(propose(ledger, request_id=name, person=name).proposal_id, person=name)
+    size = len(ledger.entries())
+    with refuses(LedgerRuleError, match="3 proposals for 'Clinic' were not booked.*makes room"):
+        propose(ledger, request_id="Di", person="Di")
+    assert (len(ledger.entries()), propose(ledger)) == (size, made)
+    create(ledger, "Other", other_people=True)
+    assert propose(ledger, dataset="Other", request_id="theirs", person="Di").state == "proposed"
+    ledger.approve(made.proposal_id, person="Grace")
+    assert book(ledger).is_new
+    assert propose(ledger, request_id="Di", person="Di").state == "proposed"
+
+
 def test_a_name_without_letters_proposes_nothing(ledger: Ledger) -> None:
     """Everybody would be another person."""
     with refuses(LedgerTextError, match="letter"):

@@ -164,10 +164,14 @@ def test_objective_audit_flags_a_forgotten_slack_term(p: int) -> None:
     assert largest_objective_loss("huber_svm", p, kappa, rate_factor=forgotten) > EPSILON + 0.2
 
 
-def make_design(loss: str, mechanism: str, definition: str, amount: str, c: float) -> Design:
+def make_design(
+    loss: str, mechanism: str, definition: str, amount: str, c: float, n: int
+) -> Design:
     """A design whose coefficients cost `amount`; the matrices play no part here."""
     budget = (PureDP if definition == "pure" else ZCDP)(model=amount, hessian="1", covariance="1")
-    return Design(loss=LOSSES[loss], mechanism=mechanism, budget=budget, regularization=c)
+    return Design(
+        loss=LOSSES[loss], mechanism=mechanism, budget=budget, regularization=c, n_records=n
+    )
 
 
 @pytest.mark.parametrize("kappa", KAPPAS)
@@ -181,9 +185,9 @@ def test_package_runs_at_the_audited_rates(loss: str, kappa: float) -> None:
         ("output", "pure", "1", n * c),
     ]
     for mechanism, definition, amount, rate in cases:
-        ours = model_noise(make_design(loss, mechanism, definition, amount, c), n).rate
+        ours = model_noise(make_design(loss, mechanism, definition, amount, c, n)).rate
         assert rate * (1.0 - rounding) <= ours <= rate
-    sd = model_noise(make_design(loss, "output", "zcdp", "0.5", c), n).sd
+    sd = model_noise(make_design(loss, "output", "zcdp", "0.5", c, n)).sd
     assert 1.0 / (n * c) <= sd <= 1.0 / (n * c) * (1.0 + rounding)
 
 
@@ -278,7 +282,7 @@ def identity_density(loss: str, mechanism: str, definition: str) -> tuple[LogDen
 def test_density_identity(loss: str, mechanism: str, definition: str) -> None:
     log_density, c = identity_density(loss, mechanism, definition)
     design = make_design(
-        loss, mechanism, definition, "2", c
+        loss, mechanism, definition, "2", c, len(TABLE)
     )  # epsilon = 2, and rho = 2 runs at epsilon 2
     rng = np.random.default_rng([7, len(loss), len(mechanism), len(definition)])
     theta = np.array(

@@ -160,6 +160,7 @@ def test_each_matrix_spends_its_own_part_at_its_own_sensitivity(
         mechanism="output",
         budget=kind(model="0.5", hessian="0.3", covariance="0.2"),
         regularization=0.01,
+        n_records=40,
     )
     calls = []
 
@@ -186,7 +187,9 @@ def test_each_matrix_spends_its_own_part_at_its_own_sensitivity(
 @pytest.mark.parametrize("kind", [PureDP, ZCDP])
 def test_a_huge_budget_releases_both_matrices_at_the_private_coefficients(kind: type) -> None:
     budget = kind(model=1, hessian="1e20", covariance="1e20")
-    design = Design(loss=Logistic(), mechanism="output", budget=budget, regularization=0.01)
+    design = Design(
+        loss=Logistic(), mechanism="output", budget=budget, regularization=0.01, n_records=40
+    )
     rng = np.random.default_rng(2)
     A, theta = rng.uniform(-0.5, 0.5, (40, P)), np.array([3.0, -1.0, 2.0])
     released = release_moments(A, theta, design=design, rng=rng)

@@ -7,6 +7,8 @@ complete.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -105,12 +107,13 @@ def test_a_missing_cell_moves_the_matrices_by_less_than_their_sensitivities(loss
 @pytest.mark.parametrize("loss", ["logistic", "huber_svm"])
 def test_density_identity_with_a_missing_cell(loss: str, mechanism: str, definition: str) -> None:
     log_density, c = identity_density(loss, mechanism, definition)
-    design = make_design(loss, mechanism, definition, str(int(IDENTITY_EPSILON)), c)
+    design = make_design(loss, mechanism, definition, str(int(IDENTITY_EPSILON)), c, len(TABLE))
     here, there = without_first(TABLE), TABLE
     rng = np.random.default_rng(13)
 
     def distance(sampled: Array, claimed: Array) -> float:
-        theta = [train_private(sampled, design=design, rng=rng).theta_priv for _ in range(3_000)]
+        ran = replace(design, n_records=len(sampled))
+        theta = [train_private(sampled, design=ran, rng=rng).theta_priv for _ in range(3_000)]
         return abs(identity_distance(np.array(theta), log_density, (claimed, there)))
 
     assert distance(here, here) <= 4.0

@@ -49,6 +49,7 @@ def design_of(target: str, definition: str = "pure", **changes: Any) -> Design:
         "mechanism": "objective",
         "budget": BUDGETS[definition],
         "regularization": C,
+        "n_records": N,
         "calibration": "sharp",
     }
     return Design(target=target, **(given | changes))
@@ -79,7 +80,10 @@ def test_a_penalised_target_draws_what_it_drew(
     rows, design = rows_of(kind), design_of("penalised", definition, calibration=calibration)
     found = release_moments(rows, THETA, design=design, rng=np.random.default_rng(3))
     rng = np.random.default_rng(3)
-    laws = hessian_noise(design, N), covariance_noise(design, N, float(np.linalg.norm(THETA)))
+    laws = (
+        hessian_noise(design),
+        covariance_noise(design, float(np.linalg.norm(THETA))),
+    )
     for law, matrix, released in zip(
         laws, exact(rows, THETA), (found.hessian, found.covariance), strict=True
     ):
@@ -95,14 +99,14 @@ def test_without_penalty_the_covariance_comes_first(kind: str, definition: str) 
     rows, design = rows_of(kind), design_of("unpenalised", definition)
     found = release_moments(rows, THETA, design=design, rng=np.random.default_rng(3))
     rng = np.random.default_rng(3)
-    on_s = covariance_noise(design, N, float(np.linalg.norm(THETA)))
+    on_s = covariance_noise(design, float(np.linalg.norm(THETA)))
     drawn = on_s.scale * unit_noise(3, law=on_s.law, rng=rng, symmetric=on_s.symmetric)
     S = symmetrise(exact(rows, THETA)[1] + drawn)
     np.testing.assert_allclose(found.covariance.noisy, S, rtol=1e-12)
     at = middle(found.covariance.noisy, on_s.diagonal_sd(3))
     np.testing.assert_allclose(found.hessian_at, at, rtol=1e-10)
     assert np.linalg.norm(at - THETA) > 0.02, "or the point would not be seen"
-    on_h = hessian_noise(design, N)
+    on_h = hessian_noise(design)
     drawn = on_h.scale * unit_noise(3, law=on_h.law, rng=rng, symmetric=on_h.symmetric)
     np.testing.assert_allclose(found.hessian.noisy, exact(rows, at)[0] + drawn, rtol=1e-10)
 
@@ -133,12 +137,15 @@ def test_a_release_keeps_to_its_grids(target: str, definition: str) -> None:
     """
     rows, design = rows_of("weighted"), design_of(target, definition)
     found = release_moments(rows, THETA, design=design, rng=SystemSource())
-    laws = hessian_noise(design, N), covariance_noise(design, N, float(np.linalg.norm(THETA)))
+    laws = (
+        hessian_noise(design),
+        covariance_noise(design, float(np.linalg.norm(THETA))),
+    )
     points = found.hessian_at, THETA
     true = exact(rows, found.hessian_at)[0], exact(rows, THETA)[1]
     parts = found.hessian, found.covariance
     for law, at, matrix, released in zip(laws, points, true, parts, strict=True):
-        bound = law.sensitivity + rounding_allowance(design, at, N)
+        bound = law.sensitivity + rounding_allowance(design, at)
         k = grid_under(law.scale * bound / law.sensitivity)
         diagonal = np.ldexp(np.diag(released.noisy), -k)
         np.testing.assert_array_equal(diagonal, np.round(diagonal))

@@ -537,6 +537,7 @@ def test_density_identity(loss: str) -> None:
         mechanism="objective",
         budget=ZCDP(model="2", hessian="1", covariance="1"),
         regularization=setting.stiffness / (2.0 * len(TABLE)),
+        n_records=len(TABLE),
         calibration=Calibration.published(gaussian_objective=True),
     )
     rng = np.random.default_rng([4, len(loss)])

@@ -296,6 +296,7 @@ def test_density_identity_with_weights(loss: str, definition: str) -> None:
         mechanism="objective",
         budget=budget,
         regularization=c,
+        n_records=len(TABLE),
         calibration=Calibration.published(gaussian_objective=definition == "zcdp"),
     )
 

@@ -74,6 +74,7 @@ def make(geometry: Geometry | None, budget: Any = RHO, **changes: Any) -> Design
         "mechanism": "objective",
         "budget": budget,
         "regularization": 0.003,
+        "n_records": 2_000,
         "calibration": "sharp",
     }
     return Design(geometry=geometry, **(given | changes))
@@ -167,14 +168,17 @@ def test_a_weight_is_its_own_records_business() -> None:
 def widths_of(
     design: Design, H: Array, S: Array, theta: Array, n: int, metric: Metric | None, added: float
 ) -> HalfWidths:
-    noise = dataclasses.replace(model_noise(design, n), added_var=added)
+    noise = dataclasses.replace(
+        model_noise(dataclasses.replace(design, n_records=n)), added_var=added
+    )
     return private_half_widths(
         H,
         S,
-        design=design,
+        design=dataclasses.replace(design, n_records=n),
         noise=noise,
-        n_records=n,
-        covariance_noise=covariance_noise(design, n, float(np.linalg.norm(theta))),
+        covariance_noise=covariance_noise(
+            dataclasses.replace(design, n_records=n), float(np.linalg.norm(theta))
+        ),
         theta_priv=theta,
         contrasts=np.vstack([np.eye(P), [1.0, -2.0, 0.5]]),
         metric=metric,
@@ -217,13 +221,13 @@ def test_without_noise_the_law_is_the_one_in_theta() -> None:
     budget = ZCDP(model="0.125", hessian="1e6", covariance="1e6")
     L = np.vstack([np.eye(P), [1.0, -2.0, 0.5]])
     for target in ("penalised", "unpenalised"):
-        design = make(PUBLIC, budget, target=target, regularization=c)
+        design = make(PUBLIC, budget, target=target, regularization=c, n_records=n)
         found = widths_of(design, metric.matrix(H), metric.matrix(S), theta, n, metric, 0.0)
         K = H - 2.0 * c * np.eye(P)
         T = L if target == "penalised" else L @ (np.eye(P) + 2.0 * c * np.linalg.inv(K))
         np.testing.assert_allclose(found.contrasts, T, rtol=1e-4, atol=1e-6)
         rows = T @ np.linalg.inv(H)
-        sd = model_noise(design, n).sd
+        sd = model_noise(design).sd
         assert sd is not None
         privacy = sd**2 * ((rows @ metric.unwhiten) ** 2).sum(axis=1) / n**2
         np.testing.assert_allclose(found.law.gaussian, privacy, rtol=1e-3)
@@ -236,8 +240,8 @@ def test_without_noise_the_law_is_the_one_in_theta() -> None:
 def test_the_hessian_that_is_used_has_the_penalty_as_its_floor(calibration: str) -> None:
     n = 300
     theta, H, S, metric = fitted()
-    design = make(PUBLIC, calibration=calibration)
-    law, B = hessian_noise(design, n), metric.penalty(0.003)
+    design = make(PUBLIC, calibration=calibration, n_records=n)
+    law, B = hessian_noise(design), metric.penalty(0.003)
     np.testing.assert_allclose(B, 0.006 * metric.whiten @ metric.whiten, rtol=1e-12)
     rng, n_lifted = np.random.default_rng(8), 0
     for _ in range(20):
@@ -353,7 +357,7 @@ def test_a_second_moment_of_another_size_is_refused_before_anything_is_booked() 
     design = make(dataclasses.replace(PUBLIC, second_moment=((0.5, 0.0), (0.0, 0.5))))
     refused = pytest.raises(ValueError, match="second_moment to have 3 rows, got 2")
     with refused:
-        check_feasible(design, n_records=len(X), dim=P)
+        check_feasible(design, dim=P)
     with refused:
         fit_moments(X, y, loss=Logistic(), regularization=0.003, geometry=design.geometry)
     with refused:
@@ -456,7 +460,7 @@ def test_the_second_moment_is_released_with_its_law(definition: str) -> None:
     """
     X, y = table(200)
     n, budget = len(X), WITH_METRIC[definition]
-    design = make(PRIVATE, budget)
+    design = make(PRIVATE, budget, n_records=len(X))
     M = second_moment_of(X)
     released = [
         release_metric(y[:, None] * X, design=design, rng=SystemSource()) for _ in range(N_DRAWS)
@@ -482,7 +486,7 @@ def test_the_second_moment_is_released_with_its_law(definition: str) -> None:
     unit = v / math.sqrt((v**2).mean())
     assert np.abs(unit.T @ unit / N_DRAWS - np.eye(6)).max() < 0.17 * 7.0
     assert np.abs(unit.mean(axis=0)).max() < 7.0 / math.sqrt(N_DRAWS)
-    bound = metric_noise(design, n)
+    bound = metric_noise(design)
     k = grid_under(bound.scale * (1.0 + 2.0 * rounding_of_sums(n) / bound.sensitivity))
     for one in released[:20]:
         assert one is not None
@@ -501,21 +505,24 @@ def on_grid(matrix: Array, exponent: int) -> None:
 @pytest.mark.parametrize("definition", WITH_METRIC)
 def test_both_matrices_keep_to_their_grids_in_a_metric(definition: str, target: str) -> None:
     X, y = table(800)
-    design = make(PRIVATE, WITH_METRIC[definition], target=target)
+    design = make(PRIVATE, WITH_METRIC[definition], target=target, n_records=len(X))
     A = y[:, None] * X
     metric = release_metric(A, design=design, rng=SystemSource())
     assert metric is not None
-    theta, n = np.array([1.2, -0.7, 0.9]), len(A)
+    theta = np.array([1.2, -0.7, 0.9])
     rows = weighted(A, metric)
     found = release_moments(rows, theta, design=design, rng=SystemSource(), whiten=metric.whiten)
-    laws = hessian_noise(design, n), covariance_noise(design, n, float(np.linalg.norm(theta)))
+    laws = (
+        hessian_noise(design),
+        covariance_noise(design, float(np.linalg.norm(theta))),
+    )
     true = (
         PenalisedRisk(rows, loss=Logistic(), regularization=0.003).moments(found.hessian_at)[0],
         PenalisedRisk(rows, loss=Logistic(), regularization=0.003).moments(theta)[1],
     )
     parts, points = (found.hessian, found.covariance), (found.hessian_at, theta)
     for law, at, matrix, released in zip(laws, points, true, parts, strict=True):
-        bound = law.sensitivity + rounding_allowance(design, at, n, metric.whiten)
+        bound = law.sensitivity + rounding_allowance(design, at, metric.whiten)
         on_grid(released.noisy, grid_under(law.scale * bound / law.sensitivity))
         assert np.abs(released.noisy - metric.matrix(matrix)).max() < 30.0 * law.diagonal_sd(P)
     assert np.linalg.norm(found.hessian_at - theta) <= np.linalg.norm(theta) / 2.0 * (1.0 + 1e-12)
@@ -553,7 +560,7 @@ def test_a_release_draws_the_metric_first(
         assert drawn.second_moment is None
         return
     assert drawn.second_moment is not None
-    law = metric_noise(design, len(X))
+    law = metric_noise(design)
     bound = 1.0 + 2.0 * rounding_of_sums(len(X)) / law.sensitivity
     on_grid(drawn.second_moment, grid_under(law.scale * bound))
     # What is published leads back to the metric, and the Hessian in it to its floor.
@@ -579,10 +586,13 @@ def test_a_geometry_changes_no_law() -> None:
         for loss in (Logistic(), HuberSVM(h=0.5)):
             plain = make(None, calibration=calibration, loss=loss)
             shaped = make(PUBLIC, calibration=calibration, loss=loss)
-            assert model_noise(plain, 900) == model_noise(shaped, 900)
-            assert isinstance(model_noise(shaped, 900), NoiseLaw)
+            assert model_noise(plain) == model_noise(shaped)
+            assert isinstance(model_noise(shaped), NoiseLaw)
             pairs = [
-                (hessian_noise(one, 900), covariance_noise(one, 900, 2.0))
+                (
+                    hessian_noise(one),
+                    covariance_noise(one, 2.0),
+                )
                 for one in (plain, shaped)
             ]
             for one, other in zip(*pairs, strict=True):
@@ -629,9 +639,9 @@ def test_a_metric_by_hand() -> None:
 def test_the_noise_on_a_second_moment_by_hand() -> None:
     """Of a symmetric matrix: a spherical Laplace vector of six numbers, or Gaussian ones."""
     unit = math.sqrt(2.0) / 2_000
-    pure = metric_noise(make(PRIVATE, WITH_METRIC["pure"]), 2_000)
+    pure = metric_noise(make(PRIVATE, WITH_METRIC["pure"]))
     assert pure.diagonal_sd(3) == pytest.approx(unit / 0.15 * math.sqrt(7.0), rel=1e-9)
-    zcdp = metric_noise(make(PRIVATE, WITH_METRIC["zcdp"]), 2_000)
+    zcdp = metric_noise(make(PRIVATE, WITH_METRIC["zcdp"]))
     assert zcdp.diagonal_sd(3) == pytest.approx(unit / math.sqrt(2.0 * 0.005), rel=1e-9)
 
 

@@ -404,6 +404,7 @@ def test_density_identity_in_a_metric(loss: str, definition: str) -> None:
         mechanism="objective",
         budget=budget,
         regularization=c,
+        n_records=len(TABLE),
         calibration=Calibration.published(gaussian_objective=definition == "zcdp"),
         geometry=GEOMETRY,
     )
@@ -415,7 +416,7 @@ def test_density_identity_in_a_metric(loss: str, definition: str) -> None:
         return abs(identity_distance(theta, lambda rows, at: density(rows, theta=at), pair))
 
     rows = weighted(base_weighted(TABLE), metric)
-    noise = model_noise(design, 3)
+    noise = model_noise(replace(design, n_records=3))
 
     def solved(b: Array) -> Array:
         return Newton().minimise(PenalisedRisk(rows, LOSSES[loss], c, b)).theta

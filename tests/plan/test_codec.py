@@ -17,7 +17,7 @@ import pytest
 from dpci_core.base.errors import RangeError
 from dpci_core.plan import Plan, PlanFieldError
 from dpci_core.plan.codec import MOST_CHARACTERS, plain, read
-from tests.plan_lab import a_plan
+from tests.plan_examples import a_plan
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

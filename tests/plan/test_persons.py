@@ -16,7 +16,7 @@ from dpci_core.release import schema_hash
 from dpci_core.schema import Persons
 from dpci_core.solvers.moments import fit_moments
 from dpci_core.solvers.risk import PenalisedRisk
-from tests.release_desk import SCHEMA, make_plan
+from tests.release_example import SCHEMA, make_plan
 
 WITH = replace(SCHEMA, persons=Persons("visit of", 3))
 PLAN = make_plan(schema=WITH)
@@ -32,13 +32,6 @@ def test_the_declaration_says_it_for_the_design() -> None:
         replace(PLAN, design=replace(PLAN.design, rows_per_person=2))
     with pytest.raises(ValueError, match="to be 1"):
         replace(make_plan(), design=PLAN.design)
-
-
-def test_plans_without_persons_are_what_they_were() -> None:
-    plan = make_plan()
-    assert "persons" not in str(plan.to_dict())
-    assert "rows_per_person" not in str(plan.to_dict())
-    assert plan.digest != PLAN.digest
 
 
 def test_an_account_of_persons_pays_for_no_plan_of_rows() -> None:

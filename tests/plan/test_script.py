@@ -19,7 +19,7 @@ import nbformat
 import pytest
 
 from dpci_core.plan import notebook_text, to_notebook, to_script
-from tests.plan_lab import HOSTILE, PLANS
+from tests.plan_examples import HOSTILE, PLANS
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -149,19 +149,22 @@ def test_a_weak_or_useless_plan_says_so() -> None:
     assert "weak protection" in page_of(weak).text
     assert "weak protection" not in page_of(PLANS["public pure"]).text
     tiny = ZCDP(model="0.00002", hessian="0.00001", covariance="0.00001")
-    design = Design(loss=HuberSVM(h=1.0), mechanism="output", budget=tiny, regularization=0.01)
+    design = Design(
+        loss=HuberSVM(h=1.0), mechanism="output", budget=tiny, regularization=0.01, n_records=500
+    )
     useless = Plan(
         title="Few",
         source=PublicTable(key="census", n_rows=500),
         design=design,
-        n_records=500,
         delta="1e-6",
     )
     found = useless.numbers()
     assert found.usefulness.is_useless
     assert found.usefulness.sentence in page_of(useless).text
-    short = replace(design, mechanism="objective", regularization=0.1, calibration="sharp")
-    missing = replace(useless, design=short, n_records=2_000)
+    short = replace(
+        design, mechanism="objective", regularization=0.1, calibration="sharp", n_records=2_000
+    )
+    missing = replace(useless, design=short)
     assert missing.numbers().coverage.min() < 0.945
     assert "promise too much" in page_of(missing).text
     assert "promise too much" not in page_of(PLANS["public pure"]).text
@@ -174,13 +177,13 @@ def test_many_coefficients_and_long_notes_still_make_one_page() -> None:
         mechanism="output",
         budget=PureDP(model=1, hessian=1, covariance=1),
         regularization=0.01,
+        n_records=10**6,
     )
     source = PublicTable(key="census", n_rows=500)
     plan = Plan(
         title="t" * 200,
         source=source,
         design=design,
-        n_records=10**6,
         delta="1e-6",
         notes="w " * 5_000,
     )
@@ -234,8 +237,8 @@ def test_the_goal_stands_in_the_units_it_was_typed_in(goal, said):
             budget=PureDP(model="0.6", hessian="0.2", covariance="0.2"),
             regularization=0.01,
             target="unpenalised",
+            n_records=10_000,
         ),
-        n_records=10_000,
         goal=Target(coefficient=0, **encoded),
         delta="1e-6",
     )

@@ -59,24 +59,24 @@ def works(ask: Callable[[], object]) -> bool:
     return True
 
 
-def changed(design: Design, n: int, change: Change, nearer: float) -> tuple[Design, int]:
-    """The design and n with the change, `nearer` times it."""
+def changed(design: Design, change: Change, nearer: float) -> Design:
+    """The design with the change, `nearer` times it."""
     times = Decimal(repr(nearer))
     value = Decimal(str(change.value)) * times
     budget = design.budget
     match change.what:
         case "n_records":
-            return design, math.floor(value)
+            return dataclasses.replace(design, n_records=math.floor(value))
         case "regularization":
-            return dataclasses.replace(design, regularization=float(value)), n
+            return dataclasses.replace(design, regularization=float(value))
         case "model":
-            return dataclasses.replace(design, budget=dataclasses.replace(budget, model=value)), n
+            return dataclasses.replace(design, budget=dataclasses.replace(budget, model=value))
         case "total":
             parts = {
                 name: getattr(budget, name) * value / budget.total
                 for name in ("model", "hessian", "covariance")
             }
-            return dataclasses.replace(design, budget=type(budget)(**parts)), n
+            return dataclasses.replace(design, budget=type(budget)(**parts))
     raise AssertionError(change)
 
 
@@ -92,23 +92,22 @@ def test_each_change_is_enough_and_the_smallest(
         mechanism="objective",
         budget=SMALL[definition],
         regularization=C,
+        n_records=n,
         calibration=calibration,
     )
-    error = refused(lambda: model_noise(design, n))
+    error = refused(lambda: model_noise(design))
     assert [change.what for change in error.changes] == [
         "regularization",
         "n_records",
         "model",
         "total",
     ]
-    assert (
-        refused(lambda: forecast(FITS[loss], design=design, n_records=n)).changes == error.changes
-    )
+    assert refused(lambda: forecast(FITS[loss], design=design)).changes == error.changes
     for change in error.changes:
         assert change.is_smallest
-        enough, less = (changed(design, n, change, nearer) for nearer in (1.0, 0.98))
-        assert works(lambda enough=enough: model_noise(*enough)), change
-        assert not works(lambda less=less: model_noise(*less)), change
+        enough, less = (changed(design, change, nearer) for nearer in (1.0, 0.98))
+        assert works(lambda enough=enough: model_noise(enough)), change
+        assert not works(lambda less=less: model_noise(less)), change
 
 
 def test_the_refusal_of_a_split_names_numbers_that_work() -> None:
@@ -120,11 +119,10 @@ def test_the_refusal_of_a_split_names_numbers_that_work() -> None:
                 mechanism="objective",
                 budget=budget,
                 regularization=C,
+                n_records=1_000,
                 calibration=calibration,
             )
-            error = refused(
-                lambda design=design: best_split(FITS["logistic"], design=design, n_records=1_000)
-            )
+            error = refused(lambda design=design: best_split(FITS["logistic"], design=design))
             assert [change.what for change in error.changes] == [
                 "total",
                 "n_records",
@@ -134,18 +132,18 @@ def test_the_refusal_of_a_split_names_numbers_that_work() -> None:
                 text = f"{change.value:,}" if change.what == "n_records" else f"{change.value}"
                 assert text in error.suggestion
                 for nearer in (1.0, 0.98):
-                    other, n = changed(design, 1_000, change, nearer)
+                    other = changed(design, change, nearer)
                     fit = FITS["logistic"]
                     if change.what == "regularization":
                         fit = dataclasses.replace(fit, regularization=other.regularization)
-                    ask = lambda fit=fit, other=other, n=n: best_split(  # noqa: E731
-                        fit, design=other, n_records=n
-                    )
+                    ask = lambda fit=fit, other=other: best_split(fit, design=other)  # noqa: E731
                     assert works(ask) == (nearer == 1.0), (change, nearer)
 
 
 def test_locks_that_take_too_much_name_the_total_that_is_needed() -> None:
-    design = Design(loss=Logistic(), mechanism="output", budget=SMALL["pure"], regularization=C)
+    design = Design(
+        loss=Logistic(), mechanism="output", budget=SMALL["pure"], regularization=C, n_records=5_000
+    )
 
     def ask(total: Decimal, locked: dict[str, str]) -> Callable[[], object]:
         third = total / 4
@@ -172,15 +170,18 @@ def test_a_target_out_of_reach_names_the_nearest_one() -> None:
         mechanism="output",
         budget=SMALL["pure"],
         regularization=C,
+        n_records=5_000,
         calibration="sharp",
     )
-    error = refused(lambda: needed_budget(fit, design=design, target=Target(0.01), n_records=5_000))
+    error = refused(lambda: needed_budget(fit, design=design, target=Target(0.01)))
     length, n = error.change("length"), error.change("n_records")
     assert length is not None
     assert n is not None
     assert f"{n.value:,} records" in error.suggestion
     assert f"{length.value:.3g}" in error.suggestion
-    at = lambda length, n: needed_budget(fit, design=design, target=Target(length), n_records=n)  # noqa: E731
+    at = lambda length, n: needed_budget(  # noqa: E731
+        fit, design=dataclasses.replace(design, n_records=n), target=Target(length)
+    )
     assert works(lambda: at(0.01, n.value))
     assert works(lambda: at(length.value, 5_000))
     assert not works(lambda: at(0.98 * length.value, 5_000))
@@ -220,12 +221,14 @@ def test_a_budget_that_cannot_be_paired_names_the_delta_and_the_total() -> None:
 
 def test_a_release_that_cannot_be_certified_names_a_c_that_can() -> None:
     budget = PureDP(model="0.5", hessian="0.25", covariance="0.25")
-    design = Design(loss=Logistic(), mechanism="output", budget=budget, regularization=1e-9)
-    error = refused(lambda: check_feasible(design, n_records=10**6, dim=37))
+    design = Design(
+        loss=Logistic(), mechanism="output", budget=budget, regularization=1e-9, n_records=10**6
+    )
+    error = refused(lambda: check_feasible(design, dim=37))
     (change,) = error.changes
     assert (change.what, change.is_smallest) == ("regularization", False)
     enough = dataclasses.replace(design, regularization=change.value)
-    assert works(lambda: check_feasible(enough, n_records=10**6, dim=37))
+    assert works(lambda: check_feasible(enough, dim=37))
 
 
 def test_two_arguments_are_still_enough() -> None:
@@ -245,9 +248,10 @@ def test_a_custom_calibration_states_the_budget_in_its_own_currency() -> None:
         mechanism="objective",
         budget=SMALL["zcdp"],
         regularization=C,
+        n_records=1_000,
         calibration=Calibration.published(tight_sensitivity=True),
     )
-    change = refused(lambda: model_noise(design, 1_000)).change("model")
+    change = refused(lambda: model_noise(design)).change("model")
     assert change is not None
     # c > t/(2n(e^epsilon - 1)) at epsilon = log(1 + t/(2nc)) = log(1.125), and rho = epsilon^2/2.
     assert float(change.value) == pytest.approx(math.log(1.125) ** 2 / 2.0, rel=0.01)

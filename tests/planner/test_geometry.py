@@ -38,7 +38,12 @@ def table(seed: int = 1, n: int = N) -> tuple[np.ndarray, np.ndarray]:
 
 
 def design(budget: ZCDP | PureDP, **fields: object) -> Design:
-    settings = {"loss": Logistic(), "mechanism": "objective", "regularization": 0.002}
+    settings = {
+        "loss": Logistic(),
+        "mechanism": "objective",
+        "regularization": 0.002,
+        "n_records": N,
+    }
     return Design(budget=budget, calibration="sharp", **(settings | fields))  # type: ignore[arg-type]
 
 
@@ -60,7 +65,7 @@ def test_the_plan_is_shorter_keeps_the_total_and_its_own_rules(second_moment: st
     assert found.bias.max() <= 0.05
     assert found.n_rows == N
     if geometry.is_private:
-        sd = metric_noise(found.design, N).diagonal_sd(6)
+        sd = metric_noise(found.design).diagonal_sd(6)
         assert 2.0 * sd * np.sqrt(2.0 * 6) <= geometry.ridge
 
 
@@ -121,7 +126,7 @@ def test_five_hundredths_of_a_half_width_are_tolerated(share: float, leverage: f
     moments, paid = fit(X, y), replace(RHO, metric=Decimal("0.005"))
     asked = design(paid, geometry=Geometry(ridge=0.02, leverage=10.0))
     rows = fit(X, y, geometry=asked.geometry)
-    made = forecast(rows, design=asked, n_records=N, n_draws=16)
+    made = forecast(rows, design=asked, n_draws=16)
 
     def moved(geometry: Geometry) -> Moments:
         by = share if geometry.leverage == 10.0 else 0.0
@@ -174,12 +179,12 @@ def test_every_ridge_is_tried_with_its_best_share_and_what_noise_leaves_of_it(
     X, y = table()
     moments = fit(X, y)
     budget = ZCDP(model=model, hessian=Decimal(model) / 2, covariance=Decimal(model) / 2)
-    looks = [look for _, look in _looks(moments, design(budget), N, "released")]
+    looks = [look for _, look in _looks(moments, design(budget), "released")]
     found = {look.geometry.ridge: 100 * look.budget.metric / budget.total for look in looks}  # type: ignore[union-attr]
     assert found == shares
     for look in looks:
         assert look.geometry is not None
-        size = metric_noise(look, N).diagonal_sd(6) * np.sqrt(12.0)
+        size = metric_noise(look).diagonal_sd(6) * np.sqrt(12.0)
         assert 2.0 * size <= look.geometry.ridge
         usual = Spread.of(X).leverage(look.geometry.ridge - size)
         assert 0.0 <= look.geometry.leverage - usual < 0.01
@@ -194,7 +199,7 @@ def test_a_metric_in_which_every_row_counts_in_full_is_not_tried() -> None:
     spread = Spread(moments.spread.second_moment, ridges, 1.0 / ridges)
     rows_everywhere = replace(moments, spread=spread)
     for second_moment in ("released", "planning"):
-        assert not list(_looks(rows_everywhere, design(RHO), N, second_moment))  # type: ignore[arg-type]
+        assert not list(_looks(rows_everywhere, design(RHO), second_moment))  # type: ignore[arg-type]
 
 
 def test_three_geometries_get_their_best_split(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,7 +237,7 @@ def test_the_usual_leverage_is_what_two_of_six_thousand_rows_exceed() -> None:
 def test_a_split_at_once_has_the_designs_proportions() -> None:
     X, y = table()
     moments = fit(X, y)
-    found = shaped(moments, design=design(RHO), n_records=50_000)
+    found = shaped(moments, design=replace(design(RHO), n_records=50_000))
     assert found is not None
     budget = found.budget
     assert budget.total == RHO.total
@@ -240,8 +245,8 @@ def test_a_split_at_once_has_the_designs_proportions() -> None:
     rest = budget.total - budget.metric
     assert float(budget.hessian / rest) == pytest.approx(0.25, rel=1e-9)
     assert float(budget.covariance / rest) == pytest.approx(0.25, rel=1e-9)
-    own = forecast(moments, design=design(RHO), n_records=50_000)
-    assert forecast(moments, design=found, n_records=50_000).vi_length_mean < own.vi_length_mean
+    own = forecast(moments, design=replace(design(RHO), n_records=50_000))
+    assert forecast(moments, design=found).vi_length_mean < own.vi_length_mean
     assert without_geometry(found).budget.total == RHO.total
     assert without_geometry(found).geometry is None
 

@@ -68,10 +68,10 @@ def a_plan(**changes: object) -> Plan:
             mechanism="objective",
             budget=PureDP(model="1.2", hessian="0.4", covariance="0.4"),
             regularization=0.001,
+            n_records=N,
             calibration="sharp",
             target="unpenalised",
         ),
-        "n_records": N,
         "delta": "1e-6",
         "goal": GOAL,
     }
@@ -99,10 +99,10 @@ def test_a_promise_is_never_better_than_one_world_and_no_world_improves_it(place
     budget = PureDP(**{part: Decimal(total) * Decimal(share) for part, share in each.items()})
     design = replace(DESIGN, budget=budget, mechanism=how)
     try:
-        whole = promise(some, design=design, n_records=n, target=GOAL)
+        whole = promise(some, design=replace(design, n_records=n), target=GOAL)
     except InfeasibleDesignError:
         return
-    fewer = promise(some[:-1], design=design, n_records=n, target=GOAL)
+    fewer = promise(some[:-1], design=replace(design, n_records=n), target=GOAL)
     assert ((whole.chance >= 0.0) & (whole.chance <= 1.0)).all()
     assert 0.0 <= whole.probability <= fewer.probability <= 1.0
     assert (whole.chance <= fewer.chance).all()
@@ -111,16 +111,16 @@ def test_a_promise_is_never_better_than_one_world_and_no_world_improves_it(place
     assert (whole.shortest <= fewer.shortest).all()
     assert whole.reportable <= fewer.reportable
     for world in some:
-        made = forecast(world.moments, design=design, n_records=n)
+        made = forecast(world.moments, design=replace(design, n_records=n))
         assert (whole.chance <= made.chance_to_report).all()
         assert (whole.longest >= made.ci_length).all()
-        alone = meeting_probability(world.moments, design=design, target=GOAL, n_records=n)
+        alone = meeting_probability(world.moments, design=replace(design, n_records=n), target=GOAL)
         assert whole.probability <= alone
 
 
 def test_a_coefficient_out_of_reach_by_bias_is_never_reported_and_one_often_marked_sometimes():
     moments = worlds()[0].moments
-    drawn = drawn_intervals(moments, design=DESIGN, n_records=N)
+    drawn = drawn_intervals(moments, design=DESIGN)
     q = drawn.half_width
     marks = np.zeros_like(drawn.is_not_estimable)
     marks[:13, [0, 1, 3]] = marks[0, 2] = True
@@ -131,33 +131,28 @@ def test_a_coefficient_out_of_reach_by_bias_is_never_reported_and_one_often_mark
         is_not_estimable=marks,
         goal=replace(drawn.goal, doubt=0.0),
     )
-    made = forecast_of(odd, moments, design=DESIGN)
+    made = forecast_of(odd, moments)
     assert made.chance_to_report.tolist() == [0.0, 51 / 64, 63 / 64, 0.0]
     assert made.is_not_reportable.tolist() == [True, True, False, True]
 
 
 def test_which_world_decides_is_said():
-    found = promise(worlds(), design=DESIGN, n_records=N, target=GOAL)
+    found = promise(worlds(), design=DESIGN, target=GOAL)
     assert found.worlds == tuple(world.assumption for world in worlds())
-    alone = [
-        meeting_probability(one.moments, design=DESIGN, target=GOAL, n_records=N)
-        for one in worlds()
-    ]
+    alone = [meeting_probability(one.moments, design=DESIGN, target=GOAL) for one in worlds()]
     assert found.probability == min(alone)
     assert found.probability_decided_by == found.worlds[int(np.argmin(alone))]
-    assert found.probability == meeting_probability(
-        worlds(), design=DESIGN, target=GOAL, n_records=N
-    )
+    assert found.probability == meeting_probability(worlds(), design=DESIGN, target=GOAL)
     for place, assumption in enumerate(found.decided_by):
         world = worlds()[found.worlds.index(assumption)]
-        made = forecast(world.moments, design=DESIGN, n_records=N)
+        made = forecast(world.moments, design=DESIGN)
         assert made.chance_to_report[place] == found.chance[place]
 
 
 def test_what_is_needed_is_needed_in_the_least_favourable_world():
     goal = Target(1.2, coefficient=1, probability=0.8)
-    found = needed_budget(worlds(), design=DESIGN, target=goal, n_records=N)
-    alone = [needed_budget(w.moments, design=DESIGN, target=goal, n_records=N) for w in worlds()]
+    found = needed_budget(worlds(), design=DESIGN, target=goal)
+    alone = [needed_budget(w.moments, design=DESIGN, target=goal) for w in worlds()]
     totals = [one.total for one in alone]
     assert found.total == max(totals)
     assert found.decided_by == worlds()[totals.index(max(totals))].assumption
@@ -166,7 +161,7 @@ def test_what_is_needed_is_needed_in_the_least_favourable_world():
     records = needed_records(worlds(), design=DESIGN, target=goal)
     for world in worlds():
         chance = meeting_probability(
-            world.moments, design=DESIGN, target=goal, n_records=records.n_records
+            world.moments, design=replace(DESIGN, n_records=records.n_records), target=goal
         )
         assert chance >= 0.8, world.assumption
     assert (
@@ -177,17 +172,17 @@ def test_what_is_needed_is_needed_in_the_least_favourable_world():
 
 def test_split_and_ranking_go_by_the_worst_world():
     some = worlds()[:4]
-    found = best_split(some, design=DESIGN, n_records=N)
+    found = best_split(some, design=DESIGN)
 
     def worst(design: Design) -> tuple[int, float]:
-        made = [forecast(w.moments, design=design, n_records=N) for w in some]
+        made = [forecast(w.moments, design=design) for w in some]
         return max((int(one.is_not_reportable.sum()), one.ci_length_mean) for one in made)
 
     def worst_score(design: Design) -> tuple[int, float]:
-        made = [forecast(w.moments, design=design, n_records=N) for w in some]
+        made = [forecast(w.moments, design=design) for w in some]
         return max((int(one.is_not_reportable.sum()), score(one, 0.95)) for one in made)
 
-    kind = best_split(some[0].moments, design=DESIGN, n_records=N)
+    kind = best_split(some[0].moments, design=DESIGN)
     assert worst_score(found.design) <= worst_score(kind.design)
     rows = rank_mechanisms(
         some, epsilon="2", delta="1e-6", regularization=0.001, n_records=N, target="unpenalised"
@@ -209,16 +204,13 @@ def test_the_penalty_is_that_of_the_worst_world():
         )
 
     sources = [source(table) for table in tables]
-    found = best_regularization(sources, design=DESIGN, n_records=N)
-    alone = [best_regularization(one, design=DESIGN, n_records=N) for one in sources]
+    found = best_regularization(sources, design=DESIGN)
+    alone = [best_regularization(one, design=DESIGN) for one in sources]
     assert found.shortest.regularization in [one.shortest.regularization for one in alone]
 
     def worst(answer) -> tuple[int, float]:
         chosen = answer.low_bias or answer.shortest
-        made = [
-            forecast(one(chosen.regularization), design=chosen.design, n_records=N)
-            for one in sources
-        ]
+        made = [forecast(one(chosen.regularization), design=chosen.design) for one in sources]
         return max((int(one.is_not_reportable.sum()), one.ci_length_mean) for one in made)
 
     assert worst(found) <= worst(alone[0])
@@ -252,7 +244,7 @@ def test_planning_rows_are_the_only_world():
     assert reach(found).endswith("of 3 coefficients can be reported.")
     for wrong in ([], "x", None, [moments]):
         with pytest.raises(ValueError, match="Expected moments"):
-            promise(wrong, design=plan.design, n_records=N)  # type: ignore[arg-type]
+            promise(wrong, design=plan.design)  # type: ignore[arg-type]
 
 
 def test_the_numbers_of_a_plan_carry_its_promise_and_say_what_fails():

@@ -36,6 +36,7 @@ from dpci_core.base.errors import LedgerError
 from dpci_core.intervals.draw import draw_release
 from dpci_core.ledger import Cap, Cost, Ledger, price
 from dpci_core.plan.codec import plain, read
+from dpci_core.plan.content import design_from
 from dpci_core.privacy.budget import (
     epsilon_to_zcdp,
     granted,
@@ -232,6 +233,7 @@ OUTPUT = Design(
     mechanism="output",
     budget=GDP.of("2", shares=SHARES),
     regularization=0.02,
+    n_records=600,
     calibration="sharp",
 )
 
@@ -281,7 +283,7 @@ def test_a_promise_is_spent_in_the_definition_that_grants_most() -> None:
     assert obj.budget == asked.to_zcdp()
     assert out.budget.guarantee("1e-6")[0] <= 1.0
     assert out.budget.as_rho(out.budget.total) > Decimal("1.15") * obj.budget.total
-    assert read(Design, plain(out), "design") == out
+    assert design_from(read(Design, plain(out)), out.n_records) == out
     for budget in (ZCDP(model="1", hessian="1", covariance="1"), asked.to_zcdp()):
         assert replace(OUTPUT, budget=budget).budget == budget
     fitted = granted(GDP, Decimal(1), "1e-6", like=obj.budget)

@@ -100,8 +100,9 @@ def output_noise_sd(*, rho: float, n_records: int, regularization: float) -> flo
         mechanism="output",
         budget=ZCDP(model=rho, hessian=1, covariance=1),
         regularization=regularization,
+        n_records=n_records,
     )
-    return model_noise(design, n_records).sd
+    return model_noise(design).sd
 
 
 def test_output_constants() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.release_desk import Desk
+from tests.release_example import Desk
 
 
 @pytest.fixture

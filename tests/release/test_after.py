@@ -35,7 +35,7 @@ from dpci_core.release import (
 from dpci_core.report.afterwards import hold_together, p_value
 from dpci_core.report.refusals import said
 from dpci_core.schema import RecordMapper
-from tests.release_desk import RHO, Desk, make_plan
+from tests.release_example import RHO, Desk, make_plan
 
 FIXTURES = sorted((Path(__file__).parents[1] / "fixtures").glob("release_*.json"))
 
@@ -248,14 +248,6 @@ def test_intervals_that_are_not_those_of_the_matrices_are_refused(made: Release)
     with pytest.raises(AfterError) as caught:
         ReleaseInference(replace(made, hessian=doubled))
     assert caught.value.code == "intervals_of_other_matrices"
-
-
-def test_what_is_no_record_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "x.json").write_text(json.dumps({"format": "something"}))
-    with pytest.raises(dp.release.RecordError):
-        ReleaseInference.read(tmp_path / "x.json")
-    with pytest.raises(FileNotFoundError):
-        ReleaseInference.read(tmp_path / "nothing.json")
 
 
 def test_however_much_is_asked_nothing_is_charged(tmp_path: Path) -> None:

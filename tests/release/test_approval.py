@@ -28,7 +28,7 @@ from tests.ledger.test_proposals import ANSWERS, hide
 from tests.ledger.test_seals import tampered
 from tests.refusals import refuses
 from tests.release.test_release import command
-from tests.release_desk import Desk, make_plan, write_table
+from tests.release_example import Desk, make_plan, write_table
 
 
 @pytest.fixture

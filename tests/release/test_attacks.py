@@ -4,16 +4,14 @@ versions.
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import os
-import subprocess
-import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -33,9 +31,9 @@ from dpci_core.release import (
     share_out,
 )
 from dpci_core.release.run import PlanRelease
-from tests.release_desk import RHO, Desk, make_plan
+from tests.processes import found_by
+from tests.release_example import RHO, Desk, make_plan
 
-ROOT = Path(__file__).resolve().parents[2]
 posix = pytest.mark.skipif(os.name != "posix", reason="needs fork")
 
 # --- a sampled audit ------------------------------------------------------------------------------
@@ -55,6 +53,7 @@ def audit_design(mechanism: str, budget: PureDP | ZCDP) -> Design:
         mechanism=mechanism,
         budget=budget,
         regularization=100.0,
+        n_records=1,
         calibration="published",
     )
 
@@ -268,19 +267,7 @@ def test_no_error_carries_a_planted_value(
 
 # --- processes ------------------------------------------------------------------------------------
 
-
-def lab(what: str, folder: Path, rounds: int) -> dict:
-    run_ = subprocess.run(
-        [sys.executable, "-m", "tests.release_lab", what, str(folder), str(rounds)],
-        cwd=ROOT,
-        env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run_.returncode == 0, run_.stderr
-    assert run_.stderr == ""
-    return json.loads(run_.stdout)
+happened = partial(found_by, "tests.release_processes")
 
 
 def check_kills(found: dict, rounds: int) -> None:
@@ -294,7 +281,7 @@ def check_kills(found: dict, rounds: int) -> None:
 
 @posix
 def test_killed_anywhere_a_release_is_drawn_at_most_once_and_never_free(memory: Path) -> None:
-    check_kills(lab("kill", memory, 60), 60)
+    check_kills(happened("kill", memory, 60), 60)
 
 
 @posix
@@ -302,14 +289,14 @@ def test_killed_anywhere_a_release_is_drawn_at_most_once_and_never_free(memory: 
 def test_killed_a_thousand_times(
     memory: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    found = lab("kill", memory, 1000)
+    found = happened("kill", memory, 1000)
     record_property("found", found)
     check_kills(found, 1000)
 
 
 @posix
 def test_of_releases_that_race_for_the_last_of_a_budget_one_wins(memory: Path) -> None:
-    found = lab("race", memory, 6)
+    found = happened("race", memory, 6)
     assert found == {
         "won": 1,
         "codes": found["codes"],
@@ -322,7 +309,7 @@ def test_of_releases_that_race_for_the_last_of_a_budget_one_wins(memory: Path) -
 
 
 def test_the_attacks_watch_the_real_stages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.release_lab import STAGES
+    from tests.release_processes import STAGES
 
     seen: list[str] = []
     monkeypatch.setattr(once, "reached", seen.append)

@@ -16,7 +16,7 @@ from dpci_core.ledger import Cap, Ledger
 from dpci_core.release import once, schema_hash
 from dpci_core.release.run import PlanRelease
 from dpci_core.schema import NumericColumn, Persons, StandardEncoding
-from tests.release_desk import RHO, SCHEMA, Desk, make_plan
+from tests.release_example import RHO, SCHEMA, Desk, make_plan
 
 CELLS = (
     "", "nan", "-inf", "1e999", "5e-324", "-1e308", "1_0", "0x10", "1,5", "\u0661", "9" * 5000,

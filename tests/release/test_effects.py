@@ -24,7 +24,7 @@ from dpci_core.release.effects import told_odds
 from dpci_core.release.report import price_words
 from dpci_core.report.words import number, odds
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema
-from tests.release_desk import PURE, SCHEMA, Desk, make_plan
+from tests.release_example import PURE, SCHEMA, Desk, make_plan
 
 
 @pytest.fixture
@@ -94,6 +94,7 @@ def test_a_machine_speaks_of_scores(tmp_path: Path) -> None:
         mechanism="output",
         budget=PURE,
         regularization=0.05,
+        n_records=200,
         calibration="published",
     )
     made = Desk.at(tmp_path, plan=replace(make_plan(), design=design)).release()

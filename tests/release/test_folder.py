@@ -39,7 +39,7 @@ from dpci_core.release import (
 from dpci_core.release.table import read_header, read_records
 from dpci_core.schema import RecordMapper
 from tests.refusals import refuses
-from tests.release_desk import SCHEMA, Desk, N, make_plan
+from tests.release_example import SCHEMA, Desk, N, make_plan
 from tests.solvers.batch_measures import Deadly
 
 PARTS = 4

@@ -29,7 +29,7 @@ from dpci_core.release.look import Look, look_at
 from dpci_core.report.refusals import said
 from dpci_core.schema import CategoricalColumn, NumericColumn, Persons, Schema
 from tests.refusals import refuses
-from tests.release_desk import SCHEMA, Desk, N, make_plan
+from tests.release_example import SCHEMA, Desk, N, make_plan
 
 GOOD = {"age": "50", "city": "a", "sick": "no"}
 

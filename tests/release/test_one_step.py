@@ -23,6 +23,7 @@ DESIGN = Design(
     mechanism="output",
     budget=ZCDP(model="1", hessian="1", covariance="1"),
     regularization=0.01,
+    n_records=N,
     calibration="sharp",
     target="unpenalised",
 )
@@ -43,7 +44,7 @@ def rows(seed: int, *, are_weighted: bool) -> np.ndarray | WeightedRows:
 
 @pytest.mark.parametrize("are_weighted", [False, True])
 def test_its_place_is_made_of_released_numbers(are_weighted: bool) -> None:
-    on_s = covariance_noise(DESIGN, N, float(np.linalg.norm(THETA)))
+    on_s = covariance_noise(DESIGN, float(np.linalg.norm(THETA)))
     for seed in range(5):
         A = rows(seed, are_weighted=are_weighted)
         made = release_moments(A, THETA, design=DESIGN, rng=SystemSource())
@@ -85,7 +86,7 @@ def test_one_record_moves_the_hessian_by_its_sensitivity_at_most_wherever_it_is_
     are_weighted: bool,
 ) -> None:
     rng, largest = np.random.default_rng(7), 0.0
-    limit = hessian_noise(DESIGN, N).sensitivity
+    limit = hessian_noise(DESIGN).sensitivity
     for _ in range(300):
         A, B = (rows(int(rng.integers(1e6)), are_weighted=are_weighted) for _ in range(2))
         at = rng.normal(size=P) * 10.0 ** rng.uniform(-3, 1)

@@ -36,7 +36,7 @@ from dpci_core.release.table import counted, read_header, read_persons
 from dpci_core.schema import Persons, RecordMapper
 from tests.refusals import refuses
 from tests.release.test_folder import write_parts
-from tests.release_desk import RHO, SCHEMA, Desk, make_plan, write_table
+from tests.release_example import RHO, SCHEMA, Desk, make_plan, write_table
 
 N, K = 60, 3
 WITH = dataclasses.replace(SCHEMA, persons=Persons("name", K))

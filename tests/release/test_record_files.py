@@ -13,7 +13,7 @@ from dpci_core.ledger import RecordedHead
 from dpci_core.plan import as_json, as_yaml, read_plan
 from dpci_core.release import load_release
 from tests.datasets.test_hostile_uploads import mutant
-from tests.release_desk import Desk
+from tests.release_example import Desk
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 

@@ -23,7 +23,7 @@ from dpci_core.release import (
 )
 from dpci_core.release.signature import SIGNATURE_NAME, signature_text
 from tests.ledger_vectors import FILE
-from tests.release_desk import Desk
+from tests.release_example import Desk
 
 
 @pytest.fixture(scope="module")

@@ -37,7 +37,7 @@ from dpci_core.release import (
 from dpci_core.release.effects import told_odds
 from dpci_core.report.cautions import sentences, silent
 from dpci_core.schema import CategoricalColumn, Guesses, NumericColumn, Schema, StandardEncoding
-from tests.release_desk import Desk
+from tests.release_example import Desk
 
 N = 4_000
 SCHEMA = Schema(
@@ -63,8 +63,8 @@ PLAN = Plan(
         regularization=0.005,
         calibration="sharp",
         target="unpenalised",
+        n_records=N,
     ),
-    n_records=N,
     delta="1e-6",
 )
 

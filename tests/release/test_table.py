@@ -357,6 +357,8 @@ def test_the_operating_system_confirms_it(tmp_path: Path) -> None:
         ("größe,y\n1,2\n".encode("latin-1"), "t.csv", "latin-1"),
         (b"age,y\n1,2\n", "t.parquet", "named Parquet"),
         (b"PAR1 and then nothing of the kind PAR1", "t.parquet", "cannot be read"),
+        (b"PK\x03\x04 and no line end", "t.xlsx", "is a spreadsheet"),
+        (b'PK\x03\x04;" and one within a mark\n', "t.xlsx", "is a spreadsheet"),
     ],
 )
 def test_headers_that_are_refused(tmp_path: Path, content: bytes, name: str, sentence: str) -> None:

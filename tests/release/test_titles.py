@@ -12,7 +12,7 @@ from dpci_core.plan import DeclaredTable, as_yaml, read_plan
 from dpci_core.release import load_release, schema_hash
 from tests.base.test_text import LINES, NO_LINES
 from tests.refusals import refuses
-from tests.release_desk import Desk, make_plan
+from tests.release_example import Desk, make_plan
 
 
 @pytest.mark.parametrize("title", LINES.values(), ids=LINES)

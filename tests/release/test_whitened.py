@@ -117,8 +117,7 @@ def test_the_command_plans_it(tmp_path: Path) -> None:
         STANDARD,
         source=source,
         features=3,
-        n_records=4_000,
-        design=replace(design, budget=budget, regularization=0.001),
+        design=replace(design, budget=budget, regularization=0.001, n_records=4_000),
     )
     file, written = tmp_path / "plan.yaml", tmp_path / "better.yaml"
     file.write_text(as_yaml(asked))

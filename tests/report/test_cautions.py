@@ -21,7 +21,7 @@ from dpci_core.report.cautions import (
 )
 from dpci_core.report.covered import covered, transformations
 from dpci_core.schema import NumericColumn, Schema, StandardEncoding
-from tests.plan_lab import PLANS, a_design, a_plan
+from tests.plan_examples import PLANS, a_design, a_plan
 
 NAMES = ("age", "home", "constant")
 
@@ -31,7 +31,7 @@ def foreseen(**changes: object) -> Forecast:
     records = a_plan().records()
     design = a_design(budget=PureDP(model=50, hessian=25, covariance=25))
     moments = fit_moments(records.X, records.y, loss=design.loss, regularization=0.01)
-    made = forecast(moments, design=design, n_records=1_000_000)
+    made = forecast(moments, design=replace(design, n_records=1_000_000))
     plain = {"coverage": np.full(3, 0.95), "is_not_reportable": np.zeros(3, dtype=np.bool_)}
     return replace(made, **(plain | changes))
 
@@ -160,7 +160,7 @@ def test_many_names_are_cut() -> None:
 def test_numbers_and_forecast_say_the_same(name: str) -> None:
     plan = PLANS[name]
     found, moments = plan.numbers(), plan.moments()
-    made = forecast(moments, design=plan.design, n_records=plan.n_records)
+    made = forecast(moments, design=replace(plan.design, n_records=plan.n_records))
     others = {"design": plan.design, "names": plan.names}
     made = replace(made, is_not_reportable=made.is_not_reportable | found.is_not_reportable)
     assert set(cautions(made, **others)) <= set(cautions(found, **others))

@@ -256,8 +256,8 @@ def test_what_is_planned_is_that_of_the_complete_records_alone(schema: Schema) -
                 budget=budget,
                 regularization=at,
                 target="unpenalised",
+                n_records=n,
             ),
-            n_records=n,
         ).nonprivate_length
         for moments, at, n in ((diluted, c, 50_000), (alone, c / q, 40_000))
     ]

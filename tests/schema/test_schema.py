@@ -7,7 +7,6 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -19,7 +18,6 @@ from dpci_core.release import schema_hash
 from dpci_core.schema import (
     CategoricalColumn,
     NumericColumn,
-    RecordMapper,
     Records,
     Schema,
     encode,
@@ -143,13 +141,6 @@ def test_mapped_values_are_counted() -> None:
     assert [note.split(" ")[0] for note in records.notes] == ["1", "2", "2", "1"]
     assert "outside its bounds" in records.notes[1]
     assert "count as blue" in records.notes[2]
-
-
-def test_a_record_with_an_unknown_level_counts_for_nothing_without_other() -> None:
-    schema = Schema((CategoricalColumn("color", ("red", "green", "blue")),), "bought", "yes")
-    records = coded(table(color=["red", "pink", "green", "blue"]), schema)
-    assert records.X.any(axis=1).tolist() == [True, False, True, True]
-    assert records.y.tolist() == [1, 1, -1, 1]
 
 
 def test_full_one_hot_has_a_feature_for_every_level() -> None:
@@ -347,22 +338,3 @@ def test_rounded_bounds_lie_outside_and_close(low: float, width: float) -> None:
     assert below <= low
     assert high <= above
     assert above - below <= 1.21 * (high - low)
-
-
-def test_selection_equals_the_columns_of_a_larger_matrix_up_to_scale() -> None:
-    full: npt.NDArray[np.float64] = coded(table()).X
-    part = coded(table(), features=("age", "pay")).X
-    np.testing.assert_allclose(part[:, :2], full[:, [0, 3]] * math.sqrt(3 / 2), rtol=1e-12)
-
-
-def test_a_missing_number_counts_as_declared():
-    column = NumericColumn("age", 0, 100, missing=20)
-    schema = Schema((column,), target="y", positive="yes")
-    frame = pd.DataFrame({"age": [20.0, np.nan, 50.0], "y": ["yes", "no", "no"]})
-    X = encode(frame, schema, source="simulated", title="t").X
-    assert X[1, 0] == X[0, 0] < X[2, 0]
-    mapped, _ = RecordMapper(schema).records_of({"age": ["20", "", "50"], "y": ["yes", "no", "no"]})
-    np.testing.assert_array_equal(mapped, X)
-    assert read(Schema, plain(schema), "schema") == schema
-    with pytest.raises(ValueError, match="missing=101 of column 'age'"):
-        NumericColumn("age", 0, 100, missing=101)

@@ -22,7 +22,7 @@ from dpci_core.schema import (
     worlds_of,
 )
 from dpci_core.schema.worlds import UNKNOWN_RATE
-from tests.plan_lab import guesses, schemas
+from tests.plan_examples import guesses, schemas
 
 SCHEMA = Schema(
     (

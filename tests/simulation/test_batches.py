@@ -30,7 +30,9 @@ _rng = np.random.default_rng(8)
 X = np.c_[_rng.uniform(-1.0, 1.0, (N, 2)), np.ones(N)] / np.sqrt(3.0)
 Y = np.where(_rng.random(N) < 0.5 + 0.4 * X[:, 0], 1.0, -1.0)
 BUDGET = PureDP(model=1, hessian=1, covariance=1)
-DESIGN = Design(loss=Logistic(), mechanism="objective", budget=BUDGET, regularization=C)
+DESIGN = Design(
+    loss=Logistic(), mechanism="objective", budget=BUDGET, regularization=C, n_records=N
+)
 
 
 def batches(X: Array | WeightedRows = X, rows: int = 250, **given: object) -> RecordBatches:
@@ -114,6 +116,7 @@ def test_batches_agree_with_the_table_in_every_design() -> None:
         mechanism="objective",
         budget=PureDP(model=1, hessian=1, covariance=1, metric=1),
         regularization=C,
+        n_records=N,
         calibration="sharp",
         geometry=geometry,
     )
@@ -122,6 +125,7 @@ def test_batches_agree_with_the_table_in_every_design() -> None:
         mechanism="output",
         budget=BUDGET,
         regularization=C,
+        n_records=N,
         calibration="sharp",
         target="unpenalised",
     )

@@ -4,6 +4,7 @@ stoppable.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 import math
@@ -70,9 +71,9 @@ def arrays(result: ExperimentResult) -> np.ndarray:
 
 @pytest.mark.parametrize(("definition", "mechanism", "loss"), COMBINATIONS)
 def test_same_counts_and_noise_give_the_oracles_answer(definition, mechanism, loss, monkeypatch):
-    design, setting = make_pair(definition, mechanism, loss)
+    design, setting = make_pair(definition, mechanism, loss, n=1_200)
     X, y = simulated_table()
-    n_records, plans = 1200, []
+    plans = []
     original = engine.run_batch
 
     def spy(plan, first, last):
@@ -80,7 +81,7 @@ def test_same_counts_and_noise_give_the_oracles_answer(definition, mechanism, lo
         return original(plan, first, last)
 
     monkeypatch.setattr(engine, "run_batch", spy)
-    result = run([design], m=3, k=3, n_records=n_records, tolerance=1e-12)
+    result = run([design], m=3, k=3, tolerance=1e-12)
     draws = engine.replicate_draws(plans[0], 0, 3)
     outcomes = original(plans[0], 0, 3)[0]
     law = "gaussian" if definition == "zcdp" else "laplace"
@@ -105,7 +106,7 @@ def test_same_counts_and_noise_give_the_oracles_answer(definition, mechanism, lo
 
 
 def test_the_noise_of_a_replicate_has_the_laws_of_the_mechanisms():
-    plan = engine._Plan((_job(),), seed=3, n_records=50, n_coverage=400, tolerance=1e-8)
+    plan = engine._Plan((_job(),), seed=3, n_coverage=400, tolerance=1e-8)
     draws = engine.replicate_draws(plan, 0, 400)
     p = draws.model["laplace"].shape[1]
     norms = np.linalg.norm(draws.model["laplace"], axis=1)
@@ -126,9 +127,9 @@ def test_the_noise_of_a_replicate_has_the_laws_of_the_mechanisms():
 
 def _job():
     X, y = simulated_table()
-    design, _ = make_pair("pure", "objective", "logistic")
+    design, _ = make_pair("pure", "objective", "logistic", n=50)
     table = engine._tables(as_table(y[:, None] * X), (design,))[design.loss, design.regularization]
-    return engine._job(design, table, engine.model_noise(design, 50), {})
+    return engine._job(design, table, engine.model_noise(design), {})
 
 
 # --- invariance -----------------------------------------------------------------------------------
@@ -202,7 +203,11 @@ def test_the_forecast_holds_where_it_says_it_holds(key):
     }
     designs = [
         Design(
-            loss=losses[loss], mechanism=mechanism, budget=budgets[definition], regularization=1e-3
+            loss=losses[loss],
+            mechanism=mechanism,
+            budget=budgets[definition],
+            regularization=1e-3,
+            n_records=20_000,
         )
         for definition, mechanism, loss in ALL
     ]
@@ -372,6 +377,11 @@ def test_a_result_survives_a_file():
     assert json.dumps(again.to_record()) == text
 
 
+@pytest.fixture(scope="module")
+def whole():
+    return run(everything()[:1], m=4, k=4).to_record()
+
+
 @pytest.mark.parametrize(
     "break_it",
     [
@@ -390,8 +400,8 @@ def test_a_result_survives_a_file():
         lambda r: r["designs"][0].update(vi_length_mean=-1),
     ],
 )
-def test_a_broken_file_is_refused(break_it):
-    record = run(everything()[:1], m=4, k=4).to_record()
+def test_a_broken_file_is_refused(break_it, whole):
+    record = copy.deepcopy(whole)
     break_it(record)
     with pytest.raises(ValueError, match="Expected"):
         ExperimentResult.from_record(record)
@@ -400,11 +410,12 @@ def test_a_broken_file_is_refused(break_it):
 def test_wrong_input_is_refused_before_any_work(monkeypatch):
     monkeypatch.setattr(engine, "_tables", lambda *_: pytest.fail("work began"))
     good = everything()[0]
-    for change in ({"designs": []}, {"m": 0}, {"k": -1}, {"n_records": 0}):
+    few = dataclasses.replace(good, n_records=3)
+    for change in ({"designs": []}, {"m": 0}, {"k": -1}, {"designs": [good, few]}):
         with pytest.raises(ValueError, match="Expected"):
             run(**{"designs": [good], **change})
     with pytest.raises(InfeasibleDesignError, match="n_records=3"):
-        run([good], n_records=3)
+        run([few])
     with refuses(ValueError, match="norm at most 1"):
         run_experiment(np.ones((3, 2)), np.ones(3), designs=[good], rng=np.random.default_rng(0))
 

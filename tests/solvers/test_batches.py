@@ -35,7 +35,7 @@ from dpci_core.solvers.batch_sums import Derivatives
 from dpci_core.solvers.guaranteed import Guaranteed
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.risk import PenalisedRisk, rounding_of_sums
-from tests.release_desk import SCHEMA
+from tests.release_example import SCHEMA
 from tests.solvers.batch_measures import AlwaysDeadly, Deadly, Faulty
 
 Array = np.ndarray
@@ -109,6 +109,7 @@ def test_private_intervals_take_batches() -> None:
         mechanism="objective",
         budget=PureDP(model=1, hessian=1, covariance=1),
         regularization=C * 10,
+        n_records=len(X),
     )
     one = private_intervals(X, Y, design=design, rng=np.random.default_rng(5))
     other = private_intervals(in_batches(), design=design, rng=np.random.default_rng(5))
@@ -258,6 +259,7 @@ def test_experiments_run_on_dask_through_joblib(dask: Dask) -> None:
         mechanism="output",
         budget=PureDP(model=1, hessian=1, covariance=1),
         regularization=C,
+        n_records=len(X),
     )
 
     def lengths(n_jobs: int) -> Array:
@@ -305,6 +307,7 @@ def test_a_release_takes_batches() -> None:
         mechanism="output",
         budget=PureDP(model=10**6, hessian=10**6, covariance=10**6),
         regularization=0.01,
+        n_records=len(X),
     )
     one = draw_release(X, Y, design=design)
     other = draw_release(in_batches(), design=design)

@@ -178,12 +178,13 @@ def test_classes_that_can_be_separated(kind: str, how: str) -> None:
         mechanism="objective",
         budget=PureDP(model=50, hessian=25, covariance=25),
         regularization=C,
+        n_records=10**6,
         target="unpenalised",
     )
-    expected = forecast(found, design=design, n_records=10**6)
+    expected = forecast(found, design=design)
     assert expected.is_not_reportable.all()
     penalised = dataclasses.replace(design, target="penalised")
-    assert not forecast(found, design=penalised, n_records=10**6).is_not_reportable.any()
+    assert not forecast(found, design=penalised).is_not_reportable.any()
 
 
 @pytest.mark.parametrize("loss", [Logistic(), HuberSVM(h=0.5)], ids=lambda loss: loss.name)
@@ -199,13 +200,13 @@ def test_a_level_for_every_record_leaves_the_other_columns_alone(loss: Logistic 
         mechanism="objective",
         budget=PureDP(model=50, hessian=25, covariance=25),
         regularization=5e-5,
+        n_records=5_000,
         target="unpenalised",
     )
     found, one = (
         forecast(
             fit_moments(rows, y, loss=loss, regularization=5e-5, target="unpenalised"),
             design=design,
-            n_records=5_000,
         )
         for rows in (both, both[:, [0, 1, 3]])
     )

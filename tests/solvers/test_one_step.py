@@ -162,6 +162,7 @@ def test_where_it_is_used() -> None:
         "mechanism": "output",
         "budget": PureDP(model="0.5", hessian="0.25", covariance="0.25"),
         "regularization": 0.01,
+        "n_records": 100,
     }
     assert has_one_step_point(Design(loss=Logistic(), target="unpenalised", **design))
     assert not has_one_step_point(Design(loss=Logistic(), **design))

@@ -361,7 +361,7 @@ def test_a_release_at_a_rho(method) -> None:
     design = design_of(listed[0].learner, spending.train, spending.n_train, ZCDP)
     assert design.definition == "zcdp"
     assert design.status == ""  # a peer-reviewed result
-    law = model_noise(design, 1_800)
+    law = model_noise(replace(design, n_records=1_800))
     drawn = learner_noise(listed[0].learner, rho=float(spending.train), n_records=1_800)
     assert (law.sd is None, law.rate is None) == (drawn.sd is None, drawn.rate is None)
     assert (law.sd or law.rate) == pytest.approx(drawn.sd or drawn.rate, rel=1e-9)

@@ -8,6 +8,9 @@ from functools import cache
 import pytest
 from streamlit.components.v2 import manifest_scanner
 
+from tests.ui.test_pages import stop_jobs
+from ui.plan import work as plan_work
+
 
 @pytest.fixture(scope="session", autouse=True)
 def packages_are_searched_once() -> Iterator[None]:
@@ -18,3 +21,11 @@ def packages_are_searched_once() -> Iterator[None]:
         found = cache(manifest_scanner.scan_component_manifests)
         patch.setattr(manifest_scanner, "scan_component_manifests", found)
         yield
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Pages are drawn with all their answers; a test leaves no job behind."""
+    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
+    yield
+    stop_jobs()

@@ -89,8 +89,8 @@ def hostile_plan(n_records: int = 1000) -> Plan:
             mechanism="output",
             budget=PureDP(model="5", hessian="2.5", covariance="2.5"),
             regularization=0.05,
+            n_records=n_records,
         ),
-        n_records=n_records,
         delta="1e-6",
         notes=f"{EVIL}\n\n# H",
     )

@@ -11,6 +11,7 @@ import functools
 import pickle
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from string import Formatter
@@ -104,6 +105,7 @@ def design_of(**changes: object) -> Design:
         "mechanism": "output",
         "budget": PureDP(model="0.5", hessian="0.25", covariance="0.25"),
         "regularization": 0.01,
+        "n_records": 1_000,
     }
     return Design(**(usual | changes))
 
@@ -208,7 +210,7 @@ DESIGNS = [
         "delta of … or less.",
     ),
     (
-        lambda: check_feasible(design_of(regularization=1e-9), n_records=10**6, dim=37),
+        lambda: check_feasible(replace(design_of(regularization=1e-9), n_records=10**6), dim=37),
         "With c = 1e-09, n = 1,000,000 and 37 coefficients the fit cannot be certified to 1e-…a "
         "larger h.",
     ),
@@ -414,7 +416,7 @@ def test_a_target_out_of_reach_keeps_its_name_its_units_and_what_can_be_had(
     assert name in said
     asked = 0.5 * (target.length or target.excludes_zero_at)
     assert f" {asked:.3g}" in said  # a target stays as it was typed
-    most = 10**12 if search is needed_records else case.moments.n_records
+    most = 10**12 if search is needed_records else case.design.n_records
     assert f"t n = {most:,} " in said
     value = float(re.search(r"(?:a length of|value must be) (\S+) or", said)[1])
     assert value == pytest.approx(0.5 * why.changes[-1].value, rel=6e-3)

@@ -59,8 +59,7 @@ def code_of(settings: Settings) -> str:
     if settings.is_shaped and mechanism_of(design).perturbs_objective:
         whose = ', second_moment="planning"' if settings.noise == "planning" else ""
         shape = (
-            f"shape = dp.planner.shaped(moments, design=design, n_records={settings.n}{whose})\n"
-            "design = shape or design\n"
+            f"shape = dp.planner.shaped(moments, design=design{whose})\ndesign = shape or design\n"
         )
     spread = ", with_spread=True" if shape else ""
     imports, meaning = "import dpci_core as dp\n", ""
@@ -88,6 +87,7 @@ design = dp.Design(
     mechanism="{first.mechanism}",
     budget=dp.{type(budget).__name__}({parts}),
     regularization={settings.c!r},
+    n_records={settings.n!r},
     confidence_level={settings.level!r},
     calibration={calibration},
     target="{settings.target}",
@@ -96,5 +96,5 @@ moments = dp.fit_moments(
     records.X, records.y, loss=design.loss, regularization={settings.c!r},
     target="unpenalised"{spread}{meaning},
 )
-{shape}expected = dp.forecast(moments, design=design, n_records={settings.n})
+{shape}expected = dp.forecast(moments, design=design)
 {_printed(settings)}'''

@@ -135,7 +135,7 @@ def _best(view: compute.View) -> Best:
     parts = zip(PARTS, design.budget.parts, now.locked, strict=True)
     locked = {name: part for name, part, is_locked in parts if is_locked}
     try:
-        found = best_split(outcome.moments, design=design, n_records=view.settings.n, locked=locked)
+        found = best_split(outcome.moments, design=design, locked=locked)
     except (NoSplitError, InfeasibleDesignError, ValueError) as problem:
         return Best(None, words=in_words(problem))
     lost, now_lost = found.forecast.is_not_reportable, outcome.forecast.is_not_reportable

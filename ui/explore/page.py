@@ -120,10 +120,8 @@ def _useless_warning(view: compute.View) -> None:
     made, moments = first.forecast, first.moments
     assert made is not None
     assert moments is not None
-    key = ("remedies", moments.theta_hat.tobytes(), repr(made.design), made.n_records)
-    found = state.curves().get(
-        key, lambda: remedies(moments, design=made.design, n_records=made.n_records)
-    )
+    key = ("remedies", moments.theta_hat.tobytes(), repr(made.design))
+    found = state.curves().get(key, lambda: remedies(moments, design=made.design))
     told = [
         f"**{o.combination.label}: useless.** {o.forecast.usefulness.sentence}"
         for o in useless

@@ -69,7 +69,6 @@ def lengths_at(
             made = forecast(
                 moments,
                 design=design,
-                n_records=asked.n,
                 contrasts=contrasts,
                 n_draws=draws,
             )

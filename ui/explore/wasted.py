@@ -42,9 +42,7 @@ def sentences(view: compute.View, curves: Sequence[SweepCurve], total: float) ->
         moved = view.settings.swept("total", less)
         try:
             design = compute.designed(moved, outcome.combination, outcome.moments)
-            there = forecast(
-                outcome.moments, design=design, n_records=made.n_records
-            ).ci_length_mean
+            there = forecast(outcome.moments, design=design).ci_length_mean
         except InfeasibleDesignError:  # the curve's point was rounded
             continue
         if made.ci_length_mean > there * (1.0 + _WORTH_A_WORD):

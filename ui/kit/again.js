@@ -20,7 +20,7 @@ if (!(sent in window)) {
 }
 
 const MOVES = ["pointerdown", "pointerup", "pointercancel", "keydown", "keyup", "wheel", "popstate"]
-const OURS = ".st-key-foot, .st-key-address, .st-key-again" // what stands on every page
+const OURS = ".st-key-foot, .st-key-again" // what stands on every page
 const isPressed = (event) => (event.type.startsWith("pointer") ? event.type === "pointerdown" : null)
 const isIdle = () =>
   document.querySelector("[data-testid=stApp][data-test-connection-state=CONNECTED][data-test-script-state=notRunning]")

@@ -71,6 +71,7 @@ def round_noise() -> Design:
         budget=budget,
         regularization=_C,
         calibration="sharp",
+        n_records=N,
     )
 
 
@@ -83,7 +84,7 @@ def shaped_noise(ridge: float) -> Design:
     part = EPSILON * SHAPE_SHARE
     budget = replace(bare.budget, model=bare.budget.model - part, metric=part)
     made = replace(bare, budget=budget, geometry=Geometry(ridge=ridge, leverage=1.0))
-    size = metric_noise(made, N).diagonal_sd(2) * 2.0
+    size = metric_noise(made).diagonal_sd(2) * 2.0
     return replace(made, geometry=Geometry(ridge=ridge, leverage=spread.leverage(ridge - size)))
 
 
@@ -94,8 +95,8 @@ def crowd(ridge: float) -> Numbers:
     assert made.geometry is not None
     assert plain.spread is not None
     moments = _fitted(made.geometry)
-    ball = forecast(plain, design=round_noise(), n_records=N).ci_length
-    ellipse = forecast(moments, design=made, n_records=N).ci_length
+    ball = forecast(plain, design=round_noise()).ci_length
+    ellipse = forecast(moments, design=made).ci_length
     axes = np.linalg.eigvalsh(metric_of(made.geometry, plain.spread.second_moment).unwhiten)
     moved = float((np.abs(moments.theta_hat - plain.theta_hat) * 2.0 / ellipse).max())
     lengths = zip(ball, ellipse, strict=True)

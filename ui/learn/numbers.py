@@ -109,6 +109,7 @@ def design(
     loss: Loss | None = None,
     share: float = 0.5,
     calibration: CalibrationName = "sharp",
+    n: int = REPLAY_ROWS,
 ) -> Design:
     """A design with this total epsilon; the matrices share equally what the coefficients leave."""
     total = Decimal(repr(epsilon))
@@ -120,6 +121,7 @@ def design(
         budget=PureDP(model=model, hessian=rest, covariance=rest),
         regularization=c,
         calibration=calibration,
+        n_records=n,
     )
 
 
@@ -194,7 +196,7 @@ def _noise_draws(name: str, epsilon: float, dim: int, count: int) -> Array:
     """Noise of output perturbation for the replayed studies (count, dim): the same draws, scaled,
     at every epsilon.
     """
-    law = model_noise(design(epsilon, mechanism="output", c=REPLAY_C), REPLAY_ROWS)
+    law = model_noise(design(epsilon, mechanism="output", c=REPLAY_C))
     rng = np.random.default_rng([_SEED, *name.encode()])
     return np.array([law.sample(dim, rng) for _ in range(count)])
 
@@ -204,7 +206,7 @@ def noise(epsilon: float) -> Numbers:
     found = replays()
     estimate = float(found.estimate[0])
     draws = _noise_draws("noise", epsilon, found.n_coefficients, N_REPLAYS)[:, 1]
-    law = model_noise(design(epsilon, mechanism="output", c=REPLAY_C), REPLAY_ROWS)
+    law = model_noise(design(epsilon, mechanism="output", c=REPLAY_C))
     table = pd.DataFrame({"release": np.arange(1, N_REPLAYS + 1), "published": estimate + draws})
     facts = {
         "estimate": estimate,
@@ -230,9 +232,7 @@ def spread(epsilon: float) -> Numbers:
     )
     X, y = population(REPLAYED)
     moments = _replay_moments(X, y)
-    made = forecast(
-        moments, design=design(epsilon, mechanism="output", c=REPLAY_C), n_records=REPLAY_ROWS
-    )
+    made = forecast(moments, design=design(epsilon, mechanism="output", c=REPLAY_C))
     vi, ci, plain = (float(x[1]) for x in (made.vi_length, made.ci_length, made.nonprivate_length))
     table = pd.DataFrame(
         {
@@ -310,7 +310,7 @@ def concentrated(epsilon: float) -> Numbers:
     """
     pure = design(epsilon, mechanism="output", c=REPLAY_C)
     zcdp = replace(pure, budget=pair_budget(pure.budget, rule="guarantee", delta=DELTA))
-    laws = [model_noise(d, REPLAY_ROWS) for d in (pure, zcdp)]
+    laws = [model_noise(d) for d in (pure, zcdp)]
     sds = [[float(np.sqrt(law.variance(d + 1))) for d in DIMENSIONS] for law in laws]
     table = pd.DataFrame({"features d": DIMENSIONS, "pure ε": sds[0], "zCDP": sds[1]})
     better = next((d for d, a, b in zip(DIMENSIONS, *sds, strict=True) if b < a), 0)
@@ -330,7 +330,7 @@ def clouds(c: float) -> Numbers:
     objective = np.array(
         [train_private(as_table(A), design=perturbed, rng=rng).theta_priv for _ in range(N_CLOUD)]
     )
-    law = model_noise(replace(perturbed, mechanism="output"), REPLAY_ROWS)
+    law = model_noise(replace(perturbed, mechanism="output"))
     added = np.array([law.sample(2, rng) for _ in range(N_CLOUD)])
     found = np.vstack([objective, exact + added])
     names = np.repeat(["objective perturbation", "output perturbation"], N_CLOUD)
@@ -357,12 +357,12 @@ _LENGTHS = ("private", "variability", "non-private")
 
 
 def lengths(
-    moments: Moments, made_for: Design, n: int, *, first: bool = False
+    moments: Moments, made_for: Design, *, first: bool = False
 ) -> tuple[float, float, float]:
     """Private, variability and non-private length: the mean over coefficients, or the first
     one's.
     """
-    made = forecast(moments, design=made_for, n_records=n, n_draws=_DRAWS)
+    made = forecast(moments, design=made_for, n_draws=_DRAWS)
     if first:
         return float(made.ci_length[0]), float(made.vi_length[0]), float(made.nonprivate_length[0])
     return made.ci_length_mean, made.vi_length_mean, made.nonprivate_length_mean
@@ -383,7 +383,7 @@ def _along(
 
 @lru_cache(maxsize=16)
 def _at_share(share: float) -> tuple[float, ...]:
-    return lengths(moments_of(CURVE_D, Logistic(), C), design(1.0, share=share), CURVE_N)
+    return lengths(moments_of(CURVE_D, Logistic(), C), design(1.0, share=share, n=CURVE_N))
 
 
 def split(share: float) -> Numbers:
@@ -393,7 +393,7 @@ def split(share: float) -> Numbers:
 
 @lru_cache(maxsize=16)
 def _at_records(n: float) -> tuple[float, ...]:
-    return lengths(moments_of(CURVE_D, Logistic(), C), design(1.0), int(n))
+    return lengths(moments_of(CURVE_D, Logistic(), C), design(1.0, n=int(n)))
 
 
 def records(n: float) -> Numbers:
@@ -403,7 +403,7 @@ def records(n: float) -> Numbers:
 
 @lru_cache(maxsize=16)
 def _at_features(d: float) -> tuple[float, ...]:
-    return lengths(moments_of(int(d), Logistic(), C), design(1.0), CURVE_N, first=True)
+    return lengths(moments_of(int(d), Logistic(), C), design(1.0, n=CURVE_N), first=True)
 
 
 def features(d: float) -> Numbers:
@@ -413,7 +413,7 @@ def features(d: float) -> Numbers:
 
 @lru_cache(maxsize=16)
 def _at_penalty(c: float) -> tuple[float, ...]:
-    return lengths(moments_of(CURVE_D, Logistic(), c), design(1.0, c=c), CURVE_N)
+    return lengths(moments_of(CURVE_D, Logistic(), c), design(1.0, c=c, n=CURVE_N))
 
 
 def penalty(c: float) -> Numbers:
@@ -424,7 +424,7 @@ def penalty(c: float) -> Numbers:
 @lru_cache(maxsize=16)
 def _at_width(h: float) -> tuple[float, ...]:
     loss = HuberSVM(h=h)
-    return lengths(moments_of(CURVE_D, loss, C), design(1.0, loss=loss), CURVE_N)
+    return lengths(moments_of(CURVE_D, loss, C), design(1.0, loss=loss, n=CURVE_N))
 
 
 def width(h: float) -> Numbers:
@@ -437,7 +437,7 @@ def _ratios(n: float) -> tuple[float, float]:
     """Of the published and the sharp interval to the variability interval."""
     moments = moments_of(CURVE_D, Logistic(), C)
     names: tuple[CalibrationName, ...] = ("published", "sharp")
-    made = [lengths(moments, design(1.0, calibration=name), int(n)) for name in names]
+    made = [lengths(moments, design(1.0, calibration=name, n=int(n))) for name in names]
     return made[0][0] / made[0][1], made[1][0] / made[1][1]
 
 
@@ -470,7 +470,7 @@ def peeking(n: float) -> Numbers:
     count, A = int(n), rows_of((SHOWN,))
     others, candidates = A[: count - 1], A[len(A) - N_CANDIDATES :]
     everybody = _moments_of_rows(A)
-    wanted = PEEK_ROOM * lengths(everybody, design(1.0, mechanism="output", c=PEEK_C), count)[2]
+    wanted = PEEK_ROOM * lengths(everybody, design(1.0, mechanism="output", c=PEEK_C, n=count))[2]
     about = _enough(everybody, wanted, count, (0.01, 100.0))
     tables = [_moments_of_rows(np.vstack([others, record])) for record in candidates]
     picked = [_enough(moments, wanted, count, (about / 1.25, 1.25 * about)) for moments in tables]
@@ -496,7 +496,7 @@ def _enough(moments: Moments, wanted: float, n: int, within: tuple[float, float]
     """The epsilon at which the forecast mean length is the wanted one, to six digits."""
 
     def excess(log_epsilon: float) -> float:
-        made_for = design(float(f"{np.exp(log_epsilon):.12g}"), mechanism="output", c=PEEK_C)
-        return lengths(moments, made_for, n)[0] - wanted
+        made_for = design(float(f"{np.exp(log_epsilon):.12g}"), mechanism="output", c=PEEK_C, n=n)
+        return lengths(moments, made_for)[0] - wanted
 
     return float(f"{np.exp(brentq(excess, np.log(within[0]), np.log(within[1]), xtol=1e-7)):.6g}")

@@ -127,7 +127,7 @@ def _price() -> str:
     view = compute(BASE, TableSource(PUBLIC)).outcomes[0]
     assert view.moments is not None
     assert view.forecast is not None
-    records = as_if_records(view.moments, design=view.forecast.design, n_records=BASE.n)
+    records = as_if_records(view.moments, design=view.forecast.design)
     return (
         f"As long as from {records:,} records without privacy, so "
         f"{percent(1.0 - records / BASE.n)} of the information in {BASE.n:,} records is the price. "

@@ -74,7 +74,7 @@ def outcomes(case: Case, table: DeclaredTable, name: str) -> list[Outcome]:
                 with_spread=case.settings.is_shaped,
             )
             design = designed(case.settings, case.settings.combinations[0], moments)
-            made = forecast(moments, design=design, n_records=case.n, contrasts=records.to_original)
+            made = forecast(moments, design=design, contrasts=records.to_original)
         except (ValueError, ConvergenceError):
             continue
         place = records.feature_names.index(name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from dpci_core import StoppedError, needed_records, watched
@@ -133,6 +133,7 @@ def memo_key(case: Case, kind: str, *, but: Collection[str] = ()) -> Key:
     """
     now, goal = case.settings, case.target
     design = with_total(case.bare, Decimal(1)) if "total" in but else case.bare
+    design = replace(design, n_records=1) if "n" in but else design
     target = (
         ""
         if "target" in but
@@ -140,7 +141,7 @@ def memo_key(case: Case, kind: str, *, but: Collection[str] = ()) -> Key:
     )
     noise = now.shape if case.is_opened else now.noise
     typed = (now.currency, now.delta, now.results, case.scale, noise)
-    return (kind, case.records.digest, repr(design), target, None if "n" in but else case.n, *typed)
+    return (kind, case.records.digest, repr(design), target, *typed)
 
 
 @dataclass(eq=False, kw_only=True)

@@ -63,9 +63,7 @@ def at(case: Case, total: float, n: float) -> float:
     """
     try:
         design, moments = case.at(_decimal(total), round(n))
-        found = outcome(
-            moments, design=design, target=case.target, n_records=round(n), n_draws=draws(case)
-        )
+        found = outcome(moments, design=design, target=case.target, n_draws=draws(case))
     except ValueError:  # infeasible there
         return float("nan")
     return found.probability if case.target.is_power else found.length * case.scale
@@ -164,7 +162,6 @@ def split_answer(case: Case) -> tuple[SplitAnswer, SplitMap]:
     best = best_split(
         case.moments,
         design=case.design,
-        n_records=case.n,
         locked=locked,
         coefficient=case.target.coefficient,
     )
@@ -217,7 +214,7 @@ def _score(case: Case, hessian: float, covariance: float) -> float:
         design = replace(
             case.design, budget=replace(budget, model=rest - h - s, hessian=h, covariance=s)
         )
-        made = forecast(case.moments, design=design, n_records=case.n, n_draws=draws(case))
+        made = forecast(case.moments, design=design, n_draws=draws(case))
         return score_of(case, made)
     except ValueError:
         return float("nan")
@@ -302,7 +299,6 @@ def best_c(case: Case, source: TableSource) -> RegularizationAnswer:
             geometry=case.design.geometry,
         ),
         design=case.design,
-        n_records=case.n,
     )
 
 

@@ -93,12 +93,12 @@ def described(case: Case, source: TableSource | None = None) -> Option:
     """The design of a case with what it would give: as declared or, with where its table comes
     from, in every world.
     """
-    drawn = drawn_intervals(case.moments, design=case.design, n_records=case.n)
+    drawn = drawn_intervals(case.moments, design=case.design)
     found = outcome_of(drawn, case.target)
-    made = forecast_of(drawn, case.moments, design=case.design)
+    made = forecast_of(drawn, case.moments)
     if not case.settings.is_penalised:  # as the page for the board: out of reach in any units
         L = case.records.to_original
-        original = forecast(case.moments, design=case.design, n_records=case.n, contrasts=L)
+        original = forecast(case.moments, design=case.design, contrasts=L)
         made = replace(made, is_not_reportable=made.is_not_reportable | original.is_not_reportable)
     promised, place = None if source is None else _promise(case, source), case.target.coefficient
     is_lost, probability, both = is_not_reportable(made, case.target), found.probability, None
@@ -138,7 +138,6 @@ def _promise(case: Case, source: TableSource) -> Promise:
     return promise(
         worlds_of_case(case, source),
         design=case.design,
-        n_records=case.n,
         contrasts=np.eye(len(case.moments.theta_hat))[:-1],
         target=case.target,
     )
@@ -177,7 +176,6 @@ def least(case: Case, source: TableSource) -> Option:
             worlds_of_case(here, source),
             design=here.design,
             target=here.target,
-            n_records=here.n,
         )
         if case.design == case.bare:
             break
@@ -211,9 +209,9 @@ def _nearby(found: NeededBudget, scale: float) -> tuple[tuple[float, float, floa
 
 def balanced(case: Case, source: TableSource) -> Option:
     """The budget at which privacy adds as much variance as sampling, the method as it is set."""
-    made = forecast(case.moments, design=case.design, n_records=case.n)
+    made = forecast(case.moments, design=case.design)
     wanted = Target(BALANCED * without_privacy(made, case.target), case.target.coefficient)
-    found = needed_budget(case.moments, design=case.design, target=wanted, n_records=case.n)
+    found = needed_budget(case.moments, design=case.design, target=wanted)
     return described(_at(case, found.total, source), source)
 
 
@@ -260,7 +258,6 @@ class Search:
                 worlds_of_case(here, self._source(encoding)),
                 design=here.design,
                 target=here.target,
-                n_records=here.n,
             )
             option = replace(_of_use(here, answer, self._source(encoding)), encoding=encoding)
             if best is None or (option.works, -option.total) > (best.works, -best.total):
@@ -283,7 +280,6 @@ class Search:
             answer = best_standard(
                 self.encoders[0],
                 design=with_total(self.case.bare, total),
-                n_records=self.case.n,
                 worlds=self.encoders[1:],
             )
             here = self._with(answer.encoding, answer.design.regularization, answer.design.budget)
@@ -329,7 +325,7 @@ def _split_for_goal(case: Case, source: TableSource) -> Case:
     if case.design.geometry is None:  # split for all worlds already
         return case
     try:
-        best = best_split(case.moments, design=case.design, n_records=case.n, coefficient=place)
+        best = best_split(case.moments, design=case.design, coefficient=place)
     except InfeasibleDesignError:
         return case
     split = split_of(best.design.budget, case.settings.split.with_locks())

@@ -49,10 +49,10 @@ class Case:
         planned here, and the moments to forecast it from.
         """
         if not self.settings.is_shaped or self.is_opened:
-            return with_total(self.design, total), self.moments
-        bare = with_total(self.bare, total)
+            return replace(with_total(self.design, total), n_records=n_records), self.moments
+        bare = replace(with_total(self.bare, total), n_records=n_records)
         how = self.settings.second_moment
-        found = shaped(self.plain, design=bare, n_records=n_records, second_moment=how)
+        found = shaped(self.plain, design=bare, second_moment=how)
         return found or bare, self.plain
 
     @property
@@ -65,7 +65,7 @@ class Case:
     @property
     def n(self) -> int:
         """Records planned for."""
-        return self.settings.n
+        return self.design.n_records
 
 
 def single(settings: Settings) -> Settings:
@@ -134,7 +134,7 @@ def _shape(
         return design, fit(design.geometry), True
 
     def length(moments: Moments, design: Design) -> float:
-        made = forecast(moments, design=design, n_records=settings.n, n_draws=SEARCH_DRAWS)
+        made = forecast(moments, design=design, n_draws=SEARCH_DRAWS)
         return made.ci_length_mean
 
     def make() -> tuple[Design, Moments]:
@@ -142,14 +142,14 @@ def _shape(
             first = designed(settings, combination, plain)
             if first.geometry is None:
                 return bare, plain
-            design, moments = with_room(plain, fit, design=first, n_records=settings.n)
+            design, moments = with_room(plain, fit, design=first)
             if design != first and length(moments, design) >= length(plain, bare):
                 return bare, plain
         except InfeasibleDesignError:  # told where the design itself is asked for
             return bare, plain
         return design, moments
 
-    key = (records.digest, repr(bare), fitted, settings.noise, settings.n)
+    key = (records.digest, repr(bare), fitted, settings.noise)
     return (*store.shapes.get(key, make), False)
 
 

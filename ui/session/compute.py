@@ -434,7 +434,7 @@ def _outcome(
             records, design.loss, settings.c, fitted, with_spread=settings.is_shaped
         )
         design = designed(settings, combination, moments)
-        return Outcome(combination, forecast(moments, design=design, n_records=settings.n), moments)
+        return Outcome(combination, forecast(moments, design=design), moments)
     except (InfeasibleDesignError, ConvergenceError) as problem:
         return Outcome(combination, None, None, in_words(problem))
 
@@ -448,9 +448,7 @@ def designed(settings: Settings, combination: Combination, moments: Moments) -> 
     design = settings.design(combination)
     if not (settings.is_shaped and mechanism_of(design).perturbs_objective):
         return design
-    found = shaped(
-        moments, design=design, n_records=settings.n, second_moment=settings.second_moment
-    )
+    found = shaped(moments, design=design, second_moment=settings.second_moment)
     return found or design
 
 
@@ -502,9 +500,7 @@ def interval_rows(view: View, units: str) -> list[IntervalRows]:
         assert outcome.moments is not None
         made = outcome.forecast
         if contrasts is not None:
-            made = forecast(
-                outcome.moments, design=made.design, n_records=made.n_records, contrasts=contrasts
-            )
+            made = forecast(outcome.moments, design=made.design, contrasts=contrasts)
         rows.append(
             IntervalRows(
                 combination=outcome.combination,
@@ -597,7 +593,7 @@ def _sweep_point(
         )
         design = designed(moved, combination, moments)
         draws = SWEEP_DRAWS[len(moments.theta_hat) > 21]
-        made = forecast(moments, design=design, n_records=moved.n, n_draws=draws)
+        made = forecast(moments, design=design, n_draws=draws)
     except (ConvergenceError, ValueError):
         return nothing
     if name == "d":

@@ -57,7 +57,6 @@ def plan_of(case: Case, title: str, notes: str = "") -> Plan:
         source=source,
         features=features,
         design=case.design,
-        n_records=now.n,
         goal=case.target,
         delta=Decimal(now.delta),
         notes=notes,

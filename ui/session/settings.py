@@ -136,7 +136,7 @@ class Settings:
             return replace(self, penalty="typed")
         if self.penalty == "typed":
             return self
-        needed = [enclosing_regularization(design, self.n) for design in self.designs()]
+        needed = [enclosing_regularization(design) for design in self.designs()]
         return replace(self, c=min(max(needed, default=self.c), LIMITS["c"][1]))
 
     @property
@@ -253,6 +253,7 @@ class Settings:
             mechanism=combination.mechanism,
             budget=self.spent(combination),
             regularization=self.c,
+            n_records=self.n,
             confidence_level=self.level,
             calibration=self.calibration(combination.calibration),
             target=self.target,

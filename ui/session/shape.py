@@ -108,6 +108,7 @@ def shape_of(packed: str) -> Shape:
             mechanism="objective",
             budget=kind(**parts),
             regularization=1.0,
+            n_records=1,
             geometry=geometry,
         )
         found = Shape(of=str(content["of"]), geometry=geometry, budget=kind(**parts))

@@ -206,7 +206,7 @@ def c_sentence(settings: Settings) -> str:
     needed: dict[str, float] = {}
     for design in settings.designs():
         mechanism = mechanism_of(design)
-        smallest = mechanism.smallest_regularization(design, settings.n)
+        smallest = mechanism.smallest_regularization(design)
         needed[mechanism.title] = max(smallest, needed.get(mechanism.title, 0.0))
     rule = "".join(
         f" {title.capitalize()} needs c above {number(smallest, 2)} here."

@@ -26,22 +26,15 @@ from dpci_core.schema import (
     StandardEncoding,
     twin_table,
 )
-from tests.ui.test_pages import check, now, picture_of, start, stop_jobs
+from tests.ui.test_pages import check, now, picture_of, start
 from ui.controls import declare
 from ui.plan import bounds
-from ui.plan import work as plan_work
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
 from ui.session.settings import Settings, from_query
 from ui.session.state import admissible
 
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """Plan is drawn with all its answers; a test leaves no job behind."""
-    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
-    yield
-    stop_jobs()
+pytestmark = pytest.mark.usefixtures("patient")
 
 
 OUTCOME = {
@@ -288,7 +281,9 @@ def test_a_bad_bound_is_shown_to_cost_length_or_truth():
     case = make_case(now(app), TableSource(PUBLIC))
     found = {o.factor: o for o in bounds.outcomes(case, bounded(), "age")}
     made = forecast(
-        case.moments, design=case.design, n_records=case.n, contrasts=case.records.to_original
+        case.moments,
+        design=case.design,
+        contrasts=case.records.to_original,
     )
     assert found[1.0].length == pytest.approx(float(made.ci_length[0]), rel=1e-9)
     assert found[1.0].outside == 0.0

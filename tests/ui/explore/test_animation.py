@@ -68,7 +68,6 @@ def test_frames_are_forecasts_between_and_at_the_knots(units):
             made = forecast(
                 outcome.moments,
                 design=moved.design(outcome.combination),
-                n_records=settings.n,
                 contrasts=contrasts,
             )
             ends = moving(animation, 1 + 2 * order, place)

@@ -180,7 +180,6 @@ def test_a_simulation_of_a_first_visit_is_about_the_same_effects():
         digest=view.records.digest,
         combinations=(outcome.combination,),
         designs=(outcome.forecast.design,),
-        n_records=START.n,
         m=200,
         k=200,
         seed=1,

@@ -17,10 +17,9 @@ from dpci_core.plan.summary import _goal
 from dpci_core.planner.standard import best_standard
 from dpci_core.report.cautions import cautions, gravest
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding
-from tests.ui.test_pages import check, now, start, stop_jobs
+from tests.ui.test_pages import check, now, start
 from ui.evidence.coverage import tab as validate_page
 from ui.plan import options
-from ui.plan import work as plan_work
 from ui.session import jobs
 from ui.session.case import Case, make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
@@ -51,12 +50,7 @@ LINK = {
 }
 
 
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """Pages are drawn with all their answers."""
-    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
-    yield
-    stop_jobs()
+pytestmark = pytest.mark.usefixtures("patient")
 
 
 def words(app) -> str:
@@ -89,7 +83,7 @@ def test_encoding_penalty_and_split_are_chosen_for_each_budget(wished, monkeypat
     case = case_of(goal="zero", goal_on="pressure", goal_value=0.2, goal_chance=0.8)
     first = made[0]
     declared, *worlds = TABLE.encoders(3)
-    again = best_standard(declared, design=case.design, n_records=20_000, worlds=worlds)
+    again = best_standard(declared, design=replace(case.design, n_records=20_000), worlds=worlds)
     assert (again.encoding, again.design) == (first.encoding, first.design)
     assert len(made) <= 3
     app.button(key="use_own").click().run()
@@ -191,7 +185,7 @@ def test_what_speaks_against_a_design_is_said_in_the_words_of_the_boards_page():
 def test_a_coefficient_out_of_reach_is_named_and_has_no_length():
     app = start("plan", **LINK | {"c": "0.02", "goal_on": "pressure", "n": "100000"})
     case = make_case(now(app), TableSource(PUBLIC))
-    made = forecast(case.moments, design=case.design, n_records=case.n)
+    made = forecast(case.moments, design=case.design)
     assert made.is_not_reportable[0]
     assert "cannot speak about this coefficient" in words(app)
     assert "cannot speak about pressure" in words(app)
@@ -200,11 +194,6 @@ def test_a_coefficient_out_of_reach_is_named_and_has_no_length():
 def test_shrunken_intervals_are_called_so_before_they_are_planned_with():
     app = start("plan", **LINK | {"c": "0.02", "target": "penalised"})
     assert "shrunk to about" in words(app)
-
-
-@pytest.mark.parametrize("page", ["explore", "coverage", "errors", "lengths", "replication"])
-def test_every_page_opens_with_weighted_records(page):
-    check(start(page, **LINK))
 
 
 def test_weighted_records_are_simulated(monkeypatch):
@@ -222,7 +211,7 @@ def test_weighted_records_are_simulated(monkeypatch):
     assert np.isfinite(job.result.designs[0].coverage_mean)
 
 
-@pytest.mark.parametrize("typed", [1.2, 1.1, 10.0, 1.05, 2.345])
+@pytest.mark.parametrize("typed", [1.2, 2.345])
 @pytest.mark.parametrize("kind", ["length", "zero"])
 def test_a_goal_that_was_typed_stays_as_it_was_typed(typed, kind):
     """On the page, where it is asked again, and on the page for the board."""

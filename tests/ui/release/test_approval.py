@@ -19,7 +19,6 @@ from tests.ui.release.test_page import (
     button,
     desk,
     digest_of,
-    ready,
     start_allowing_errors,
     with_budget,
     with_file,
@@ -149,14 +148,6 @@ def test_people_of_another_data_set_leave_the_question_open():
     assert Ledger().account("Clinic").needs_approval
 
 
-def test_without_the_need_nobody_is_asked():
-    app = ready()
-    assert button(app, "release_propose") is None
-    app.button(key="release_now").click().run()
-    check(app)
-    assert Ledger().proposals() == ()
-
-
 # --- propose, wait, release -----------------------------------------------------------------------
 
 
@@ -208,14 +199,6 @@ def test_the_release_asks_for_the_confirmation_that_the_proposal_did_not(asked_f
     assert "Still needed: the typed name of the data set." in words(app)
 
 
-def test_nobody_approves_the_own(asked_first):
-    app = proposed()
-    with pytest.raises(ValueError, match="approves the own"):
-        approve(" ada.")
-    app.run()
-    assert asks_for_nothing(app)
-
-
 def test_another_release_is_another_proposal(asked_first):
     proposed()
     approve()
@@ -262,14 +245,6 @@ def test_more_than_is_left_cannot_be_proposed(asked_first):
     assert any("can be released under this cap" in one.value for one in app.error)
 
 
-def test_a_name_that_the_ledger_refuses_is_a_sentence(asked_first):
-    app = proposing("Ada\u200b")
-    app.button(key="release_propose").click().run()
-    assert not app.exception
-    assert any("zero width space" in one.value for one in app.error)
-    assert asked_first.proposals() == ()
-
-
 # --- what another tab does meanwhile --------------------------------------------------------------
 
 
@@ -296,14 +271,6 @@ def test_a_proposal_between_a_look_and_a_click_is_a_sentence(asked_first, monkey
     assert not app.exception
     assert any("with another content" in one.value for one in app.error)
     assert "Entry 2, proposed by Ada, waits" in words(app)
-
-
-def test_an_approval_in_another_tab_opens_the_form_at_the_next_click(asked_first):
-    app = proposed()
-    approve()
-    app.run()
-    check(app)
-    assert [one.key for one in app.file_uploader] == ["release_file"]
 
 
 def test_a_withdrawal_that_comes_after_the_booking_is_a_sentence(asked_first):

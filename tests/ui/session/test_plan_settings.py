@@ -100,7 +100,11 @@ def test_the_plan_gives_the_numbers_of_the_page():
 )
 def test_what_the_page_has_no_control_for_is_named(changes, message):
     plan = plan_of(case_of(Settings(d=3)), "Title")
-    design = {k: v for k, v in changes.items() if k in ("calibration", "regularization", "budget")}
+    design = {
+        k: v
+        for k, v in changes.items()
+        if k in ("calibration", "regularization", "budget", "n_records")
+    }
     rest = {k: v for k, v in changes.items() if k not in design}
     changed = replace(plan, design=replace(plan.design, **design), **rest)
     with pytest.raises(ValueError, match=message):
@@ -202,8 +206,9 @@ def test_a_plan_of_an_absent_set_says_so(monkeypatch):
     assert any("is not on this machine" in e.value for e in app.error)
 
 
-@pytest.mark.parametrize("epsilon", ["0.05", "1", "0.8621", "10"])
-@pytest.mark.parametrize("delta", ["1e-10", "1e-4"])
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [("0.05", "1e-10"), ("1", "1e-4"), ("0.8621", "1e-10"), ("10", "1e-4")]
+)
 def test_a_plan_in_epsilon_and_delta_opens_as_it_was_typed(epsilon, delta):
     settings = replace(Settings(d=2, currency="approx", definitions=("zcdp",), c=0.1), delta=delta)
     settings = settings.with_epsilon(float(epsilon))
@@ -244,5 +249,5 @@ def test_the_link_of_a_plan_brings_its_words_and_a_bad_one_says_why():
         plan.title,
         "Notes",
     )
-    app = start("plan", **replace(plan, n_records=10**9).to_query())
+    app = start("plan", **replace(plan, design=replace(plan.design, n_records=10**9)).to_query())
     assert "The control for n goes from 100 to 1,000,000" in app.warning[0].value

@@ -38,7 +38,9 @@ def forecast_something() -> None:
         regularization=0.01,
     )
     budget = PureDP(model="1", hessian="1", covariance="1")
-    design = Design(loss=Logistic(), mechanism="output", budget=budget, regularization=0.01)
+    design = Design(
+        loss=Logistic(), mechanism="output", budget=budget, regularization=0.01, n_records=1_000
+    )
     forecast(moments, design=design)
 
 

@@ -65,10 +65,6 @@ def test_names_that_hold_the_sign_between_names_travel_in_a_link(names, written)
     assert from_query(query) == (replace(START, names=names), ())
 
 
-def test_the_default_needs_no_parameters():
-    assert START.to_query() == {}
-
-
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -211,16 +207,6 @@ def test_a_rho_that_means_epsilon_0_has_no_pair_and_says_so():
         now.budget("pure")
     assert "above" in c_sentence(now)
     assert "above" not in c_sentence(replace(now, definitions=("pure",)))
-
-
-def test_combinations_are_the_product_of_the_choices():
-    both = Settings(
-        definitions=("pure", "zcdp"),
-        mechanisms=("objective", "output"),
-        losses=("logistic", "huber_svm"),
-    )
-    assert len({c.key for c in both.combinations}) == 8
-    assert len(Settings().combinations) == 2
 
 
 def test_the_papers_pairing_is_part_by_part():

@@ -18,36 +18,15 @@ from dpci_core.base.errors import (
     check_range,
 )
 from dpci_core.ledger import Cap
-from dpci_core.losses import Logistic
-from dpci_core.privacy.sensitivity import gaussian_objective_sd, objective_noise_rate
 from dpci_core.report.covered import covered
 from dpci_core.schema import Persons
-from tests.release_desk import SCHEMA, make_plan
-from tests.ui.test_pages import start
+from tests.release_example import SCHEMA, make_plan
 from ui.controls.declare import example
 from ui.release import words
 from ui.session import text
 from ui.session.compute import DECLARED, packed_table
 from ui.session.settings import Settings
 from ui.session.words import in_words
-
-
-def refusal(call, **arguments) -> str:
-    with pytest.raises(ValueError, match="Expected") as caught:
-        call(**arguments)
-    return in_words(caught.value)
-
-
-def test_an_objective_that_cannot_run():
-    at = {"n_records": 100_000, "regularization": 1e-8, "loss": Logistic()}
-    told = refusal(objective_noise_rate, epsilon=0.01, **at)
-    assert told.startswith(
-        "The penalty c is 1e-08, but has to be above 0.000124 for objective perturbation with this "
-    )
-    assert "budget and n = 100,000. The smallest c that works is" in told
-    assert "for Gaussian objective perturbation with this budget and n = 100,000." in refusal(
-        gaussian_objective_sd, rho=0.01, **at
-    )
 
 
 @pytest.mark.parametrize(
@@ -90,20 +69,6 @@ def test_arguments_have_the_names_of_their_controls(call, words):
 )
 def test_other_words_stay(message):
     assert in_words(ValueError(message)) == message
-
-
-@pytest.mark.parametrize("page", ["explore", "coverage", "plan", "errors"])
-def test_pages_speak_of_controls(page):
-    app = start(page, n="100", mechanisms="objective")
-    said = " ".join(
-        element.value
-        for kind in (app.warning, app.error, app.info, app.caption)
-        for element in kind
-    )
-    assert "regularization=" not in said
-    assert "n_records=" not in said
-    if page != "errors":
-        assert "penalty c is 0.001" in said
 
 
 @pytest.mark.parametrize("target", ["penalised", "unpenalised"])

@@ -1,1 +1,1 @@
-"""The page Validate."""
+"""Coverage, a tab of Evidence."""

@@ -28,7 +28,6 @@ class Job(TableTask):
     digest: str
     combinations: tuple[Combination, ...]
     designs: tuple[Design, ...]
-    n_records: int
     m: int
     k: int
     seed: int
@@ -48,7 +47,6 @@ class Job(TableTask):
                 n_variability=self.m,
                 n_coverage=self.k,
                 rng=np.random.default_rng(self.seed),
-                n_records=self.n_records,
                 n_jobs=n_jobs,
                 progress=self._take,
                 should_stop=self._should_stop,

@@ -1,1 +1,1 @@
-"""The page Sharper intervals."""
+"""Lengths, a tab of Evidence."""

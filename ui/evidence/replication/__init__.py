@@ -1,1 +1,1 @@
-"""The page Reproduce."""
+"""Replication, a tab of Evidence."""

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tests.ui.test_pages import ROOT, charts_of, check, now, start
+from tests.ui.test_pages import charts_of, check, now, start
 from ui.evidence.coverage import tab as validate
 from ui.session import jobs
 
@@ -65,8 +65,11 @@ def test_a_simulation_runs_and_is_drawn_over_the_forecast():
 
 
 def test_a_result_goes_stale_when_settings_change_and_comes_back():
+    """And not where the page alone is shown otherwise."""
     app = open_validate()
     run_through(app)
+    app.selectbox(key="sweep").set_value("n").run()
+    assert len(charts_of(app)) == 2
     app.number_input(key="total_number").set_value(3.0).run()
     check(app)
     assert any("other settings" in w.value for w in app.warning)
@@ -74,23 +77,6 @@ def test_a_result_goes_stale_when_settings_change_and_comes_back():
     app.button(key="restore").click().run()
     check(app)
     assert float(now(app).split.total) == 1.0
-    assert len(charts_of(app)) == 2
-
-
-def test_the_way_a_page_shows_it_does_not_make_it_stale():
-    app = open_validate()
-    run_through(app)
-    app.selectbox(key="sweep").set_value("n").run()
-    check(app)
-    assert len(charts_of(app)) == 2
-
-
-def test_it_survives_a_page_change():
-    app = open_validate()
-    run_through(app)
-    app.switch_page(str(ROOT / "pages" / "explore.py")).run()
-    app.switch_page(str(ROOT / "pages" / "evidence.py")).run()
-    check(app)
     assert len(charts_of(app)) == 2
 
 
@@ -116,20 +102,6 @@ def test_another_session_finds_a_public_job_by_its_link_but_not_a_private_one():
     assert not charts_of(stranger)
 
 
-def test_a_document_opens_again():
-    app = open_validate()
-    run_through(app)
-    content = document_of(app)
-    found = validate.read_document(content)
-    assert found.result.n_covered == 200
-    fresh = start("coverage")
-    fresh.file_uploader(key="open_result").upload("r.json", content, "application/json").run()
-    fresh.button(key="show_opened").click().run()
-    check(fresh)
-    assert now(fresh).d == 3
-    assert len(charts_of(fresh)) == 2
-
-
 @pytest.mark.parametrize(
     "content",
     [b"", b"[]", b"{}", b"\xff\xfe", b"null", b'{"kind": "dpci simulation"}', b"1" * 100],
@@ -137,25 +109,24 @@ def test_a_document_opens_again():
 def test_anything_else_is_refused_in_a_sentence(content):
     with pytest.raises(ValueError, match=r"."):
         validate.read_document(content)
+
+
+def test_a_file_that_is_no_document_is_one_sentence_on_the_page():
     app = start("coverage")
-    app.file_uploader(key="open_result").upload("r.json", content, "application/json").run()
+    app.file_uploader(key="open_result").upload("r.json", b"[]", "application/json").run()
     assert not app.exception
     assert len(app.error) == 1
 
 
-def test_settings_and_results_must_belong_together():
+@pytest.fixture(scope="module")
+def document() -> str:
+    """What a finished simulation is saved as."""
     app = open_validate()
     run_through(app)
-    document = json.loads(document_of(app))
-    document["combinations"] = [["zcdp", "objective", "logistic"], ["zcdp", "output", "logistic"]]
-    with pytest.raises(ValueError, match="belong together"):
-        validate.read_document(json.dumps(document).encode())
+    return document_of(app).decode()
 
 
-def test_a_damaged_document_is_refused_in_a_sentence():
-    app = open_validate()
-    run_through(app)
-    good = document_of(app).decode()
+def test_a_damaged_document_is_refused_in_a_sentence(document):
     breaks = [
         lambda d: d["result"]["designs"][0].update(budget=["9", "9", "9"]),
         lambda d: d["result"]["designs"][0].update(regularization=0.5),
@@ -168,21 +139,23 @@ def test_a_damaged_document_is_refused_in_a_sentence():
         lambda d: d.update(seed=math.nan),
     ]
     for break_it in breaks:
-        document = json.loads(good)
-        break_it(document)
+        damaged = json.loads(document)
+        break_it(damaged)
         with pytest.raises(ValueError, match=r"^its? "):
-            validate.read_document(json.dumps(document).encode())
+            validate.read_document(json.dumps(damaged).encode())
+    other = json.loads(document)
+    other["combinations"] = [["zcdp", "objective", "logistic"], ["zcdp", "output", "logistic"]]
+    with pytest.raises(ValueError, match="belong together"):
+        validate.read_document(json.dumps(other).encode())
     with pytest.raises(ValueError, match="not a document"):
         validate.read_document(b"[" * 100_000)
 
 
-def test_a_document_without_spread_is_drawn():
-    app = open_validate()
-    run_through(app)
-    document = json.loads(document_of(app))
-    document["result"]["designs"][0]["vi_length_mean"] = 0
+def test_a_document_without_spread_is_drawn(document):
+    app, even = start("coverage"), json.loads(document)
+    even["result"]["designs"][0]["vi_length_mean"] = 0
     app.file_uploader(key="open_result").upload(
-        "r.json", json.dumps(document).encode(), "application/json"
+        "r.json", json.dumps(even).encode(), "application/json"
     ).run()
     app.button(key="show_opened").click().run()
     check(app)

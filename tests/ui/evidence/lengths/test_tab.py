@@ -452,12 +452,12 @@ def test_a_cell_has_a_proper_minus_and_no_sign_at_nothing(percent, words):
     assert sharp_chart.whole(percent) == words
 
 
-@pytest.mark.parametrize("part", sharp_text.IMPROVEMENTS, ids=lambda part: part.label)
-def test_every_improvement_is_explained_on_a_click(part, on_file):
+def test_every_improvement_is_explained_on_a_click(on_file):
     on_file(rows_of("adult-10"))
     app = start("lengths")
-    app.button_group(key="improvement").set_value(part.label).run()
-    check(app)
-    said = [m.value for m in app.markdown]
-    assert part.consequence in said
-    assert part.mechanism in said
+    for part in sharp_text.IMPROVEMENTS:
+        app.button_group(key="improvement").set_value(part.label).run()
+        check(app)
+        said = [m.value for m in app.markdown]
+        assert part.consequence in said
+        assert part.mechanism in said

@@ -1,8 +1,8 @@
 """Releases under attack, forked from one warm process: killed anywhere, or racing for the last of a
 budget.
 
-`python -m tests.release_lab kill FOLDER ROUNDS` and `... race FOLDER PROCESSES` print what they
-found as JSON.
+`python -m tests.release_processes kill FOLDER ROUNDS` and `... race FOLDER PROCESSES` print what
+they found as JSON.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from dpci_core.ledger import Cap
 from dpci_core.release import ReleaseLostError, load_release, once, run
-from tests.release_desk import RHO, Desk, make_plan
+from tests.release_example import RHO, Desk, make_plan
 
 STAGES = (
     "before booking",

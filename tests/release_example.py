@@ -42,8 +42,7 @@ def make_plan(
     return Plan(
         title=title,
         source=DeclaredTable(schema=schema, guesses=Guesses(n_rows=200)),
-        design=Design(loss=Logistic(), budget=budget, **settings),
-        n_records=n,
+        design=Design(loss=Logistic(), budget=budget, **settings, n_records=n),
         delta="1e-6",  # type: ignore[arg-type]
     )
 

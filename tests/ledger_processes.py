@@ -1,7 +1,7 @@
 """Real processes around one ledger, forked from a warm parent: races for the last of a budget, and
 kill -9.
 
-Run by `tests/ledger/test_faults.py` as `python -m tests.ledger_lab
+Run by `tests/ledger/test_faults.py` as `python -m tests.ledger_processes
 race|approvals|kill|stages FOLDER ROUNDS`; prints JSON.
 """
 

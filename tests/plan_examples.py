@@ -46,6 +46,7 @@ def a_design(**changes: Any) -> Design:
         "mechanism": "output",
         "budget": PURE,
         "regularization": 0.01,
+        "n_records": 20_000,
     }
     return Design(**(given | changes))
 
@@ -55,7 +56,6 @@ def a_plan(**changes: Any) -> Plan:
         "title": "A study",
         "source": DeclaredTable(schema=SCHEMA, guesses=Guesses(effects={"age": 0.03}, n_rows=500)),
         "design": a_design(),
-        "n_records": 20_000,
         "delta": "1e-6",
     }
     return Plan(**(given | changes))
@@ -206,6 +206,7 @@ def plans(draw: st.DrawFn) -> Plan:
         mechanism=draw(st.sampled_from(["objective", "output"])),
         budget=kind(**dict(zip(("model", "hessian", "covariance"), parts, strict=True))),
         regularization=draw(st.floats(1e-6, 1.0)),
+        n_records=draw(st.integers(1, 10**9)),
         confidence_level=draw(st.floats(0.5, 0.999)),
         calibration=draw(st.sampled_from(["published", "sharp", Calibration(**flags)])),
         target=draw(st.sampled_from(["penalised", "unpenalised"])),
@@ -223,7 +224,6 @@ def plans(draw: st.DrawFn) -> Plan:
         title=draw(LINE),
         source=source,
         design=design,
-        n_records=draw(st.integers(1, 10**9)),
         delta=draw(st.sampled_from(["1e-6", "1e-30", Decimal("0.00000100"), 0.05])),
         features=draw(st.sampled_from([None, 1, names[:1], names[::-1]])),
         goal=draw(goals),
@@ -276,11 +276,11 @@ ODD = Calibration(gaussian_objective=False, exact_slope_bound=False)
 
 
 def _hostile(source: Any, budget: Any, mechanism: str = "objective", **changes: Any) -> Plan:
-    design = {"loss": Logistic(), "regularization": 0.01} | changes.pop("design", {})
+    design = {"loss": Logistic(), "regularization": 0.01, "n_records": 50_000}
+    design |= changes.pop("design", {})
     given = {
         "title": HOSTILE,
         "notes": f"{HOSTILE}\r\n\u2028{HOSTILE}",
-        "n_records": 50_000,
         "delta": "1e-7",
     } | changes
     return Plan(source=source, design=Design(mechanism=mechanism, budget=budget, **design), **given)

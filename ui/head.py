@@ -1,0 +1,106 @@
+"""What stands in the page itself, before Streamlit's own code has come.
+
+A script keeps the browser's history. All pages share one state, and the address follows it;
+Streamlit adds an entry whenever the address changes, so that after ten moves of a slider Back would
+have to be pressed ten times before anything happened. Here a change of settings takes the place of
+the entry that is there, and Back goes to the page before, or to the screen of Learn or the step of
+Plan before. A component would come some time after the first link that somebody can click.
+
+On the front page a visitor reads what this is, and has the three doors, while the rest is on its
+way; the same script takes that away when the page is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from pathlib import Path
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+
+from ui.kit.style import themed
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+_SCRIPT = f"<script>{Path(__file__).with_suffix('.js').read_text(encoding='utf-8')}</script>"
+_FIRST = """<style>
+:root:not([data-dpci-first]) #first { display: none }
+#first { position: fixed; inset: 0; z-index: 1; padding: 4.25rem 2rem;
+  font: 1rem/1.5 "Source Sans", sans-serif;
+  color-scheme: light dark; color: light-dark(#17212B, #E8EDF2);
+  background: light-dark(LIGHT_PAGE, DARK_PAGE) }
+#first b { font-size: 1.375rem }
+#first p { max-width: 44rem }
+#first a { display: inline-block; margin: 0.25rem 0.75rem 0.25rem 0; padding: 0.375rem 0.875rem;
+  border: 1px solid light-dark(LIGHT_LINE, DARK_LINE); border-radius: 0.5rem; color: inherit;
+  text-decoration: none }
+</style>
+<div id="first">
+<b>What privacy costs a confidence interval</b>
+<p>Odds ratios from records of people, published with noise that protects each of them: how long do
+their intervals get, and what budget, how many records, which split make them short enough?</p>
+<a href="./plan?step=choose">Plan a study</a>
+<a href="./plan?step=describe&amp;how=type">Publish my table</a>
+<a href="./learn">Understand</a>
+</div>
+"""
+
+
+class Head:
+    """Add script and first view to every HTML page."""
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+        self._parts = {b"</head>": _SCRIPT.encode(), b"</body>": themed(_FIRST).encode()}
+
+    def _added(self, page: bytes) -> bytes:
+        for end, part in self._parts.items():
+            page = page.replace(end, part + end, 1)
+        return page
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        start: Message = {}
+        body = bytearray()
+
+        async def send_with_script(message: Message) -> None:
+            if message["type"] == "http.response.start" and _is_page(message):
+                start.update(message)
+            elif start and message["type"] == "http.response.body":
+                body.extend(message.get("body", b""))
+                if not message.get("more_body"):
+                    page = self._added(bytes(body))
+                    await send(_of_length(start, len(page)))
+                    await send({**message, "body": page})
+            else:
+                await send(message)
+
+        is_read = scope["type"] == "http" and scope["method"] == "GET"
+        if is_read and "text/html" in Headers(scope=scope).get("accept", ""):
+            await self.app(_uncompressed(scope), receive, send_with_script)
+        else:
+            await self.app(scope, receive, send)
+
+
+def _uncompressed(scope: Message) -> Message:
+    """The same request by somebody who takes no compressed answer."""
+    kept = [pair for pair in scope["headers"] if pair[0].lower() != b"accept-encoding"]
+    return {**scope, "headers": kept}
+
+
+def _is_page(start: Message) -> bool:
+    kind = MutableHeaders(scope=start).get("content-type", "")
+    return bool(start["status"] == 200) and kind.startswith("text/html")
+
+
+def _of_length(start: Message, length: int) -> Message:
+    """The beginning of an answer whose body was changed: nobody may ask later whether it still is
+    the file.
+    """
+    headers = MutableHeaders(scope=start)
+    for name in ("etag", "last-modified"):
+        del headers[name]
+    headers["content-length"] = str(length)
+    return start
