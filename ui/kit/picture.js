@@ -386,7 +386,9 @@ export default function (component) {
     for (const node of root.querySelectorAll("[data-live]")) put(node, words === data ? undefined : words.cells?.[node.dataset.live] ?? "…")
   }
   let last = null
+  let next = 0
   const follow = () => {
+    next = 0
     const animation = animations.get(data.slider)
     const input = document.querySelector(`.st-key-${data.slider} input[type=range]`)
     if (!animation || !input || animation.version !== data.animation) return
@@ -405,12 +407,13 @@ export default function (component) {
     root.dataset.position = position
   }
   delete page.dataset.dpciLive
-  const moves = new MutationObserver(follow)
+  const moves = new MutationObserver(() => (next ||= requestAnimationFrame(follow))) // no more than the screen shows
   // The slider may be drawn anew at any time, so the page is watched, for this one attribute only.
   if (data.slider) moves.observe(document.body, { subtree: true, attributes: true, attributeFilter: ["value"] })
 
   const stop = () => {
     moves.disconnect()
+    cancelAnimationFrame(next)
     watcher.disconnect()
     canvas.removeEventListener("pointermove", hover)
   }

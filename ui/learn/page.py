@@ -4,20 +4,23 @@ a lesson for teachers.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
 
 import streamlit as st
 
+from dpci_core import StoppedError, watched
 from ui.controls.hints import link_problem
 from ui.controls.paired import Number, paired
-from ui.kit import linked, share
+from ui.kit import again, linked, share, turns
 from ui.kit.bound import among, bound
 from ui.kit.exports import download_csv
 from ui.kit.palette import SOURCE_MARKS
 from ui.kit.picture import Picture, draw, keep_animation, whole_frames
-from ui.kit.streamlit_internals import is_back
+from ui.kit.streamlit_internals import is_back, is_over
 from ui.kit.top import begin_at_top
 from ui.learn import teach
 from ui.learn.model import Screen
@@ -31,7 +34,9 @@ _TAB = linked.one_of("learn", TABS, default="path", widget="learn_tab")
 EXERCISES = "exercises"
 """The screen for students: tasks without solutions."""
 _PLACE, _PROBLEM = "learn_place", "learn_problem"
-_VALUES, _ANSWERS = "learn_values", "learn_answers"
+_VALUES, _ANSWERS, _SENT = "learn_values", "learn_answers", "learn_frames_sent"
+_ARRIVES = 1.0
+"""Seconds within which frames reach the browser; a run that comes sooner may discard them."""
 _TYPE = linked.one_of("type", ("usual", "large"), default="usual", widget="learn_large_toggle")
 _PICTURES = linked.one_of(
     "pictures", ("after", "first"), default="after", widget="learn_open_toggle"
@@ -248,7 +253,23 @@ def _picture(screen: Screen) -> None:
     with st.container(key="learn_table"), st.expander("The numbers as a table"):
         st.dataframe(numbers.table, hide_index=True, alt=picture.alt, key=f"{slider}_table")
         download_csv("CSV", numbers.table, name=f"learn_{screen.key}")
-    keep_animation(slider, frames_of(screen.key))
+    _frames_when_quiet(screen.key, slider)
+
+
+def _frames_when_quiet(key: str, slider: str) -> None:
+    """What the picture shows while its slider is dragged: found and sent when nothing moves, once,
+    for the browser keeps it. A press of a key waits for none of it.
+    """
+    sent: dict[str, float] = st.session_state.setdefault(_SENT, {})
+    if key in sent and time.monotonic() - sent[key] >= _ARRIVES:
+        return
+    if not again.is_asked(key):
+        again.want(again.QUIET, key)
+        return
+    turns.give_way()
+    with suppress(StoppedError), watched(should_stop=is_over):
+        keep_animation(slider, frames_of(key))
+        sent[key] = time.monotonic()
 
 
 @lru_cache(maxsize=len(SCREENS))

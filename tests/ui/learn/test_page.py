@@ -11,8 +11,9 @@ import pytest
 
 from tests.ui.test_pages import PAPER_TERMS, check, now, pictures_of, start, visit
 from ui.controls import deployments
-from ui.kit import share
+from ui.kit import again, share
 from ui.learn import numbers as learn_numbers
+from ui.learn import page as learn_page
 from ui.learn import teach as learn_teach
 from ui.learn.path import LESSON, SCREENS, address, find
 from ui.session.settings import START, Settings, from_query
@@ -59,6 +60,30 @@ def test_the_question_comes_before_the_picture():
     right = next(i for i, choice in enumerate(question.choices) if choice.is_right)
     app.radio(key="learn_promise_answer").set_value(right).run()
     assert [s.value for s in app.success] == [question.choices[right].reply]
+
+
+def test_frames_come_at_rest_and_once(monkeypatch):
+    """No run that answers a move finds them or carries them; one that was cut short is made up
+    for.
+    """
+
+    def frames(app) -> int:
+        names = [element.proto.component_name for element in app.get("bidi_component")]
+        return names.count("dpci_animation")
+
+    told: list[dict[str, object]] = []
+    monkeypatch.setattr(again, "_component", lambda *, data, **_: told.append(data))
+    app = opened("noise")
+    assert (frames(app), told[-1]["wait"]) == (0, 450)
+    app.session_state["again_told"] = told[-1]["version"]
+    app.run()
+    check(app)
+    assert (frames(app), told[-1]["wait"]) == (1, None)
+    app.run()  # at once, so that what was sent may not have arrived
+    assert (frames(app), told[-1]["wait"]) == (0, 450)
+    monkeypatch.setattr(learn_page, "_ARRIVES", 0.0)
+    app.run()
+    assert (frames(app), told[-1]["wait"]) == (0, None)
 
 
 @pytest.mark.parametrize("screen", SCREENS, ids=lambda s: s.key)
