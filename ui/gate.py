@@ -75,7 +75,7 @@ pictures.
 """
 _MOST_WAITING = 200
 """Messages of one page that wait: 40 seconds of a slider that is dragged and never answered."""
-_TOO_BIG, _TOO_MUCH = 1009, 1008
+_TOO_BIG, _TOO_MUCH, _TEXT = 1009, 1008, 1003
 """Why a page is closed, in the codes of websockets."""
 _NAMES = 50
 """Files that a page announces at once: the answer has 600 bytes for each."""
@@ -220,8 +220,9 @@ class Messages:
 
     def _against(self, message: Scope) -> int:
         """The code that a page is closed with for a message; 0 where it may wait for its turn."""
-        content = message.get("bytes") or b""
-        if max(len(content), len(message.get("text") or "")) > LARGEST_MESSAGE:
+        if message.get("text") is not None:  # pages send bytes alone: the rest counts these
+            return _TEXT
+        if len(message.get("bytes") or b"") > LARGEST_MESSAGE:
             return _TOO_BIG
         held = sum(len(other.get("bytes") or b"") for other in self._waiting)
         return _TOO_MUCH * (len(self._waiting) >= _MOST_WAITING or held > LARGEST_MESSAGE)

@@ -30,7 +30,7 @@ _FIRST = """<style>
 :root:not([data-dpci-first]) #first { display: none }
 #first { position: fixed; inset: 0; z-index: 1; padding: 4.25rem 2rem;
   font: 1rem/1.5 "Source Sans", sans-serif;
-  color-scheme: light dark; color: light-dark(#17212B, #E8EDF2);
+  color-scheme: light dark; color: light-dark(LIGHT_TEXT, DARK_TEXT);
   background: light-dark(LIGHT_PAGE, DARK_PAGE) }
 #first b { font-size: 1.375rem }
 #first p { max-width: 44rem }

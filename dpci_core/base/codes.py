@@ -335,6 +335,13 @@ SENTENCES: dict[str, str] = {
     "anchor_unreadable": (
         "{path}, which holds the end of the ledger once more, cannot be read ({problem})."
     ),
+    "no_anchor": (
+        "{path} is not there, which holds the end of the ledger once more: the ledger was moved or "
+        "copied without it, and its newest charges may be missing. Nothing is booked on it. Put "
+        "all files of the ledger's name together again. If this is all there is, hold it against "
+        "every record (`python -m dpci_core ledger verify --against release.json ...`), then take "
+        "it for the whole: `python -m dpci_core ledger adopt`."
+    ),
     "not_an_anchor": (
         "{path} should hold the end of the ledger once more and holds something else. " + _RESTORE
     ),
@@ -426,15 +433,20 @@ SENTENCES: dict[str, str] = {
         "or no and yes), the unit, a decimal comma. Put those right and nothing else: bounds or a "
         "model that follow what is in the table are not covered by the guarantee."
     ),
-    "outcome_absent": (
-        "No cell of the outcome is written {codes}, as the plan declares. Nothing was booked. If "
-        "the file writes it otherwise, put the codes of the plan right; if really nobody has it, "
-        "accept that and go on, but the release will say little."
+    "not_accepted": "Nothing was booked: this has to be accepted first. {findings}",
+    "yes_absent": (
+        "No cell of the outcome is written {codes}, the plan's code for yes. If the file writes it "
+        "otherwise, put the code of the plan right; if really nobody has it, the release will say "
+        "little."
+    ),
+    "no_absent": (
+        "No cell of the outcome is written {codes}, which the plan declares for no. If the file "
+        "writes it otherwise, put the codes of the plan right; if really everybody has the "
+        "outcome, the release will say little."
     ),
     "many_incomplete": (
         "More records have a missing cell than the plan expects, which declares {complete} of them "
-        "complete. Such records count for nothing. Nothing was booked. If that is as it should be, "
-        "accept it and go on; intervals will be longer than planned."
+        "complete. Such records count for nothing, and intervals will be longer than planned."
     ),
     "another_unit": (
         "In the plan a row is {plan!r}, and in the ledger {dataset!r} has its budget for "

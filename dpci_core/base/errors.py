@@ -66,7 +66,7 @@ class Finding:
     """What was found or done, as data; nothing is refused for it.
 
     code: `report.refusals` has its sentence.
-    facts: as of a `CodedError`; one may be a finding or an error itself.
+    facts: as of a `CodedError`; one may be a finding, a tuple of findings, or an error itself.
     """
 
     def __init__(self, code: str, **facts: object) -> None:

@@ -1,5 +1,5 @@
 """The command `python -m dpci_core ledger
-create|show|approve|withdraw|verify|public-key|rotate-key|export`.
+create|show|approve|withdraw|verify|public-key|rotate-key|adopt|export`.
 """
 
 from __future__ import annotations
@@ -79,6 +79,12 @@ def add_ledger(subparsers: Any) -> None:
     rotate.add_argument("--new-key", type=Path, help="a new file for it (default: by itself)")
     rotate.add_argument("--person", help="who does this (default: the user of this machine)")
     rotate.set_defaults(action=_rotate_key)
+    adopt = actions.add_parser(
+        "adopt",
+        help="take a ledger whose .head file is not beside it for the whole; what it lacks is "
+        "forgotten",
+    )
+    adopt.set_defaults(action=_adopt)
     export = actions.add_parser("export", help="write every charge as CSV")
     export.add_argument(
         "--entries", action="store_true", help="every entry as it stands in the file, with its seal"
@@ -311,6 +317,16 @@ def _rotate_key(options: argparse.Namespace, ledger: Ledger) -> int:
     place = options.new_key or ledger.key_path
     print(f"The key in {place} signs from here on. Back it up, and publish the public key:")
     print(f"dpci-ledger-public-key {key.text}")
+    return 0
+
+
+def _adopt(options: argparse.Namespace, ledger: Ledger) -> int:
+    entries = ledger.adopt().partition(":")[0]
+    print(
+        f"The ledger {ledger.path} ends with entry {entries}, and counts as whole from here on. A "
+        "charge that it does not hold would be spent again: `ledger verify --against` with every "
+        "record finds it."
+    )
     return 0
 
 

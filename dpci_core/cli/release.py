@@ -35,6 +35,7 @@ from dpci_core.ledger import (
 from dpci_core.plan import Plan, read_plan
 from dpci_core.release import (
     Header,
+    NotAcceptedError,
     PlanRelease,
     Price,
     Release,
@@ -49,7 +50,7 @@ from dpci_core.release import (
     release_once,
     warnings_of,
 )
-from dpci_core.release.look import CODES_ONLY
+from dpci_core.release.look import ACCEPTABLE, CODES_ONLY
 from dpci_core.report.cautions import Caution, sentences, silent, stopping
 from dpci_core.report.covered import covered
 from dpci_core.report.words import PERSONS_PLANNED, counted_as, person_rules, protected
@@ -92,10 +93,13 @@ def add_release(subparsers: Any) -> None:
         help="go on although something speaks against the plan, which is asked without it",
     )
     spend.add_argument(
-        "--accept-incomplete",
-        action="store_true",
-        help="go on although more records have a missing cell than the plan expects, or no cell "
-        "has a declared code of the outcome, which is refused without it",
+        "--accept",
+        action="append",
+        choices=ACCEPTABLE,
+        default=[],
+        help="go on although the file was found to have no cell with the code for yes, or none "
+        "with a code for no, or more records with a missing cell than the plan expects; once for "
+        "each of them that holds, which is refused without it",
     )
     spend.add_argument(
         "--allow-unreviewed", action="store_true", help="allow Gaussian objective perturbation"
@@ -163,11 +167,14 @@ def run_release(options: argparse.Namespace) -> int:
                 request_id=request,
                 folder=options.folder,
                 encoding=options.encoding,
-                accept_incomplete=options.accept_incomplete,
+                accept=options.accept,
             )
     except NotApprovedError as error:
         refuse(error)
         return NOT_APPROVED
+    except NotAcceptedError as error:
+        named = " ".join(f"--accept {found.code}" for found in error.findings)
+        return refuse(error, f" If that is as it should be: {named}.")
     except (ValueError, OSError, RuntimeError) as error:
         return refuse(error)
     _print_result(made, options)

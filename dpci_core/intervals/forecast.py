@@ -25,6 +25,7 @@ from dpci_core.base.metric import Metric
 from dpci_core.base.validation import check_contrasts
 from dpci_core.base.watch import step
 from dpci_core.design import Design, Geometry, check_design, guarantee_at
+from dpci_core.intervals._length_drift import LengthDrift, length_drift
 from dpci_core.intervals._newton_step import Correction, correction, unpenalised_error
 from dpci_core.intervals.half_widths import N_REDRAWS, private_half_widths
 from dpci_core.intervals.inflation import (
@@ -295,6 +296,8 @@ class DrawnIntervals:
     matrix_sd: diagonal noise on H and S.
     metric: of the design's geometry.
     r3: as in `Validity`.
+    drift: (k, 2p), by which the error of the coefficients moves the logarithms of the half-widths,
+        in independent directions of standard deviation 1; None where it is not known.
     """
 
     design: Design
@@ -310,6 +313,7 @@ class DrawnIntervals:
     dim: int
     metric: Metric | None
     r3: float
+    drift: Array | None
 
     @property
     def lengths(self) -> Array:
@@ -363,14 +367,15 @@ def drawn_intervals(
     if metric is not None:
         H, S = metric.matrix(H), metric.matrix(S)
     p = len(H)
-    L = None if contrasts is None else check_contrasts(contrasts, p=p)
+    L = asked = None if contrasts is None else check_contrasts(contrasts, p=p)
     if moments.basis is not None:
         L = moments.basis if L is None else L @ moments.basis
     noise = model_noise(design)
     on_h, on_s = _matrix_noise(moments, design, noise, metric)
+    S_noisy = S + _fixed_noise(on_s, p, n_draws, _SEED + 1)
     widths = private_half_widths(
         H + _fixed_noise(on_h, p, n_draws, _SEED),
-        S + _fixed_noise(on_s, p, n_draws, _SEED + 1),
+        S_noisy,
         design=design,
         noise=noise,
         covariance_noise=on_s,
@@ -383,8 +388,15 @@ def drawn_intervals(
     )
     rows = np.eye(p) if L is None else L
     goal = _goal(moments, design, on_h.diagonal_sd(p), rows, metric)
+    drift = length_drift(moments, design=design, noise=noise, contrasts=asked, metric=metric)
     stretch, pull = _short_of_half_way(
-        moments, design, goal, (on_h.diagonal_sd(p), on_s.diagonal_sd(p)), rows, metric
+        moments,
+        design,
+        goal,
+        (on_h.diagonal_sd(p), on_s.diagonal_sd(p)),
+        rows,
+        metric,
+        (S_noisy, drift),
     )
 
     def law(steps: Array) -> ErrorVariance:
@@ -420,6 +432,7 @@ def drawn_intervals(
         dim=p,
         metric=metric,
         r3=_drift(moments, noise, design, metric),
+        drift=None if drift is None else drift.by_error,
     )
 
 
@@ -528,9 +541,11 @@ def _short_of_half_way(
     noise_sd: tuple[float, float],
     L: Array,
     metric: Metric | None,
+    drawn: tuple[Array, LengthDrift | None],
 ) -> tuple[Array | float, Array | float]:
     """What lengths are multiplied by, and estimates moved by, where the noise on the gradient
-    covariance lets the half step go only a part of its way (`solvers.one_step`).
+    covariance lets the half step go only a part of its way (`solvers.one_step`), or leads it
+    elsewhere: `drawn` are the noisy covariances and what such a step does, where that is known.
 
     The curvature is taken to change evenly along the step.
     """
@@ -544,8 +559,11 @@ def _short_of_half_way(
     taken = one_step_point(theta, S, regularization=c, matrix_sd=noise_sd[1], whiten=whiten) - theta
     along = moments.covariance @ planned
     share = float(taken @ along) / max(float(planned @ along), np.finfo(np.float64).tiny)
+    led, pulled = _led_elsewhere(
+        theta + min(share, 1.0) * planned, drawn, design, noise_sd[1], moments, whiten
+    )
     if share >= 1.0:
-        return 1.0, 0.0
+        return led, pulled
     half_way = found.one_step_point
     reached = moments.hessian + share * (half_way - moments.hessian)
     steps = _step_at(reached, theta, design, noise_sd[0], L, metric).contrasts
@@ -554,7 +572,32 @@ def _short_of_half_way(
         for rows in (steps @ np.linalg.inv(reached), goal.contrasts @ np.linalg.inv(half_way))
     )
     stretch: Array = np.sqrt(np.divide(size, np.maximum(planned_size, np.finfo(np.float64).tiny)))
-    return stretch, np.asarray((steps - goal.contrasts) @ theta)
+    return stretch * led, (steps - goal.contrasts) @ theta + pulled
+
+
+def _led_elsewhere(
+    usual: Array,
+    drawn: tuple[Array, LengthDrift | None],
+    design: Design,
+    covariance_sd: float,
+    moments: Moments,
+    whiten: Array | None,
+) -> tuple[Array | float, Array | float]:
+    """What each draw (K, k) of the gradient covariance does to lengths and estimates, because the
+    Hessian is released elsewhere than at the usual point.
+    """
+    S_noisy, drift = drawn
+    if drift is None:
+        return 1.0, 0.0
+    at = one_step_point(
+        moments.theta_hat,
+        S_noisy,
+        regularization=design.regularization,
+        matrix_sd=covariance_sd,
+        whiten=whiten,
+    )
+    moved = at - usual
+    return np.exp(moved @ drift.by_hessian.T), np.asarray(moved @ drift.of_estimate.T)
 
 
 def _what_is_meant(moments: Moments, n_records: int) -> Array:

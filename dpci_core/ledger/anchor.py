@@ -1,6 +1,6 @@
 """The end of a ledger, kept once more in a file beside it: an older copy that is put back, a
-write-ahead log that is lost or cut, and a ledger that vanished are noticed before anything is
-booked.
+write-ahead log that is lost, cut or left behind, and a ledger that vanished are noticed before
+anything is booked. It is there before the first byte of a ledger, so one without it is refused.
 
 Two heads stand in the file. What is booked next is written down before it is committed, so that a
 full disk refuses the booking instead of leaving the anchor behind; what was committed is written
@@ -12,7 +12,8 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,13 +59,19 @@ class Anchor:
         Raises:
             LedgerRuleError: if it cannot be written; then nothing may be committed.
         """
-        try:
-            with self._alone():
-                heads = self._read() or (NO_HEAD, NO_HEAD)
-                self._write(heads[0], head)
-        except OSError as error:
-            problem = error.strerror
-            raise LedgerRuleError("anchor_not_writable", path=self.path, problem=problem) from None
+        with self._written(), self._alone():
+            heads = self._read() or (NO_HEAD, NO_HEAD)
+            self._write(heads[0], head)
+
+    def adopt(self, head: str) -> None:
+        """Write down, where there was nothing, that this was committed.
+
+        Raises:
+            LedgerRuleError: if it cannot be written.
+        """
+        with self._written(), self._alone():
+            if not self.is_there:
+                self._write(head, head)
 
     def settle(self, head: str) -> None:
         """Write down that it was committed. A failure leaves a weaker anchor, not a false one."""
@@ -72,6 +79,15 @@ class Anchor:
             told, begun = self._read() or (NO_HEAD, NO_HEAD)
             if self._record(head).sequence > self._record(told).sequence:
                 self._write(head, begun)
+
+    @contextmanager
+    def _written(self) -> Iterator[None]:
+        """Turn what the system raises into a sentence."""
+        try:
+            yield
+        except OSError as error:
+            problem = error.strerror
+            raise LedgerRuleError("anchor_not_writable", path=self.path, problem=problem) from None
 
     def _record(self, head: str) -> RecordedHead:
         return RecordedHead(head, source=str(self.path))

@@ -8,7 +8,7 @@ import os
 import sqlite3
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,23 +48,38 @@ class Database:
     def reading(self) -> Iterator[sqlite3.Connection | None]:
         """A read-only view of one moment, None where there is no ledger yet."""
         with _translated(self.path):
-            if not self._exists():
+            # of a file without a byte SQLite would remove the log, which may hold what was told
+            if not (self._exists() and self.is_begun):
                 yield None
                 return
             check_names(self.path)
             with closing(self._connect_to_read()) as connection:
                 yield connection if _is_made(connection, self.path) else None
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether the file has a byte."""
+        try:
+            return self.path.stat().st_size > 0
+        except OSError:
+            return False
+
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self, begin: Callable[[], None]) -> Iterator[sqlite3.Connection]:
         """A connection that alone may write; it commits at the end, or leaves no trace after any
         exception.
+
+        Args:
+            begin: done before the first byte is written, and by several processes at once where
+                they find none.
         """
         with _translated(self.path):
             check_network(self.path)
             self._make_file()
             check_names(self.path)
             check_owners(self.path, BESIDE)
+            if not self.is_begun:
+                begin()
             with closing(self._connect("rw")) as connection:
                 connection.execute("BEGIN")
                 # before anything is changed, should it be somebody else's file

@@ -444,6 +444,23 @@ class Ledger:
             pass  # which notes where the new key signs
         return made.public
 
+    def adopt(self) -> str:
+        """Return the head, after the `.head` file that was not beside the ledger is written: what
+        is in the ledger now counts as all that was ever booked in it. Once more changes nothing.
+
+        Privacy:
+            Charges that are missing now are forgotten, and their people would be charged too
+            little: hold the ledger against every record first.
+
+        Raises:
+            LedgerError: where an entry does not hold, or there is a `.head` file that the ledger
+                does not hold.
+        """
+        with self._writing(adopts=True) as transaction:
+            head = NO_HEAD if transaction.last is None else transaction.last.head
+            self._anchor.adopt(head)
+        return head
+
     def entries(self) -> tuple[Entry, ...]:
         """Every line as it stands in the file; its seals are not checked."""
         with self._database.reading() as connection:
@@ -496,6 +513,8 @@ class Ledger:
         """
         problems: list[Finding | LedgerDamagedError] = []
         entries: tuple[Entry, ...] = ()
+        if self._database.is_begun and not self._anchor.is_there:
+            problems.append(Finding("no_anchor", path=self._anchor.path))
         anchored: LedgerDamagedError | RecordedHead
         try:
             anchored = self._anchor.told()  # before the entries: others may be booking
@@ -558,18 +577,22 @@ class Ledger:
             return transaction.state.charges[charge_id]
 
     @contextmanager
-    def _writing(self) -> Iterator[Transaction]:
+    def _writing(self, *, adopts: bool = False) -> Iterator[Transaction]:
         """The open end of the ledger after a check of every entry; what is written is committed at
         the end.
         """
         if self.read_only:
             raise LedgerRuleError("reading_only", path=self.path)
-        with self._database.writing() as connection:
+        with self._database.writing(self._begin) as connection:
             entries = read_entries(connection)
+            if not self._anchor.is_there and not adopts:
+                raise LedgerDamagedError("no_anchor", path=self._anchor.path)
             if lost := missing_head(entries, self._anchor.told()):
                 raise LedgerDamagedError("not_trusted", problem=lost)
             last = entries[-1] if entries else None
-            key = read_key(self._keys.file_of(last.key_id)) if last else self._first_key()
+            if last is None:
+                self._begin()
+            key = read_key(self._keys.file_of(last.key_id)) if last else self._keys.first()
             state = check_entries(entries, key.public)
             transaction = Transaction(connection, key, state, last, self._clock)
             self._keys.note(key)
@@ -579,14 +602,17 @@ class Ledger:
         if transaction.last is not None:
             self._anchor.settle(transaction.last.head)
 
-    def _first_key(self) -> SigningKey:
-        """The key of a ledger without entries, unless it had some."""
-        if not self._anchor.is_there:
-            kept = self._keys.kept()
-            if kept is not None and read_key(kept):
-                raise LedgerDamagedError("key_without_ledger", path=kept)
-            self._anchor.begin(NO_HEAD)  # before the key: a crash between is no lost ledger
-        return self._keys.first()
+    def _begin(self) -> None:
+        """Write the anchor of a ledger without entries, unless it had some."""
+        kept = self._keys.kept()  # first: another process that begins writes the anchor, then a key
+        if self._anchor.is_there:
+            lost = missing_head((), self._anchor.told())
+            if lost and not self._database.is_begun:  # asked last: bytes come before what was told
+                raise LedgerDamagedError("not_trusted", problem=lost)
+            return
+        if kept is not None and read_key(kept):
+            raise LedgerDamagedError("key_without_ledger", path=kept)
+        self._anchor.adopt(NO_HEAD)
 
 
 def _place(given: Path | None, variable: str) -> Path | None:

@@ -36,7 +36,8 @@ sqrt((kurtosis - 1) / n) / 2 for influences of that kurtosis; 3 stands for 37, t
 a share of 3 %. `python -m benchmarks.promises` prints what is kept.
 """
 _OF_DRIFT = 0.1
-"""The same from noise on the coefficients, by how far it moves the Hessian (r3)."""
+"""The same from noise on the coefficients, by how far it moves the Hessian (r3): what is not to
+first order in it (`DrawnIntervals.drift`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +226,20 @@ def outcome_of(drawn: DrawnIntervals, target: Target) -> Outcome:
     settled = bool(np.all(drawn.weight == 1.0 if j is None else drawn.weight[:, j] == 1.0))
     draws = lengths.mean(axis=1) if j is None else lengths[:, j]
     sampling = (_OF_MEAN if j is None else _OF_ONE) / math.sqrt(drawn.design.n_records)
-    spread = math.hypot(sampling, _OF_DRIFT * drawn.r3)
+    spread = math.hypot(sampling, _of_drift(drawn, j))
     return Outcome(target, float(draws.mean()), draws, spread, power, settled)
+
+
+def _of_drift(drawn: DrawnIntervals, coefficient: int | None) -> float:
+    """Relative standard deviation of a length, or of their mean, because the matrices are taken at
+    coefficients with an error.
+    """
+    further = _OF_DRIFT * drawn.r3
+    if drawn.drift is None:
+        return further
+    size = drawn.half_width.mean(axis=0)
+    moved = size @ drawn.drift / size.sum() if coefficient is None else drawn.drift[coefficient]
+    return math.hypot(further, float(np.linalg.norm(moved)))
 
 
 def smallest_told_from_zero(moments: Moments, *, design: Design, target: Target) -> float:

@@ -23,9 +23,10 @@ from dpci_core.release.effects import (
     effects,
     reading_sentence,
 )
-from dpci_core.release.look import Look, look_at
+from dpci_core.release.look import ACCEPTABLE, Acceptable, Look, look_at
 from dpci_core.release.notebook import notebook
 from dpci_core.release.once import (
+    NotAcceptedError,
     ReleaseFailedError,
     ReleaseLostError,
     ReleasePausedError,
@@ -55,9 +56,11 @@ from dpci_core.release.table import (
 )
 
 __all__ = [
+    "ACCEPTABLE",
     "GRID",
     "INEXACT_SHARE",
     "TAU",
+    "Acceptable",
     "AfterError",
     "Answer",
     "Coefficient",
@@ -69,6 +72,7 @@ __all__ = [
     "Interval",
     "Look",
     "MemoryFile",
+    "NotAcceptedError",
     "PlanRelease",
     "Prediction",
     "Price",

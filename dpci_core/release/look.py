@@ -6,20 +6,21 @@ guarantee. Nothing of it is written, and no message holds a cell or a count.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from dpci_core.base.batch import BatchError
 from dpci_core.base.batches import Engine, Place, added
-from dpci_core.base.errors import DataRejectedError
+from dpci_core.base.errors import DataRejectedError, Finding
 from dpci_core.datasets.folder import ParquetBatch, folder_batches
 from dpci_core.plan import Plan
 from dpci_core.release.table import Header, cell_blocks_of
-from dpci_core.schema import RecordMapper
+from dpci_core.report.words import percent
+from dpci_core.schema import RecordMapper, Schema
 from dpci_core.schema.mapping import Fits
 
 NEARLY_ALL = 0.95
@@ -28,6 +29,9 @@ MORE_INCOMPLETE = 0.05
 """Share of the records by which more may be incomplete than a plan declares, unasked."""
 _BEYOND_LIMITS = ("unpacking_too_large", "unpacking_too_slow")
 """Of a Parquet file that a release may still read: no reason to refuse it."""
+Acceptable = Literal["yes_absent", "no_absent", "many_incomplete"]
+"""Codes of what a look finds and a steward may accept, each by itself."""
+ACCEPTABLE: tuple[Acceptable, ...] = get_args(Acceptable)
 CODES_ONLY = (
     "Put right codes, spellings, the unit or the decimal comma, and nothing else: bounds, levels "
     "or a model that follow what is in the table are not covered by the guarantee."
@@ -42,15 +46,14 @@ class Look:
     columns: each used column with how many of its cells fit: "all", "nearly all", "half or more",
     "less than half" or "none".
     unfit: those of which so few fit that a release refuses.
-    has_many_incomplete: whether more records lack a cell than the plan declares, by some points.
-    absent_outcome: the declared codes of a side of the outcome that no cell has, in words; empty
-    where both sides are there.
+    asks: everything that somebody has to accept first, by `ACCEPTABLE` codes: declared codes of a
+    side of the outcome that no cell has, and more incomplete records than the plan declares, by
+    some points.
     """
 
     columns: tuple[tuple[str, str], ...]
     unfit: tuple[str, ...]
-    has_many_incomplete: bool
-    absent_outcome: str = ""
+    asks: tuple[Finding, ...]
 
 
 def largest_unfit(plan: Plan) -> float:
@@ -116,15 +119,21 @@ def _sum(mapper: RecordMapper, blocks: Iterable[Any]) -> Any:
 
 def _in_words(plan: Plan, names: tuple[str, ...], found: Fits) -> Look:
     *fitting, n_yes, n_no, n_complete, n = (int(count) for count in found)
-    schema = plan.schema
-    sides = (((schema.positive,), n_yes), (schema.negative, n_no))
     least = (1.0 - largest_unfit(plan)) * n
     return Look(
         columns=tuple((name, _word(k, n)) for name, k in zip(names, fitting, strict=True)),
         unfit=tuple(name for name, k in zip(names, fitting, strict=True) if k < least),
-        has_many_incomplete=n_complete < (plan.schema.complete - MORE_INCOMPLETE) * n,
-        absent_outcome=" and ".join(", ".join(map(repr, codes)) for codes, k in sides if k == 0),
+        asks=tuple(_asks(plan.schema, n_yes, n_no, n_complete, n)),
     )
+
+
+def _asks(schema: Schema, n_yes: int, n_no: int, n_complete: int, n: int) -> Iterator[Finding]:
+    if n_yes == 0:
+        yield Finding("yes_absent", codes=repr(schema.positive))
+    if n_no == 0:
+        yield Finding("no_absent", codes=", ".join(map(repr, schema.negative)))
+    if n_complete < (schema.complete - MORE_INCOMPLETE) * n:
+        yield Finding("many_incomplete", complete=percent(schema.complete))
 
 
 def _word(k: int, n: int) -> str:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from dpci_core.base.batch import BatchError
 from dpci_core.base.errors import (
@@ -21,6 +21,7 @@ from dpci_core.base.errors import (
     DataRejectedError,
     Finding,
     InfeasibleDesignError,
+    check_choice,
     without_frames,
 )
 from dpci_core.ledger import (
@@ -36,7 +37,7 @@ from dpci_core.ledger.state import whom
 from dpci_core.plan import Plan
 from dpci_core.release.content import schema_hash
 from dpci_core.release.folder import try_place, write_folder
-from dpci_core.release.look import Look, largest_unfit
+from dpci_core.release.look import ACCEPTABLE, Acceptable, Look, largest_unfit
 from dpci_core.release.record import Entry
 from dpci_core.release.signature import SIGNATURE_NAME, signature_text
 from dpci_core.release.table import (
@@ -55,6 +56,15 @@ class ReleaseRefusedError(CodedError, ValueError):
 
     def __init__(self, code: str, **facts: object) -> None:
         super().__init__(code, **facts)
+
+
+class NotAcceptedError(ReleaseRefusedError):
+    """The look found what nobody accepted; nothing was booked."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All that was found, to be told at once; an acceptance names their codes."""
+        return cast("tuple[Finding, ...]", self.facts["findings"])
 
 
 class _SpentError(CodedError, RuntimeError):
@@ -159,7 +169,7 @@ def release_once(
     request_id: str,
     folder: Path | str,
     encoding: TextEncoding = "utf-8",
-    accept_incomplete: bool = False,
+    accept: Collection[Acceptable] = (),
 ) -> Made_co:
     """Release the answer to a question from a private file, once, and return what was written to
     `folder`.
@@ -174,18 +184,20 @@ def release_once(
             draws.
         folder: a new folder for the result, its parent exists.
         encoding: of a CSV file.
-        accept_incomplete: go on although more records have a missing cell than the plan declares,
-            or no cell has a declared code of the outcome.
+        accept: codes of what the look may find and was accepted of this very file; whatever else
+            it finds is refused.
 
     Privacy: the price of the question in its own definition; replace-one neighbours, the number of
              rows is public.
     Raises:  before booking ReleaseRefusedError (where most cells of a column do not fit the plan:
-             docs/release.md, section 1), DataRejectedError (the header, the number of rows),
-             InfeasibleDesignError, LedgerError (NotApprovedError where another person has to
-             approve: then it is proposed, and no file was opened); after it ReleaseFailedError,
-             ReleaseUnfinishedError; for a known request without a result ReleaseLostError. No
-             message holds anything from below the header.
+             docs/release.md, section 1), NotAcceptedError (for all that was found, at once),
+             DataRejectedError (the header, the number of rows), InfeasibleDesignError, LedgerError
+             (NotApprovedError where another person has to approve: then it is proposed, and no file
+             was opened); after it ReleaseFailedError, ReleaseUnfinishedError; for a known request
+             without a result ReleaseLostError. No message holds anything from below the header.
     """
+    for code in accept:
+        check_choice(code, ACCEPTABLE, name="accept")
     place, request_id = Path(folder).absolute(), request_id.strip()
     if os.path.lexists(place):
         return _recorded(question, place, ledger, request_id)
@@ -200,7 +212,7 @@ def release_once(
     header = counted(header, question.plan.persons)
     _check_rows(question, header)
     if known is None:  # what was booked is never refused for what its cells hold
-        _check_cells(question, header, accept_incomplete)
+        _check_cells(question, header, accept)
     reached("before booking")
     charge = ledger.book(dataset, **asked, draws_later=True)
     reached("booked")
@@ -338,16 +350,20 @@ def _check_rows(question: ReleaseTask[Made_co], header: Header) -> None:
     raise ReleaseRefusedError("persons_not_as_planned", n=n, planned=planned, low=low, high=high)
 
 
-def _check_cells(question: ReleaseTask[Made_co], header: Header, accept_incomplete: bool) -> None:
-    """Refuse a table of which most would count for nothing, naming columns and no cell."""
-    seen, plan = question.look(header), question.plan
-    if seen is not None and seen.unfit:
-        names, share = ", ".join(map(repr, seen.unfit)), percent(largest_unfit(plan))
+def _check_cells(
+    question: ReleaseTask[Made_co], header: Header, accept: Collection[Acceptable]
+) -> None:
+    """Refuse a table of which most would count for nothing, naming columns and no cell, and one of
+    which anything was found that nobody accepted.
+    """
+    seen = question.look(header)
+    if seen is None:
+        return
+    if seen.unfit:
+        names, share = ", ".join(map(repr, seen.unfit)), percent(largest_unfit(question.plan))
         raise ReleaseRefusedError("cells_do_not_fit", names=names, share=share)
-    if seen is not None and seen.absent_outcome and not accept_incomplete:
-        raise ReleaseRefusedError("outcome_absent", codes=seen.absent_outcome)
-    if seen is not None and seen.has_many_incomplete and not accept_incomplete:
-        raise ReleaseRefusedError("many_incomplete", complete=percent(plan.schema.complete))
+    if not {one.code for one in seen.asks} <= set(accept):
+        raise NotAcceptedError("not_accepted", findings=seen.asks)
 
 
 def _check_place(place: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from dpci_core.mechanisms.shares import Shares, share_out
 from dpci_core.plan import Plan
 from dpci_core.release import once
 from dpci_core.release.content import Price, files_of, make_record, schema_hash
-from dpci_core.release.look import Look, look_at
+from dpci_core.release.look import Acceptable, Look, look_at
 from dpci_core.release.once import ReleaseRefusedError, ReleaseTask, check_header, check_reachable
 from dpci_core.release.reading import load_release
 from dpci_core.release.record import RECORD_NAME, Release
@@ -121,7 +121,7 @@ def release(
     allow_unreviewed: bool = False,
     encoding: TextEncoding = "utf-8",
     engine: Engine | None = None,
-    accept_incomplete: bool = False,
+    accept: Collection[Acceptable] = (),
 ) -> Release:
     """Release the model of a plan from a private file or folder of Parquet files, once, and return
     what was written to `folder`.
@@ -140,7 +140,7 @@ def release(
         request_id=request_id,
         folder=folder,
         encoding=encoding,
-        accept_incomplete=accept_incomplete,
+        accept=accept,
     )
 
 

@@ -32,18 +32,20 @@ def said(
     'Line 7 has 3 fields where the first line names 4 columns.'
     """
     if isinstance(problem, CodedError | Finding):
-        facts = {
-            name: said(fact)
-            if isinstance(fact, Finding)
-            else (inner or said)(fact)
-            if isinstance(fact, BaseException)
-            else fact
-            for name, fact in problem.facts.items()
-        }
+        facts = {name: _fact(fact, inner or said) for name, fact in problem.facts.items()}
         return SENTENCES[problem.code].format(**facts)
     if isinstance(problem, TextError):
         return f"Expected {problem.name} to {text_rule(problem)}."
     return str(problem)
+
+
+def _fact(fact: object, inner: Callable[[BaseException], str]) -> object:
+    """What stands for a fact in a sentence: their own of a finding, several, or an error."""
+    if isinstance(fact, Finding):
+        return said(fact)
+    if isinstance(fact, tuple):
+        return " ".join(str(_fact(one, inner)) for one in fact)
+    return inner(fact) if isinstance(fact, BaseException) else fact
 
 
 def text_rule(problem: TextError) -> str:

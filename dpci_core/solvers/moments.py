@@ -25,6 +25,7 @@ from dpci_core.solvers.minimise import CHECKED, minimise
 from dpci_core.solvers.newton import Newton
 from dpci_core.solvers.one_step import one_step_point
 from dpci_core.solvers.risk import PenalisedRisk
+from dpci_core.solvers.variance_drift import VarianceDrift
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,7 @@ class Moments:
     leverage_correction: (p, p), gradient covariance in which a row counts by its leverage,
         w f'' a'H^-1 a: by n, what the fit of n rows takes off the gradient covariance that it sees;
         None as for drift.
+    variance_drift: of the variance of what `fit_moments` had as target; None as for drift.
     basis, is_simulated: as in `Meaning`; forecasts speak about B theta.
 
     Not private: on a sensitive table, neither these nor anything chosen with them may reach a
@@ -159,6 +161,7 @@ class Moments:
     leverage_correction: Array | None = None
     basis: Array | None = None
     is_simulated: bool = False
+    variance_drift: VarianceDrift | None = None
 
 
 def fit_moments(
@@ -237,7 +240,22 @@ def fit_moments(
         else None,
         basis=meaning.basis,
         is_simulated=meaning.is_simulated,
+        variance_drift=_variance_drift(
+            A, theta, (H, S), loss, meaning, c=regularization * (found is not None)
+        )
+        if with_drift
+        else None,
     )
+
+
+def _variance_drift(
+    A: Table, theta: Array, moments: tuple[Array, Array], loss: Loss, meaning: Meaning, *, c: float
+) -> VarianceDrift:
+    """Of the fit at theta, without the penalty where there is one to take off."""
+    H, S = moments
+    unit = np.eye(len(theta))
+    basis = unit if meaning.basis is None else meaning.basis
+    return VarianceDrift.of(A, theta, H - 2.0 * c * unit, S, loss=loss, basis=basis)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

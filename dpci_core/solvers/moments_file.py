@@ -19,6 +19,7 @@ from dpci_core.base.limits import SHAPE
 from dpci_core.design import Geometry
 from dpci_core.losses import make_loss
 from dpci_core.solvers.moments import HessianDrift, Moments, Spread, UnpenalisedFit
+from dpci_core.solvers.variance_drift import VarianceDrift
 
 VERSION = 1
 MOST_BYTES = 50_000_000
@@ -61,6 +62,13 @@ class _Spread(_Strict):
     leverages: Vector
 
 
+class _VarianceDrift(_Strict):
+    sampling: Matrix
+    noise: Matrix
+    slopes: Matrix
+    step: Matrix
+
+
 class _Geometry(_Strict):
     ridge: FiniteFloat
     leverage: FiniteFloat
@@ -88,6 +96,7 @@ class _File(_Strict):
     leverage_correction: Matrix | None = None
     basis: Matrix | None = None
     is_simulated: bool = False
+    variance_drift: _VarianceDrift | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +212,9 @@ def _moments(found: _File, p: int) -> Moments:
         else _shaped(found.leverage_correction, p, p),
         basis=None if found.basis is None else _basis(found.basis, p),
         is_simulated=found.is_simulated,
+        variance_drift=None
+        if found.variance_drift is None
+        else _variance_drift(found.variance_drift, p),
     )
 
 
@@ -222,6 +234,11 @@ def _drift(found: _Drift) -> HessianDrift:
     return HessianDrift(*(_shaped(column, len(found.step)) for column in columns))
 
 
+def _variance_drift(found: _VarianceDrift, p: int) -> VarianceDrift:
+    parts = (found.sampling, found.noise, found.slopes, found.step)
+    return VarianceDrift(*(_sized(part, p, p) for part in parts))
+
+
 def _without(found: _Without, p: int) -> UnpenalisedFit:
     return UnpenalisedFit(
         *(_shaped(v, p) for v in (found.unweighted, found.unweighted_se, found.theta)),
@@ -237,14 +254,20 @@ def _spread(found: _Spread, p: int) -> Spread:
     )
 
 
-def _shaped(values: Vector | Matrix, *shape: int) -> Array:
-    """An array of this shape, symmetric if it is a matrix; ValueError for another."""
+def _sized(values: Vector | Matrix, *shape: int) -> Array:
+    """An array of this shape; ValueError for another."""
     try:
         found = np.array(values, dtype=np.float64)
     except ValueError:  # rows of different lengths
         found = np.empty(0)
     if found.shape != shape or 0 in shape:
         raise ValueError(f"No file of moments: Expected numbers of shape {shape}.")
+    return found
+
+
+def _shaped(values: Vector | Matrix, *shape: int) -> Array:
+    """An array of this shape, symmetric if it is a matrix; ValueError for another."""
+    found = _sized(values, *shape)
     if len(shape) == 2 and not np.allclose(found, found.T, rtol=1e-9, atol=1e-12):
         raise ValueError("No file of moments: Expected symmetric matrices.")
     return found

@@ -301,6 +301,18 @@ def test_another_place_can_be_named(capsys: pytest.CaptureFixture[str], place: P
     assert run(capsys, "verify")[1] == "The ledger has no entries.\n"
 
 
+def test_a_ledger_without_its_end_is_adopted_in_words(
+    capsys: pytest.CaptureFixture[str], place: Path
+) -> None:
+    assert run(capsys, *CREATE, "--rho", "1")[0] == 0
+    (place / "ledger.sqlite.head").unlink()
+    code, said, _ = run(capsys, "verify")
+    assert (code, "python -m dpci_core ledger adopt" in said) == (1, True)
+    code, said, _ = run(capsys, "adopt")
+    assert (code, "ends with entry 1, and counts as whole" in said) == (0, True)
+    assert run(capsys, "verify")[0] == 0
+
+
 DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "ledger.md").read_text(encoding="utf-8")
 
 

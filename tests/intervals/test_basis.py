@@ -104,6 +104,9 @@ def test_contrasts_are_of_the_named_coefficients() -> None:
     fitted = moments(of)
     L = np.array([[1.0, -1.0, 0.0], [0.0, 2.0, 0.0]])
     assert of.meaning.basis is not None
+    twice = forecast(fitted, design=DESIGN, contrasts=2.0 * np.eye(3)[[1]])
+    assert twice.ci_length == pytest.approx(2.0 * forecast(fitted, design=DESIGN).ci_length[[1]])
+    fitted = replace(fitted, variance_drift=None)  # of the named coefficients alone
     raw = replace(fitted, basis=None)
     np.testing.assert_allclose(
         forecast(fitted, design=DESIGN, contrasts=L).ci_length,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -71,7 +73,10 @@ def test_an_older_copy_is_noticed_before_anything_is_booked(ledger: Ledger, tmp_
         with refuses(LedgerDamagedError, match="was written when the ledger had 3 entries"):
             write()
     assert ledger.find("third") is None
+    with refuses(LedgerDamagedError, match="was written when the ledger had 3 entries"):
+        ledger.adopt()
     beside(ledger, ".head").unlink()  # on purpose, after the records were compared
+    assert ledger.adopt() == ledger.head()
     book(ledger, "third")
     assert ledger.verify().is_good
 
@@ -124,11 +129,110 @@ def test_a_ledger_that_vanished_beside_its_key_is_not_begun_anew(
     assert ledger.verify().is_good
 
 
-def test_a_ledger_without_one_goes_on_and_gets_one(ledger: Ledger) -> None:
+def without_one(ledger: Ledger) -> None:
+    """Refused by whatever is asked, and left as it was."""
+    before = ledger.entries()
+    assert [problem.code for problem in ledger.verify().problems] == ["no_anchor"]
+    for write in (
+        lambda: book(ledger, "more"),
+        lambda: create(ledger, "Other", other_people=True),
+        lambda: ledger.rotate_key(person="Ada"),
+    ):
+        with refuses(LedgerDamagedError, match="is not there, which holds the end"):
+            write()
+    assert ledger.entries() == before
+    assert not beside(ledger, ".head").exists()
+
+
+def test_a_ledger_without_one_is_refused_until_it_is_adopted(ledger: Ledger) -> None:
     beside(ledger, ".head").unlink()
+    without_one(ledger)
+    for _ in range(2):
+        assert ledger.adopt() == ledger.head()
+        assert heads(ledger) == [ledger.head(), ledger.head()]
     assert ledger.verify().is_good
     book(ledger, "second")
     assert heads(ledger) == [ledger.head(), ledger.head()]
+
+
+def test_an_adoption_that_cannot_be_written_down_is_none(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside(ledger, ".head").unlink()
+    monkeypatch.setattr(anchor.os, "replace", full)
+    with refuses(LedgerRuleError, match="No space left on device"):
+        ledger.adopt()
+    without_one(ledger)
+
+
+_TELL_AND_DIE = """
+import os, sqlite3, sys
+from pathlib import Path
+from contextlib import suppress
+from dpci_core.ledger import Ledger, UnknownDatasetError
+from tests.ledger.test_faults import book, create
+ledger = Ledger(Path(sys.argv[1]))
+if sys.argv[2] == "account":
+    create(ledger)
+else:  # whose file has a first page and no table
+    with suppress(UnknownDatasetError):
+        book(ledger, "refused")
+reader = ledger._database._connect_to_read()
+if sys.argv[2] == "nothing":
+    create(ledger)
+print(book(ledger, "told").is_new, flush=True)
+os.kill(os.getpid(), 9)
+"""
+
+
+@posix
+@pytest.mark.parametrize("in_file", ["nothing", "account"])
+@pytest.mark.parametrize("moved", [("",), ("", "-wal", "-shm"), ("", ".head")])
+def test_a_file_that_is_moved_after_a_kill_forgets_no_charge(
+    tmp_path: Path, in_file: str, moved: tuple[str, ...]
+) -> None:
+    """What was told may stand in the log alone, which has the name of the place it was left at."""
+    old, new = (tmp_path / name / "ledger.sqlite" for name in ("old", "new"))
+    old.parent.mkdir()
+    new.parent.mkdir()
+    command = [sys.executable, "-c", _TELL_AND_DIE, str(old), in_file]
+    assert subprocess.run(command, capture_output=True, text=True).stdout == "True\n"
+    for end in moved:
+        Path(f"{old}{end}").rename(f"{new}{end}")
+    ledger = Ledger(new)
+    if ".head" in moved:
+        assert not ledger.verify().is_good
+        for write in (lambda: book(ledger, "more"), lambda: create(ledger), ledger.adopt):
+            with refuses(LedgerDamagedError, match="was written when the ledger had 2 entries"):
+                write()
+        return
+    without_one(ledger)
+    with refuses(LedgerDamagedError, match="was written when the ledger had 2 entries"):
+        create(Ledger(old))  # nor is one begun where it was, and the log stays
+    assert Ledger(old).entries() == ()
+    for end in {"-wal", "-shm", ".head"} - set(moved):
+        Path(f"{old}{end}").rename(f"{new}{end}")
+    assert ledger.verify().is_good
+    assert not book(ledger, "told").is_new
+
+
+def test_a_backup_as_the_document_has_it_goes_on(ledger: Ledger, tmp_path: Path) -> None:
+    """The end is copied first: a booking in between is in the copy and not in its end."""
+    kept = Ledger(tmp_path / "copy.sqlite", key_path=ledger.key_path)
+    shutil.copy(beside(ledger, ".head"), beside(kept, ".head"))
+    book(ledger, "second")
+    source, target = sqlite3.connect(ledger.path), sqlite3.connect(kept.path)
+    source.backup(target)
+    source.close()
+    target.close()
+    kept.path.chmod(0o600)
+    assert kept.verify().is_good
+    assert not book(kept, "second").is_new
+    assert book(kept, "third").is_new
+
+
+def full(*_: object) -> None:
+    raise OSError(28, "No space left on device")
 
 
 @pytest.mark.parametrize("content", [b"", b"dpci-ledger-head 0\n", b"\xff" * 3000, b"nonsense\n"])
@@ -179,10 +283,6 @@ def test_what_cannot_be_written_down_is_not_booked(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = heads(ledger)
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
     monkeypatch.setattr(anchor.os, "replace", full)
     with refuses(LedgerRuleError, match="No space left on device.*nothing was booked"):
         book(ledger, "second")

@@ -234,8 +234,8 @@ def test_a_write_that_broke_off_half_way_is_undone_by_the_next_reader(tmp_path: 
     other.execute("DELETE FROM entries WHERE sequence = 2")
     other.executemany("INSERT INTO mine VALUES (?)", [("x" * 900,)] * 100)
     (tmp_path / "after").mkdir()
-    for path in (ledger.path, ledger.path.with_name("ledger.sqlite-journal")):
-        shutil.copy(path, tmp_path / "after")
+    for end in ("", "-journal", ".head"):
+        shutil.copy(f"{ledger.path}{end}", tmp_path / "after")
     other.close()
     after = Ledger(tmp_path / "after" / "ledger.sqlite")
     assert (len(after.history()), after.verify().is_good) == (1, True)

@@ -87,6 +87,7 @@ def ledger(original: Ledger, tmp_path: Path) -> Ledger:
 
 def copied(ledger: Ledger, folder: Path) -> Ledger:
     shutil.copy(ledger.path, folder / ledger.path.name)
+    (folder / f"{ledger.path.name}.head").write_text("dpci-ledger-head 0 0\n")
     return Ledger(folder / ledger.path.name)
 
 

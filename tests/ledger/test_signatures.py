@@ -150,13 +150,16 @@ def test_seals_that_anybody_can_compute_do_not_pass_for_signed_ones(
 ) -> None:
     book(ledger, "second")
     edited(ledger, sequence)
-    beside(ledger, ".head").unlink()
+    beside(ledger, ".head").write_text("dpci-ledger-head 0 0\n")
     entry = ledger.entries()[sequence - 1]
     previous = "" if sequence == 1 else ledger.entries()[sequence - 2].seal
     assert entry.seal == seal_of(sealed_bytes(entry, previous, SIGNED), entry.signature)
     assert codes(ledger.verify()) == ["seal_broken"]
     with refuses(LedgerDamagedError, match="was changed after it was written"):
         book(ledger, "third")
+    beside(ledger, ".head").unlink()
+    with refuses(LedgerDamagedError, match="was changed after it was written"):
+        ledger.adopt()
 
 
 @pytest.mark.parametrize("text", ["", "x", "0" * 63, "dpci-ledger-key " + "0" * 64])

@@ -272,22 +272,24 @@ JOB = CategoricalColumn("job", ("a", "b", "c", "d"), shares=(0.4, 0.3, 0.25, 0.0
     ids=["a pair", "a rare level"],
 )
 def test_reach_never_falls(schema: Schema, guessed: dict[str, Any], other: dict[str, Any]) -> None:
-    """With more records, more budget or a lower level no fewer effects can be reported in both
-    worlds.
+    """With more records, more budget or another level every effect that could be reported in both
+    worlds still can.
     """
     worlds = (twin(schema, every=40, **(guessed | other)),)
 
-    def reach(n: int = 2_500, total: str = "1", level: float = 0.95) -> int:
+    def reach(n: int = 2_500, total: str = "1", level: float = 0.95) -> set[str]:
         parts = (str(Decimal(total) * Decimal(share)) for share in ("0.5", "0.25", "0.25"))
         budget = PureDP(**dict(zip(("model", "hessian", "covariance"), parts, strict=True)))
         found = planned(
             twin(schema, every=40, **guessed), n, worlds, budget=budget, confidence_level=level
         )
-        return len(set(found.names[:-1]) - set(found.out_of_reach))
+        return set(found.names[:-1]) - set(found.out_of_reach)
 
     middle = reach()
-    assert reach(n=400) <= middle <= reach(n=5_000)
-    assert middle <= reach(total="3")
+    assert middle
+    assert reach(n=400) <= reach(n=800) <= middle <= reach(n=5_000) <= reach(n=100_000)
+    assert reach(total=".3") <= middle <= reach(total="3")
+    assert middle <= reach(level=0.99)
     assert middle <= reach(level=0.8)
 
 

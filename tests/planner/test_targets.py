@@ -43,6 +43,7 @@ from dpci_core import (
 )
 from dpci_core.__main__ import main
 from dpci_core.intervals import half_widths
+from dpci_core.intervals.forecast import drawn_intervals
 from dpci_core.intervals.half_widths import NOISE_DOMINATES
 from dpci_core.planner.amounts import with_total
 from dpci_core.planner.targets import Outcome, outcome
@@ -428,15 +429,24 @@ def test_a_promise_of_a_length_counts_what_draws_do_not_and_is_rounded_down() ->
 
 
 @pytest.mark.parametrize(("coefficient", "sampling"), [(None, 0.6), (1, 3.0)])
-def test_what_draws_do_not_count_is_sampling_and_the_noise_on_the_coefficients(
+def test_what_draws_do_not_count_is_sampling_and_the_error_of_the_coefficients(
     coefficient: int | None, sampling: float
 ) -> None:
-    design = make_design("pure", "output")
+    design = dataclasses.replace(make_design("pure", "output"), n_records=2_500)
     target = Target(1.0, coefficient=coefficient)
-    found = outcome(FIT, design=dataclasses.replace(design, n_records=2_500), target=target)
-    r3 = forecast(FIT, design=dataclasses.replace(design, n_records=2_500)).validity.r3
+    found = outcome(FIT, design=design, target=target)
+    r3 = forecast(FIT, design=design).validity.r3
     assert r3 > 0.02
-    assert found.spread == pytest.approx(math.sqrt((sampling / 50) ** 2 + (0.1 * r3) ** 2))
+    further = (sampling / 50) ** 2 + (0.1 * r3) ** 2
+    drawn = drawn_intervals(FIT, design=design)
+    assert drawn.drift is not None
+    size = drawn.half_width.mean(axis=0)
+    weights = size / size.sum() if coefficient is None else np.eye(len(size))[coefficient]
+    assert found.spread == pytest.approx(math.sqrt(further + np.sum((weights @ drawn.drift) ** 2)))
+    alone = dataclasses.replace(FIT, variance_drift=None)
+    bare = outcome(alone, design=design, target=target)
+    assert bare.spread == pytest.approx(math.sqrt(further))
+    assert found.spread > bare.spread
 
 
 def test_meeting_probability_rises_with_the_length() -> None:

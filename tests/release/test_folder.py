@@ -330,7 +330,7 @@ def test_a_lost_worker_costs_no_second_draw_and_leaves_no_value(
     caplog.set_level(logging.DEBUG)
     with Processes(2) if kind == "processes" else dask_workers(2) as engine:
         losing = Losing(engine, desk.folder / "marker")
-        made = desk.release(engine=losing, accept_incomplete=True)
+        made = desk.release(engine=losing, accept=["many_incomplete"])
         kept += [file.read_bytes() for file in scratch.rglob("*") if file.is_file()]
     assert losing.marker.exists()
     assert draws == [1]

@@ -17,7 +17,9 @@ from dpci_core.base.errors import DataRejectedError
 from dpci_core.cli.main import main
 from dpci_core.plan import Plan, as_yaml
 from dpci_core.release import (
+    ACCEPTABLE,
     MemoryFile,
+    NotAcceptedError,
     PlanRelease,
     ReleaseRefusedError,
     check_header,
@@ -59,7 +61,12 @@ def problem_of(plan: Plan, file: Path) -> str | None:
     found = seen(plan, file)
     if found.unfit:
         return "cells_do_not_fit"
-    return "many_incomplete" if found.has_many_incomplete else None
+    return "many_incomplete" if "many_incomplete" in asks(plan, file) else None
+
+
+def asks(plan: Plan, file: Path) -> list[str]:
+    """Codes of what has to be accepted."""
+    return [one.code for one in seen(plan, file).asks]
 
 
 def with_schema(**changes: object) -> Plan:
@@ -79,7 +86,7 @@ def test_how_many_cells_fit_is_told_in_coarse_words(tmp_path: Path, name: str) -
     found = seen(make_plan(), table(tmp_path, rows, f"other-{name}"))
     assert found.columns == (("age", "half or more"), ("city", "half or more"), ("sick", "none"))
     assert found.unfit == ("sick",)
-    assert found.has_many_incomplete
+    assert [one.code for one in found.asks] == ["yes_absent", "no_absent", "many_incomplete"]
 
 
 @FILES
@@ -92,12 +99,12 @@ def test_more_than_half_is_refused_and_costs_nothing(
     rows = [{"sick": "1"}] * n_unfit + [{"sick": "yes"}] * 40 + [{}] * (N - n_unfit - 40)
     file = table(tmp_path, rows, name)
     if n_unfit <= N / 2:
-        made = desk.release(file=file, accept_incomplete=True)
+        made = desk.release(file=file, accept=["many_incomplete"])
         assert made.n_records == N
         assert desk.spent == "1"
         return
     with refuses(ReleaseRefusedError, match="More than 50 % of the cells.*in 'sick': most") as told:
-        desk.release(file=file, accept_incomplete=True)
+        desk.release(file=file, accept=ACCEPTABLE)  # not even then
     assert "codes (0 and 1, or no and yes)" in said(told.value)
     assert desk.spent == "0"
     assert desk.ledger.history("Clinic") == ()
@@ -114,15 +121,43 @@ def test_an_outcome_with_a_side_that_nobody_has_is_asked_about(
     """A rare "yes" that is spelled otherwise stays below every share, and would be spent for."""
     desk = Desk.at(tmp_path)
     other = {"yes": "no", "no": "yes"}[absent]
+    code = {"yes": "yes_absent", "no": "no_absent"}[absent]
     rows = [{"sick": given}] * 9 + [{"sick": other}] * (N - 9)
     file = table(tmp_path, rows, name)
     with refuses(ReleaseRefusedError, match=f"No cell of the outcome is written '{absent}'"):
         desk.release(file=file)
     assert desk.spent == "0"
     one = table(tmp_path, [*rows[:-1], {"sick": absent}], f"one-{name}")
-    assert seen(make_plan(), one).absent_outcome == ""
-    desk.release(file=file, accept_incomplete=True)
+    assert asks(make_plan(), one) == []
+    desk.release(file=file, accept=[code])
     assert desk.spent == "1"
+
+
+@FILES
+def test_everything_is_asked_at_once_and_what_was_not_accepted_is_not(
+    tmp_path: Path, name: str
+) -> None:
+    """Who is told that nobody has the outcome has not heard of the incomplete records behind it."""
+    desk = Desk.at(tmp_path)
+    file = table(tmp_path, [{"city": ""}] * 99 + [{}] * (N - 99), name)
+    both = {"yes_absent", "many_incomplete"}
+    for accept in ((), ("yes_absent",), ("many_incomplete",), ("no_absent", "many_incomplete")):
+        with pytest.raises(NotAcceptedError) as caught:
+            desk.release(file=file, accept=accept)
+        assert {found.code for found in caught.value.findings} == both
+        for told in ("is written 'yes'", "More records have a missing cell", "Nothing was booked"):
+            assert told in said(caught.value)
+    assert desk.ledger.history("Clinic") == ()
+    desk.release(file=file, accept=both)
+    assert desk.spent == "1"
+
+
+@pytest.mark.parametrize("accept", ["many_incomplete", ["cells_do_not_fit"], [True]])
+def test_only_a_known_finding_can_be_accepted(tmp_path: Path, accept: object) -> None:
+    desk = Desk.at(tmp_path)
+    with pytest.raises(ValueError, match="accept"):
+        desk.release(accept=accept)
+    assert desk.ledger.history("Clinic") == ()
 
 
 def test_a_level_for_all_others_fits_every_cell(tmp_path: Path) -> None:
@@ -160,7 +195,7 @@ def test_a_declared_share_of_complete_records_moves_the_rule(tmp_path: Path) -> 
     filled = (replace(SCHEMA.features[0], missing=40.0), SCHEMA.features[1])
     found = seen(with_schema(features=filled), file)
     assert (found.columns[0], found.unfit) == (("age", "all"), ())
-    assert not found.has_many_incomplete
+    assert "many_incomplete" not in [one.code for one in found.asks]
 
 
 @pytest.mark.parametrize("cell", ["old", "1e9", "12,5"])
@@ -178,7 +213,7 @@ def test_more_incomplete_records_than_declared_have_to_be_accepted(tmp_path: Pat
         desk.release(file=file)
     assert desk.spent == "0"
     assert problem_of(with_schema(complete=0.99), file) is None
-    desk.release(file=file, accept_incomplete=True)
+    desk.release(file=file, accept=["many_incomplete"])
     assert desk.spent == "1"
 
 
@@ -355,6 +390,25 @@ def test_the_command_line_shows_the_look_at_a_terminal_alone(
     spend = [*command[:-1], "--dataset", "Clinic", "--folder", str(tmp_path / "out")]
     spend += ["--confirm", "Clinic", "--ledger", str(tmp_path / "ledger.sqlite")]
     assert main(spend) == 1
-    assert main([*spend, "--accept-warnings", "--accept-incomplete"]) == 1
+    every = [word for code in ACCEPTABLE for word in ("--accept", code)]
+    assert main([*spend, "--accept-warnings", *every]) == 1
     assert "in 'sick': most of the table" in capsys.readouterr().err
     assert desk.spent == "0"
+
+
+def test_the_command_line_accepts_by_name_what_it_was_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    desk = Desk.at(tmp_path)
+    (tmp_path / "plan.yaml").write_text(as_yaml(desk.plan))
+    file = table(tmp_path, [{"city": ""}] * 99 + [{}] * (N - 99))
+    spend = ["release", str(tmp_path / "plan.yaml"), "--file", str(file), "--dataset", "Clinic"]
+    spend += ["--folder", str(tmp_path / "out"), "--ledger", str(tmp_path / "ledger.sqlite")]
+    spend += ["--confirm", "Clinic", "--accept-warnings"]
+    for accepted in ([], ["--accept", "yes_absent"]):
+        assert main([*spend, *accepted]) == 1
+        told = capsys.readouterr().err
+        assert "If that is as it should be: --accept yes_absent --accept many_incomplete." in told
+    assert desk.spent == "0"
+    assert main([*spend, "--accept", "yes_absent", "--accept", "many_incomplete"]) == 0
+    assert desk.spent == "1"

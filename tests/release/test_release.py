@@ -770,7 +770,7 @@ def test_no_formula_and_no_script_through_a_name(tmp_path: Path) -> None:
         writer = csv.writer(out)
         writer.writerow([*HOSTILE, "<i>y</i>"])
         writer.writerows([[0.5] * len(features) + ["<b>", "=yes<script>"]] * 200)
-    made = desk.release(person="=Eve<script>", accept_incomplete=True)  # nobody is a no
+    made = desk.release(person="=Eve<script>", accept=["no_absent"])
     page = (tmp_path / "out" / "report.html").read_text()
     seen = Tags(page)
     assert not seen.tags & {"script", "img", "b", "i", "iframe", "link"}

@@ -209,13 +209,15 @@ def test_messages_are_taken_no_faster_than_they_may_come(monkeypatch):
     asyncio.run(run())
 
 
-async def refused(gate, *sizes, stays=True):
-    """Codes that a page is closed with for messages of so many bytes that come at once, and how
-    many of them an application got before.
+async def refused(gate, *sizes, stays=True, text=None):
+    """Codes that a page is closed with for messages of so many bytes that come at once, with a text
+    behind them, and how many of them an application got before.
     """
     codes, got, over = [], [], asyncio.Event()
     came = [{"type": "websocket.connect"}]
     came += [{"type": "websocket.receive", "bytes": b"\0" * size} for size in sizes]
+    if text is not None:
+        came.append({"type": "websocket.receive", "text": text})
     if not stays:
         came.append({"type": "websocket.disconnect", "code": 1006})
 
@@ -246,6 +248,17 @@ def test_a_page_that_sends_too_much_is_closed_before_anything_waits():
         assert await refused(gate_of(Inner()), gate.LARGEST_MESSAGE + 1) == ([1009], 0)
         assert await refused(gate_of(Inner()), *[400_000] * 5) == ([1008], 0)
         assert await refused(gate_of(Inner()), *[0] * 100_000) == ([1008], 0)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("text", ["", "\U0001f600" * 999_000], ids=["empty", "long"])
+def test_text_which_no_page_sends_closes_the_page_and_is_never_held(text):
+    """Characters are not bytes, and a text was neither counted nor paced."""
+
+    async def run():
+        assert await refused(gate_of(Inner()), text=text) == ([1003], 0)
+        assert await refused(gate_of(Inner()), *[400_000] * 2, text=text) == ([1003], 0)
 
     asyncio.run(run())
 

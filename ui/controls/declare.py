@@ -6,6 +6,7 @@ Nothing here comes from a file: bounds, levels and what is usual are typed.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -27,10 +28,14 @@ from dpci_core.schema.twin import Rate
 from ui.session import state
 from ui.session.choices import UNPENALISED
 from ui.session.compute import DECLARED, packed_table
-from ui.session.forms import FORMS, LEFT_OUT, form_of, listed, numbers_of, text_of
+from ui.session.forms import FORMS, LEFT_OUT, form_of, text_of
 from ui.session.words import in_words
 
 USUAL_ROWS = Guesses().n_rows
+_DIGITS = 10
+"""Of a guessed effect."""
+_MOST = math.log(sys.float_info.max)
+"""Log odds of an odds ratio that is a number."""
 COLUMNS = (
     "column",
     "kind",
@@ -46,6 +51,8 @@ COLUMNS = (
     "if missing",
     "effect",
 )
+"""Of the grid; an effect is typed as odds ratios per step, or against the first level."""
+NUMBERS = ("lowest", "highest", "typical", "spread", "step")
 WHY = (
     "Bounds and levels must come from what you knew **before** looking at the table: a form, a "
     "code book, the law, common sense. A bound read off the data would give away its most unusual "
@@ -93,10 +100,9 @@ def to_grid(table: DeclaredTable) -> pd.DataFrame:
     for column in table.schema.features:
         row: dict[str, object] = dict.fromkeys(COLUMNS)
         row["column"] = column.name
-        effects = [
-            guesses.effects.get(name, 0.0) * column.step_size for name in column.feature_names
-        ]
-        row["effect"] = listed(effects) if any(effects) else None
+        effects = [guesses.effects.get(name, 0.0) for name in column.feature_names]
+        told = [_as_odds(effect, column.step_size) for effect in effects]
+        row["effect"] = "; ".join(told) if any(effects) else None
         form = FORMS[type(column)]
         row |= {"kind": form.kind} | form.to_row(column, guesses.of(column))
         if column.name in table.schema.suggested:
@@ -106,7 +112,7 @@ def to_grid(table: DeclaredTable) -> pd.DataFrame:
 
 
 _TYPES = dict.fromkeys(COLUMNS, "string") | {
-    **dict.fromkeys(("lowest", "highest", "typical", "spread", "step"), "Float64"),
+    **dict.fromkeys(NUMBERS, "Float64"),
     "log": "boolean",
 }
 
@@ -153,14 +159,14 @@ def from_grid(
     for place, row in enumerate(filled, start=1):
         column = _column(row, place, known.get(text_of(row["column"])))
         columns.append(column)
-        given = numbers_of(row["effect"], f"row {place}, effect")
+        given = _log_odds(row, place)
         expect(
             not given or len(given) == len(column.feature_names),
-            f"Row {place}, effect: {len(column.feature_names)} numbers are needed, one for "
+            f"Row {place}, odds ratio: {len(column.feature_names)} numbers are needed, one for "
             f"{', '.join(column.feature_names)}; {len(given)} are there.",
         )
         effects |= {
-            name: float(f"{value / column.step_size:.10g}")
+            name: _per_unit(value, column.step_size)
             for name, value in zip(column.feature_names, given, strict=False)
             if value
         }
@@ -203,6 +209,51 @@ def problems(grid: pd.DataFrame) -> list[str]:
         except ValueError as problem:
             found.append(in_words(problem))
     return found
+
+
+def wrong_guesses(grid: pd.DataFrame) -> list[str]:
+    """What is wrong with guessed effects, to be said where they are typed."""
+    found = []
+    for place, row in enumerate(_filled(grid), start=1):
+        try:
+            _log_odds(row, place)
+        except ValueError as problem:
+            found.append(in_words(problem))
+    return found
+
+
+def _log_odds(row: dict[Any, Any], place: int) -> list[float]:
+    """The odds ratios of a row as log odds."""
+    found = []
+    for part in filter(str.strip, text_of(row["effect"]).split(";")):
+        try:
+            odds = float(part)
+        except ValueError:
+            odds = math.nan
+        expect(
+            0.0 < odds < math.inf,
+            f"Row {place} (“{text_of(row['column'])}”), odds ratio: “{part.strip()}” is no number "
+            "above 0. Numbers have a decimal point, 1.5, and semicolons between them.",
+        )
+        found.append(math.log(odds))
+    return found
+
+
+def _as_odds(effect: float, step: float) -> str:
+    """Odds ratio per step of log odds per unit, with as many digits as give them back; one beyond
+    all numbers is shown as such, to be typed anew.
+    """
+    odds = math.exp(effect * step) if effect * step < _MOST else math.inf
+    if 0.0 < odds < math.inf:
+        for digits in range(3, 17):
+            text = f"{odds:.{digits}g}"
+            if _per_unit(math.log(float(text)), step) == _per_unit(effect * step, step):
+                return text
+    return f"{odds:.17g}"
+
+
+def _per_unit(log_odds: float, step: float) -> float:
+    return float(f"{log_odds / step:.{_DIGITS}g}")
 
 
 def _column(row: dict[Any, Any], place: int, known: Column | None = None) -> Column:

@@ -43,6 +43,8 @@ PAPER = "white"
 THEME_COLOURS = {
     "LIGHT_PAGE": ("theme.light.backgroundColor", "#ffffff"),
     "DARK_PAGE": ("theme.dark.backgroundColor", "#0e1117"),
+    "LIGHT_TEXT": ("theme.light.textColor", "#31333f"),
+    "DARK_TEXT": ("theme.dark.textColor", "#fafafa"),
     "LIGHT_LINE": ("theme.light.borderColor", "#d5dce3"),
     "DARK_LINE": ("theme.dark.borderColor", "#33404d"),
     "LIGHT_LINK": ("theme.light.linkColor", "#0068c9"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
 
 from threadpoolctl import threadpool_limits
 
@@ -22,4 +23,7 @@ def settle() -> None:
         _modules_seen = len(sys.modules)
         gc.collect()
         gc.freeze()
-        threadpool_limits(limits=1, user_api="blas")
+        # threadpoolctl keeps the thread that asks last: one of a session would keep its files
+        asks = threading.Thread(target=threadpool_limits, args=(1, "blas"))
+        asks.start()
+        asks.join()

@@ -6,7 +6,6 @@ of a table that was described before, gets into it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -79,6 +78,7 @@ def panel() -> None:
     how = steps.HOW.value or _how(settings)
     if how == "type":
         _draft(settings)
+        draft.say_lost()
         if header := st.session_state.pop(_HEADER, None):
             _add({name: {} for name in names_of(header)})
     if how != "plan":
@@ -442,8 +442,9 @@ def _columns() -> None:
     _rate_and_pairs()
     effects: dict[Any, Any] = features.set_index("column")["effect"].to_dict()
     with st.expander("Guessed effects (optional)"):
-        effects = _guesses(grid, effects, turn)
-    grid["effect"] = grid["column"].map(effects)
+        grid["effect"] = grid["column"].map(_guesses(grid, effects, turn))
+        if wrong := declare.wrong_guesses(grid):
+            st.error("\n".join(f"- {text.plain(said)}" for said in wrong))
     outcome = rows[is_outcome]
     st.session_state["describe_edited"] = declare.typed(
         [*grid.to_dict("records"), *outcome.to_dict("records")]
@@ -596,7 +597,7 @@ def _guesses(grid: pd.DataFrame, effects: dict[Any, Any], turn: int) -> dict[Any
     shown = pd.DataFrame(
         {
             "column": grid["column"].astype("string"),
-            "odds": [_as_odds(effects.get(name)) for name in grid["column"]],
+            "odds": [effects.get(name) for name in grid["column"]],
         }
     ).astype("string")
     edited = st.data_editor(
@@ -607,26 +608,7 @@ def _guesses(grid: pd.DataFrame, effects: dict[Any, Any], turn: int) -> dict[Any
         column_config={"column": "Column", "odds": "Odds ratio per step"},
         alt="A guessed odds ratio for each column; can be left empty",
     )
-    return dict(zip(edited["column"], map(_as_logs, edited["odds"]), strict=True))
-
-
-def _as_odds(effect: object) -> str | None:
-    """Log odds in a cell as odds ratios."""
-    parts = [] if effect is None or pd.isna(cast(Any, effect)) else str(effect).split(";")
-    return "; ".join(f"{math.exp(float(part)):.6g}" for part in parts) or None
-
-
-def _as_logs(cell: object) -> str | None:
-    """Odds ratios in a cell as log odds; what is no positive number stays, and is refused later."""
-    if cell is None or pd.isna(cast(Any, cell)) or not str(cell).strip():
-        return None
-    found = []
-    for part in str(cell).split(";"):
-        try:
-            found.append(f"{math.log(float(part)):.10g}")
-        except ValueError:
-            found.append(part)
-    return "; ".join(found)
+    return dict(zip(edited["column"], edited["odds"], strict=True))
 
 
 def _hand_in() -> None:

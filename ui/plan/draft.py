@@ -7,6 +7,7 @@ address of a plan. No shared memory holds any of it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -20,7 +21,7 @@ from ui.controls import declare
 from ui.kit import linked
 
 _DRAFT = linked.text("draft", MOST_IN_LINK, widget="describe_draft")
-_BEGUN = "describe_begun"
+_BEGUN, _LOST = "describe_begun", "describe_lost"
 TYPED = 10**15
 """A number field takes what is typed up to this, to say below it what is wrong with it."""
 ANSWERS = ("No", "Yes")
@@ -30,8 +31,18 @@ LEAVE_OUT, FILL_IN = "Leave out", "Fill in"
 _LONGEST, _MOST_COLUMNS = 1_000, 500
 
 
+def _is_line(value: object) -> bool:
+    """A text without halves of characters, which no page can show."""
+    return isinstance(value, str) and not any("\ud800" <= c <= "\udfff" for c in value)
+
+
 def _is_text(value: object) -> bool:
-    return isinstance(value, str) and len(value) <= _LONGEST
+    return _is_line(value) and len(cast(str, value)) <= _LONGEST
+
+
+def _is_number(value: object) -> bool:
+    is_real = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_real and abs(cast(float, value)) <= sys.float_info.max
 
 
 def _within(low: float, high: float) -> Callable[[object], bool]:
@@ -54,6 +65,14 @@ FIELDS: dict[str, Callable[[object], bool]] = {
 }
 """What stands beside the columns, and what it may be: names of session keys after "describe_"."""
 
+_CELLS: dict[str, Callable[[object], bool]] = {
+    **dict.fromkeys(declare.COLUMNS, _is_line),
+    **dict.fromkeys(declare.NUMBERS, _is_number),
+    "column": _is_text,
+    "log": lambda value: isinstance(value, bool),
+}
+"""What a cell of each column of the grid may hold, where it is not empty."""
+
 
 def begin() -> None:
     """What stands there when this run ends is nothing yet that somebody typed."""
@@ -61,8 +80,8 @@ def begin() -> None:
 
 
 def keep(rows: pd.DataFrame) -> None:
-    """Keep columns and fields as they stand; where nothing was changed, or it is too long for an
-    address, nothing.
+    """Keep columns and fields as they stand; where nothing was changed, or it is too long or too
+    odd for an address, nothing.
     """
     said = st.session_state
     cells = [
@@ -71,10 +90,14 @@ def keep(rows: pd.DataFrame) -> None:
     ]
     fields = {name: said.get(f"describe_{name}") for name in FIELDS}
     try:
-        packed = pack({"rows": cells} | {k: v for k, v in fields.items() if v is not None})
+        given = {"rows": cells} | {k: v for k, v in fields.items() if v is not None}
+        packed = pack(_checked(given))  # nothing that a reload would not take
     except ValueError:
         packed = ""
-    _DRAFT.take("" if packed == said.setdefault(_BEGUN, packed) else packed)
+    is_new = packed != said.setdefault(_BEGUN, packed)
+    _DRAFT.take(packed if is_new else "")
+    if is_new:
+        said.pop(_LOST, None)
 
 
 def forget() -> None:
@@ -84,19 +107,26 @@ def forget() -> None:
 
 def read() -> pd.DataFrame | None:
     """The columns of the draft in the address, its fields put on their widgets; None without one,
-    or where it is none of ours.
+    or where it cannot be drawn, which `say_lost` tells.
     """
     if not _DRAFT.value:
         return None
     try:
         found = _checked(unpack(_DRAFT.value))
         rows = declare.typed(found.pop("rows"))
-    except (ValueError, TypeError):
+    except ValueError:
         forget()
+        st.session_state[_LOST] = True
         return None
     st.session_state[_BEGUN] = ""
     st.session_state.update({f"describe_{name}": value for name, value in found.items()})
     return rows
+
+
+def say_lost() -> None:
+    """Say that a draft was dropped, until something else is typed."""
+    if st.session_state.get(_LOST):
+        st.warning("The draft in this address cannot be read. It was dropped; describe it anew.")
 
 
 def _checked(found: object) -> dict[str, Any]:
@@ -106,6 +136,10 @@ def _checked(found: object) -> dict[str, Any]:
     names = [row.get("column") if isinstance(row, dict) else None for row in rows]
     if len(names) > _MOST_COLUMNS or not all(map(_is_text, names)) or len({*names}) < len(names):
         raise ValueError("rows")
+    for row in rows:
+        for name, cell in row.items():
+            if not (name in _CELLS and _CELLS[name](cell)):
+                raise ValueError("cell")
     for name, value in found.items():
         if name != "rows" and not (name in FIELDS and FIELDS[name](value)):
             raise ValueError(name)

@@ -37,7 +37,9 @@ def _plan_release(plan: Plan) -> PlanRelease | None:
     if not plan.design.status:
         return PlanRelease(plan=plan)
     st.warning(plan.design.status)
-    if not st.checkbox(words.ALLOW, key="release_unreviewed", persist_state="session"):
+    # a key for each plan: what is accepted for one is not accepted for the next
+    key = f"release_unreviewed_{plan.digest[:16]}"
+    if not st.checkbox(words.ALLOW, key=key, persist_state="session"):
         st.caption(words.OTHERWISE)
         return None
     return PlanRelease(plan=plan, allow_unreviewed=True)

@@ -215,8 +215,11 @@ def _amount_words(cap: Cap) -> str:
 
 
 def _meant(cap: Cap) -> str:
-    """A key for each amount, so that consent to one is not consent to another."""
-    return f"budget_meant_{_amount_words(cap)}"
+    """A key for each promise, so that consent to one is not consent to another: ε alone is another
+    than ε at a δ.
+    """
+    at = "" if cap.epsilon is None else f" at δ = {cap.delta}"
+    return f"budget_meant_{_amount_words(cap)}{at}"
 
 
 def _make(plan: Plan, cost: Cost) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +22,10 @@ from dpci_core.ledger import (
     price,
 )
 from dpci_core.release import (
+    Acceptable,
     Header,
     MemoryFile,
+    NotAcceptedError,
     PlanRelease,
     Release,
     ReleaseRefusedError,
@@ -32,6 +35,7 @@ from dpci_core.release import (
     release_once,
 )
 from dpci_core.report.cautions import stopping
+from dpci_core.report.refusals import said
 from ui.controls import declare, person, plan_file
 from ui.controls.hints import link_problem
 from ui.kit.top import told_here
@@ -47,7 +51,25 @@ from ui.views.cautions import box
 FOLDER_VARIABLE = "DPCI_RELEASES"
 """Names the folder of finished releases in the environment."""
 _WANTED, _AGAIN, _FRESH = "release_wanted", "release_again", "release_fresh"
-_LOOK, _LACKING = "release_look", "release_lacking"
+_LOOK, _FOUND = "release_look", "release_found"
+
+
+@dataclass(frozen=True)
+class Table:
+    """The private file whose header fits, and how it is read.
+
+    of: the plan, the upload and its encoding; what was seen or accepted of another is nothing here.
+    The upload is known by its number in this session, not by a digest, which would tell of rows.
+    """
+
+    file: MemoryFile
+    header: Header
+    of: tuple[str, str, str]
+
+    def tick(self, found: list[str], code: str) -> str:
+        """Key of the tick that accepts one of the codes of all that was found."""
+        given_for = repr((self.of, found))
+        return f"release_accept_{code}_{hashlib.sha256(given_for.encode()).hexdigest()[:16]}"
 
 
 @dataclass(frozen=True)
@@ -135,8 +157,7 @@ def _steps(ledger: Ledger) -> None:
             _say()
             _still_to_come("3", "4")
             return
-    file, header = _file_step(chosen)
-    _release_step(ledger, request, file, header, paused, approved)
+    _release_step(ledger, request, _file_step(chosen), paused, approved)
 
 
 def _still_to_come(*steps: str) -> None:
@@ -248,7 +269,7 @@ def _once_more(account_id: int, digest: str, charge_id: int) -> None:
 # --- 3: the file ----------------------------------------------------------------------------------
 
 
-def _file_step(chosen: PlanRelease) -> tuple[MemoryFile | None, Header | None]:
+def _file_step(chosen: PlanRelease) -> Table | None:
     plan = chosen.plan
     st.header(f"3 · {words.PARTS['3']}")
     st.markdown(words.FILE)
@@ -273,13 +294,13 @@ def _file_step(chosen: PlanRelease) -> tuple[MemoryFile | None, Header | None]:
         horizontal=True,
     )
     if upload is None:
-        return None, None
+        return None
     file = MemoryFile(upload.name, upload.getvalue())
     try:
         header = check_header(chosen, file, encoding=cast(Any, encoding))
     except ValueError as problem:
         st.error(text.plain(in_words(problem)))
-        return file, None
+        return None
     others = len(header.columns) - len(chosen.needed)
     st.success(
         f"Only its header was read: {words.columns_are_there(chosen)}"
@@ -288,36 +309,43 @@ def _file_step(chosen: PlanRelease) -> tuple[MemoryFile | None, Header | None]:
     )
     if plan.persons is None and header.n_records not in (None, plan.n_records):
         st.warning(words.other_rows(header.n_records, plan.n_records))
-    _look(chosen, header, upload.file_id)
-    return file, header
+    table = Table(file, header, (chosen.digest, upload.file_id, header.encoding))
+    _look(chosen, table)
+    return table
 
 
-_LACKING_CODES = ("many_incomplete", "outcome_absent")
-"""Refusals that a steward may accept and go on."""
-
-
-def _look(chosen: PlanRelease, header: Header, file_id: str) -> None:
+def _look(chosen: PlanRelease, table: Table) -> None:
     """How many cells fit, on request, for whoever has the file; kept in this session alone."""
-    of = (chosen.digest, file_id, header.encoding)
     if st.button(words.LOOK, key="release_look_now"):
         try:
             with st.spinner("Looking …", show_time=True):
-                st.session_state[_LOOK] = of, chosen.look(header)
+                st.session_state[_LOOK] = table.of, chosen.look(table.header)
         except ValueError as problem:
             st.error(text.plain(in_words(problem)))
     kept, found = st.session_state.get(_LOOK, (None, None))
-    if kept != of:
+    if kept != table.of:
         return
     if found is None:
         st.caption(words.NOT_LOOKED)
         return
     st.caption(words.ALONE)  # no data frame, whose toolbar offers a file
     st.markdown("\n".join(f"- {text.plain(name)}: **{word}**" for name, word in found.columns))
-    if found.absent_outcome:
-        st.warning(f"No cell of the outcome is written {text.plain(found.absent_outcome)}.")
-    st.session_state[_LACKING] = (
-        chosen.digest if found.has_many_incomplete or found.absent_outcome else None
-    )
+    for one in found.asks:
+        st.warning(text.plain(said(one)))
+    st.session_state[_FOUND] = table.of, found.asks
+
+
+def _accepted(table: Table) -> list[Acceptable]:
+    """What is ticked of what was found in this very file; each by itself, after all was told."""
+    kept, found = st.session_state.get(_FOUND, (None, ()))
+    if kept != table.of:
+        return []
+    codes = [one.code for one in found]
+    return [
+        code
+        for code, label in words.ACCEPT.items()
+        if code in codes and st.checkbox(label, key=table.tick(codes, code))
+    ]
 
 
 # --- 4: the one action ----------------------------------------------------------------------------
@@ -326,8 +354,7 @@ def _look(chosen: PlanRelease, header: Header, file_id: str) -> None:
 def _release_step(
     ledger: Ledger,
     request: Request,
-    file: MemoryFile | None,
-    header: Header | None,
+    table: Table | None,
     paused: Charge | None,
     approved: Proposal | None,
 ) -> None:
@@ -338,8 +365,8 @@ def _release_step(
     account, cost = request.account, request.asked.price()
     spent = price(account.cap, cost)
     with st.container(border=True):
-        said = words.warnings(request.asked)
-        box(said)
+        warned = words.warnings(request.asked)
+        box(warned)
         if paused is None:
             st.markdown(words.before_click(request.asked, account, spent))
         else:
@@ -356,13 +383,12 @@ def _release_step(
             f"Type the name of the data set, “{text.plain(account.dataset)}”, to confirm",
             key="release_typed",
         )
-        is_read = not stopping(said) or st.checkbox(
+        is_read = not stopping(warned) or st.checkbox(
             "I have read the warnings and go on", key="release_read"
         )
-        lacks = st.session_state.get(_LACKING) == request.asked.digest
-        accepted = lacks and st.checkbox(words.INCOMPLETE, key="release_incomplete")
+        accepted = [] if paused or table is None else _accepted(table)
         missing = words.missing(
-            who, typed.strip() == account.dataset, header is not None, is_read=is_read
+            who, typed.strip() == account.dataset, table is not None, is_read=is_read
         )
         _say()
         st.button(
@@ -380,9 +406,9 @@ def _release_step(
     if (
         st.session_state.pop(_WANTED, None) == request.request_id
         and not missing
-        and file is not None
+        and table is not None
     ):
-        _carry_out(ledger, request, file, header, who, accepted)
+        _carry_out(ledger, request, table, who, accepted)
 
 
 def _want(request_id: str) -> None:
@@ -390,37 +416,31 @@ def _want(request_id: str) -> None:
 
 
 def _carry_out(
-    ledger: Ledger,
-    request: Request,
-    file: MemoryFile,
-    header: Header | None,
-    who: str,
-    accepted: bool,
+    ledger: Ledger, request: Request, table: Table, who: str, accepted: list[Acceptable]
 ) -> None:
     """Release, and say what became of it on a page drawn anew."""
-    assert header is not None
     with st.spinner("Releasing: booked, read, fitted, drawn, written …", show_time=True):
         try:
             request.folder.parent.mkdir(parents=True, exist_ok=True)
             made = release_once(
                 request.asked,
-                file,
+                table.file,
                 ledger=ledger,
                 dataset=request.account.dataset,
                 person=who,
                 request_id=request.request_id,
                 folder=request.folder,
-                encoding=header.encoding,
-                accept_incomplete=accepted,
+                encoding=table.header.encoding,
+                accept=accepted,
             )
         except (ValueError, RuntimeError, OSError) as problem:
-            if isinstance(problem, ReleaseRefusedError) and problem.code in _LACKING_CODES:
-                st.session_state[_LACKING] = request.asked.digest
+            if isinstance(problem, NotAcceptedError):
+                st.session_state[_FOUND] = table.of, problem.findings
             is_file = isinstance(problem, OSError)
-            said = "The folder of releases cannot be written." if is_file else in_words(problem)
-            if not _is_booked(ledger, request) and "Nothing was" not in said:
-                said += " Nothing was spent."
-            st.session_state[approval.SAID] = said
+            told = "The folder of releases cannot be written." if is_file else in_words(problem)
+            if not _is_booked(ledger, request) and "Nothing was" not in told:
+                told += " Nothing was spent."
+            st.session_state[approval.SAID] = told
         else:
             note = made.note if isinstance(made, Release) else None
             st.session_state[_FRESH] = (request.request_id, note)

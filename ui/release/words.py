@@ -8,7 +8,7 @@ from pathlib import Path
 from dpci_core import Plan
 from dpci_core.ledger import Account, Charge, Proposal
 from dpci_core.privacy.budget import DEFINITIONS
-from dpci_core.release import PlanRelease, warnings_of
+from dpci_core.release import Acceptable, PlanRelease, warnings_of
 from dpci_core.release.look import CODES_ONLY
 from dpci_core.report.cautions import Caution
 from dpci_core.report.covered import covered, missing_cells
@@ -60,7 +60,13 @@ ALONE = (
     f"nothing and is in no file. {CODES_ONLY}"
 )
 NOT_LOOKED = "The cells of this file cannot be looked at beforehand."
-INCOMPLETE = "More records have a missing cell than the plan expects. I go on without them"
+ACCEPT: dict[Acceptable, str] = {
+    "yes_absent": "No record of this file has the outcome. I go on all the same",
+    "no_absent": "No record of this file is without the outcome. I go on all the same",
+    "many_incomplete": "More records of this file have a missing cell than the plan expects. I go "
+    "on without them",
+}
+"""What a tick accepts, by the code of what was found."""
 ENCODINGS = {"utf-8": "UTF-8 (usual)", "latin-1": "Latin-1 (older programs)"}
 
 

@@ -393,6 +393,9 @@ def from_query(query: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
     """Rebuild settings from a link; what cannot be read keeps its default and is named in the
     second value.
     """
+    if query.get("dataset") == "declared" and not _is_described(query.get("declared", "")):
+        settings, also = from_query({k: v for k, v in query.items() if k not in _OF_TABLE})
+        return settings, (*(name for name in _OF_TABLE if name in query), *also)
     settings, bad = _first_of(query.get("dataset", START.dataset), has_d="d" in query), []
     for name, text in query.items():
         if name == "split" or name not in {f.name for f in fields(Settings)}:
@@ -417,6 +420,17 @@ def from_query(query: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
     return settings, tuple(bad) if is_split_used or not given else (*bad, given[0])
 
 
+def _is_described(packed: str) -> bool:
+    """Whether a link holds a whole table; one that was cut off does not."""
+    try:
+        _persons_of(packed)
+    except ValueError:
+        return False
+    return len(packed) <= _LONGEST_VALUE
+
+
+_OF_TABLE = ("dataset", "declared", "names", "shape", "goal_on", "goal_length", "goal_value")
+"""What is about the columns of a table."""
 _OF_SPLIT = ("split", "shares", "locked")
 
 

@@ -94,13 +94,29 @@ def test_the_grid_returns_what_was_put_in():
 
 def test_effects_are_typed_for_the_step_of_their_column():
     grid = declare.to_grid(declare.example()).set_index("column")
-    assert grid["effect"]["age"] == "0.2"  # 0.02 a year, told for ten
+    odds = float(grid["effect"]["age"])
+    assert odds == pytest.approx(math.exp(0.2), rel=1e-9)  # 0.02 a year, told for ten
     made = through_the_grid(
         table_of(NumericColumn("d", 1, 100, transform="log"), effects={"log(d)": 0.5})
     )
     assert made.guesses.effects["log(d)"] == pytest.approx(0.5, rel=1e-9)
     doubled = declare.to_grid(made)["effect"][0]
-    assert float(doubled) == pytest.approx(0.5 * math.log(2.0), rel=1e-9)
+    assert float(doubled) == pytest.approx(2.0**0.5, rel=1e-9)
+
+
+@pytest.mark.parametrize(("effect", "step"), [(0.02, 10), (0.3, 0.07), (-1e-9, 1), (99, 7)])
+def test_an_effect_of_a_plan_comes_back_from_its_cell_as_it_was(effect: float, step: float):
+    table = table_of(NumericColumn("a", 0, 1, step=step), effects={"a": effect})
+    assert declare.wrong_guesses(declare.to_grid(table)) == []
+    assert through_the_grid(table).guesses.effects["a"] == pytest.approx(effect, abs=1e-15)
+
+
+@pytest.mark.parametrize(("effect", "told"), [(99, "inf"), (-99, "0")])
+def test_an_effect_beyond_all_odds_is_shown_and_refused_in_words(effect: float, told: str):
+    cells = declare.to_grid(table_of(NumericColumn("a", 0, 1, step=10), effects={"a": effect}))
+    assert cells["effect"][0] == told
+    (wrong,) = declare.wrong_guesses(cells)
+    assert wrong.startswith(f"Row 1 (“a”), odds ratio: “{told}” is no number above 0.")
 
 
 def test_guesses_of_an_older_description_become_part_of_it():
@@ -151,9 +167,10 @@ def test_the_example_is_a_table_to_plan_with():
         ([AGE, SEX | {"levels": "f"}], "Row 2 .*sex.*levels: at least two"),
         (
             [SEX | {"effect": "1"}],
-            "Row 1, effect: 2 numbers are needed, one for sex=m, sex=x; 1 are there",
+            "Row 1, odds ratio: 2 numbers are needed, one for sex=m, sex=x; 1 are there",
         ),
-        ([SEX | {"effect": "1; many"}], "Row 1, effect: a number is needed"),
+        ([SEX | {"effect": "1; many"}], "Row 1 .*sex.*odds ratio: “many” is no number above 0"),
+        ([AGE | {"effect": "1,5"}], "Row 1 .*age.*odds ratio: “1,5” is no number above 0"),
         ([SEX | {"shares": "0.5; 0.5"}], "Row 1 .*sex.*shares: 3 are needed"),
         ([AGE | {"typical": 50}], "Row 1 .*age.*spread: a number is needed"),
         ([AGE | {"typical": 500, "spread": 1}], "Row 1 .*age.*typical: 500 lies outside 0 to 100"),

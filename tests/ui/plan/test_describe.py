@@ -8,13 +8,14 @@ import math
 from dataclasses import replace
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from dpci_core import DeclaredTable, Guesses
 from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.plan import as_yaml, to_html
 from dpci_core.plan.link import pack
 from dpci_core.schema import CategoricalColumn, NumericColumn, Persons
-from tests.ui.test_pages import now, position, start, told_focus
+from tests.ui.test_pages import ROOT, now, position, start, told_focus
 from ui.controls import declare, suggest
 from ui.plan import draft
 from ui.session.case import make_case
@@ -254,14 +255,49 @@ def test_a_line_that_is_not_understood_is_refused_at_the_button():
         app.text_input(key=f"describe_{field}").set_value("").run()
 
 
-def test_guessed_effects_are_odds_ratios():
-    from ui.plan.describe import _as_logs, _as_odds
+def drafted(**cells: object):
+    """A draft of one number and an outcome of levels."""
+    age = {"column": "age", "kind": "number", "lowest": 18, "highest": 100}
+    ill = {"column": "ill", "kind": "levels", "levels": "no; yes"}
+    rows = [age | cells, ill, ill | {"column": "smoker"}]
+    return pack({"rows": rows, "n": 8_000, "target": "ill", "positive": "yes"})
 
-    assert _as_odds(f"{math.log(1.5):.12g}; 0") == "1.5; 1"
-    assert _as_odds(None) is None
-    assert float(_as_logs("1.5")) == pytest.approx(math.log(1.5))
-    assert _as_logs(" ") is None
-    assert _as_logs("much") == "much"
+
+def opened(draft: str) -> AppTest:
+    """The step by an address with a draft, whatever it says of it."""
+    app = AppTest.from_file(str(ROOT / "ui" / "shell.py"), default_timeout=60)
+    app.query_params["draft"] = draft
+    app.switch_page(str(ROOT / "pages" / "plan.py")).run()
+    assert not app.exception
+    return app
+
+
+def told(app) -> str:
+    return " ".join(one.value for one in app.error).replace("\\", "")
+
+
+@pytest.mark.parametrize("typed", ["1,5", "much", "0", "-1", "nan", "1e999", "1.5; 1,5"])
+def test_an_odds_ratio_that_is_none_is_refused_at_its_field_and_breaks_nothing(typed: str):
+    app = opened(drafted(effect=typed))
+    assert f"odds ratio: “{typed.rpartition(' ')[2]}” is no number above 0" in told(app)
+    app.radio(key="describe_target_pick").set_value("smoker").run()
+    assert not app.exception
+    assert "is no number above 0" in told(app)
+    go_on(app)
+    assert now(app).dataset != DECLARED
+    app = opened(app.query_params["draft"])
+    assert "is no number above 0" in told(app)  # and the draft has what was typed
+
+
+def test_guessed_effects_are_odds_ratios_as_they_were_typed():
+    app = start("plan", draft=drafted(effect="1.5", step=10))
+    go_on(app)
+    table = declared_table(now(app).declared)
+    assert table.guesses.effects == {"age": pytest.approx(math.log(1.5) / 10, rel=1e-9)}
+    app.button(key="step_describe").click().run()
+    assert app.session_state["describe_edited"]["effect"][0] == "1.5"
+    go_on(app)
+    assert declared_table(now(app).declared) == table  # Continue alone changes nothing
 
 
 def test_a_set_that_is_here_is_planned_for_by_the_same_path():
@@ -431,15 +467,32 @@ def test_a_reload_keeps_what_was_typed_until_somebody_goes_on():
         {"rows": [{"column": 1}]},
         {"rows": [{"column": "a"}, {"column": "a"}]},
         {"rows": [{"column": "a", "lowest": [1]}]},
+        {"rows": [{"column": "a", "lowest": True}]},
+        {"rows": [{"column": "a", "highest": 10**400}]},
+        {"rows": [{"column": "a", "effect": ["x"]}]},
+        {"rows": [{"column": "a", "effect": 1.5}]},
+        {"rows": [{"column": "a", "kind": ["number"]}]},
+        {"rows": [{"column": "a", "levels": {"b": 1}}]},
+        {"rows": [{"column": "a", "levels": "\ud800; b"}]},
+        {"rows": [{"column": "a", "log": "yes"}]},
+        {"rows": [{"column": "a", "other": 1}]},
+        {"rows": [], "unit": "\ud800"},
+        {"rows": [], "n": True},
         {"rows": [], "n": 10**30},
         {"rows": [{"column": str(i)} for i in range(501)]},
     ],
 )
-def test_a_draft_that_is_none_of_ours_is_left_alone(content):
+def test_a_draft_that_is_none_of_ours_is_dropped_and_that_is_said(content):
     app = start("plan", draft=pack(content))
+    assert not app.exception
+    assert "The draft in this address cannot be read" in str([w.value for w in app.warning])
+    assert "draft" not in app.query_params
     assert app.number_input(key="describe_n").value is None
     assert app.radio(key="describe_persons").value == "No"
     assert app.text_area(key="describe_text").value == ""
+    app.number_input(key="describe_n").set_value(8_000).run()
+    app.run()
+    assert not app.warning
 
 
 def test_a_field_of_a_draft_is_what_may_be_typed_there():

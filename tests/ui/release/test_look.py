@@ -20,6 +20,11 @@ from ui.release.page import folder_of
 from ui.session.text import plain
 
 
+def asked(app):
+    """Ticks that accept something found in the file."""
+    return [tick for tick in app.checkbox if tick.key.startswith("release_accept")]
+
+
 def test_the_look_says_in_words_how_many_cells_fit_and_spends_nothing():
     frame = rows()
     app = with_file(ready(), csv_bytes(frame.assign(ill=frame["ill"].map({"no": 0, "yes": 1}))))
@@ -53,7 +58,8 @@ def test_more_incomplete_records_than_planned_are_accepted_first(is_seen: bool):
     app.button(key="release_look_now" if is_seen else "release_now").click().run()
     assert not app.exception
     assert Ledger().history() == ()
-    app.checkbox(key="release_incomplete").check().run()
+    (tick,) = asked(app)
+    tick.check().run()
     app.button(key="release_now").click().run()
     check(app)
     (charge,) = Ledger().history()
@@ -63,3 +69,53 @@ def test_more_incomplete_records_than_planned_are_accepted_first(is_seen: bool):
         "300 of 3,000 records have a missing cell and count for nothing.",
     ):
         assert plain(told) in words(app)
+
+
+def lacking(frame):
+    """A fifth of the records without their age."""
+    return frame.assign(age=frame["age"].where(frame.index > 600))
+
+
+def test_what_was_accepted_of_one_file_is_not_accepted_of_another():
+    frame = rows()
+    app = with_file(ready(), csv_bytes(lacking(frame)), "a.csv")
+    app.button(key="release_now").click().run()
+    (tick,) = asked(app)
+    tick.check().run()
+    with_file(app, csv_bytes(frame.assign(ill="no")), "b.csv")  # nobody is a "yes"
+    assert asked(app) == []
+    app.button(key="release_now").click().run()
+    assert Ledger().history() == ()
+    assert "No cell of the outcome is written 'yes'" in words(app).replace("\\", "")
+    assert [tick.value for tick in asked(app)] == [False]
+    with_file(app, csv_bytes(lacking(frame)), "a.csv")  # the first again is another upload
+    assert asked(app) == []
+    app.button(key="release_now").click().run()
+    assert Ledger().history() == ()
+
+
+@pytest.mark.parametrize("is_seen", [True, False])
+def test_each_of_two_findings_has_a_tick_of_its_own(is_seen: bool):
+    app = with_file(ready(), csv_bytes(lacking(rows().assign(ill="no"))))
+    app.button(key="release_look_now" if is_seen else "release_now").click().run()
+    for told in ("No cell of the outcome is written", "More records have a missing cell"):
+        assert told in words(app)
+    assert len(asked(app)) == 2
+    for place in range(2):
+        assert Ledger().history() == ()
+        asked(app)[place].check().run()
+        app.button(key="release_now").click().run()
+    check(app)
+    assert len(Ledger().history()) == 1
+
+
+def test_a_tick_for_one_finding_goes_when_the_same_file_read_otherwise_has_more():
+    """A code that only one encoding of the file spells as the plan does."""
+    app = with_file(ready(), csv_bytes(lacking(rows())))
+    app.button(key="release_now").click().run()
+    asked(app)[0].check().run()
+    app.radio(key="release_encoding").set_value("latin-1").run()
+    assert asked(app) == []
+    app.button(key="release_now").click().run()
+    assert [tick.value for tick in asked(app)] == [False]
+    assert Ledger().history() == ()

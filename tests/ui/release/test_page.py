@@ -34,6 +34,7 @@ from ui.release import after as release_after
 from ui.release import budget as release_budget
 from ui.release import result as release_result
 from ui.release.page import folder_of
+from ui.session.choices import PROMISE
 from ui.session.compute import DECLARED, packed_table
 from ui.session.text import number, plain
 
@@ -459,9 +460,33 @@ def cost_of_one():
 def test_an_unreviewed_proof_has_to_be_allowed_by_name():
     app = begin(currency="zcdp", definitions="zcdp", split="0.1~0.05~0.05")
     assert "not peer-reviewed" in words(app)
-    app.checkbox(key="release_unreviewed").check().run()
+    allow(app)
     check(app)
     assert "Data set whose budget pays" in "\n".join(s.label for s in app.selectbox)
+    app.session_state["settings"] = replace(app.session_state["settings"], c=0.02, penalty="typed")
+    app.run()  # another plan, in the same session
+    assert "not peer-reviewed" in words(app)
+    assert [tick.value for tick in app.checkbox] == [False]
+    assert not app.selectbox
+
+
+def allow(app):
+    """Tick that a proof is accepted which no journal has reviewed."""
+    next(c for c in app.checkbox if c.key.startswith("release_unreviewed")).check().run()
+
+
+def test_a_confirmed_budget_is_confirmed_at_its_delta_alone():
+    app = begin()
+    app.segmented_control(key="budget_kind").set_value(PROMISE).run()
+    app.text_input(key="budget_delta").set_value("1e-6")
+    with_budget(app, amount="9", is_sure=False)
+    (tick,) = (c for c in app.checkbox if c.key.startswith("budget_meant"))
+    tick.check().run()
+    app.text_input(key="budget_delta").set_value("0.01").run()
+    assert [c.value for c in app.checkbox if c.key.startswith("budget_meant")] == [False]
+    app.button(key="budget_make").click().run()
+    assert not Ledger().accounts()
+    assert any("for ever" in e.value for e in app.error)
 
 
 def test_a_second_data_set_asks_for_the_same_people():
@@ -716,7 +741,7 @@ def test_suggested_budgets_pay_for_what_they_say():
 
 def test_a_definition_that_cannot_pay_is_no_budget():
     app = start("release", **(LINK | {"currency": "zcdp", "definitions": "zcdp"}))
-    app.checkbox(key="release_unreviewed").check().run()
+    allow(app)
     app.segmented_control(key="budget_kind").set_value("pure").run()
     with_budget(app, amount="2")
     assert not Ledger().accounts()

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from dpci_core import InfeasibleDesignError
 from dpci_core.privacy.budget import epsilon_to_zcdp, pure_to_zcdp, zcdp_to_epsilon
 from ui.controls.currency import at_total, convert_currency
+from ui.controls.declare import example
 from ui.session.budget import from_shares
+from ui.session.compute import packed_table
 from ui.session.settings import LIMITS, START, SWEEPS, Settings, from_query
 from ui.session.text import budget_sentence, c_sentence
 
@@ -279,3 +281,20 @@ def test_a_swept_value_is_the_only_thing_that_moves(name):
     else:
         assert getattr(moved, name) == value[name]
         assert replace(moved, **{name: getattr(start, name)}) == start
+
+
+@pytest.mark.parametrize("penalty", ["chosen", "typed"])
+@pytest.mark.parametrize("held", [None, "", "zzz", "cut", "long"])
+def test_a_link_whose_described_table_was_cut_off_begins_as_a_first_visit_does(held, penalty):
+    whole = packed_table(example())
+    query = {"dataset": "declared", "names": "age~score", "target": "unpenalised", "n": "500"}
+    query |= {"penalty": penalty, "c": "0.002"}
+    assert from_query({**query, "declared": whole})[0].declared == whole
+    if held is not None:
+        query["declared"] = {"cut": whole[:-9], "long": whole + "A" * 20_000}.get(held, held)
+    restored, bad = from_query({**query, "level": "x"})
+    lost = {"dataset", "declared", "names"} & set(query)
+    assert set(bad) == lost | {"level"}
+    kept = {name: text for name, text in query.items() if name not in lost}
+    assert restored == from_query(kept)[0]
+    assert (restored.dataset, restored.names) == (START.dataset, START.names)
