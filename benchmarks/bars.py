@@ -45,7 +45,8 @@ from dpci_core import (
 )
 from dpci_core.base.array import Array
 from dpci_core.intervals.forecast import drawn_intervals
-from dpci_core.planner.promise import Promise, promise
+from dpci_core.plan.plan import N_TOLERANCE
+from dpci_core.planner.promise import MORE_INCOMPLETE, Promise, fewest_records, promise
 from dpci_core.planner.standard import best_standard
 from dpci_core.planner.targets import outcome_of
 from dpci_core.planner.worlds import WorldMoments
@@ -69,7 +70,11 @@ BUDGETS: dict[str, Budget] = {
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One cell: planned from some tables, released from others, each by the name of its world."""
+    """One cell: planned from some tables, released from others, each by the name of its world.
+
+    n: that is planned for.
+    released: records of the releases; None for n.
+    """
 
     title: str
     schema: Schema
@@ -78,6 +83,7 @@ class Bar:
     n: int
     budget: Budget
     is_simulated: bool = True
+    released: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,20 +184,22 @@ def planned(bar: Bar) -> Planned:
         lambda standard, frame=frame: in_standard(bar, frame, standard)
         for frame in bar.planning.values()
     )
-    answer = best_standard(first, design=design, worlds=others)
+    fewest = fewest_records(bar.n - math.floor(N_TOLERANCE * bar.n))
+    answer = best_standard(first, design=replace(design, n_records=fewest), worlds=others)
+    design = replace(answer.design, n_records=bar.n)
     schema = replace(bar.schema, standard=answer.encoding)
     L = to_original(schema)[:-1]
     worlds = [
         WorldMoments(name, fitted(in_standard(bar, frame, answer.encoding), answer.design))
         for name, frame in bar.planning.items()
     ]
-    made = promise(worlds, design=answer.design, contrasts=L)
+    made = promise(worlds, design=design, contrasts=L, fewest=fewest)
     within = []
     for world in worlds:
         drawn = drawn_intervals(world.moments, design=answer.design, contrasts=L)
         asked = (Target(coefficient=j, length=1.0, probability=0.9) for j in range(len(L)))
         within.append([outcome_of(drawn, target).within_reach for target in asked])
-    return Planned(schema, answer.design, made, np.max(within, axis=0))
+    return Planned(schema, design, made, np.max(within, axis=0))
 
 
 def releases(bar: Bar, plan: Planned, world: str, count: int) -> Kept | None:
@@ -207,7 +215,7 @@ def releases(bar: Bar, plan: Planned, world: str, count: int) -> Kept | None:
     reported, held, is_short, length = (np.zeros((count, len(truth))) for _ in range(4))
     for k in range(count):
         rng = np.random.default_rng([zlib.crc32(f"{bar.title}, {world}".encode()), k])
-        rows = rng.integers(0, len(whole.y), bar.n)
+        rows = rng.integers(0, len(whole.y), bar.released or bar.n)
         made = private_intervals(
             whole.X[rows], whole.y[rows], design=plan.design, rng=rng, basis=basis
         )
@@ -443,40 +451,65 @@ def random_bar(seed: int) -> Bar:
     parts = {"model": total / 2, "hessian": total / 4, "covariance": total / 4}
     budget: Budget = PureDP(**parts) if is_pure else ZCDP(**parts)
     worlds = worlds_of(schema, guesses)
-    chosen = worlds[int(rng.integers(len(worlds)))]
-    share = 1.0 if rng.random() < 0.5 else float(rng.uniform())
-    truth = between(schema, worlds[0].guesses, chosen.guesses, share)
+    truth, said = allowed(rng, schema, guesses)
     law = "pure" if is_pure else "(eps, 1e-6)"
+    fewer, missing = float(rng.uniform(0.0, N_TOLERANCE)), float(rng.uniform(0.0, MORE_INCOMPLETE))
     title = (
         f"table {seed}: {n_columns} columns, {len(schema.feature_names)} features, n = {n:,}, "
-        f"{law} {epsilon:.2f}; the truth: {chosen.name}, {share:.2f} of the way"
+        f"{law} {epsilon:.2f}; the truth: {said}, {fewer:.0%} fewer, {missing:.0%} incomplete"
     )
     planning = {world.name: twin_table(schema, world.guesses) for world in worlds}
-    return Bar(title, schema, planning, {chosen.name: twin(schema, truth)}, n, budget)
+    fresh = twin(schema, truth).reset_index(drop=True)
+    fresh = fresh.where(np.repeat(rng.random((len(fresh), 1)) >= missing, fresh.shape[1], axis=1))
+    released = math.ceil(n * (1.0 - fewer))
+    return Bar(title, schema, planning, {"the truth": fresh}, n, budget, released=released)
 
 
-def between(schema: Schema, first: Guesses, other: Guesses, share: float) -> Guesses:
-    """A world so far on the way from one to another."""
+def allowed(rng: np.random.Generator, schema: Schema, guesses: Guesses) -> tuple[Guesses, str]:
+    """A table that a declaration allows, with several things off at once, and what they are.
 
-    def mixed(one: float, two: float) -> float:
-        return (1.0 - share) * one + share * two
-
-    numbers = {}
-    for name, guess in other.numbers.items():
-        (column,) = (one for one in schema.features if one.name == name)
-        assert isinstance(column, NumericColumn)
-        assert column.typical is not None
-        assert column.spread is not None
-        at, size = mixed(column.typical, guess.centre), mixed(column.spread, guess.spread)
-        numbers[name] = NumberGuess(at, size, guess.tail)
-    effects = {name: mixed(first.effects[name], other.effects[name]) for name in first.effects}
-    return replace(
-        other,
-        numbers=numbers,
+    What is left open is anywhere in its range: the share of "yes", levels whose shares nobody told,
+    the size and sign of effects. What is typed or assumed in its place (spreads, centres,
+    correlation) is off in all of it together by no more than a world is in one thing: the squares
+    of their shares of the way add up to one at most.
+    """
+    worlds = {world.name: world.guesses for world in worlds_of(schema, guesses)}
+    first = worlds["as declared"]
+    way = rng.standard_normal(3)
+    way *= rng.uniform() ** (1.0 / 3.0) / np.linalg.norm(way)
+    related = max(world.correlation for world in worlds.values())
+    low, high = (math.log(rate / (1.0 - rate)) for rate in guesses.rates)
+    rate = float(expit(rng.uniform(low, high)))
+    numbers: dict[str, NumberGuess] = {}
+    shares: dict[str, tuple[float, ...]] = {}
+    for column in schema.features:
+        if isinstance(column, NumericColumn):
+            assert column.typical is not None
+            assert column.spread is not None
+            numbers[column.name] = NumberGuess(
+                min(max(column.typical + way[0] * column.spread, column.low), column.high),
+                column.spread * 2.0 ** way[1],
+            )
+        elif isinstance(column, CategoricalColumn) and column.shares is None:
+            even = 1.0 / len(column.levels)
+            free = rng.dirichlet(np.ones(len(column.levels)))
+            drawn = even / 3.0 + (1.0 - 1.0 / 3.0) * free
+            shares[column.name] = tuple(map(float, drawn / drawn.sum()))
+    effects = {name: float(rng.uniform(-1.0, 1.0)) * size for name, size in first.effects.items()}
+    correlation = max(guesses.correlation, related * abs(float(way[2])))
+    truth = replace(
+        first,
+        base_rate=rate,
         effects=effects,
-        base_rate=mixed(first.rate, other.rate),
-        correlation=mixed(first.correlation, other.correlation),
+        correlation=correlation,
+        numbers=numbers,
+        shares={**first.shares, **shares},
     )
+    said = (
+        f"{rate:.1%} yes, centres {way[0]:+.2f} spreads off, spreads times {2.0 ** way[1]:.2f}, "
+        f"correlation {correlation:.2f}, {len(shares)} columns of open shares"
+    )
+    return truth, said
 
 
 def show_random(seeds: range, count: int) -> None:
@@ -491,8 +524,7 @@ def show_random(seeds: range, count: int) -> None:
             continue
         sure = plan.sure
         n_promised += len(sure)
-        (world,) = bar.fresh
-        kept = releases(bar, plan, world, count) if len(sure) else None
+        kept = releases(bar, plan, "the truth", count) if len(sure) else None
         said = "" if kept is None else kept.line(sure)
         print(f"{bar.title}; {len(sure)} promised\n  {said}", flush=True)
         for one in [] if kept is None else kept.broken(sure):

@@ -154,12 +154,9 @@ def schemas(draw: st.DrawFn) -> Schema:
 def guesses(draw: st.DrawFn, schema: Schema) -> Guesses:
     shares, numbers, effects = {}, {}, {}
     for column in schema.features:
-        if isinstance(column, CategoricalColumn):
-            weights = draw(
-                st.lists(
-                    st.floats(0.1, 1.0), min_size=len(column.levels), max_size=len(column.levels)
-                )
-            )
+        if column.guessed == "shares":
+            n = column.n_values
+            weights = draw(st.lists(st.floats(0.1, 1.0), min_size=n, max_size=n))
             shares[column.name] = tuple(w / math.fsum(weights) for w in weights)
         else:
             numbers[column.name] = NumberGuess(

@@ -7,13 +7,12 @@ the effect of one step.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import pytest
 from scipy.special import expit
 
@@ -36,9 +35,9 @@ from dpci_core.schema import (
     simulate_twin,
     twin_table,
 )
-from dpci_core.schema.categorical import categories
+from dpci_core.schema.categorical import LevelsColumn
 from dpci_core.schema.mapping import Coded
-from dpci_core.schema.spelling import level_finder
+from dpci_core.schema.worlds import worlds_of
 from dpci_core.scorecards.questions import Question, answers
 from tests.release_example import Desk, make_plan
 from ui.session.plan_settings import settings_of
@@ -48,43 +47,25 @@ N = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class OrderedColumn(Column):
-    """Levels from the lowest to the highest."""
+class StepsColumn(LevelsColumn):
+    """Levels from the lowest to the highest; in the standard encoding a step is divided by
+    `divisor`.
+    """
 
-    guessed: ClassVar[str] = "shares"
-
-    levels: tuple[str, ...] = ("low", "high")
+    divisor: float = 0.5
+    other: str | None = None
     shares: tuple[float, ...] | None = None
 
     @property
     def feature_names(self) -> tuple[str, ...]:
         return tuple(f"{self.name}>={level}" for level in self.levels[1:])
 
-    @property
-    def reader(self) -> Callable[[object], float]:
-        find = level_finder(self.levels)
-        return lambda cell: find(cell) if find(cell) >= 0 else math.nan
-
-    @property
-    def fill(self) -> str:
-        return ""
-
-    def fits(self, values: Array) -> npt.NDArray[np.bool_]:
-        return ~np.isnan(values)
-
-    @property
-    def n_values(self) -> int:
-        return len(self.levels)
-
-    @property
-    def _usual(self) -> Array:
-        return np.array(self.shares or (1.0 / len(self.levels),) * len(self.levels))
-
     def affine(self, *, is_standard: bool) -> tuple[tuple[float, float], ...]:
         k = len(self.levels) - 1
         if not is_standard:  # k ones have norm sqrt(k)
             return ((0.0, math.sqrt(k) * (1.0 + 1e-15)),) * k
-        return tuple((float(self._usual[step:].sum()), 0.5) for step in range(1, k + 1))
+        usual = np.array(self.expected_shares)
+        return tuple((float(usual[step:].sum()), self.divisor) for step in range(1, k + 1))
 
     def encoded(self, values: Array, scale: Scale) -> Array:
         steps = (values[:, None] >= np.arange(1, len(self.levels))).astype(np.float64)
@@ -94,34 +75,8 @@ class OrderedColumn(Column):
         return np.asarray((steps - centres) / units)
 
     @property
-    def texts(self) -> tuple[str, ...]:
-        return self.levels
-
-    @property
     def middling(self) -> str:
         return self.levels[len(self.levels) // 2]
-
-    def bare(self) -> Column:
-        return OrderedColumn(self.name)
-
-    @property
-    def has_usual(self) -> bool:
-        return self.shares is not None
-
-    def with_usual(self, series: pd.Series[Any]) -> Column:
-        counts = np.bincount(self.parsed(series.dropna(), start=0).astype(int))
-        return replace(self, shares=tuple((counts / counts.sum()).tolist()))
-
-    def refused(self, cell: object) -> tuple[str, dict[str, object]] | None:
-        is_known = not math.isnan(self.reader(cell))
-        return None if is_known else ("level_to_predict_unknown", {"names": ", ".join(self.levels)})
-
-    def rule(
-        self, at_least: float | None, one_of: tuple[str, ...] | None
-    ) -> Callable[[float], bool]:
-        if one_of is None or not set(one_of) < set(self.levels):
-            raise ValueError(f"Expected one_of for the question about {self.name!r}.")
-        return lambda value: value in {self.levels.index(level) for level in one_of}
 
     @property
     def per(self) -> str:
@@ -138,19 +93,8 @@ class OrderedColumn(Column):
         step = f"the step of {self.name} from {' to '.join(self._step(name))}"
         return step, f"for {step}", ""
 
-    def check_guess(self, guess: tuple[float, ...]) -> None:
-        if len(guess) != len(self.levels):
-            raise ValueError(f"Expected a share of every level of {self.name!r}.")
 
-    def draw(self, uniform: Array, guess: tuple[float, ...] | None) -> Array:
-        ends = np.cumsum(self._usual if guess is None else guess)[:-1]
-        return np.searchsorted(ends, uniform, side="right").astype(np.float64)
-
-    def cells(self, values: Array) -> object:
-        return categories(values, self.levels)
-
-
-STAGE = OrderedColumn("stage", ("I", "II", "III", "IV"))
+STAGE = StepsColumn("stage", ("I", "II", "III", "IV"))
 AGE = NumericColumn("age", 20, 80, typical=50, spread=15)
 SCHEMA = Schema((AGE, STAGE), "sick", "yes", negative=("no",))
 STANDARD = replace(SCHEMA, standard=StandardEncoding(radius=3.0))
@@ -159,7 +103,7 @@ EFFECTS = {"stage>=II": 1.0, "stage>=III": 0.0, "stage>=IV": 2.0}
 
 @pytest.fixture(autouse=True)
 def further(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(KINDS, "ordered", OrderedColumn)
+    monkeypatch.setitem(KINDS, "steps", StepsColumn)
 
 
 def plan_for(schema: Schema, **how: Any) -> Plan:
@@ -174,12 +118,33 @@ def test_a_plan_file_gives_it_back_and_a_mistake_is_named() -> None:
     for schema in (SCHEMA, replace(STANDARD, features=(replace(STAGE, shares=(0.25,) * 4),))):
         plan = plan_for(schema)
         assert read_plan(as_yaml(plan)) == Plan.from_query(plan.to_query()) == plan
-    assert "kind: ordered" in as_yaml(plan_for(SCHEMA))
-    assert "OrderedColumn('stage', levels=('I', 'II', 'III', 'IV'))" in to_script(plan_for(SCHEMA))
+    assert "kind: steps" in as_yaml(plan_for(SCHEMA))
+    assert "StepsColumn('stage', levels=('I', 'II', 'III', 'IV'))" in to_script(plan_for(SCHEMA))
     wrong = plain(SCHEMA)
     wrong["features"][1]["colour"] = "red"
     with pytest.raises(PlanFieldError, match=r"features\[1\].colour: This field is unknown"):
         read(Schema, wrong)
+
+
+def test_equal_columns_are_written_alike_whatever_numbers_they_hold() -> None:
+    """Digests are of what is written, and a field of a new kind need not be listed for that."""
+    for given, same in (
+        ({"divisor": 2}, {"divisor": 2.0}),
+        ({"shares": (1, 0, 0, 0)}, {"shares": (1.0, 0.0, 0.0, 0.0)}),
+    ):
+        one, other = (
+            plan_for(replace(STANDARD, features=(AGE, replace(STAGE, **how))))
+            for how in (given, same)
+        )
+        assert one == other
+        assert as_yaml(one) == as_yaml(other)
+        assert to_script(one) == to_script(other)
+
+
+def test_a_doubt_that_belongs_to_no_world_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StepsColumn, "doubts", lambda self, guess: {"rare level": (0.25,) * 4})
+    with pytest.raises(ValueError, match=r"doubts of columns to be among .*'rare level'"):
+        worlds_of(SCHEMA, Guesses())
 
 
 @pytest.mark.parametrize("schema", [SCHEMA, STANDARD], ids=["bounds", "standard"])
@@ -235,7 +200,7 @@ def test_its_twin_follows_the_guesses() -> None:
     np.testing.assert_allclose(np.diff(odds[list(STAGE.levels)]), [1.0, 0.0, 2.0], atol=0.1)
     with pytest.raises(ValueError, match="to name a column of numbers"):
         Guesses(numbers={"stage": NumberGuess(1.0, 1.0)}).check_against(SCHEMA)
-    with pytest.raises(ValueError, match="share of every level"):
+    with pytest.raises(ValueError, match="to hold 4 shares"):
         simulate_twin(SCHEMA, guesses=Guesses(shares={"stage": (0.5, 0.5)}))
     usual = propose_standard(frame, SCHEMA, StandardEncoding(radius=2.0)).features[1]
     np.testing.assert_allclose(usual.shares, shares, atol=0.01)  # type: ignore[attr-defined]

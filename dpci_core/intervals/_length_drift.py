@@ -64,12 +64,14 @@ def length_drift(
             have in common is left out.
         metric: of the design's geometry.
     """
-    found = moments.variance_drift
-    if found is None:
-        return None
     p, c, n = len(moments.theta_hat), design.regularization, design.n_records
     H, S, unit = moments.hessian, moments.covariance, np.eye(len(moments.theta_hat))
-    K = H - 2.0 * c * unit if design.target == "unpenalised" else H
+    if design.target == "unpenalised":
+        K, found = H - 2.0 * c * unit, moments.unpenalised_variance_drift
+    else:
+        K, found = H, moments.variance_drift
+    if found is None:
+        return None
     inverse = np.asarray(np.linalg.pinv(K, rcond=1e-10, hermitian=True))
     basis = unit if moments.basis is None else moments.basis
     v, mechanism, variance = basis @ inverse, mechanism_of(design), noise.variance(p)

@@ -11,7 +11,7 @@ from dpci_core.mechanisms.mechanism import GRID_EXPONENT, Mechanism, PerturbedMo
 from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.laws import Law, NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource
-from dpci_core.privacy.sensitivity import output_sensitivity
+from dpci_core.privacy.sensitivity import Sensitivity, output_sensitivity
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.moments import HessianDrift
 from dpci_core.solvers.risk import PenalisedRisk
@@ -38,10 +38,10 @@ class Output(Mechanism):
         return design.budget.law
 
     def noise(self, design: Design, *, solver_error: float = 0.0) -> NoiseLaw:
-        nc = design.n_records * design.regularization
+        moved = _moved(design, solver_error)
         amount = to_float_down(design.budget.model)
         return design.budget.noise(
-            sensitivity=1.0 + nc * solver_error, amount=amount, divided_by=nc
+            sensitivity=moved.size, amount=amount, divided_by=moved.divided_by
         )
 
     def perturb(
@@ -53,16 +53,13 @@ class Output(Mechanism):
         solver: Solver = minimise,
         solver_error: float = 0.0,
     ) -> PerturbedModel:
-        c = design.regularization
         noise = self.noise(design, solver_error=solver_error)
-        fit = solver(PenalisedRisk(A, design.loss, c))
+        fit = solver(PenalisedRisk(A, design.loss, design.regularization))
         theta = design.budget.add_noise(
             fit.theta,
             noise,
             rng,
-            sensitivity=output_sensitivity(
-                n_records=design.n_records, regularization=c, solver_error=solver_error
-            ),
+            sensitivity=_moved(design, solver_error).upper,
             amount=to_float_down(design.budget.model),
             exponent=GRID_EXPONENT,
         )
@@ -82,3 +79,12 @@ class Output(Mechanism):
     def usual_regularization(self, design: Design, *, n_coefficients: int) -> float:
         """2 s."""
         return _USUAL * self.noise_per_record(design, n_coefficients)
+
+
+def _moved(design: Design, solver_error: float) -> Sensitivity:
+    """How far one record moves the minimiser of a design."""
+    return output_sensitivity(
+        n_records=design.n_records,
+        regularization=design.regularization,
+        solver_error=solver_error,
+    )

@@ -62,7 +62,8 @@ class Form:
     first: fields that stand first, in this order; the others follow as the class has them. A
     property may be among them that only the file has as a field.
     always: fields that are written though they have their default.
-    short: fields whose whole numbers are written without a point.
+    short: fields whose whole numbers are written without a point, so that equal objects are written
+    alike; None: every field that holds numbers.
     needed: fields that must stand in the file although the class has a default for them.
     types: of fields that are read as something else than the class holds, or are only in the file;
     fields in a field are a dict of types.
@@ -73,7 +74,7 @@ class Form:
 
     first: tuple[str, ...] = ()
     always: tuple[str, ...] = ()
-    short: tuple[str, ...] = ()
+    short: tuple[str, ...] | None = ()
     needed: tuple[str, ...] = ()
     types: Mapping[str, Any] = field(default_factory=dict)
     without: tuple[str, ...] = ()
@@ -340,20 +341,33 @@ def plain(value: Any, *, is_short: bool = False) -> Any:
 def plain_fields(value: Any) -> dict[str, Any]:
     """Return the fields of an object as plain values, and which of its `Kinds` it is."""
     form, own = _form(type(value)), {field.name: field for field in fields(value)}
+    kind: Any = type(value)
+    short = number_fields(kind) if form.short is None else form.short
     record: dict[str, Any] = {
         kinds.name: name
         for kinds in READERS.values()
         if isinstance(kinds, Kinds)
-        for name, kind in kinds.kinds.items()
-        if kind is type(value)
+        for name, each in kinds.kinds.items()
+        if each is kind
     }
     for name in dict.fromkeys((*form.first, *own)):
         given = getattr(value, name)
         if name in form.without:
             continue
         if name not in own or name in form.always or given != _default(own[name]):
-            record[name] = plain(given, is_short=name in form.short)
+            record[name] = plain(given, is_short=name in short)
     return record
+
+
+@cache
+def number_fields(kind: type) -> tuple[str, ...]:
+    """The fields of a class whose declared type is a float, or has one in it."""
+    hints = get_type_hints(kind)
+    return tuple(field.name for field in fields(kind) if _has_float(hints[field.name]))
+
+
+def _has_float(hint: Any) -> bool:
+    return hint is float or any(map(_has_float, get_args(hint)))
 
 
 def decimal_text(amount: Decimal) -> str:

@@ -74,7 +74,7 @@ READERS.update(
 )
 FORMS.update(
     {
-        Column: Form(short=("low", "high", "missing", "typical", "spread", "step", "limit")),
+        Column: Form(short=None),
         StandardEncoding: Form(short=("radius", "limit", "shape")),
         Schema: Form(first=("target", "positive", "negative"), short=("complete",)),
         NumberGuess: Form(short=("centre", "spread")),

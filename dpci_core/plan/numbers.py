@@ -148,6 +148,7 @@ def plan_numbers(
     names: tuple[str, ...],
     delta: Decimal,
     goal: Target | None,
+    fewest: int | None = None,
 ) -> PlanNumbers:
     """Return the numbers of a design, from moments alone.
 
@@ -159,11 +160,12 @@ def plan_numbers(
         names: of the coefficients, (p,).
         delta: at which a budget in rho or mu^2 is stated as (epsilon, delta).
         goal: whose probability is told, None for none.
+        fewest: records that the promise is for; default as many as planned for.
 
     Raises:  InfeasibleDesignError if the design cannot run at this n.
     """
     moments = as_worlds(worlds)[0].moments
-    promised = promise_of(worlds, design=design, to_original=to_original, goal=goal)
+    promised = promise_of(worlds, design=design, to_original=to_original, goal=goal, fewest=fewest)
     made = forecast(moments, design=design)
     original = forecast(moments, design=design, contrasts=to_original)
     epsilon, at = guarantee_at(design, delta)
@@ -195,7 +197,12 @@ def plan_numbers(
 
 
 def promise_of(
-    worlds: Worlds, *, design: Design, to_original: Array, goal: Target | None
+    worlds: Worlds,
+    *,
+    design: Design,
+    to_original: Array,
+    goal: Target | None,
+    fewest: int | None = None,
 ) -> Promise:
     """Return what is promised of the effects, in original units; arguments as for `plan_numbers`.
 
@@ -206,6 +213,7 @@ def promise_of(
         design=design,
         contrasts=to_original[:-1],
         target=goal,
+        fewest=fewest,
     )
 
 

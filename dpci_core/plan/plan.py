@@ -35,6 +35,7 @@ from dpci_core.planner import (
     best_geometry,
 )
 from dpci_core.planner.geometry import SecondMoment
+from dpci_core.planner.promise import fewest_records
 from dpci_core.planner.standard import StandardAnswer, best_standard
 from dpci_core.planner.targets import check_target
 from dpci_core.privacy.budget import check_amount, to_decimal
@@ -159,6 +160,13 @@ class Plan:
         return max(1, self.n_records - floor(off)), self.n_records + floor(off)
 
     @property
+    def fewest(self) -> int:
+        """How many records the release counts on at least, where no question is asked: what is
+        promised is for them.
+        """
+        return fewest_records(self.n_range[0], self.schema.complete)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names of the coefficients in their order, the constant last."""
         return coefficient_names(self.source, self.features)
@@ -207,6 +215,7 @@ class Plan:
             design=self.design,
             to_original=to_original(self.schema, self.features),
             goal=self.goal,
+            fewest=self.fewest,
         )
 
     def numbers(self, worlds: Worlds | None = None) -> PlanNumbers:
@@ -225,6 +234,7 @@ class Plan:
             names=self.names,
             delta=self.delta,
             goal=self.goal,
+            fewest=self.fewest,
         )
 
     def in_standard(self) -> tuple[Plan, StandardAnswer]:
@@ -235,9 +245,11 @@ class Plan:
         Raises:  ValueError naming a number without a typical value; InfeasibleDesignError.
         """
         first, *others = self.source.encoders(self.features)
-        found = best_standard(first, design=self.design, worlds=others)
+        asked = replace(self.design, n_records=self.fewest)
+        found = best_standard(first, design=asked, worlds=others)
         source = self.source.in_standard(found.encoding)
-        return replace(self, source=source, design=found.design, goal=None), found
+        design = replace(found.design, n_records=self.n_records)
+        return replace(self, source=source, design=design, goal=None), found
 
     def with_geometry(
         self, second_moment: SecondMoment = "released"

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 from dpci_core.design import Calibration, Design
-from dpci_core.plan.codec import decimal_text
+from dpci_core.plan.codec import decimal_text, number_fields
 from dpci_core.plan.plan import Plan
 from dpci_core.plan.source import DeclaredTable
 from dpci_core.planner import Target
@@ -242,6 +242,7 @@ def _numbers(plan: Plan) -> str:
         "encoded = forecast(moments, design=design)\n"
         "original = forecast(moments, design=design, contrasts=records.to_original)\n"
         f"{guarantee}{probability}promised = promise(\n    worlds,\n    design=design,\n"
+        f"    fewest={plan.fewest},\n"
         f"    contrasts=records.to_original[:-1],\n{target})\n{_RECORD}"
     )
 
@@ -304,13 +305,18 @@ def _schema(schema: Schema) -> str:
 
 
 def _column(column: Column) -> str:
-    given = {field: getattr(column, field.name) for field in fields(column)[1:]}
-    items = [
-        f"{field.name}={_literal(float(value) if str(field.type).startswith('float') else value)}"
-        for field, value in given.items()
-        if value != field.default
-    ]
+    numbers, items = number_fields(type(column)), []
+    for field in fields(column)[1:]:
+        if (value := getattr(column, field.name)) != field.default:
+            items.append(f"{field.name}={_literal(_floats(value, field.name in numbers))}")
     return _call(type(column).__name__, repr(column.name), *items)
+
+
+def _floats(value: object, are_numbers: bool) -> object:
+    """Numbers as floats: equal columns have one text."""
+    if are_numbers and isinstance(value, tuple):
+        return tuple(map(float, value))
+    return float(value) if are_numbers and isinstance(value, int) else value
 
 
 def _literal(value: object) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,9 @@ from dpci_core.intervals.forecast import forecast
 from dpci_core.planner.targets import Target, outcome
 from dpci_core.planner.worlds import Worlds, as_worlds
 from dpci_core.report.cautions import SURE
+
+MORE_INCOMPLETE = 0.05
+"""Share of the records by which more may be incomplete than a plan declares, unasked."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -29,6 +33,7 @@ class Promise:
     probability: least chance of meeting the target; None without one.
     probability_decided_by: where that is least.
     about: the place of the coefficient that the target is about; None for none, or the mean.
+    fewest: the number of records that everything but `shortest` is for.
     """
 
     worlds: tuple[str, ...]
@@ -40,6 +45,7 @@ class Promise:
     probability: float | None
     probability_decided_by: str
     about: int | None = None
+    fewest: int
 
     @property
     def reportable(self) -> int:
@@ -53,14 +59,19 @@ def promise(
     design: Design,
     contrasts: npt.ArrayLike | None = None,
     target: Target | None = None,
+    fewest: int | None = None,
 ) -> Promise:
     """Return what a design promises whichever of the worlds is true; a forecast of each.
+
+    It is for the fewest records that a release takes without a question. Shortest is what as many
+    as planned for give in the first world, where no world with the fewest has shorter ones.
 
     Args:
         worlds: the moments of every world, or those of planning rows, at the c of the design.
         design: that is planned, with its n.
         contrasts: L (k, p), for combinations L theta.
         target: whose chance is told, scaled.
+        fewest: records that have to be enough (`fewest_records`); default as many as planned for.
 
     Privacy:
         None of its own: it is as private as the moments, which must be public or simulated.
@@ -70,23 +81,44 @@ def promise(
         InfeasibleDesignError: the design cannot run at this n.
     """
     given = as_worlds(worlds)
-    made = [forecast(one.moments, design=design, contrasts=contrasts) for one in given]
+    fewer = design if fewest is None else replace(design, n_records=fewest)
+    made = [forecast(one.moments, design=fewer, contrasts=contrasts) for one in given]
     chances = np.stack([one.chance_to_report for one in made])
     lengths = np.stack([one.ci_length for one in made])
+    shortest = lengths.min(axis=0)
+    if fewer != design:
+        planned = forecast(given[0].moments, design=design, contrasts=contrasts)
+        shortest = np.minimum(shortest, planned.ci_length)
     said = tuple(one.assumption for one in given)
     probability, decides = None, 0
     if target is not None:
-        met = [outcome(one.moments, design=design, target=target).probability for one in given]
+        met = [outcome(one.moments, design=fewer, target=target).probability for one in given]
         decides = int(np.argmin(met))
         probability = met[decides]
     return Promise(
         worlds=said,
         chance=chances.min(axis=0),
         decided_by=tuple(said[place] for place in chances.argmin(axis=0)),
-        shortest=lengths.min(axis=0),
+        shortest=shortest,
         longest=lengths.max(axis=0),
         coverage=np.min([one.coverage for one in made], axis=0),
         probability=probability,
         probability_decided_by=said[decides],
         about=None if target is None else target.coefficient,
+        fewest=fewer.n_records,
     )
+
+
+def fewest_records(least: int, complete: float = 1.0) -> int:
+    """Return how many records a release counts on at least, where no question is asked.
+
+    Args:
+        least: the smallest number of records that it takes.
+        complete: the share of them that is declared to be complete; by `MORE_INCOMPLETE` fewer may
+            be.
+
+    >>> fewest_records(7_200), fewest_records(7_200, 0.5)
+    (6840, 6480)
+    """
+    kept = max(complete - MORE_INCOMPLETE, 0.0) / complete
+    return max(1, math.floor(least * kept + 1e-9))

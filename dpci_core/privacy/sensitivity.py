@@ -7,6 +7,7 @@ rounded down and standard deviations up, by more than the rounding error of thei
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from decimal import Decimal
 
 from dpci_core.base.errors import Change, PenaltyTooSmallError, check_count, check_positive
@@ -19,6 +20,21 @@ CURVATURE_COST = 1.53
 """What curvature adds to the rho of Gaussian objective perturbation, in units of kappa^2; its
 theorem has the proof.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """An L2 sensitivity as the quotient size / divided_by: dividing would lose a bit, and noise is
+    made of the two.
+    """
+
+    size: float
+    divided_by: float
+
+    @property
+    def upper(self) -> float:
+        """A float that is not below it, for a check of noise that was made of the quotient."""
+        return self.size / self.divided_by * (1.0 + 2.0**-50)
 
 
 def _down(x: float) -> float:
@@ -53,6 +69,16 @@ def smallest_regularization(
     return loss.max_curvature * math.exp(-each) / below
 
 
+def curvature_epsilon(
+    *, n_records: int, regularization: float, loss: Loss, rows_per_person: int = 1
+) -> float:
+    """Return k log(1 + t/(2nck)), what of an epsilon the determinant of the Hessian takes in
+    objective perturbation; arguments and source as for `objective_noise_rate`.
+    """
+    bent = 2.0 * n_records * regularization * rows_per_person
+    return rows_per_person * math.log1p(loss.max_curvature / bent)
+
+
 def objective_noise_rate(
     *, epsilon: float, n_records: int, regularization: float, loss: Loss, rows_per_person: int = 1
 ) -> float:
@@ -76,8 +102,12 @@ def objective_noise_rate(
     smallest = smallest_regularization(
         epsilon=epsilon, n_records=n_records, loss=loss, rows_per_person=rows_per_person
     )
-    bent = 2.0 * n_records * regularization * rows_per_person
-    needed = rows_per_person * math.log1p(loss.max_curvature / bent)
+    needed = curvature_epsilon(
+        n_records=n_records,
+        regularization=regularization,
+        loss=loss,
+        rows_per_person=rows_per_person,
+    )
     # The difference loses digits near the boundary: allow for the rounding of its larger term.
     left = epsilon - needed - _ROUNDING * epsilon
     if regularization <= smallest or left <= 0.0:
@@ -169,9 +199,9 @@ def gaussian_objective_sd(
 
 def output_sensitivity(
     *, n_records: int, regularization: float, solver_error: float = 0.0
-) -> float:
+) -> Sensitivity:
     """Return 1/(nc), the L2 sensitivity of the minimiser [CMS Corollary 8], plus that of the
-    solver's error.
+    solver's error. Every noise of output perturbation is made of it, and no other place has it.
 
     Args:
         n_records: number of records, public (>= 1).
@@ -180,7 +210,8 @@ def output_sensitivity(
     """
     check_positive(regularization=regularization)
     check_count(n_records=n_records)
-    return (1.0 / (n_records * regularization) + solver_error) * (1.0 + 2.0**-51)
+    nc = n_records * regularization
+    return Sensitivity(1.0 + nc * solver_error, nc)
 
 
 def output_noise_rate(*, epsilon: float, n_records: int, regularization: float) -> float:
@@ -197,10 +228,8 @@ def output_noise_rate(*, epsilon: float, n_records: int, regularization: float) 
     >>> round(output_noise_rate(epsilon=0.5, n_records=1000, regularization=0.01), 12)
     5.0
     """
-    check_positive(epsilon=epsilon, regularization=regularization)
-    check_count(n_records=n_records)
-    nc = n_records * regularization
-    return laplace_rate(sensitivity=1.0, epsilon=epsilon, divided_by=nc)
+    moved = output_sensitivity(n_records=n_records, regularization=regularization)
+    return laplace_rate(sensitivity=moved.size, epsilon=epsilon, divided_by=moved.divided_by)
 
 
 def hessian_sensitivity(*, loss: Loss, n_records: int, tight: bool = False) -> float:

@@ -18,6 +18,7 @@ from dpci_core.base.batches import Engine, Place, added
 from dpci_core.base.errors import DataRejectedError, Finding
 from dpci_core.datasets.folder import ParquetBatch, folder_batches
 from dpci_core.plan import Plan
+from dpci_core.planner.promise import MORE_INCOMPLETE
 from dpci_core.release.table import Header, cell_blocks_of
 from dpci_core.report.words import percent
 from dpci_core.schema import RecordMapper, Schema
@@ -25,8 +26,6 @@ from dpci_core.schema.mapping import Fits
 
 NEARLY_ALL = 0.95
 """Share of the cells of a column."""
-MORE_INCOMPLETE = 0.05
-"""Share of the records by which more may be incomplete than a plan declares, unasked."""
 _BEYOND_LIMITS = ("unpacking_too_large", "unpacking_too_slow")
 """Of a Parquet file that a release may still read: no reason to refuse it."""
 Acceptable = Literal["yes_absent", "no_absent", "many_incomplete"]

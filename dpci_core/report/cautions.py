@@ -75,6 +75,8 @@ class Promised(Protocol):
     def reportable(self) -> int: ...
     @property
     def about(self) -> int | None: ...
+    @property
+    def fewest(self) -> int: ...
 
 
 SURE = 0.95
@@ -82,12 +84,12 @@ SURE = 0.95
 
 
 def reach(promised: Promised) -> str:
-    """How many coefficients are promised, in a sentence."""
-    n = len(promised.chance)
-    where = f" in all {len(promised.worlds)} worlds that the declaration allows"
+    """How many coefficients are promised, in a sentence: what was checked, and no more."""
+    n, n_worlds = len(promised.chance), len(promised.worlds)
+    where = f" in all {n_worlds} worlds that were checked" if n_worlds > 1 else ""
     return (
-        f"{promised.reportable} of {n} coefficients can be reported"
-        f"{where if len(promised.worlds) > 1 else ''}."
+        f"{promised.reportable} of {n} coefficients can be reported{where}, even with "
+        f"{promised.fewest:,} records."
     )
 
 

@@ -1,12 +1,15 @@
-"""A column of levels: the first is the reference, every other one a feature of 0 or 1."""
+"""Columns of levels: what all share, and the kind whose first level is the reference, every other
+one a feature of 0 or 1.
+"""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -22,30 +25,38 @@ LEVEL_SPREAD = 0.5
 """What a level's 0 or 1 is divided by: as far apart as one that every other record has. A rarer
 level gains nothing from a smaller divisor, since its rows would count less (`StandardEncoding`)."""
 _RARE = 1.0 / 3.0
-"""Share of the rarest level, over an even one, where none is told."""
+"""Share of a rare level, over an even one, where none is told."""
 
 
 @dataclass(frozen=True, slots=True)
-class CategoricalColumn(Column):
-    """One of the declared levels; the first is the reference and has no feature unless
-    `has_reference` is False.
+class LevelsColumn(Column):
+    """One of the declared levels. A cell's value is the place of its level; what features it
+    becomes, and the words for them, are left to the kinds.
 
     Args:
         name: as of `Column`.
         levels: as texts, at least two.
-        other: the level that missing and undeclared ones count as; None: such a record has a
-            missing cell, and counts for nothing.
-        has_reference: whether the first level has no feature of its own.
-        shares: expected share of every level, at least 0, 1 together up to rounding; public
-            knowledge, by default equal.
+
+    A kind declares the fields `other` and `shares`, where they shall stand among its own.
     """
 
     guessed: ClassVar[str] = "shares"
 
     levels: tuple[str, ...]
-    other: str | None = None
-    has_reference: bool = True
-    shares: tuple[float, ...] | None = None
+
+    @property
+    @abstractmethod
+    def other(self) -> str | None:
+        """The level that missing and undeclared ones count as; None: such a record has a missing
+        cell, and counts for nothing.
+        """
+
+    @property
+    @abstractmethod
+    def shares(self) -> tuple[float, ...] | None:
+        """Expected share of every level, at least 0, 1 together up to rounding; public knowledge,
+        by default equal.
+        """
 
     def __post_init__(self) -> None:
         expect(
@@ -76,11 +87,6 @@ class CategoricalColumn(Column):
         nothing.
         """
         return self.other or ""
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Names of the encoded features: "column=level"."""
-        return tuple(f"{self.name}={level}" for level in self.levels[int(self.has_reference) :])
 
     @property
     def expected_shares(self) -> tuple[float, ...]:
@@ -117,18 +123,6 @@ class CategoricalColumn(Column):
         """The number of levels."""
         return len(self.levels)
 
-    def affine(self, *, is_standard: bool) -> tuple[tuple[float, float], ...]:
-        """The share of every level and the spread of all, or none."""
-        shares = self.expected_shares[int(self.has_reference) :]
-        return tuple((share, LEVEL_SPREAD) if is_standard else (0.0, 1.0) for share in shares)
-
-    def encoded(self, values: Array, scale: Scale) -> Array:
-        """1 for the level of a value and 0 for the others, scaled."""
-        places = np.arange(int(self.has_reference), len(self.levels))
-        centres, units = np.array(self.affine(is_standard=not isinstance(scale, str))).T
-        features: Array = ((values[:, None] == places) - centres) / units
-        return features
-
     # --- what is declared -------------------------------------------------------------------------
 
     @property
@@ -136,21 +130,16 @@ class CategoricalColumn(Column):
         """The levels."""
         return self.levels
 
-    @property
-    def middling(self) -> str:
-        """The first level."""
-        return self.levels[0]
-
-    def bare(self) -> CategoricalColumn:
+    def bare(self) -> Self:
         """The name alone: levels are codes."""
-        return CategoricalColumn(self.name, ("0", "1"))
+        return type(self)(self.name, ("0", "1"))
 
     @property
     def has_usual(self) -> bool:
         """Whether shares are declared."""
         return self.shares is not None
 
-    def with_usual(self, series: pd.Series[Any]) -> CategoricalColumn:
+    def with_usual(self, series: pd.Series[Any]) -> Self:
         """With the shares of the levels, where any occurs."""
         if self.shares is not None:
             return self
@@ -162,7 +151,8 @@ class CategoricalColumn(Column):
             return self
         shares = [rounded(count / sum(seen)) for count in seen]
         total = math.fsum(shares)
-        return replace(self, shares=tuple(share / total for share in shares))
+        usual: dict[str, Any] = {"shares": tuple(share / total for share in shares)}
+        return replace(self, **usual)
 
     def refused(self, cell: object) -> tuple[str, dict[str, object]] | None:
         """None of the levels."""
@@ -180,6 +170,91 @@ class CategoricalColumn(Column):
             )
         places = {self.levels.index(level) for level in one_of}
         return lambda value: value in places
+
+    # --- twins ------------------------------------------------------------------------------------
+
+    def check_guess(self, guess: tuple[float, ...]) -> None:
+        """There is a share of every level."""
+        expect(
+            len(guess) == len(self.levels),
+            f"Expected shares[{self.name!r}] to hold {len(self.levels)} shares, got {len(guess)}.",
+        )
+
+    def draw(self, uniform: Array, guess: tuple[float, ...] | None) -> Array:
+        """Levels by their shares."""
+        shares = self.expected_shares if guess is None else guess
+        ends = np.cumsum(shares) / math.fsum(shares)
+        return np.searchsorted(ends[:-1], uniform, side="right").astype(np.float64)
+
+    def doubts(self, guess: tuple[float, ...] | None) -> dict[str, tuple[float, ...]]:
+        """Rare levels, where no shares are told.
+
+        A level against the first is least certain where both are rare: its variance goes with the
+        sum of the inverses of their shares. So the first is rare with every second one of the
+        others, and with the rest of them; of two levels either is.
+        """
+        if guess is not None or self.shares is not None:
+            return {}
+        places = range(len(self.levels))
+        if len(places) == 2:
+            return {"rare levels": self._with_rare({0}), "other rare levels": self._with_rare({1})}
+        return {
+            "rare levels": self._with_rare({0, *places[1::2]}),
+            "other rare levels": self._with_rare({0, *places[2::2]}),
+        }
+
+    def _with_rare(self, rare: set[int]) -> tuple[float, ...]:
+        """Shares where these levels have a third of an even one each, the others the same."""
+        n = len(self.levels)
+        least = _RARE / n
+        rest = (1.0 - len(rare) * least) / (n - len(rare))
+        return tuple(least if place in rare else rest for place in range(n))
+
+    def cells(self, values: Array) -> object:
+        """The levels."""
+        return categories(values, self.levels)
+
+
+@dataclass(frozen=True, slots=True)
+class CategoricalColumn(LevelsColumn):
+    """One of the declared levels; the first is the reference and has no feature unless
+    `has_reference` is False.
+
+    Args:
+        name: as of `Column`.
+        levels: as texts, at least two.
+        other: the level that missing and undeclared ones count as; None: such a record has a
+            missing cell, and counts for nothing.
+        has_reference: whether the first level has no feature of its own.
+        shares: expected share of every level, at least 0, 1 together up to rounding; public
+            knowledge, by default equal.
+    """
+
+    other: str | None = None
+    has_reference: bool = True
+    shares: tuple[float, ...] | None = None
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the encoded features: "column=level"."""
+        return tuple(f"{self.name}={level}" for level in self.levels[int(self.has_reference) :])
+
+    def affine(self, *, is_standard: bool) -> tuple[tuple[float, float], ...]:
+        """The share of every level and the spread of all, or none."""
+        shares = self.expected_shares[int(self.has_reference) :]
+        return tuple((share, LEVEL_SPREAD) if is_standard else (0.0, 1.0) for share in shares)
+
+    def encoded(self, values: Array, scale: Scale) -> Array:
+        """1 for the level of a value and 0 for the others, scaled."""
+        places = np.arange(int(self.has_reference), len(self.levels))
+        centres, units = np.array(self.affine(is_standard=not isinstance(scale, str))).T
+        features: Array = ((values[:, None] == places) - centres) / units
+        return features
+
+    @property
+    def middling(self) -> str:
+        """The first level."""
+        return self.levels[0]
 
     # --- words ------------------------------------------------------------------------------------
 
@@ -202,32 +277,6 @@ class CategoricalColumn(Column):
         )
         change = f"{self._level(name)} {against}"
         return change, f"for {change}", ""
-
-    # --- twins ------------------------------------------------------------------------------------
-
-    def check_guess(self, guess: tuple[float, ...]) -> None:
-        """There is a share of every level."""
-        expect(
-            len(guess) == len(self.levels),
-            f"Expected shares[{self.name!r}] to hold {len(self.levels)} shares, got {len(guess)}.",
-        )
-
-    def draw(self, uniform: Array, guess: tuple[float, ...] | None) -> Array:
-        """Levels by their shares."""
-        shares = self.expected_shares if guess is None else guess
-        ends = np.cumsum(shares) / math.fsum(shares)
-        return np.searchsorted(ends[:-1], uniform, side="right").astype(np.float64)
-
-    def doubts(self, guess: tuple[float, ...] | None) -> dict[str, tuple[float, ...]]:
-        """The last level rare, where no shares are told."""
-        if guess is not None or self.shares is not None:
-            return {}
-        n, last = len(self.levels), _RARE / len(self.levels)
-        return {"rare levels": (*([(1.0 - last) / (n - 1)] * (n - 1)), last)}
-
-    def cells(self, values: Array) -> object:
-        """The levels."""
-        return categories(values, self.levels)
 
 
 def categories(places: Array | Flags, levels: tuple[str, ...]) -> object:

@@ -107,16 +107,28 @@ class Column(ABC):
 
     @property
     def n_values(self) -> int:
-        """How many values there are, 0, 1, ...; 0 for a column whose values have no end."""
+        """How many values n there are; 0 for a column whose values have no end.
+
+        More than 0 promises that the values are 0, 1, ..., n - 1, and that `encoded` takes each of
+        them: features are then looked up in a table of its answers.
+        """
         return 0
 
     @abstractmethod
     def affine(self, *, is_standard: bool) -> tuple[tuple[float, float], ...]:
-        """Return, for each feature, what is subtracted and what is divided by afterwards."""
+        """Return, for each feature, what is subtracted and what is divided by afterwards, > 0.
+
+        It undoes `encoded`: features in the units of the table are those encoded times the second
+        plus the first, where nothing was cut off.
+        """
 
     @abstractmethod
     def encoded(self, values: Array, scale: Scale) -> Array:
-        """Return the features (n, k) of filled values (n,), before rows are scaled."""
+        """Return the features (n, k) of filled values (n,), before rows are scaled.
+
+        A value may be NaN, where a cell is missing and nothing is declared for that. Its features
+        may be anything, since its record counts for nothing, but it must not raise.
+        """
 
     def cut(self, limit: float) -> float | None:
         """Return the limit, in spreads, at which the standard encoding cuts off values within the
@@ -238,7 +250,7 @@ class Column(ABC):
 
     def doubts(self, guess: Any) -> dict[str, Any]:
         """Return other guesses that what is declared and guessed allows, by the name of the world
-        that they belong to (`schema.worlds`).
+        that they belong to: one of the table in `schema.worlds`, which refuses any other.
         """
         return {}
 

@@ -8,9 +8,11 @@ them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
+from dpci_core.schema.column import Column
 from dpci_core.schema.declare import Schema
 from dpci_core.schema.twin import LARGEST_EFFECT, Guesses
 
@@ -26,9 +28,13 @@ _SAID = {
     "twice the spreads": "spreads are twice as large as declared",
     "off centre": "typical values are one spread off",
     "long tails": "numbers have long tails towards far bounds",
-    "rare levels": "the last level of a column has a third of an even share",
 }
-"""What columns may be like beside what is declared of them (`Column.doubts`)."""
+"""How what is typed of columns may be wrong (`Column.doubts`)."""
+_RARE = {
+    "rare levels": "levels of {} are rare (say their shares)",
+    "other rare levels": "other levels of {} are rare (say their shares)",
+}
+"""What nobody told of columns; it may go with anything else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,44 +53,91 @@ class World:
 
 def worlds_of(schema: Schema, guesses: Guesses) -> tuple[World, ...]:
     """Return the worlds that a declaration with these guesses allows, "as declared" first; at most
-    ten.
+    nine.
+
+    What is typed may be wrong, one thing at a time. What is left open may be anything at the same
+    time: the share of "yes" within its range, and levels whose shares nobody told. So each of the
+    others is as uncertain in this as it can be: "yes" at the end of its range that tells least, and
+    rare levels. The end that tells most has a world of its own, as bias shows there.
 
     Raises:  ValueError naming the guess that does not fit the declaration.
 
     >>> from dpci_core.schema import NumericColumn
     >>> column = NumericColumn("age", 18, 98, typical=60, spread=15)
     >>> made = worlds_of(Schema((column,), "ill", "yes"), Guesses(base_rate=(0.1, 0.2)))
-    >>> [world.name for world in made][:4]
-    ['as declared', 'low rate', 'high rate', 'half spreads']
+    >>> [world.name for world in made][:3]
+    ['as declared', 'high rate', 'half spreads']
+    >>> made[2].assumption
+    'the share of “yes” is 10 %, and spreads are half as large as declared'
     """
     guesses.check_against(schema)
     first = replace(guesses, base_rate=guesses.rate, effects=_effects(schema, guesses))
     made = [World("as declared", "everything is as declared", first)]
-    for name, assumption, changes in _changes(schema, first, guesses):
-        made.append(World(name, assumption, changes))
+    for name, said, changed in _changes(schema, first, guesses):
+        made.append(World(name, _joined(said), changed))
     return tuple(made)
 
 
 def _changes(
     schema: Schema, first: Guesses, guesses: Guesses
-) -> Iterator[tuple[str, str, Guesses]]:
-    """The other worlds: each differs from the first in one thing that nobody told."""
+) -> Iterator[tuple[str, list[str], Guesses]]:
+    """The other worlds, each with what is assumed in it."""
+    common = _common(schema, guesses)
+    together = [] if common is None else [f"columns go together (correlation {common:g})"]
+    related = first if common is None else replace(first, correlation=common)
+    least, most = sorted(guesses.rates, key=lambda rate: rate * (1.0 - rate))
+    if least != most:
+        name = "high rate" if most > least else "low rate"
+        yield name, [_rate(most), *together], replace(related, base_rate=most)
+    rate = [_rate(least)] if least != most else []
+    doubts = {one: one.doubts(guesses.of(one)) for one in schema.features}
+    known = (*_RARE, *_SAID)
+    if unknown := {name for of in doubts.values() for name in of} - set(known):
+        raise ValueError(f"Expected doubts of columns to be among {known}, got {unknown}.")
+    rare = [
+        (name, [*rate, said.format(", ".join(one.name for one in found))], found)
+        for name, said in _RARE.items()
+        if (found := _named(doubts, name))
+    ]
+    for name, said, found in rare:
+        yield name, [*said, *together], replace(related, base_rate=least).about(found)
+    if together and not rare:
+        yield "common factor", [*rate, *together], replace(related, base_rate=least)
+    _, told, found = rare[0] if rare else ("", rate, {})
+    for name, wrong, guess in _wrong(schema, guesses, doubts):
+        world = replace(first if guess is None else first.about(guess), base_rate=least)
+        if guess is None:
+            world = replace(world, effects=_effects(schema, guesses, is_alternating=False))
+        yield name, [*told, wrong], world.about(found)
+
+
+def _wrong(
+    schema: Schema, guesses: Guesses, doubts: Mapping[Column, Mapping[str, Any]]
+) -> Iterator[tuple[str, str, dict[Column, Any] | None]]:
+    """What is typed, or assumed in its place, wrong in one thing: of columns, or (None) of
+    effects.
+    """
     names = schema.feature_names
     if len(names) > 1 and not set(names) <= set(guesses.effects):
-        effects = _effects(schema, guesses, is_alternating=False)
-        yield "one direction", "all effects go in one direction", replace(first, effects=effects)
-    low, high = guesses.rates
-    if low < high:
-        for name, rate in (("low rate", low), ("high rate", high)):
-            said = f"the share of “yes” is {100.0 * rate:.3g} %"
-            yield name, said, replace(first, base_rate=rate)
-    if (common := _common(schema, guesses)) is not None:
-        said = f"columns go together (correlation {common:g})"
-        yield "common factor", said, replace(first, correlation=common)
-    doubts = {one: one.doubts(guesses.of(one)) for one in schema.features}
+        yield "one direction", "all effects go in one direction", None
     for name, said in _SAID.items():
-        if found := {one: of[name] for one, of in doubts.items() if name in of}:
-            yield name, said, first.about(found)
+        if found := _named(doubts, name):
+            yield name, said, found
+
+
+def _named(doubts: Mapping[Column, Mapping[str, Any]], name: str) -> dict[Column, Any]:
+    """The guesses of one name, of the columns that have one."""
+    return {one: of[name] for one, of in doubts.items() if name in of}
+
+
+def _rate(rate: float) -> str:
+    """A share of "yes" in words."""
+    return f"the share of “yes” is {100.0 * rate:.3g} %"
+
+
+def _joined(said: list[str]) -> str:
+    """What is assumed at the same time, in one phrase."""
+    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])}, and {said[-1]}"
 
 
 def _effects(schema: Schema, guesses: Guesses, *, is_alternating: bool = True) -> dict[str, float]:

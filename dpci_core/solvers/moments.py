@@ -139,7 +139,8 @@ class Moments:
     leverage_correction: (p, p), gradient covariance in which a row counts by its leverage,
         w f'' a'H^-1 a: by n, what the fit of n rows takes off the gradient covariance that it sees;
         None as for drift.
-    variance_drift: of the variance of what `fit_moments` had as target; None as for drift.
+    variance_drift, unpenalised_variance_drift: of the variance of the penalised coefficients, and
+        of those without penalty; None as for drift, and where there is no fit without penalty.
     basis, is_simulated: as in `Meaning`; forecasts speak about B theta.
 
     Not private: on a sensitive table, neither these nor anything chosen with them may reach a
@@ -162,6 +163,7 @@ class Moments:
     basis: Array | None = None
     is_simulated: bool = False
     variance_drift: VarianceDrift | None = None
+    unpenalised_variance_drift: VarianceDrift | None = None
 
 
 def fit_moments(
@@ -222,6 +224,14 @@ def fit_moments(
     if target == "unpenalised":
         in_full = meaning.rows_in_full(y)
         found = _without_penalty(A, theta, S, loss, regularization, meaning, in_full, known)
+
+    def variance_drift(K: Array) -> VarianceDrift | None:
+        if not with_drift:
+            return None
+        basis = np.eye(len(theta)) if meaning.basis is None else meaning.basis
+        return VarianceDrift.of(A, theta, K, S, loss=loss, basis=basis)
+
+    without = H - 2.0 * regularization * np.eye(len(theta))
     return Moments(
         theta_hat=theta,
         hessian=H,
@@ -240,22 +250,9 @@ def fit_moments(
         else None,
         basis=meaning.basis,
         is_simulated=meaning.is_simulated,
-        variance_drift=_variance_drift(
-            A, theta, (H, S), loss, meaning, c=regularization * (found is not None)
-        )
-        if with_drift
-        else None,
+        variance_drift=variance_drift(H),
+        unpenalised_variance_drift=None if found is None else variance_drift(without),
     )
-
-
-def _variance_drift(
-    A: Table, theta: Array, moments: tuple[Array, Array], loss: Loss, meaning: Meaning, *, c: float
-) -> VarianceDrift:
-    """Of the fit at theta, without the penalty where there is one to take off."""
-    H, S = moments
-    unit = np.eye(len(theta))
-    basis = unit if meaning.basis is None else meaning.basis
-    return VarianceDrift.of(A, theta, H - 2.0 * c * unit, S, loss=loss, basis=basis)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

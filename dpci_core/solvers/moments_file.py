@@ -97,6 +97,7 @@ class _File(_Strict):
     basis: Matrix | None = None
     is_simulated: bool = False
     variance_drift: _VarianceDrift | None = None
+    unpenalised_variance_drift: _VarianceDrift | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,9 +213,8 @@ def _moments(found: _File, p: int) -> Moments:
         else _shaped(found.leverage_correction, p, p),
         basis=None if found.basis is None else _basis(found.basis, p),
         is_simulated=found.is_simulated,
-        variance_drift=None
-        if found.variance_drift is None
-        else _variance_drift(found.variance_drift, p),
+        variance_drift=_variance_drift(found.variance_drift, p),
+        unpenalised_variance_drift=_variance_drift(found.unpenalised_variance_drift, p),
     )
 
 
@@ -234,7 +234,9 @@ def _drift(found: _Drift) -> HessianDrift:
     return HessianDrift(*(_shaped(column, len(found.step)) for column in columns))
 
 
-def _variance_drift(found: _VarianceDrift, p: int) -> VarianceDrift:
+def _variance_drift(found: _VarianceDrift | None, p: int) -> VarianceDrift | None:
+    if found is None:
+        return None
     parts = (found.sampling, found.noise, found.slopes, found.step)
     return VarianceDrift(*(_sized(part, p, p) for part in parts))
 

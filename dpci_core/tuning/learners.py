@@ -7,7 +7,6 @@ where a rho is given.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
@@ -21,7 +20,12 @@ from dpci_core.base.limits import regularization_in_range
 from dpci_core.losses import Loss, check_loss
 from dpci_core.privacy.budget import ZCDP
 from dpci_core.privacy.noise import sample_spherical_laplace
-from dpci_core.privacy.sensitivity import output_noise_rate
+from dpci_core.privacy.sensitivity import (
+    curvature_epsilon,
+    output_noise_rate,
+    output_sensitivity,
+    smallest_regularization,
+)
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.risk import PenalisedRisk
 
@@ -97,13 +101,14 @@ def objective_run(
     check_count(n_records=n_records)
     c = regularization_in_range(regularization)
     times = 1.0 if tight else 2.0
-    half_t = loss.max_curvature / (2.0 * n_records)
-    left = epsilon * (1.0 - _ROUNDING) - times * math.log1p(half_t / c)
+    bent = curvature_epsilon(n_records=n_records, regularization=c, loss=loss)
+    left = epsilon * (1.0 - _ROUNDING) - times * bent
     if left > 0.0:
         return ObjectiveRun(left / 2.0 * (1.0 - _ROUNDING), c, False)
     # Rounded up: a larger c only adds to what is left of epsilon.
-    raised = half_t / math.expm1(epsilon / (2.0 * times)) * (1.0 + 16.0 * _ROUNDING)
-    return ObjectiveRun(epsilon / 4.0 * (1.0 - _ROUNDING), raised, True)
+    half = epsilon / (2.0 * times)
+    raised = smallest_regularization(epsilon=half, n_records=n_records, loss=loss)
+    return ObjectiveRun(epsilon / 4.0 * (1.0 - _ROUNDING), raised * (1.0 + 16.0 * _ROUNDING), True)
 
 
 def train(
@@ -169,7 +174,8 @@ def learner_noise(
     if rho is not None:
         check_positive(rho=rho)
         if learner.method == "output":
-            law = ZCDP.noise(sensitivity=1.0, amount=rho, divided_by=n_records * c)
+            moved = output_sensitivity(n_records=n_records, regularization=c)
+            law = ZCDP.noise(sensitivity=moved.size, amount=rho, divided_by=moved.divided_by)
             return LearnerNoise(c, None, False, sd=law.sd)
         epsilon = ZCDP.pure_run(Decimal(rho))
     check_positive(epsilon=epsilon)

@@ -106,7 +106,9 @@ def test_contrasts_are_of_the_named_coefficients() -> None:
     assert of.meaning.basis is not None
     twice = forecast(fitted, design=DESIGN, contrasts=2.0 * np.eye(3)[[1]])
     assert twice.ci_length == pytest.approx(2.0 * forecast(fitted, design=DESIGN).ci_length[[1]])
-    fitted = replace(fitted, variance_drift=None)  # of the named coefficients alone
+    fitted = replace(
+        fitted, variance_drift=None, unpenalised_variance_drift=None
+    )  # of the named coefficients alone
     raw = replace(fitted, basis=None)
     np.testing.assert_allclose(
         forecast(fitted, design=DESIGN, contrasts=L).ci_length,

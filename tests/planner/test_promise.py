@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from dpci_core import (
     InfeasibleDesignError,
     Logistic,
     Moments,
+    NumberGuess,
     NumericColumn,
     Plan,
     PublicTable,
@@ -36,11 +38,18 @@ from dpci_core import (
     needed_records,
     promise,
     rank_mechanisms,
+    simulate_twin,
+    worlds_of,
 )
 from dpci_core.intervals.forecast import drawn_intervals, forecast_of
 from dpci_core.planner import score
+from dpci_core.planner.amounts import with_total
+from dpci_core.planner.promise import fewest_records
+from dpci_core.planner.standard import enclosing
 from dpci_core.planner.worlds import least_favourable
 from dpci_core.report.cautions import cautions, reach
+from dpci_core.schema import twin_table
+from dpci_core.schema.twin import twin_records
 
 SCHEMA = Schema(
     (
@@ -88,7 +97,7 @@ DESIGN = a_plan().design
 
 @settings(max_examples=25, deadline=None)
 @given(
-    st.lists(st.integers(0, 8), min_size=2, max_size=4, unique=True),
+    st.lists(st.integers(0, 6), min_size=2, max_size=4, unique=True),
     st.sampled_from(["0.4", "1", "4"]),
     st.sampled_from(["objective", "output"]),
     st.sampled_from([500, 8_000, 200_000]),
@@ -239,9 +248,9 @@ def test_planning_rows_are_the_only_world():
     assert np.array_equal(world.moments.theta_hat, moments.theta_hat)
     found = plan.promise(moments)
     assert found.worlds == (world.assumption,)
-    assert (found.longest == found.shortest).all()
+    assert (found.longest >= found.shortest).all()
     assert found.probability is None
-    assert reach(found).endswith("of 3 coefficients can be reported.")
+    assert reach(found).endswith("of 3 coefficients can be reported, even with 6,840 records.")
     for wrong in ([], "x", None, [moments]):
         with pytest.raises(ValueError, match="Expected moments"):
             promise(wrong, design=plan.design)  # type: ignore[arg-type]
@@ -255,7 +264,8 @@ def test_the_numbers_of_a_plan_carry_its_promise_and_say_what_fails():
     assert found.promise.about == 1
     assert np.allclose(found.original.ci_length[:-1], found.promise.longest, rtol=2.0)
     assert (found.original.ci_length[:-1] <= found.promise.longest + 1e-12).all()
-    assert (found.original.ci_length[:-1] >= found.promise.shortest - 1e-12).all()
+    shown = found.original.ci_length[:-1]  # with the constant beside them, which moves a mean
+    assert (shown >= found.promise.shortest * (1.0 - 1e-5)).all()
 
     def said(chance: list[float]) -> list[tuple[str, str]]:
         promised = replace(found.promise, chance=np.array(chance), decided_by=("a", "b", "b"))
@@ -274,5 +284,97 @@ def test_the_numbers_of_a_plan_carry_its_promise_and_say_what_fails():
     ]
     assert [gravity for gravity, _ in said([0.0, 0.0, 0.0])] == ["stops", "stops"]
     assert reach(found.promise).endswith(
-        f"in all {len(worlds())} worlds that the declaration allows."
+        f"in all {len(worlds())} worlds that were checked, even with 6,840 records."
     )
+
+
+BARE = Schema(
+    (
+        NumericColumn("age", 18, 100, typical=62, spread=16, step=10),
+        NumericColumn("bmi", 15, 60, typical=27, spread=5, step=5),
+        CategoricalColumn("sex", ("f", "m")),
+        CategoricalColumn("smoker", ("no", "yes")),
+    ),
+    "ill",
+    "yes",
+    negative=("no",),
+)
+"""With no shares typed."""
+ASKED = Guesses(base_rate=(0.05, 0.5))
+OFF: dict[str, dict[str, Any]] = {
+    "a rare level": {"shares": {"smoker": (5 / 6, 1 / 6)}},
+    "rare first levels": {"shares": {"smoker": (1 / 6, 5 / 6), "sex": (1 / 6, 5 / 6)}},
+    "half spreads": {"numbers": {"age": NumberGuess(62, 8), "bmi": NumberGuess(27, 2.5)}},
+    "columns that go together": {"correlation": 0.5},
+    "an ordinary table": {
+        "base_rate": 0.07,
+        "correlation": 0.3,
+        "shares": {"sex": (0.6, 0.4), "smoker": (0.83, 0.17)},
+        "numbers": {"age": NumberGuess(62, 13), "bmi": NumberGuess(27, 4)},
+    },
+}
+"""Tables that the declaration allows with few yes, each with something else off."""
+BROAD = replace(DESIGN, regularization=0.0001)
+
+
+@cache
+def enclosed() -> Schema:
+    first = worlds_of(BARE, ASKED)[0].guesses
+    table = twin_table(BARE, first)
+    return replace(
+        BARE, standard=enclosing(lambda made: twin_records(table, replace(BARE, standard=made)))
+    )
+
+
+def fitted(guesses: Guesses) -> Moments:
+    table = simulate_twin(enclosed(), guesses=guesses)
+    return fit_moments(
+        table.X,
+        table.y,
+        loss=Logistic(),
+        regularization=BROAD.regularization,
+        target="unpenalised",
+        meaning=table.meaning,
+    )
+
+
+@cache
+def bare_worlds() -> tuple[WorldMoments, ...]:
+    made = worlds_of(enclosed(), ASKED)
+    return tuple(WorldMoments(one.assumption, fitted(one.guesses)) for one in made)
+
+
+@pytest.mark.parametrize("name", OFF)
+def test_a_table_with_more_than_one_thing_off_is_no_worse_than_promised(name):
+    first = worlds_of(BARE, ASKED)[0].guesses
+    moments = fitted(replace(first, **({"base_rate": 0.05} | OFF[name])))
+    n_sure = 0
+    for total in ("4", "8", "16", "32", "64"):
+        design = with_total(BROAD, Decimal(total))
+        found = promise(bare_worlds(), design=design, n_records=N, fewest=fewest_records(7_200))
+        made = forecast(moments, design=design, n_records=7_200)
+        is_sure = found.chance >= 0.95
+        n_sure += int(is_sure.sum())
+        assert (made.chance_to_report[is_sure] >= 0.95).all()
+        assert (found.longest >= made.ci_length)[is_sure].all()
+    assert n_sure >= 4
+
+
+def test_fewer_records_never_raise_a_promise():
+    some = worlds()[:3]
+    planned = promise(some, design=DESIGN, n_records=N, target=GOAL)
+    fewer = promise(some, design=DESIGN, n_records=N, target=GOAL, fewest=fewest_records(7_200))
+    assert (planned.fewest, fewer.fewest) == (N, 6_840)
+    assert fewer.probability <= planned.probability
+    assert (fewer.longest >= planned.longest).all()
+    assert (fewer.shortest >= planned.shortest).all()
+    assert (fewer.shortest <= forecast(some[0].moments, design=DESIGN, n_records=N).ci_length).all()
+    assert fewer.reportable <= planned.reportable
+
+
+def test_a_promise_is_for_the_fewest_records_that_a_release_takes_unasked():
+    plan = a_plan()
+    assert plan.fewest == fewest_records(plan.n_range[0]) == 6_840
+    assert plan.promise(worlds()[:1]).fewest == 6_840
+    half = replace(plan.source, schema=replace(plan.schema, complete=0.5))
+    assert replace(plan, source=half).fewest == 6_480

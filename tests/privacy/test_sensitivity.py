@@ -504,7 +504,7 @@ def test_a_person_moves_nothing_farther_than_the_bounds(loss: Loss) -> None:
             covariance_sensitivity(
                 loss=loss, n_records=n, radius=radius, tight=True, exact_slope=True
             ),
-            output_sensitivity(n_records=n, regularization=c, solver_error=1e-10 / c),
+            output_sensitivity(n_records=n, regularization=c, solver_error=1e-10 / c).upper,
         )
         moved = [np.linalg.norm(a - b) for a, b in (H, S, fits)]
         nearest = np.maximum(nearest, np.divide(moved, bounds))

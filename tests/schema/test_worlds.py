@@ -41,18 +41,17 @@ def names_of(schema: Schema, typed: Guesses) -> list[str]:
     return [world.name for world in worlds_of(schema, typed)]
 
 
-def test_ten_worlds_where_nothing_is_typed_and_fewer_where_something_is():
+def test_nine_worlds_where_nothing_is_typed_and_fewer_where_something_is():
     assert names_of(SCHEMA, ALL) == [
         "as declared",
-        "one direction",
-        "low rate",
         "high rate",
-        "common factor",
+        "rare levels",
+        "other rare levels",
+        "one direction",
         "half spreads",
         "twice the spreads",
         "off centre",
         "long tails",
-        "rare levels",
     ]
     effects = dict.fromkeys(SCHEMA.feature_names, 0.0)
     typed = Guesses(
@@ -65,10 +64,40 @@ def test_ten_worlds_where_nothing_is_typed_and_fewer_where_something_is():
         "off centre",
         "long tails",
     ]
+    assert "common factor" in names_of(SCHEMA, replace(typed, correlation=0.0))
+
+
+@pytest.mark.parametrize("rates", [(0.05, 0.3), (0.6, 0.9), (0.2, 0.95)])
+def test_what_is_off_is_off_where_yes_and_no_tell_least_and_levels_are_rare(rates):
+    least, most = sorted(rates, key=lambda rate: rate * (1.0 - rate))
+    made = {world.name: world for world in worlds_of(SCHEMA, replace(ALL, base_rate=rates))}
+    ends = {name: world.guesses.base_rate for name, world in made.items()}
+    assert ends.pop("as declared") not in rates
+    assert ends.pop("high rate" if most > least else "low rate") == most
+    assert set(ends.values()) == {least}
+    for name in ends:
+        assert min(made[name].guesses.shares["home"]) == pytest.approx(1 / 9), name
+        assert f"“yes” is {100 * least:g} %" in made[name].assumption
+        assert "levels of home are rare (say their shares)" in made[name].assumption
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 7])
+def test_every_level_is_rare_with_the_first_in_one_of_two_worlds(n):
+    column = CategoricalColumn("x", tuple(map(str, range(n))))
+    shares = [np.array(guess) for guess in column.doubts(None).values()]
+    assert len(shares) == 2
+    for share in shares:
+        assert share.sum() == pytest.approx(1.0)
+        assert share.min() == pytest.approx(1 / (3 * n))
+    rare = [share < 1.5 / (3 * n) for share in shares]
+    assert np.logical_or(*rare).all()
+    for level in range(1, n if n > 2 else 1):
+        assert any(one[0] and one[level] for one in rare)
 
 
 def test_an_effect_that_nobody_guessed_is_there_in_turn_up_and_down():
-    first, one_way, *_ = worlds_of(SCHEMA, replace(ALL, effects={"age": 0.07}))
+    made = {world.name: world for world in worlds_of(SCHEMA, replace(ALL, effects={"age": 0.07}))}
+    first, one_way = made["as declared"], made["one direction"]
     assert first.guesses.effects["age"] == one_way.guesses.effects["age"] == 0.07
     units = {"cost": 800.0, "log(dose)": math.log(3.0)}
     for world, signs in ((first, (-1, 1, -1, 1)), (one_way, (1, 1, 1, 1))):
@@ -84,7 +113,7 @@ def test_each_world_is_what_its_phrase_says():
     rate = {name: float((table["ill"] == "yes").mean()) for name, table in tables.items()}
     middle = 1.0 / (1.0 + math.sqrt(0.95 / 0.05 * 0.7 / 0.3))
     assert rate["as declared"] == pytest.approx(middle, abs=0.01)
-    assert rate["low rate"] == pytest.approx(0.05, abs=0.006)
+    assert rate["half spreads"] == pytest.approx(0.05, abs=0.006)
     assert rate["high rate"] == pytest.approx(0.3, abs=0.01)
     ages = {name: table["age"] for name, table in tables.items()}
     for name, factor in (("half spreads", 0.5), ("as declared", 1.0), ("twice the spreads", 2.0)):
@@ -98,10 +127,10 @@ def test_each_world_is_what_its_phrase_says():
     assert float(cost.median()) == pytest.approx(1000, rel=0.02)
     assert float(stats.skew(cost)) > 3.0 > float(stats.skew(tables["as declared"]["cost"]))
     assert set(made["long tails"].guesses.numbers) == {"cost"}  # a logarithm has a tail already
-    together = tables["common factor"][["age", "cost", "dose"]]
+    together = tables["rare levels"][["age", "cost", "dose"]]
     assert stats.spearmanr(together).statistic[0, 1] == pytest.approx(0.48, abs=0.02)
     assert float((tables["rare levels"]["home"] == "owned").mean()) == pytest.approx(
-        1 / 9, abs=0.01
+        7 / 9, abs=0.01
     )
 
 
@@ -126,8 +155,10 @@ def test_named_pairs_go_together_and_the_others_do_not():
     assert abs(found[0, 2]) < 0.02
     level = table["home"].cat.codes
     assert stats.spearmanr(table["dose"], level).statistic < -0.4
-    beside = {world.name: world for world in worlds_of(SCHEMA, typed)}["common factor"]
-    assert beside.assumption == "columns go together (correlation 0.4)"
+    beside = {world.name: world for world in worlds_of(SCHEMA, typed)}["rare levels"]
+    assert beside.assumption == (
+        "levels of home are rare (say their shares), and columns go together (correlation 0.4)"
+    )
     with pytest.raises(ValueError, match="be together"):  # 0.4 is the most beside these pairs
         replace(beside.guesses, correlation=0.5).check_against(SCHEMA)
 
@@ -166,7 +197,7 @@ def test_every_world_of_every_declaration_can_be_drawn(data):
     schema = replace(data.draw(schemas()), positive="yes", negative=())
     typed = data.draw(guesses(schema))
     made = worlds_of(schema, typed)
-    assert 1 <= len(made) <= 10
+    assert 1 <= len(made) <= 9
     assert len({world.assumption for world in made}) == len(made)
     for world in made:
         twin = simulate_twin(schema, guesses=replace(world.guesses, n_rows=100))

@@ -15,6 +15,7 @@ import pandas as pd
 from dpci_core.schema.copula import Pair
 from dpci_core.schema.twin import Rate
 from dpci_core.schema.worlds import UNKNOWN_RATE
+from ui.session.forms import BOUNDED
 
 STRENGTHS = {"weak": 0.3, "medium": 0.6, "strong": 0.9}
 _USUAL = (
@@ -57,7 +58,7 @@ def with_suggestions(rows: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, tuple[
     filled, found = rows.copy(), {}
     for place, row in rows.iterrows():
         bounds = row["lowest"], row["highest"]
-        if row["kind"] != "number" or any(pd.isna(end) for end in bounds):
+        if row["kind"] not in BOUNDED or any(pd.isna(end) for end in bounds):
             continue
         low, high = (float(end) for end in bounds)
         is_log = row["log"] is True

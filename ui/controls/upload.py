@@ -26,6 +26,7 @@ from ui.controls import plan_file
 from ui.controls.declare import usual_encoding
 from ui.session import quota, state, steps
 from ui.session.compute import Upload
+from ui.session.forms import FORMS
 from ui.session.text import plain
 from ui.session.words import in_words
 
@@ -167,7 +168,7 @@ def _edited(proposed: Schema) -> Schema:
     """Numbers as the person wants them; proposed ones come from the file, which is fine for a
     public file only.
     """
-    numeric = [c for c in proposed.features if not c.texts]
+    numeric = [c for c in proposed.features if FORMS[type(c)].has_bounds]
     with st.expander("Columns and bounds"):
         st.caption(
             "All of it was proposed from the file, which is all right because you declared it "

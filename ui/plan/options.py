@@ -140,6 +140,7 @@ def _promise(case: Case, source: TableSource) -> Promise:
         design=case.design,
         contrasts=np.eye(len(case.moments.theta_hat))[:-1],
         target=case.target,
+        fewest=case.fewest,
     )
 
 
@@ -174,7 +175,7 @@ def least(case: Case, source: TableSource) -> Option:
     for _ in range(_ROUNDS):
         found = needed_budget(
             worlds_of_case(here, source),
-            design=here.design,
+            design=replace(here.design, n_records=here.fewest),
             target=here.target,
         )
         if case.design == case.bare:
@@ -256,7 +257,7 @@ class Search:
             here, encoding = self.at(total)
             answer = needed_budget(
                 worlds_of_case(here, self._source(encoding)),
-                design=here.design,
+                design=replace(here.design, n_records=here.fewest),
                 target=here.target,
             )
             option = replace(_of_use(here, answer, self._source(encoding)), encoding=encoding)
@@ -279,7 +280,7 @@ class Search:
         if total not in self.found:
             answer = best_standard(
                 self.encoders[0],
-                design=with_total(self.case.bare, total),
+                design=replace(with_total(self.case.bare, total), n_records=self.case.fewest),
                 worlds=self.encoders[1:],
             )
             here = self._with(answer.encoding, answer.design.regularization, answer.design.budget)

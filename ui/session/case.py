@@ -8,10 +8,21 @@ from decimal import Decimal
 
 from dpci_core import InfeasibleDesignError, Moments, Target, forecast
 from dpci_core.design import Design, Geometry
+from dpci_core.plan.plan import N_TOLERANCE
 from dpci_core.planner import shaped, with_room
 from dpci_core.planner.amounts import SEARCH_DRAWS, with_total
+from dpci_core.planner.promise import fewest_records
 from dpci_core.schema import CONSTANT, Column, Records
-from ui.session.compute import Store, TableSource, columns_of, contrast_matrix, designed, fit_target
+from ui.session.compute import (
+    DECLARED,
+    Store,
+    TableSource,
+    columns_of,
+    contrast_matrix,
+    declared_table,
+    designed,
+    fit_target,
+)
 from ui.session.settings import Settings
 from ui.session.shape import shape_of
 
@@ -66,6 +77,14 @@ class Case:
     def n(self) -> int:
         """Records planned for."""
         return self.design.n_records
+
+    @property
+    def fewest(self) -> int:
+        """Records that a promise is for: a release counts on so many without a question."""
+        complete = 1.0
+        if self.settings.dataset == DECLARED:
+            complete = declared_table(self.settings.declared).schema.complete
+        return fewest_records(self.n - int(N_TOLERANCE * self.n), complete)
 
 
 def single(settings: Settings) -> Settings:

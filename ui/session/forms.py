@@ -39,6 +39,11 @@ class ColumnForm:
     ask: Callable[[Any, str], float | str]
     widened: Callable[[Any, float], Any] | None = None
 
+    @property
+    def has_bounds(self) -> bool:
+        """Whether such a column has bounds."""
+        return self.widened is not None
+
 
 def form_of(row: dict[Any, Any]) -> ColumnForm:
     """The form of a row of the grid, that of a number unless it says another kind."""
@@ -188,4 +193,6 @@ FORMS: dict[type[Column], ColumnForm] = {
     ),
 }
 """By kind; the only place of the pages that knows one from another."""
+BOUNDED = tuple(form.kind for form in FORMS.values() if form.has_bounds)
+"""Kinds in the grid that have bounds."""
 KINDS = (*(form.kind for form in FORMS.values()), LEFT_OUT)

@@ -16,6 +16,7 @@ from ui.controls import declare
 from ui.plan import options, words
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource, packed_table
+from ui.session.text import plain
 from ui.session.worlds import worlds_of_case
 
 SOURCE = TableSource(PUBLIC)
@@ -60,7 +61,7 @@ def test_an_option_promises_no_more_than_its_worst_world():
     assert found.range[1] >= first.length * (1.0 - 1e-9)
     said = words.reach_words(found)
     assert f"{found.promise.reportable} of 5 coefficients can be reported" in said
-    assert found.promise.probability_decided_by in said
+    assert plain(found.promise.probability_decided_by) in said
     gone = np.flatnonzero(found.promise.chance < 0.95)
     sentences = " ".join(one.sentence for one in found.cautions)
     assert all(case.records.feature_names[j].replace("=", ": ") in sentences for j in gone)
