@@ -149,7 +149,7 @@ class RoundedHinge(Loss):
 
     @property
     def title(self) -> str:  # type: ignore[override]
-        """With its smoothing h."""
+        """The name of the loss with its smoothing h, as pages and reports show it."""
         return f"{self.rounding} SVM with h = {self.h:g}"
 
     def _ramp(self, z: Array) -> Array:

@@ -173,7 +173,12 @@ def attack_draws(
         drawn = draw_release(*tables[truth], design=design)
         return {"theta": drawn.theta_priv, "hessian": drawn.hessian, "covariance": drawn.covariance}
 
-    return attack(publish, share_out(design).running, [y[:, None] * X for X, y in tables], rounds)
+    return attack(
+        publish,
+        share_out(design).design_after_solver_share,
+        [y[:, None] * X for X, y in tables],
+        rounds,
+    )
 
 
 def attack_estimators(
@@ -300,7 +305,7 @@ def attack_records(
         )
         return read_record(folder / request)
 
-    return attack(publish, share_out(design).running, rows, rounds)
+    return attack(publish, share_out(design).design_after_solver_share, rows, rounds)
 
 
 def read_record(folder: Path) -> dict[str, np.ndarray]:

@@ -45,7 +45,7 @@ from dpci_core.privacy.budget import (
     to_decimal,
     to_float_down,
     zcdp_to_epsilon,
-    zcdp_to_pure_run,
+    zcdp_to_pure_epsilon,
 )
 from dpci_core.privacy.laws import Law, NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource
@@ -128,23 +128,23 @@ class QuarterDP(Budget):
         return to_decimal(amount, name="quarters") / FOUR
 
     @classmethod
-    def pure_run(cls, amount: Amount) -> float:
-        return zcdp_to_pure_run(to_decimal(amount, name="quarters") / FOUR)
+    def pure_epsilon_within(cls, amount: Amount) -> float:
+        return zcdp_to_pure_epsilon(to_decimal(amount, name="quarters") / FOUR)
 
     @classmethod
-    def price_of_pure_run(cls, epsilon: Decimal) -> Decimal:
-        return FOUR * ZCDP.price_of_pure_run(epsilon)
+    def cost_of_pure_epsilon(cls, epsilon: Decimal) -> Decimal:
+        return FOUR * ZCDP.cost_of_pure_epsilon(epsilon)
 
     @classmethod
     def total_within(cls, epsilon: Decimal, delta: float) -> Decimal | None:
         return FOUR * epsilon_to_zcdp(to_float_down(epsilon), delta) if delta > 0.0 else None
 
     @classmethod
-    def law_amount(cls, amount: float) -> float:
+    def noise_parameter(cls, amount: float) -> float:
         return amount / 4.0
 
     @classmethod
-    def price_of_law(cls, amount: Decimal) -> Decimal:
+    def cost_of_noise_parameter(cls, amount: Decimal) -> Decimal:
         return FOUR * amount
 
 

@@ -85,7 +85,7 @@ class Head:
 
 
 def _uncompressed(scope: Message) -> Message:
-    """The same request by somebody who takes no compressed answer."""
+    """Return the request as from somebody who takes no compressed answer."""
     kept = [pair for pair in scope["headers"] if pair[0].lower() != b"accept-encoding"]
     return {**scope, "headers": kept}
 

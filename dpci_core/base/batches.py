@@ -110,7 +110,7 @@ Combine = Callable[[Any, Any], Any]
 
 
 class Engine(Protocol):
-    """Where the batches of a table are read."""
+    """A place where the batches of a table are read: this process, other processes, a cluster."""
 
     def total(
         self,
@@ -137,7 +137,7 @@ class OneProcess:
         views: tuple[View, ...],
         on_batch: Callable[[], None],
     ) -> Any:
-        """As for `Engine`."""
+        """Return `pairwise` of what is measured of the batches, as `Engine.total`."""
 
         def found() -> Iterator[Any]:
             for place in places(batches, views):
@@ -222,7 +222,7 @@ class Table(ABC):
 
     @property
     def kept(self) -> dict[Any, Any] | None:
-        """Where sums are kept that cost a pass over batches; None in memory."""
+        """The store of sums that cost a pass over batches; None for a table in memory."""
         return None
 
     @abstractmethod
@@ -231,7 +231,7 @@ class Table(ABC):
 
     @abstractmethod
     def through(self, view: View, *, has_weights: bool) -> Table:
-        """The same table, every block of rows mapped."""
+        """Return the same table, with every block of rows mapped by the view."""
 
     @abstractmethod
     def some(self) -> Block:
@@ -373,7 +373,9 @@ class RecordBatches(Table):
             self.progress(self.n_read[0], len(self.batches))
 
     def through(self, view: View, *, has_weights: bool) -> RecordBatches:
-        """The same batches, every block of rows mapped; the view can be pickled."""
+        """Return the same batches, with every block of rows mapped by the view, which can be
+        pickled.
+        """
         return replace(self, views=(*self.views, view), has_weights=has_weights, kept={})
 
     def in_memory(self) -> Table:

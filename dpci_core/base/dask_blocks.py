@@ -44,7 +44,7 @@ class DaskBatch(Batch):
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]
-        """As the chunk says."""
+        """The number of rows that the chunk states."""
         return int(self.X.shape[0])
 
     def chunks(self) -> Iterator[Block]:

@@ -127,7 +127,7 @@ class Processes:
         views: tuple[View, ...],
         on_batch: Callable[[], None],
     ) -> Any:
-        """As for `batches.Engine`."""
+        """Return `pairwise` of what is measured of the batches, as `batches.Engine.total`."""
 
         def found() -> Iterator[Any]:
             left = list(places(batches, views))
@@ -210,7 +210,7 @@ class Dask:
         views: tuple[View, ...],
         on_batch: Callable[[], None],
     ) -> Any:
-        """As for `batches.Engine`."""
+        """Return `pairwise` of what is measured of the batches, as `batches.Engine.total`."""
         from concurrent.futures import CancelledError
 
         from distributed import KilledWorker, as_completed

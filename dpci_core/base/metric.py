@@ -57,7 +57,7 @@ class Metric:
         return Metric(self.second_moment[chosen], self.whiten[chosen], self.unwhiten[chosen])
 
     def stacked(self) -> Metric:
-        """With one leading axis, (K, p, p)."""
+        """Return the metric as a stack, with one leading axis (K, p, p)."""
         shape = (-1, *self.whiten.shape[-2:])
         parts = (self.second_moment, self.whiten, self.unwhiten)
         return Metric(*(part.reshape(shape) for part in parts))

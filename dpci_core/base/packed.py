@@ -78,7 +78,7 @@ class PackedRows:
 
     @property
     def nbytes(self) -> int:
-        """Of all arrays."""
+        """The bytes that all arrays take together."""
         held = (a for c in self.columns for a in (c.values, c.codes) if a is not None)
         return self.signs.nbytes + sum(array.nbytes for array in held)
 

@@ -48,16 +48,16 @@ class EncodedRows:
         return len(self.features)
 
     def signed(self, signs: Array) -> Self:
-        """The same records with these signs."""
+        """Return the same records with these signs (n,), each -1 or +1."""
         return type(self)(self.features, self.scale, self.constant, signs)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the features."""
+        """The precision of the features."""
         return self.features.dtype
 
     def astype(self, dtype: npt.DTypeLike, copy: bool = True) -> Self:
-        """The same rows in another precision."""
+        """Return the same rows in another precision."""
         signs = None if self.signs is None else self.signs.astype(dtype, copy=copy)
         return type(self)(self.features.astype(dtype, copy=copy), self.scale, self.constant, signs)
 
@@ -155,7 +155,7 @@ class WeightedRows:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of rows and weights."""
+        """The precision of rows and weights."""
         return self.rows.dtype
 
     @property
@@ -165,11 +165,11 @@ class WeightedRows:
 
     @property
     def nbytes(self) -> int:
-        """Of rows and weights together."""
+        """The bytes that rows and weights take together."""
         return self.rows.nbytes + self.weights.nbytes
 
     def astype(self, dtype: npt.DTypeLike, copy: bool = True) -> Self:
-        """The same rows in another precision."""
+        """Return the same rows in another precision."""
         rows, weights = (part.astype(dtype, copy=copy) for part in (self.rows, self.weights))
         return type(self)(rows, weights)
 
@@ -248,7 +248,7 @@ class PersonRows(WeightedRows):
         return np.asarray(np.add.reduceat(of_rows, self.first, axis=0))
 
     def astype(self, dtype: npt.DTypeLike, copy: bool = True) -> Self:
-        """The same rows in another precision."""
+        """Return the same rows in another precision."""
         rows, weights = (part.astype(dtype, copy=copy) for part in (self.rows, self.weights))
         return type(self)(rows, weights, self.first)
 

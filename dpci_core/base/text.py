@@ -67,7 +67,7 @@ def line_problem(text: object, *, most: float = math.inf) -> TextProblem | None:
 
 
 def text_problem(text: object, *, most: float = math.inf) -> TextProblem | None:
-    """The same for text of any number of lines: what keeps a file from holding it."""
+    """Return what keeps a file from holding a text of any number of lines, None if nothing does."""
     if not isinstance(text, str):
         return TextProblem("another_type", type(text).__name__)
     if len(text) > most:

@@ -81,7 +81,7 @@ class Watched:
         views: tuple[View, ...],
         on_batch: Callable[[], None],
     ) -> Any:
-        """As for `batches.Engine`."""
+        """Return `pairwise` of what is measured of the batches, as `batches.Engine.total`."""
         n_read = 0
 
         def counted() -> None:

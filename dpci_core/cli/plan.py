@@ -83,7 +83,7 @@ class _Start:
 
     @property
     def moments(self) -> Moments:
-        """Of the records themselves."""
+        """The moments of the records themselves, which are the first world."""
         return self.worlds[0].moments
 
 

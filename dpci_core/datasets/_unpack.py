@@ -219,7 +219,9 @@ def _reason(child: subprocess.Popen[bytes], patience: float = 2.0) -> str | None
 
 
 def _why(child: subprocess.Popen[bytes]) -> str:
-    """The same where something is wrong: what it sent could not be read, unless it says more."""
+    """Return why a transfer failed: the child's own reason if it has one, else that what it sent
+    could not be read.
+    """
     return _reason(child) or "parquet_damaged"
 
 

@@ -82,7 +82,7 @@ def cache_dir() -> Path:
 
 
 def table_path(key: str) -> Path:
-    """Where the downloaded or compact table of a set is kept."""
+    """Return the path of the downloaded or compact table of a set; the file need not exist."""
     return cache_dir() / key / f"{key}.parquet"
 
 

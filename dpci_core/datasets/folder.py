@@ -165,7 +165,7 @@ class ParquetBatch(Batch):
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]
-        """As the footer states it."""
+        """The number of rows that the footer states for these row groups."""
         return sum(self.file.group_rows[self.first_group : self.last_group])
 
     @property
@@ -175,7 +175,7 @@ class ParquetBatch(Batch):
 
     @property
     def is_weighted(self) -> bool:  # type: ignore[override]
-        """In the standard encoding."""
+        """Whether rows have weights: they do in the standard encoding."""
         return self.schema.standard is not None
 
     def chunks(self) -> Iterator[Block]:
@@ -188,7 +188,7 @@ class ParquetBatch(Batch):
 
     @property
     def writes_records(self) -> bool:
-        """Where it has a cache."""
+        """Whether mapped rows are written to disk: they are where the batch has a cache."""
         return self.cache is not None
 
     def _found(self) -> Iterator[PackedRows]:

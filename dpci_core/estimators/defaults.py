@@ -79,7 +79,7 @@ def effects_regularization(design: Design, *, n_coefficients: int, row_radius: f
     check_count(n_coefficients=n_coefficients)
     mechanism, squared = mechanism_of(design), row_radius**2
     if mechanism.perturbs_objective:
-        epsilon = design.budget.pure_run(design.budget.model)
+        epsilon = design.budget.pure_epsilon_within(design.budget.model)
         wanted = _NOISE_SHARE * design.loss.max_curvature / (design.n_records * epsilon)
     else:
         noise = mechanism.noise_per_record(design, n_coefficients)

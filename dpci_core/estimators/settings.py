@@ -78,7 +78,7 @@ def written(value: object) -> str:
 
 
 def written_call(name: str, settings: Mapping[str, object]) -> str:
-    """The same as a call, for the ledger: the settings in their order."""
+    """Return the settings as a call of `name`, in their order, as the ledger shows them."""
     given = (f"{key}={_readable(value)}" for key, value in settings.items())
     return f"{name}({', '.join(given)})"
 

@@ -13,7 +13,7 @@ from dpci_core.base.array import Array, Flags
 WIDTH = 88
 """Characters in a line of a summary."""
 FLAG = "*"
-"""Beside a coefficient that a release cannot speak about."""
+"""Beside a coefficient that is not estimable."""
 _COLUMNS = ("coef", "std err", "sampling", "privacy", "low", "high")
 
 

@@ -71,7 +71,7 @@ class FeatureTable:
 
     @property
     def n_records(self) -> int:
-        """As the footers state it."""
+        """The number of records that the footers of all files state."""
         return sum(sum(file.group_rows) for file in self.files)
 
     @property
@@ -81,7 +81,7 @@ class FeatureTable:
 
     @property
     def told(self) -> dict[str, object]:
-        """As `settings.table_of`."""
+        """What describes the table in the ledger, as `settings.table_of`."""
         named: dict[str, object] = {"label": self.label, "features": self.names}
         return named | {"n_records": self.n_records, "n_features": self.n_features}
 
@@ -131,7 +131,7 @@ class DaskTable:
 
     @property
     def n_records(self) -> int:
-        """As its chunks say."""
+        """The number of records that the chunks state."""
         return int(self.X.shape[0])
 
     @property
@@ -142,7 +142,7 @@ class DaskTable:
     def batches(
         self, scaling: Scaling | Standardisation, classes: npt.NDArray[Any], k: int
     ) -> RecordBatches:
-        """As those of `FeatureTable`."""
+        """Return the batches of model k, as `FeatureTable.batches`."""
         return RecordBatches.listed(
             dask_batches(
                 self.X,
@@ -169,7 +169,7 @@ class _Encoding:
 
     @classmethod
     def of(cls, scaling: Scaling | Standardisation, classes: npt.NDArray[Any], k: int) -> _Encoding:
-        """Of model k: +1 is its class, the second one where there are two."""
+        """Return the encoding of model k: +1 is its class, the second one where there are two."""
         n_models = 1 if len(classes) == 2 else len(classes)
         y = signs_of(np.arange(len(classes)), k, n_models)
         return cls(scaling, dict(zip(classes.tolist(), y.tolist(), strict=True)))
@@ -242,7 +242,7 @@ class FeatureBatch(Batch):
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]
-        """As the footer states it."""
+        """The number of rows that the footer states for these row groups."""
         return sum(self.file.group_rows[self.first_group : self.last_group])
 
     @property

@@ -2,8 +2,8 @@
 (own).
 
 At the penalised minimiser theta_0 the gradient of the unpenalised objective is -2c theta_0. With
-K = H - 2cI its Hessian, released there or, better, half way (`solvers.one_step`), one Newton step
-is linear in theta_0:
+K = H - 2cI its Hessian, released there or, better, at the one-step point (`solvers.one_step`), one
+Newton step is linear in theta_0:
 
     theta_0 + 2c K^-1 theta_0  =  T theta_0,    T = K^-1 H
 
@@ -87,7 +87,7 @@ class Correction:
         return np.asarray((size[..., None, None] * self.rows + bent) / np.sqrt(2.0))
 
     def marked(self, half_width: Array) -> Flags:
-        """Where the step removes the bias of the penalty only in part."""
+        """Return where (k,) the step removes the bias of the penalty only in part."""
         return self.in_unidentified | (self.remainder > _TOLERATED * half_width)
 
 
@@ -132,7 +132,7 @@ def unpenalised_error(
 
 
 def _inverse(K: Array) -> Array:
-    """Of a curvature (p, p), 0 along directions that no record tells apart."""
+    """Return the inverse of a curvature (p, p), 0 in directions where records do not differ."""
     return np.asarray(np.linalg.pinv(K, rcond=_NO_CURVATURE, hermitian=True), dtype=np.float64)
 
 

@@ -21,7 +21,7 @@ from dpci_core.base.metric import Metric
 from dpci_core.base.rows import Rows
 from dpci_core.design import Design
 from dpci_core.mechanisms.mechanism import GRID_EXPONENT, mechanism_of, model_noise, train_private
-from dpci_core.mechanisms.shares import TAU, Shares, share_out
+from dpci_core.mechanisms.shares import TAU, ReleaseParts, share_out
 from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.randomness import SystemSource, check_system_source
@@ -94,21 +94,21 @@ def check_feasible(design: Design, *, dim: int) -> None:
     if design.geometry is not None and not design.geometry.is_private:
         check_size(metric_of(design.geometry), dim)
     shares = share_out(design)
-    noise = model_noise(shares.running, solver_error=_solver_error(shares))
+    noise = model_noise(shares.design_after_solver_share, solver_error=_solver_error(shares))
     longest = 0.0
     if mechanism_of(design).perturbs_objective:
         longest = _longest_noise_vector(noise, dim) * _stretch(design, dim)
     _check_certificate(design, dim=dim, noise_norm=longest)
 
 
-def _solver_error(shares: Shares) -> float:
+def _solver_error(shares: ReleaseParts) -> float:
     return shares.solver_error if shares.minimiser is None else 0.0
 
 
 def noise_of_release(design: Design, *, dim: int) -> NoiseLaw:
     """Return the law of the noise on the coefficients (dim,) of a release of this design."""
     shares = share_out(design)
-    noise = model_noise(shares.running, solver_error=_solver_error(shares))
+    noise = model_noise(shares.design_after_solver_share, solver_error=_solver_error(shares))
     if shares.minimiser is None:
         return noise
     return replace(noise, added_var=shares.minimiser_noise().variance(dim))
@@ -179,7 +179,7 @@ class _CertifiedSolver:
 
 
 def draw_coefficients(
-    A: Rows | Table, *, shares: Shares, source: SystemSource, metric: Metric | None = None
+    A: Rows | Table, *, shares: ReleaseParts, source: SystemSource, metric: Metric | None = None
 ) -> tuple[Array, NoiseLaw]:
     """Return the released coefficients (p,), multiples of `GRID`, and the law of their noise.
 
@@ -196,7 +196,7 @@ def draw_coefficients(
     solver = _CertifiedSolver(shares.planned)
     model = train_private(
         as_table(A),
-        design=shares.running,
+        design=shares.design_after_solver_share,
         rng=source,
         solver=solver,
         solver_error=_solver_error(shares),

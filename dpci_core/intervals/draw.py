@@ -16,7 +16,7 @@ from dpci_core.base.validation import check_rows
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.inflation import Usefulness, judge_usefulness
 from dpci_core.intervals.private_fit import private_fit
-from dpci_core.mechanisms.shares import Shares, share_out
+from dpci_core.mechanisms.shares import ReleaseParts, share_out
 from dpci_core.privacy.randomness import SystemSource
 
 
@@ -29,7 +29,7 @@ class Drawn:
     fit went.
     """
 
-    shares: Shares
+    shares: ReleaseParts
     theta_priv: Array
     hessian: Array
     covariance: Array

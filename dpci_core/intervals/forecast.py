@@ -55,7 +55,7 @@ TOLERATED_BIAS = 0.25
 """In half-widths: an interval of level 95 % with so much bias covers about 92 %."""
 _TOLERATED_SHORTFALL = 0.03
 _ROUNDING = 1.0 + 1e-9
-_SURE = 2.5
+_FULL_WEIGHT_SE = 2.5
 """Standard errors of the planning rows that what weights move must exceed to count in full."""
 _SEED = 20_111_201
 _FACTOR_EVERY = 8
@@ -112,7 +112,7 @@ class Validity:
         return self.reasons_of(())
 
     def reasons_of(self, names: Sequence[str]) -> tuple[str, ...]:
-        """The same with the coefficients that few records decide, of all that are named."""
+        """Return these sentences, naming the coefficients that few records decide among `names`."""
         few = tuple(
             name for name, is_few in zip(names, self.is_decided_by_few, strict=False) if is_few
         )
@@ -152,7 +152,7 @@ class Forecast:
         bias: expected distance of the estimate from the target, with its sign; 0 for the penalised
             target.
         coverage: chance that an interval holds its target, under the true law of the estimate.
-        is_not_reportable: where a release of this design cannot speak about an unpenalised target:
+        is_not_reportable: where an unpenalised target is not reportable with this design:
             the bias is more than a quarter of the half-width, or one release in twenty would mark
             the coefficient, or coverage falls 3 points short, or the planning rows are separable,
             or the noise moves the Hessian so far that no forecast holds (r3). Public, decided
@@ -251,7 +251,7 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments) -> Forecast:
     bias = np.broadcast_to(np.asarray(drawn.shift), q.shape).mean(axis=0)
     share = (drawn.is_not_estimable & (not goal.is_identity)).mean(axis=0)
     is_never = (
-        (np.abs(bias) + goal.doubt > TOLERATED_BIAS * q.mean(axis=0))
+        (np.abs(bias) + goal.target_se > TOLERATED_BIAS * q.mean(axis=0))
         | (coverage < level - _TOLERATED_SHORTFALL)
         | moments.is_separable
         | (validity.r3 >= mechanism_of(design).drift_limits[1])
@@ -389,7 +389,7 @@ def drawn_intervals(
     rows = np.eye(p) if L is None else L
     goal = _goal(moments, design, on_h.diagonal_sd(p), rows, metric)
     drift = length_drift(moments, design=design, noise=noise, contrasts=asked, metric=metric)
-    stretch, pull = _short_of_half_way(
+    stretch, pull = _shortened_half_step(
         moments,
         design,
         goal,
@@ -400,7 +400,7 @@ def drawn_intervals(
     )
 
     def law(steps: Array) -> ErrorVariance:
-        """Of the error of these contrasts of the private coefficients."""
+        """Return the variance of the error of these contrasts of the private coefficients."""
         if goal.is_identity or moments.unpenalised_fit is None:
             turned = steps if metric is None else steps @ metric.whiten
             return error_variance(
@@ -471,14 +471,15 @@ def _counts_in_full(moments: Moments, geometry: Geometry) -> bool:
 @dataclass(frozen=True, slots=True)
 class Goal:
     """What the intervals are for: contrasts (k, p) of the penalised coefficients, the value they
-    should have, the variance that the noise on H adds to an estimate of them, and `doubt` (k,), the
-    standard error of planning rows in what weights and limits move: it counts as bias."""
+    should have, the variance that the noise on H adds to an estimate of them, and `target_se`
+    (k,), the standard error of planning rows in what weights and limits move: it counts as bias.
+    """
 
     contrasts: Array
     value: Array
     extra: Array | float
     is_identity: bool
-    doubt: Array | float
+    target_se: Array | float
 
 
 def released_hessian(moments: Moments, design: Design) -> Array:
@@ -502,17 +503,17 @@ def _goal(
         return Goal(L, L @ moments.theta_hat, 0.0, True, 0.0)
     H, theta, c = released_hessian(moments, design), moments.theta_hat, design.regularization
     step = _step_at(H, theta, design, hessian_sd, L, metric)
-    doubt: Array | float = 0.0
+    target_se: Array | float = 0.0
     if moments.unpenalised_fit is not None:
-        full = _what_is_meant(moments, design.n_records)
+        full = _unpenalised_target(moments, design.n_records)
         if not moments.is_simulated:
-            doubt = np.abs(L if moments.basis is None else L @ np.linalg.inv(moments.basis))
-            doubt = doubt @ moments.unpenalised_fit.unweighted_se
+            target_se = np.abs(L if moments.basis is None else L @ np.linalg.inv(moments.basis))
+            target_se = target_se @ moments.unpenalised_fit.unweighted_se
     else:
         values, vectors = np.linalg.eigh(H)
         steep = np.maximum(values - 2.0 * c, np.finfo(np.float64).eps)
         full = theta + 2.0 * c * (vectors / steep) @ (vectors.T @ theta)
-    return Goal(step.contrasts, L @ full, step.extra, False, doubt)
+    return Goal(step.contrasts, L @ full, step.extra, False, target_se)
 
 
 def _step_at(
@@ -534,7 +535,7 @@ def _step_at(
     )
 
 
-def _short_of_half_way(
+def _shortened_half_step(
     moments: Moments,
     design: Design,
     goal: Goal,
@@ -564,12 +565,12 @@ def _short_of_half_way(
     )
     if share >= 1.0:
         return led, pulled
-    half_way = found.one_step_point
-    reached = moments.hessian + share * (half_way - moments.hessian)
+    at_one_step = found.one_step_point
+    reached = moments.hessian + share * (at_one_step - moments.hessian)
     steps = _step_at(reached, theta, design, noise_sd[0], L, metric).contrasts
     size, planned_size = (
         np.einsum("ij,jk,ik->i", rows, moments.covariance, rows)
-        for rows in (steps @ np.linalg.inv(reached), goal.contrasts @ np.linalg.inv(half_way))
+        for rows in (steps @ np.linalg.inv(reached), goal.contrasts @ np.linalg.inv(at_one_step))
     )
     stretch: Array = np.sqrt(np.divide(size, np.maximum(planned_size, np.finfo(np.float64).tiny)))
     return stretch * led, (steps - goal.contrasts) @ theta + pulled
@@ -600,13 +601,13 @@ def _led_elsewhere(
     return np.exp(moved @ drift.by_hessian.T), np.asarray(moved @ drift.of_estimate.T)
 
 
-def _what_is_meant(moments: Moments, n_records: int) -> Array:
+def _unpenalised_target(moments: Moments, n_records: int) -> Array:
     """What intervals are for, (p,).
 
     Of simulated rows, what weights and limits move counts as far as it is more than sampling error
     of the rows: where their model is right both fits are the same. Its square is taken off that of
-    the gap, once where there are as many rows as records, up to `_SURE` times the standard error
-    where there are few.
+    the gap, once where there are as many rows as records, up to `_FULL_WEIGHT_SE` times the
+    standard error where there are few.
     """
     found = moments.unpenalised_fit
     assert found is not None
@@ -614,7 +615,7 @@ def _what_is_meant(moments: Moments, n_records: int) -> Array:
         return found.unweighted
     basis = np.eye(len(found.theta)) if moments.basis is None else moments.basis
     gap, share = basis @ (found.unweighted - found.theta), min(1.0, moments.n_records / n_records)
-    noise = (1.0 + (_SURE - 1.0) * (1.0 - share)) * found.unweighted_se
+    noise = (1.0 + (_FULL_WEIGHT_SE - 1.0) * (1.0 - share)) * found.unweighted_se
     left = np.sqrt(np.maximum(gap**2 - noise**2, 0.0))
     return np.asarray(found.theta + np.linalg.solve(basis, np.sign(gap) * left))
 

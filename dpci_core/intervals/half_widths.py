@@ -248,11 +248,11 @@ class ReleaseContext:
         )
 
     def asking(self, contrasts: Array) -> ReleaseContext:
-        """Of other combinations."""
+        """Return the context with other contrasts (k, p) of the coefficients."""
         return replace(self, contrasts=contrasts)
 
     def at(self, some: Positions) -> ReleaseContext:
-        """Of some of a stack."""
+        """Return the context of the chosen fits of a stack."""
         metric = self.metric
         if metric is None or len(metric.whiten) == 1:
             return self

@@ -83,7 +83,7 @@ class JointLaw:
 
         Args:
             hessian, covariance: (p, p), as `HalfWidths` keeps them.
-            design: that was run (`Shares.running`).
+            design: that was run (`ReleaseParts.design_after_solver_share`).
             noise: on the coefficients (`draw.noise_of_release`).
             theta_priv: released, (p,).
             metric: of the design's geometry.
@@ -221,7 +221,7 @@ class Errors:
         return self._reach(self.known.design.confidence_level)
 
     def _reach(self, level: float) -> Array:
-        """The same of any level."""
+        """Return the distances (k,) within which errors are with probability `level`."""
 
         def missed(distance: Array) -> Array:
             return np.asarray(level - self._within(distance))
@@ -296,14 +296,14 @@ class Errors:
         return self._variance(self.rows, self.S)
 
     def _variance(self, rows: Array, S: Array) -> Array:
-        """The same from rows and covariance of redrawn noise."""
+        """Return that covariance (k, k) for rows and a covariance with redrawn noise."""
         known = self.known
         total = rows @ S @ rows.T / known.design.n_records + self._noise_variance(rows)
         total = total + known.noise.added_var * (self.steps @ self.steps.T)
         return symmetrise(total + self.extra_root @ self.extra_root.T)
 
     def _noise_variance(self, rows: Array) -> Array:
-        """Of the noise on the coefficients alone, (k, k)."""
+        """Return the covariance (k, k) that the noise on the coefficients alone adds."""
         known = self.known
         is_moved = mechanism_of(known.design).perturbs_objective
         spread = rows / known.design.n_records if is_moved else self.steps
@@ -420,7 +420,7 @@ def _primes(n: int) -> Array:
 
 
 def _shape(dim: int) -> float:
-    """Of the gamma law of W, and its mean."""
+    """Return the shape of the gamma law of W, which is also its mean."""
     return (dim + 1) / 2.0
 
 

@@ -117,7 +117,7 @@ def private_fit(
     """
     is_release = isinstance(source, SystemSource)
     shares = share_out(design) if is_release else None
-    running = design if shares is None else shares.running
+    running = design if shares is None else shares.design_after_solver_share
     table = as_table(A)
     metric = release_metric(table, design=running, rng=source)
     rows = table if metric is None else weighted_table(table, metric)

@@ -23,11 +23,11 @@ class Spectrum:
 
     @classmethod
     def of(cls, matrices: Array) -> Spectrum:
-        """Of symmetric matrices (..., p, p)."""
+        """Return the spectra of symmetric matrices (..., p, p)."""
         return cls(*np.linalg.eigh(matrices))
 
     def floored(self, law: MatrixNoise) -> Spectrum:
-        """As published: eigenvalues of a noisy Hessian raised to the floor."""
+        """Return spectra with eigenvalues of a noisy Hessian raised to the floor, as published."""
         return Spectrum(lift(self.values, law.floor), self.vectors)
 
     def shrunken(self, law: MatrixNoise) -> Spectrum:
@@ -36,7 +36,9 @@ class Spectrum:
         return Spectrum(lift(values, law.floor), self.vectors)
 
     def plus(self, penalty: Array | None) -> Spectrum:
-        """Of the matrices plus a public one (..., p, p); themselves if there is none."""
+        """Return the spectra of the matrices plus a public penalty (..., p, p), None for no
+        penalty.
+        """
         return self if penalty is None else Spectrum.of(self.matrix + penalty)
 
     @property
@@ -52,7 +54,7 @@ class Spectrum:
         return np.asarray((turned / self.values[..., None, :]) @ np.swapaxes(self.vectors, -1, -2))
 
     def take(self, chosen: Positions) -> Spectrum:
-        """Those of a stack."""
+        """Return the spectra of the chosen matrices of a stack."""
         return Spectrum(self.values[chosen], self.vectors[chosen])
 
 

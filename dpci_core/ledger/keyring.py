@@ -41,7 +41,7 @@ class Keyring:
     folder: Path
 
     def file_of(self, key_id: str) -> Path:
-        """Where a key of this name is."""
+        """Return the path of the file of a key."""
         return self.named or self.folder / f"{key_id}.key"
 
     def kept(self) -> Path | None:
@@ -71,7 +71,9 @@ class Keyring:
 
     @property
     def _addresses(self) -> set[str]:
-        """Of this place and of that of its name: whoever may write there can lay a link."""
+        """The addresses of the ledger's file and of the name that leads to it: whoever may write
+        there can lay a link.
+        """
         return {self.ledger.as_uri(), self.path.as_uri()}
 
     def _made_for_it(self) -> Path | None:

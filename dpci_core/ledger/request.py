@@ -41,7 +41,7 @@ class Request(Asked):
             raise proposal.waiting()
 
     def fields(self, account: Account, spent: Decimal) -> dict[str, Any]:
-        """Of its entry, booked or proposed."""
+        """Return the fields of the ledger entry that books or proposes the request."""
         return {
             "person": self.person,
             "account": account.account_id,

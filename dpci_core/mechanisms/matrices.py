@@ -280,8 +280,8 @@ def rounding_allowance(design: Design, theta_priv: Array, whiten: Array | None =
 def release_moments(
     A: Table, theta_priv: Array, *, design: Design, rng: NoiseSource, whiten: Array | None = None
 ) -> PrivateMoments:
-    """Release S at the already released theta_priv, and H there or half way to the coefficient
-    without penalty (`one_step_point`).
+    """Release S at the already released theta_priv, and H there or at the one-step point,
+    half way to the coefficient without penalty (`one_step_point`).
 
     Args:
         A: rows y_i x_i, (n, p), n that of the design, with the weights of the metric if there is

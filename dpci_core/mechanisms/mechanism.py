@@ -17,7 +17,7 @@ from dpci_core.base.array import Array
 from dpci_core.base.batches import Table, as_table
 from dpci_core.base.metric import Metric
 from dpci_core.design import MECHANISMS, Design, MechanismName
-from dpci_core.privacy.budget import zcdp_to_pure_run
+from dpci_core.privacy.budget import zcdp_to_pure_epsilon
 from dpci_core.privacy.laws import Law, NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource
 from dpci_core.solvers.minimise import minimise
@@ -117,8 +117,10 @@ class Mechanism(ABC):
         """sqrt(p + 1) / (n epsilon), or 1 / (n epsilon) if the noise is Gaussian."""
         budget = design.budget
         if self.law(design) == "gaussian":
-            return 1.0 / (design.n_records * zcdp_to_pure_run(budget.as_rho(budget.model)))
-        return math.sqrt(n_coefficients + 1.0) / (design.n_records * budget.pure_run(budget.model))
+            return 1.0 / (design.n_records * zcdp_to_pure_epsilon(budget.as_rho(budget.model)))
+        return math.sqrt(n_coefficients + 1.0) / (
+            design.n_records * budget.pure_epsilon_within(budget.model)
+        )
 
 
 def mechanism_named(name: MechanismName) -> Mechanism:
@@ -181,8 +183,9 @@ def train_private(
         design: which mechanism, at which budget.
         rng: as for `matrices.private_matrix`.
         solver: how the minimiser is found.
-        solver_error: how far apart the errors of two solutions can be; it adds to the sensitivity
-            of a minimiser, and a perturbed one is hidden by its caller (`intervals.draw`).
+        solver_error: bound on the distance that solver error adds between the minimisers of
+            neighbouring tables; it adds to the sensitivity of a minimiser, and a perturbed one is
+            hidden by its caller (`intervals.draw`).
         metric: of the design's geometry, public or released before (`metric.release_metric`); the
             rows have its weights (`solvers.metric.weighted`).
 

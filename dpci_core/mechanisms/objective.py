@@ -33,7 +33,7 @@ NOT_REVIEWED = (
 SHAPED_NOT_REVIEWED = "New result, not peer-reviewed: the proofs are in docs/whitened.md."
 """Stands wherever noise is shaped like the records; it rests on the other where that is Gaussian.
 """
-_USUAL = 1.5
+_PENALTY_FACTOR = 1.5
 """Factor of sqrt(p + 1) s^1.5, near the least error on the simulated census
 (`python -m benchmarks.constants penalties`)."""
 
@@ -65,7 +65,8 @@ class Objective(Mechanism):
         try:
             if self.law(design) == "gaussian":
                 return NoiseLaw(sd=gaussian_objective_sd(rho=_rho(design), **given))  # type: ignore[arg-type]
-            epsilon, k = design.budget.pure_run(design.budget.model), design.rows_per_person
+            epsilon = design.budget.pure_epsilon_within(design.budget.model)
+            k = design.rows_per_person
             return NoiseLaw(rate=objective_noise_rate(epsilon=epsilon, rows_per_person=k, **given))  # type: ignore[arg-type]
         except InfeasibleDesignError as error:
             error.changes = self._in_design(error.changes, design)
@@ -76,7 +77,11 @@ class Objective(Mechanism):
         take.
         """
         budget, found = design.budget, []
-        price = budget.price_of_law if self.law(design) == "gaussian" else budget.price_of_pure_run
+        price = (
+            budget.cost_of_noise_parameter
+            if self.law(design) == "gaussian"
+            else budget.cost_of_pure_epsilon
+        )
         for change in changes:
             if change.what != "model":
                 found.append(change)
@@ -114,16 +119,18 @@ class Objective(Mechanism):
     def usual_regularization(self, design: Design, *, n_coefficients: int) -> float:
         """1.5 sqrt(p + 1) s^1.5, at least t / (n epsilon)."""
         noise = self.noise_per_record(design, n_coefficients)
-        epsilon = design.budget.pure_run(design.budget.model)
+        epsilon = design.budget.pure_epsilon_within(design.budget.model)
         least = design.loss.max_curvature / (design.n_records * epsilon)
-        return max(_USUAL * math.sqrt(n_coefficients + 1.0) * noise * math.sqrt(noise), least)
+        return max(
+            _PENALTY_FACTOR * math.sqrt(n_coefficients + 1.0) * noise * math.sqrt(noise), least
+        )
 
     def smallest_regularization(self, design: Design) -> float:
         if self.law(design) == "gaussian":
             return smallest_gaussian_regularization(
                 rho=_rho(design), n_records=design.n_records, loss=design.loss
             )
-        epsilon = design.budget.pure_run(design.budget.model)
+        epsilon = design.budget.pure_epsilon_within(design.budget.model)
         return smallest_regularization(
             epsilon=epsilon,
             n_records=design.n_records,
@@ -144,4 +151,4 @@ def _rho(design: Design) -> float:
     """The rho of a Gaussian noise vector; PersonsNotShownError where a person has several rows."""
     if design.rows_per_person > 1:
         raise PersonsNotShownError(design.rows_per_person)
-    return design.budget.law_amount(to_float_down(design.budget.model))
+    return design.budget.noise_parameter(to_float_down(design.budget.model))

@@ -16,7 +16,7 @@ from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.moments import HessianDrift
 from dpci_core.solvers.risk import PenalisedRisk
 
-_USUAL = 2.0
+_PENALTY_FACTOR = 2.0
 """Factor of s, near the least error on the simulated census (`python -m benchmarks.constants
 penalties`).
 """
@@ -78,7 +78,7 @@ class Output(Mechanism):
 
     def usual_regularization(self, design: Design, *, n_coefficients: int) -> float:
         """2 s."""
-        return _USUAL * self.noise_per_record(design, n_coefficients)
+        return _PENALTY_FACTOR * self.noise_per_record(design, n_coefficients)
 
 
 def _moved(design: Design, solver_error: float) -> Sensitivity:

@@ -21,23 +21,23 @@ _LARGEST_SENSITIVITY_FACTOR = 1.0 + 2.0**-50
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Shares:
+class ReleaseParts:
     """The price of a design in exact parts: `lines` add up to `design.budget.total`.
 
     planned: the design as it was planned.
-    running: the same with what is left for the minimiser in `budget.model`.
+    design_after_solver_share: the same with what is left for the minimiser in `budget.model`.
     minimiser: what hides the solver's error; None for noise on the minimiser, where it is part of
         the sensitivity.
     """
 
     planned: Design
-    running: Design
+    design_after_solver_share: Design
     minimiser: Decimal | None
 
     @property
     def lines(self) -> tuple[tuple[str, Decimal], ...]:
         """(name, amount) of every part, in the order of the draws."""
-        budget = self.running.budget
+        budget = self.design_after_solver_share.budget
         first = (("metric", budget.metric),) if budget.metric else ()
         rest = (("hessian", budget.hessian), ("covariance", budget.covariance))
         if self.minimiser is None:
@@ -46,7 +46,9 @@ class Shares:
 
     @property
     def solver_error(self) -> float:
-        """tau/c: how far apart the errors of the solver on two neighbouring tables can be."""
+        """tau/c, which bounds the distance that solver error adds between the minimisers of
+        neighbouring tables.
+        """
         return TAU / self.planned.regularization * _LARGEST_SENSITIVITY_FACTOR
 
     def minimiser_noise(self) -> NoiseLaw:
@@ -56,7 +58,7 @@ class Shares:
         return self.planned.budget.noise(sensitivity=self.solver_error, amount=amount)
 
 
-def share_out(design: Design) -> Shares:
+def share_out(design: Design) -> ReleaseParts:
     """Return the parts that a release of this design pays for.
 
     Privacy: the share is rounded up, what is left is exact, so price and total are those of the
@@ -73,8 +75,10 @@ def share_out(design: Design) -> Shares:
     ['model 0.124875', 'inexact minimiser 0.000125', 'hessian 0.03', 'covariance 0.03']
     """
     if not mechanism_of(design).perturbs_objective:
-        return Shares(planned=design, running=design, minimiser=None)
+        return ReleaseParts(planned=design, design_after_solver_share=design, minimiser=None)
     budget = design.budget
     share = UP.multiply(budget.model, INEXACT_SHARE)
     left = replace(budget, model=EXACT.subtract(budget.model, share))
-    return Shares(planned=design, running=replace(design, budget=left), minimiser=share)
+    return ReleaseParts(
+        planned=design, design_after_solver_share=replace(design, budget=left), minimiser=share
+    )

@@ -52,7 +52,7 @@ class PlanNumbers:
     scaled, original: `Lengths` in encoded units, and per original unit of each column.  epsilon,
     delta: the guarantee at the plan's delta (`guarantee_at`).  probability: of meeting the goal,
     None without one.  promise: what holds in every world, of the effects in original units, (d,).
-    is_not_reportable: (p,), coefficients that a release cannot speak about, in encoded or original
+    is_not_reportable: (p,), coefficients that are not reportable, in encoded or original
     units (`Forecast.is_not_reportable`).  shrinkage: share of a coefficient without penalty that c
     leaves (`shrinkage_of`), None where the moments do not know.  n_weighted, n_rows: planning rows
     that count less in the metric of the design, and all of them.
@@ -81,7 +81,7 @@ class PlanNumbers:
 
     @property
     def out_of_reach(self) -> tuple[str, ...]:
-        """Names of the coefficients that a release cannot speak about."""
+        """Names of the coefficients that are not reportable."""
         flags = zip(self.names, self.is_not_reportable, strict=True)
         return tuple(name for name, is_lost in flags if is_lost)
 

@@ -248,7 +248,7 @@ def _numbers(plan: Plan) -> str:
 
 
 def _calibration(design: Design) -> Calibration | str:
-    """Its name, or the switches where it has none."""
+    """Return the name of the design's calibration, or its switches where it has no name."""
     named = {Calibration.published(): "published", Calibration.sharp(): "sharp"}
     return named.get(design.switches, design.switches)
 

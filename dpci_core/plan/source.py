@@ -83,7 +83,7 @@ class PublicTable:
         return schema_of(self.key, standard=self.standard)
 
     def select(self, features: int | tuple[str, ...] | None) -> tuple[str, ...]:
-        """As `Schema.select`, and nothing is read for it."""
+        """Return the names of the chosen features, as `Schema.select`; no row is read for it."""
         return schema_of(self.key).select(features)
 
     @property
@@ -92,7 +92,7 @@ class PublicTable:
         return self.standard is not None
 
     def in_standard(self, standard: StandardEncoding) -> PublicTable:
-        """The same set in a standard encoding."""
+        """Return the same set in a standard encoding."""
         return replace(self, standard=standard)
 
     def records(self, features: int | tuple[str, ...] | None = None) -> Records:
@@ -108,11 +108,11 @@ class PublicTable:
     def worlds(
         self, features: int | tuple[str, ...] | None = None
     ) -> Iterator[tuple[str, Records]]:
-        """Its rows, which are the only world, with what they assume."""
+        """Yield the only world, which is the set's own rows, with what it assumes in words."""
         yield ONLY_WORLD, self.records(features)
 
     def encoders(self, features: int | tuple[str, ...] | None = None) -> tuple[Encoder, ...]:
-        """Its rows under any standard encoding."""
+        """Return the one function that reads the set's rows in a given standard encoding."""
         return (lambda standard: self.in_standard(standard).records(features),)
 
 
@@ -151,7 +151,7 @@ class DeclaredTable:
         return hash((self.schema, self.unit))
 
     def select(self, features: int | tuple[str, ...] | None) -> tuple[str, ...]:
-        """As `Schema.select`."""
+        """Return the names of the chosen features, as `Schema.select`."""
         return self.schema.select(features)
 
     @property
@@ -160,7 +160,7 @@ class DeclaredTable:
         return self.schema.standard is not None
 
     def in_standard(self, standard: StandardEncoding) -> DeclaredTable:
-        """The same table in a standard encoding.
+        """Return the same table in a standard encoding.
 
         Raises:  ValueError naming the first number whose typical value is not declared.
         """
@@ -213,7 +213,9 @@ def check_text(**texts: object) -> None:
 
 
 def check_line(**texts: object) -> None:
-    """The same, for texts that stand on one line and say something."""
+    """Raise ValueError unless every text is one line that says something, no longer than
+    `MOST_TEXT`.
+    """
     _check(line_problem, texts)
 
 

@@ -193,7 +193,7 @@ def needed_records(
 def _records_in(
     moments: Moments, design: Design, target: Target, stated_at: float
 ) -> NeededRecords:
-    """The same in one world."""
+    """Return the number of records that one world needs."""
 
     def at(amount: Decimal, n_draws: int) -> Outcome:
         there = replace(design, n_records=math.ceil(amount))
@@ -257,7 +257,7 @@ def needed_budget(
 
 
 def _budget_in(moments: Moments, design: Design, target: Target, stated_at: float) -> NeededBudget:
-    """The same in one world."""
+    """Return the total budget that one world needs."""
 
     def at(total: Decimal, n_draws: int) -> Outcome:
         return outcome(moments, design=with_total(design, total), target=target, n_draws=n_draws)

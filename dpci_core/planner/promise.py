@@ -1,4 +1,4 @@
-"""What a plan promises in every world that its declaration allows."""
+"""What a plan promises in every world that is checked (`schema.worlds`)."""
 
 from __future__ import annotations
 

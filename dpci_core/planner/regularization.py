@@ -304,7 +304,7 @@ class _Search:
         self.tried[c] = _Tried(design, found, self._shift(moments, design, found), error)
 
     def _shift(self, moments: Moments, design: Design, found: Forecast | None) -> Array:
-        """Of what the intervals lie around from the coefficients without penalty."""
+        """Return how far the intervals' target is from the coefficients without penalty (p,)."""
         if found is not None and design.target == "unpenalised" and moments.unpenalised_fit:
             return found.bias
         around = moments.theta_hat if found is None else found.estimate

@@ -365,7 +365,7 @@ def _shares_at(point: Point) -> tuple[float, float]:
 
 
 def _place(parts: Parts) -> tuple[float, float]:
-    """Where a split lies, in the logarithms of its matrix amounts."""
+    """Return the position of a split: the logarithms of its two matrix amounts."""
     return math.log(parts[1]), math.log(parts[2])
 
 

@@ -30,7 +30,7 @@ class SplitAnswer:
 
     Args:
         design: with the best split.
-        forecast: of that design.
+        forecast: of that design, in the world that decides.
         asked: forecast of the design as it was given.
         near_best: of each part, the smallest and largest share among the splits whose score is
             within 1 % of the best, by the surrogate; by forecast up to 1.5 % longer.

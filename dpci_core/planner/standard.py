@@ -42,7 +42,7 @@ _ROWS = 20_000
 _ELLIPSOID_ROWS, _ELLIPSOID_STEPS = 3_000, 80
 _DRAWS = 16
 _TOLERATED = 0.2
-"""Bias in half-widths beyond which the search counts a coefficient as out of reach: a little less
+"""Bias in half-widths beyond which the search counts a coefficient as not reportable: a little less
 than `TOLERATED_BIAS`, since the table of a release is not the planning rows."""
 _UNREACHED = 20.0
 """An odds interval wider than this factor says nothing: one more coefficient in reach, in the worst
@@ -52,7 +52,7 @@ _SHORTFALL = 10.0
 _FINALISTS = 3
 """Shapes that are planned in full, each with its best c, half and twice as much."""
 _SMALLER = (1.0 / 4.0, 1.0 / 16.0)
-"""Times the best c of a shape: tried while more is out of reach in the worlds together than in the
+"""Times the best c of a shape: tried while fewer are reportable in the worlds together than in the
 first one, which chose c. Otherwise reach can fall as n grows."""
 _HESSIAN = ("0.06", "0.1", "0.16", "0.24", "0.34", "0.46", "0.6")
 _COVARIANCE = ("0.03", "0.06", "0.12", "0.2")
@@ -65,7 +65,7 @@ class Tried:
 
     encoding: with shape and limit.
     design: with c and split.
-    n_out: features out of reach in one or more of the worlds that were looked at: not promised.
+    n_out: features not reportable in one or more of the worlds that were looked at: not promised.
     length: geometric mean of the features' expected lengths over these worlds, in spreads.
     """
 
@@ -89,7 +89,7 @@ class StandardAnswer:
     forecast: of that design in the first world, all planning rows used; in spreads.
     moments: of these planning rows under this encoding.
     names: of the features, then the constant.
-    out_of_reach: names that a release of this design cannot speak about in one of the worlds.
+    out_of_reach: names that are not reportable with this design in one of the worlds.
     tried: every first look at a shape and c, then each design that was better than those before
     it, with all its draws.
     """
@@ -165,7 +165,7 @@ class _Search:
                         break
 
     def shapes(self) -> Iterator[tuple[tuple[float, ...], ...]]:
-        """Those of the first world, then of all."""
+        """Yield every shape that occurs, of the first world's rows before those of all rows."""
         found = [_planning_rows(encode, self.limit) for encode in self.encodes]
         pools = [found[0]] if len(found) == 1 else [found[0], np.concatenate(found)]
         known = set()
@@ -275,7 +275,7 @@ class _Search:
         return self.whole(chosen)
 
     def worst_first(self, design: Design, moments: Sequence[Moments]) -> list[Moments]:
-        """The worlds, those first in which most is out of reach: they rule out a split soonest."""
+        """The worlds, those first in which fewest are reportable: they rule out a split soonest."""
         found = [self.judged(StandardEncoding(), design, [one]) for one in moments]
         lost = [0 if tried is None else tried.n_out for tried in found]
         return [moments[k] for k in np.argsort(-np.array(lost), kind="stable")]

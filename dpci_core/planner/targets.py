@@ -107,7 +107,9 @@ class Target:
         return self.told_of(self.what)
 
     def told_of(self, what: str, unit: float = 1.0) -> str:
-        """The same of an interval of another name; `unit` of its units are a scaled one."""
+        """Return the target in words for an interval that is named by `what`; `unit` of its units
+        are one unit of the scaled coefficient.
+        """
         asked = self.excludes_zero_at if self.length is None else self.length
         assert asked is not None
         return words.precision_target(
@@ -174,7 +176,9 @@ class Outcome:
         return self.power if length is None else self._chance(length)
 
     def _chance(self, length: float) -> float:
-        """Of a released length to be at most this one, less a standard error of the draws."""
+        """Return the probability that a released length is at most this one, less a standard error
+        of the draws.
+        """
         below = ndtr((length / self.draws - 1.0) / self.spread)
         pairs = below.reshape(2, -1).mean(axis=0)
         error = pairs.std() / math.sqrt(max(len(pairs) - 1, 1))
@@ -216,7 +220,7 @@ def outcome(moments: Moments, *, design: Design, target: Target, n_draws: int = 
 
 
 def outcome_of(drawn: DrawnIntervals, target: Target) -> Outcome:
-    """The same, from intervals that are drawn already."""
+    """Return what intervals that are already drawn say about a target."""
     lengths, j = drawn.lengths, target.coefficient
     power = (
         0.0
@@ -309,6 +313,6 @@ def as_if_records(moments: Moments, *, design: Design) -> int:
 
 
 def as_if(found: Forecast) -> int:
-    """The same, from a forecast."""
+    """Return how many records without privacy would give intervals as long as a forecast's."""
     share = (found.nonprivate_length_mean / found.ci_length_mean) ** 2
     return min(found.n_records, math.floor(found.n_records * share))

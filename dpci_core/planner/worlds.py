@@ -45,7 +45,7 @@ def as_worlds(given: Worlds) -> tuple[WorldMoments, ...]:
 
 
 def cost_of(made: Forecast, length: float) -> tuple[int, float]:
-    """Return what a design costs in a world: coefficients out of reach, then a length."""
+    """Return what a design costs in a world: coefficients not reportable, then a length."""
     return int(made.is_not_reportable.sum()), length
 
 

@@ -33,7 +33,7 @@ from dpci_core.base.errors import (
     shown_short,
 )
 from dpci_core.base.limits import BUDGET_PART, DELTA
-from dpci_core.privacy.gaussian import epsilon_to_gdp, gdp_to_epsilon, gdp_to_pure_run
+from dpci_core.privacy.gaussian import epsilon_to_gdp, gdp_to_epsilon, gdp_to_pure_epsilon
 from dpci_core.privacy.laws import Law, NoiseLaw, noise_law
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
 
@@ -231,14 +231,14 @@ class Budget(Called, ABC):
 
     @classmethod
     @abstractmethod
-    def pure_run(cls, amount: Amount) -> float:
+    def pure_epsilon_within(cls, amount: Amount) -> float:
         """The largest float epsilon at which a purely private mechanism costs at most this
         amount.
         """
 
     @classmethod
     @abstractmethod
-    def price_of_pure_run(cls, epsilon: Decimal) -> Decimal:
+    def cost_of_pure_epsilon(cls, epsilon: Decimal) -> Decimal:
         """The amount that pays for a mechanism run at a pure epsilon, rounded up."""
 
     @classmethod
@@ -247,15 +247,15 @@ class Budget(Called, ABC):
         """The largest total that keeps (epsilon, delta), rounded down; None if none does."""
 
     @classmethod
-    def law_amount(cls, amount: float) -> float:
-        """What an amount is for the law of the noise: an epsilon for Laplace, a rho for Gaussian
-        noise.
+    def noise_parameter(cls, amount: float) -> float:
+        """Return a budget amount as epsilon (Laplace noise) or rho (Gaussian noise; mu^2/2 under
+        GDP).
         """
         return amount
 
     @classmethod
-    def price_of_law(cls, amount: Decimal) -> Decimal:
-        """The inverse of `law_amount`, rounded up."""
+    def cost_of_noise_parameter(cls, amount: Decimal) -> Decimal:
+        """The inverse of `noise_parameter`, rounded up."""
         return amount
 
     @classmethod
@@ -263,7 +263,7 @@ class Budget(Called, ABC):
         """Return the noise that makes values of L2 sensitivity sensitivity / divided_by
         amount-private.
         """
-        amount = cls.law_amount(amount)
+        amount = cls.noise_parameter(amount)
         return noise_law(cls.law, sensitivity=sensitivity, amount=amount, divided_by=divided_by)
 
     @classmethod
@@ -284,7 +284,7 @@ class Budget(Called, ABC):
             amount: that was booked, in this definition.
             exponent: the sum is rounded to multiples of 2 to this; a public number.
         """
-        amount = cls.law_amount(amount)
+        amount = cls.noise_parameter(amount)
         return noise.add_to(values, rng, sensitivity=sensitivity, amount=amount, exponent=exponent)
 
 
@@ -315,11 +315,11 @@ class PureDP(Budget):
         return STRICT.divide(STRICT.multiply(epsilon, epsilon), Decimal(2))
 
     @classmethod
-    def pure_run(cls, amount: Amount) -> float:
+    def pure_epsilon_within(cls, amount: Amount) -> float:
         return to_float_down(to_decimal(amount, name="epsilon"))
 
     @classmethod
-    def price_of_pure_run(cls, epsilon: Decimal) -> Decimal:
+    def cost_of_pure_epsilon(cls, epsilon: Decimal) -> Decimal:
         return epsilon
 
     @classmethod
@@ -357,11 +357,11 @@ class ZCDP(Budget):
         return other.as_rho(amount)
 
     @classmethod
-    def pure_run(cls, amount: Amount) -> float:
-        return zcdp_to_pure_run(amount)
+    def pure_epsilon_within(cls, amount: Amount) -> float:
+        return zcdp_to_pure_epsilon(amount)
 
     @classmethod
-    def price_of_pure_run(cls, epsilon: Decimal) -> Decimal:
+    def cost_of_pure_epsilon(cls, epsilon: Decimal) -> Decimal:
         """epsilon^2/2 [BS16 Prop. 1.4]."""
         return UP.multiply(epsilon, UP.divide(epsilon, Decimal(2)))
 
@@ -407,12 +407,12 @@ class GDP(Budget):
         return STRICT.divide(to_decimal(amount, name="mu^2"), Decimal(2))
 
     @classmethod
-    def pure_run(cls, amount: Amount) -> float:
-        return gdp_to_pure_run(to_float_down(to_decimal(amount, name="mu^2")))
+    def pure_epsilon_within(cls, amount: Amount) -> float:
+        return gdp_to_pure_epsilon(to_float_down(to_decimal(amount, name="mu^2")))
 
     @classmethod
-    def price_of_pure_run(cls, epsilon: Decimal) -> Decimal:
-        """(2 Phi^-1(e^epsilon / (1 + e^epsilon)))^2, the inverse of `gdp_to_pure_run`."""
+    def cost_of_pure_epsilon(cls, epsilon: Decimal) -> Decimal:
+        """(2 Phi^-1(e^epsilon / (1 + e^epsilon)))^2, the inverse of `gdp_to_pure_epsilon`."""
         mu = -2.0 * float(ndtri_exp(-np.logaddexp(0.0, float(epsilon))))
         return UP.create_decimal_from_float(mu * mu * (1.0 + _SAFETY))
 
@@ -426,11 +426,11 @@ class GDP(Budget):
         return epsilon_to_gdp(to_float_down(epsilon), delta, at_least=least)
 
     @classmethod
-    def law_amount(cls, amount: float) -> float:
+    def noise_parameter(cls, amount: float) -> float:
         return amount / 2.0
 
     @classmethod
-    def price_of_law(cls, amount: Decimal) -> Decimal:
+    def cost_of_noise_parameter(cls, amount: Decimal) -> Decimal:
         return EXACT.multiply(amount, Decimal(2))
 
     @classmethod
@@ -543,7 +543,7 @@ def pure_to_zcdp(epsilon: Amount) -> Decimal:
     return EXACT.divide(EXACT.multiply(amount, amount), Decimal(2))
 
 
-def zcdp_to_pure_run(rho: Amount) -> float:
+def zcdp_to_pure_epsilon(rho: Amount) -> float:
     """Return the largest float epsilon with epsilon^2/2 <= rho: a pure mechanism run at it costs
     rho-zCDP.
     """

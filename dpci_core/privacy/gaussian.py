@@ -137,7 +137,7 @@ def _mu_squared(epsilon: float, delta: float, at_least: Decimal) -> Decimal:
         step *= 2.0
 
 
-def gdp_to_pure_run(mu_squared: float) -> float:
+def gdp_to_pure_epsilon(mu_squared: float) -> float:
     """Return the largest epsilon so that epsilon-DP implies mu-GDP, rounded down.
 
     It is log(Phi(mu/2) / Phi(-mu/2)): of all epsilon-DP mechanisms randomised response tells the

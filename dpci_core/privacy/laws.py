@@ -44,12 +44,12 @@ class NoiseLaw:
 
     @property
     def law(self) -> Law:
-        """Its name."""
+        """The name of the law, "laplace" or "gaussian"."""
         return "laplace" if self.rate is not None else "gaussian"
 
     @property
     def scale(self) -> float:
-        """What noise of rate 1 or standard deviation 1 is multiplied by."""
+        """The scale of the noise: 1/rate (Laplace) or the standard deviation (Gaussian)."""
         if self.rate is not None:
             return 1.0 / self.rate
         assert self.sd is not None

@@ -102,17 +102,17 @@ def objective_noise_rate(
     smallest = smallest_regularization(
         epsilon=epsilon, n_records=n_records, loss=loss, rows_per_person=rows_per_person
     )
-    needed = curvature_epsilon(
+    curvature_cost = curvature_epsilon(
         n_records=n_records,
         regularization=regularization,
         loss=loss,
         rows_per_person=rows_per_person,
     )
     # The difference loses digits near the boundary: allow for the rounding of its larger term.
-    left = epsilon - needed - _ROUNDING * epsilon
-    if regularization <= smallest or left <= 0.0:
-        raise _too_small("objective", regularization, smallest, n_records, needed)
-    return _down(left / 2.0)
+    epsilon_left = epsilon - curvature_cost - _ROUNDING * epsilon
+    if regularization <= smallest or epsilon_left <= 0.0:
+        raise _too_small("objective", regularization, smallest, n_records, curvature_cost)
+    return _down(epsilon_left / 2.0)
 
 
 def _too_small(
@@ -189,12 +189,12 @@ def gaussian_objective_sd(
         )
     kappa = loss.max_curvature / (2.0 * n_records * regularization)
     # The difference loses digits near the boundary: allow for the rounding of its larger term.
-    left = rho - CURVATURE_COST * kappa * kappa - _ROUNDING * rho
-    if left <= 0.0:
+    rho_left = rho - CURVATURE_COST * kappa * kappa - _ROUNDING * rho
+    if rho_left <= 0.0:
         smallest = smallest_gaussian_regularization(rho=rho, n_records=n_records, loss=loss)
         needed = CURVATURE_COST * kappa * kappa
         raise _too_small("Gaussian objective", regularization, smallest, n_records, needed)
-    return _up(2.0 / math.sqrt(2.0 * left))
+    return _up(2.0 / math.sqrt(2.0 * rho_left))
 
 
 def output_sensitivity(
@@ -206,7 +206,8 @@ def output_sensitivity(
     Args:
         n_records: number of records, public (>= 1).
         regularization: c > 0, in c |theta|^2 of the mean objective.
-        solver_error: how far apart the errors of two solutions can be.
+        solver_error: bound on the distance that solver error adds between the minimisers of
+            neighbouring tables.
     """
     check_positive(regularization=regularization)
     check_count(n_records=n_records)

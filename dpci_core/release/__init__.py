@@ -5,7 +5,7 @@ checked later.
 from dpci_core.intervals.certified import GRID, check_feasible
 from dpci_core.intervals.draw import Drawn, draw_release
 from dpci_core.ledger.draw import is_drawing, wait_for_draws
-from dpci_core.mechanisms.shares import INEXACT_SHARE, TAU, Shares, share_out
+from dpci_core.mechanisms.shares import INEXACT_SHARE, TAU, ReleaseParts, share_out
 from dpci_core.release.after import (
     AfterError,
     Answer,
@@ -82,11 +82,11 @@ __all__ = [
     "ReleaseFailedError",
     "ReleaseInference",
     "ReleaseLostError",
+    "ReleaseParts",
     "ReleasePausedError",
     "ReleaseRefusedError",
     "ReleaseTask",
     "ReleaseUnfinishedError",
-    "Shares",
     "SignatureCheck",
     "TableFile",
     "TextEncoding",

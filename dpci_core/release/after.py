@@ -85,7 +85,7 @@ class Prediction:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Together:
-    """All intervals of a release at once, those it cannot speak about aside.
+    """All intervals of a release at once, of the coefficients that are estimable.
 
     holds: probability that all intervals as released hold at once.
     multiplier: what their lengths are multiplied by to hold at once at the level.
@@ -120,7 +120,7 @@ class Region:
 
     @property
     def volume(self) -> float:
-        """In the units of the coefficients; an area for two."""
+        """The volume of the region in the units of the coefficients; for two it is an area."""
         k = len(self.names)
         ball = 0.5 * k * math.log(math.pi) - float(gammaln(0.5 * k + 1.0))
         spread = 0.5 * float(np.linalg.slogdet(self.covariance)[1])
@@ -178,7 +178,7 @@ class ReleaseInference:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the coefficients, the constant last."""
+        """The names of the coefficients (p,), the constant last."""
         return tuple(c.name for c in self.made.coefficients)
 
     @cached_property
@@ -192,7 +192,7 @@ class ReleaseInference:
         return JointLaw.of(
             np.array(made.hessian),
             np.array(made.covariance),
-            design=share_out(made.design).running,
+            design=share_out(made.design).design_after_solver_share,
             noise=noise_of_release(made.design, dim=len(made.coefficients)),
             theta_priv=made.theta,
             metric=metric,
@@ -267,7 +267,7 @@ class ReleaseInference:
         return np.asarray(vector @ self._units(unit))
 
     def _is_not_estimable(self, vectors: Array, errors: Errors) -> Flags:
-        """Which combinations (k, p) lean on a coefficient that the release cannot speak about."""
+        """Which combinations (k, p) lean on a coefficient that is not estimable."""
         lost = np.array([c.is_not_estimable for c in self.made.coefficients])
         size = np.abs(vectors @ np.linalg.inv(self._basis))
         leans = size > _FLAT_WEIGHT * np.max(size, axis=1, keepdims=True)

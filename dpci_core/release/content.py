@@ -13,7 +13,7 @@ from dpci_core.design import guarantee_at
 from dpci_core.intervals.draw import Drawn
 from dpci_core.ledger import Charge, Cost, as_text
 from dpci_core.mechanisms.mechanism import mechanism_of
-from dpci_core.mechanisms.shares import Shares
+from dpci_core.mechanisms.shares import ReleaseParts
 from dpci_core.plan import Plan, PlanNumbers, as_yaml
 from dpci_core.plan.codec import plain
 from dpci_core.plan.link import canonical
@@ -45,7 +45,7 @@ class Price:
     """What a release of a plan would do, before anything is spent.
 
     cost: with its lines.  schema_hash: what the ledger's account must have.  numbers: the planned
-    lengths, and which coefficients are out of reach: decided here, from public numbers.
+    lengths, and which coefficients are not reportable: decided here, from public numbers.
     """
 
     cost: Cost
@@ -137,7 +137,7 @@ def software() -> tuple[tuple[str, str], ...]:
     return ("python", platform.python_version()), *((name, version(name)) for name in _PACKAGES)
 
 
-def _guarantee(plan: Plan, shares: Shares) -> Guarantee:
+def _guarantee(plan: Plan, shares: ReleaseParts) -> Guarantee:
     design = plan.design
     epsilon, delta = guarantee_at(design, plan.delta)
     total = design.budget.total

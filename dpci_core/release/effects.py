@@ -31,7 +31,7 @@ class Effect:
     by: its interval for that change: of log-odds, or of the score of an SVM.
     per_unit: its interval in original units.
     odds: the factor on the odds, None for an SVM and where nobody can read it.
-    is_not_estimable: whether the release cannot speak about it.
+    is_not_estimable: whether the release cannot estimate it.
     """
 
     name: str
@@ -117,7 +117,7 @@ def effect_sentences(release: Release) -> tuple[str, ...]:
     """Return one sentence for each coefficient, the intercept last.
 
     The factor on the odds and the log-odds of a logistic model; the score of an SVM. Where the
-    release cannot speak about a coefficient, the sentence says so and holds no number.
+    coefficient is not estimable, the sentence says so and holds no number.
     """
     told = [
         silent([effect.name]) if effect.is_not_estimable else _moves(effect, release)

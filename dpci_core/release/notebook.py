@@ -66,7 +66,7 @@ def notebook(release: Release) -> str:
 
 
 def _combinations(release: Release) -> list[dict[str, Any]]:
-    """Of the first two coefficients that the release speaks about, if there are two."""
+    """Return the cells about a combination of two estimable coefficients; none for fewer."""
     told = [c.name for c in release.coefficients[:-1] if not c.is_not_estimable]
     if len(told) < 2:
         return []

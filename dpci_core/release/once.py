@@ -117,7 +117,7 @@ class ReleaseTask(ABC, Generic[Made_co]):
     @property
     @abstractmethod
     def title(self) -> str:
-        """For the ledger."""
+        """The title under which the ledger lists the release."""
 
     @property
     @abstractmethod

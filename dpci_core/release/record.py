@@ -142,7 +142,7 @@ class Release(Entry):
     hessian_at: where the Hessian was released, (p,); at the coefficients themselves for a penalised
     target.
     covers: what the intervals are for, in words, to stand after "for the".
-    out_of_reach: names that the plan called out of reach before the draw.
+    out_of_reach: names that the plan called not reportable before the draw.
     warnings: what spoke against the plan before the draw, in sentences.
     """
 
@@ -217,7 +217,7 @@ class Release(Entry):
 
     @property
     def silent(self) -> tuple[str, ...]:
-        """Names of the coefficients that this release cannot speak about."""
+        """Names of the coefficients that are not estimable from this release."""
         return tuple(c.name for c in self.coefficients if c.is_not_estimable)
 
     @property
@@ -232,7 +232,7 @@ class Release(Entry):
 
     @property
     def mapper(self) -> RecordMapper:
-        """Of the columns that the model needs."""
+        """The map from cells to rows, for the columns that the model needs."""
         return RecordMapper(self.schema, self.features)
 
     def decision(self, frame: pd.DataFrame) -> Array:

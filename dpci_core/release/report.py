@@ -59,7 +59,7 @@ def intervals_csv(release: Release) -> str:
     for a formula is text.
 
     missing_cells: what became of them, and of their records.
-    is_not_estimable: of a coefficient that the release cannot speak about.
+    is_not_estimable: whether the coefficient is not estimable.
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")

@@ -16,7 +16,7 @@ from dpci_core.datasets.folder import folder_batches
 from dpci_core.intervals.certified import check_feasible
 from dpci_core.intervals.draw import Drawn, draw_release
 from dpci_core.ledger import Charge, Cost, Ledger
-from dpci_core.mechanisms.shares import Shares, share_out
+from dpci_core.mechanisms.shares import ReleaseParts, share_out
 from dpci_core.plan import Plan
 from dpci_core.release import once
 from dpci_core.release.content import Price, files_of, make_record, schema_hash
@@ -46,7 +46,7 @@ def price_of(plan: Plan, *, allow_unreviewed: bool = False) -> Price:
     )
 
 
-def _cost(shares: Shares) -> Cost:
+def _cost(shares: ReleaseParts) -> Cost:
     planned = shares.planned
     return Cost(definition=planned.definition, amount=planned.budget.total, lines=shares.lines)
 

@@ -145,6 +145,6 @@ def _digest(content: bytes) -> str:
 
 
 def _digest_of_file(path: Path) -> str:
-    """The same of a file of any size."""
+    """Return the SHA-256 of a file of any size, as hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -357,7 +357,7 @@ def _blocks(
 def cell_blocks_of(
     header: Header, needed: tuple[str, ...], numbers: frozenset[str]
 ) -> Iterator[Mapping[str, Cells]]:
-    """The same, whatever their number."""
+    """Yield cells by column, some thousand rows at a time, whatever n the header knows of."""
     if header.kind == "csv":
         commas = numbers if header.has_decimal_comma else frozenset()
         for block in csv_blocks(header, needed):

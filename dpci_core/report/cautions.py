@@ -103,8 +103,8 @@ def cautions(
 ) -> tuple[Caution, ...]:
     """Return what speaks against a release of a design, gravest first; none where nothing does.
 
-    Useless intervals, an invalid forecast, coefficients out of reach, those that another world puts
-    out of reach, coverage that falls short, and a penalised target far from the coefficients
+    Useless intervals, an invalid forecast, coefficients that are not reportable, those that are not
+    in another world, coverage that falls short, and a penalised target far from the coefficients
     without penalty; of equal gravity in this order.
 
     Args:

@@ -140,7 +140,7 @@ class LevelsColumn(Column):
         return self.shares is not None
 
     def with_usual(self, series: pd.Series[Any]) -> Self:
-        """With the shares of the levels, where any occurs."""
+        """Return the column with the shares of its levels in these values, where any occurs."""
         if self.shares is not None:
             return self
         counts = Counter(as_text(value) for value in series.dropna())

@@ -87,7 +87,9 @@ class Column(ABC):
     @property
     @abstractmethod
     def fill(self) -> str:
-        """The same in words; empty where its record counts for nothing."""
+        """The value that an empty cell counts as, in words; empty where its record counts for
+        nothing.
+        """
 
     def filled(self, values: Array) -> Array:
         """Return the values (n,), those that are missing as declared for that, else NaN."""

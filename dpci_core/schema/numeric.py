@@ -231,7 +231,7 @@ class NumericColumn(Column):
         return values
 
     def count_absent(self, n: int) -> str:
-        """The same without a text, which `parsed` refuses."""
+        """Return how many values are missing, in words; `parsed` refuses a text that is none."""
         return f"{n} missing values of {self.name}"
 
     @property
@@ -298,7 +298,9 @@ class NumericColumn(Column):
         return self.typical is not None
 
     def with_usual(self, series: pd.Series[Any]) -> NumericColumn:
-        """With the median and the standard deviation, where the column varies."""
+        """Return the column with the median and standard deviation of these values, where they
+        vary.
+        """
         if self.typical is not None:
             return self
         values = np.asarray(pd.to_numeric(series, errors="coerce"), dtype=np.float64)

@@ -112,7 +112,7 @@ class Guesses:
         return getattr(self, column.guessed).get(column.name) if column.guessed else None
 
     def about(self, guesses: Mapping[Column, Any]) -> Guesses:
-        """The same with other guesses of how the values of some columns are spread."""
+        """Return the guesses with others of how the values of some columns are spread."""
         changed: dict[str, dict[str, Any]] = {}
         for column, guess in guesses.items():
             of_kind = changed.setdefault(column.guessed, dict(getattr(self, column.guessed)))

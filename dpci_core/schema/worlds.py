@@ -1,4 +1,4 @@
-"""The worlds that a declaration allows: twins in which a plan's promise has to hold.
+"""The worlds that a promise is checked in: twins that a declaration leaves possible.
 
 What is typed narrows them. Where nothing is typed the kindest world (no effect, independent
 columns, everything where it was declared) would be the most flattering one, so it is not among

@@ -265,7 +265,9 @@ def _with_next_question(
 
 
 def _sizes(cards: ScorecardClass) -> Integers:
-    """Of all cards (n_points,), in order: fewer points are smaller, then thresholds nearer to 0."""
+    """Return the place of every card (n_points,) in the order of size: fewer points are smaller,
+    then thresholds nearer to 0.
+    """
     size = np.zeros(1, dtype=np.int64)
     for _ in range(cards.n_questions):
         size = np.add.outer(size, np.abs(cards.values)).reshape(-1)

@@ -64,7 +64,7 @@ class IntegerBall:
 
     @property
     def values(self) -> Integers:
-        """Of an entry (K,)."""
+        """The values (K,) that an entry can have, in order."""
         return np.arange(-self.largest, self.largest + 1)
 
     @property

@@ -62,7 +62,7 @@ class Question:
 
     @property
     def name(self) -> str:
-        """Of the points for a yes."""
+        """The name of the feature that is 1 where the answer is yes."""
         if self.one_of is not None:
             return f"{self.column}: {', '.join(self.one_of)}"
         cut = repr(float(self.at_least or 0.0))  # every digit: this is the rule that people apply

@@ -21,7 +21,7 @@ from dpci_core.privacy.budget import (
     check_amount,
     to_decimal,
     to_float_down,
-    zcdp_to_pure_run,
+    zcdp_to_pure_epsilon,
 )
 from dpci_core.privacy.choice import ChoiceNoise
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
@@ -127,11 +127,11 @@ class ConcentratedSpending(CardSpending):
 
     @property
     def pure_epsilon(self) -> float:
-        return 2.0 * zcdp_to_pure_run(self.amount)
+        return 2.0 * zcdp_to_pure_epsilon(self.amount)
 
     @property
     def count_scale(self) -> float:
-        return 1.0 / zcdp_to_pure_run(self.amount) * _UP
+        return 1.0 / zcdp_to_pure_epsilon(self.amount) * _UP
 
     def add_to_count(self, count: int, source: NoiseSource) -> int:
         if isinstance(source, SystemSource):

@@ -165,7 +165,7 @@ class Metrics:
     weights: Counts | None
 
     def first(self, n: int) -> Metrics:
-        """Of the first n."""
+        """Return the metrics of the first n replicates."""
         return Metrics(self.of[:n], None if self.weights is None else self.weights[:n])
 
 
@@ -439,7 +439,7 @@ def _metrics(plan: _Plan, job: _Job, draws: Draws) -> Metrics | None:
 
 
 def _second_moments(plan: _Plan, job: _Job, counts: Counts | DrawnCounts) -> Array:
-    """Of each replicate, (B, p, p)."""
+    """Return the second moment of the rows of each replicate, (B, p, p)."""
     if isinstance(job.table, BatchTable):
         assert isinstance(counts, DrawnCounts)
         return second_moments(job.table, counts, n_records=plan.n_records)
@@ -530,7 +530,7 @@ def _moments_at(
     *,
     of: tuple[Moment, ...],
 ) -> tuple[Array, Array]:
-    """Those of the first replicates, each at its own theta."""
+    """Return the asked moments of the first replicates, each at its own theta."""
     counts, n = draws.counts[: len(theta)], plan.n_records
     if isinstance(job.table, BatchTable):
         assert isinstance(counts, DrawnCounts)

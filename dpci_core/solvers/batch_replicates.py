@@ -99,7 +99,7 @@ class DrawnCounts:
         return replace(self, splits=self.splits[chosen], metric=metric)
 
     def within(self, metric: Metric | None) -> DrawnCounts:
-        """The same draws, rows with the weights of a metric of each replicate."""
+        """Return the same draws, where rows have the weights of each replicate's metric."""
         return replace(self, metric=metric)
 
     def of_one(self, b: int, index: int, n_rows: int) -> Counts:

@@ -78,7 +78,9 @@ class Spread:
 
     @classmethod
     def of(cls, A: Rows | Table) -> Spread:
-        """Of the rows of a table, those with weights counting as rows of norm at most 1."""
+        """Return the spread of the rows of a table; rows with weights count as rows of norm at most
+        1.
+        """
         A = as_table(A)
         M = second_moment_of(A)
         values, vectors = np.linalg.eigh(M)
@@ -94,7 +96,7 @@ class Spread:
 
 
 def _leverages(rows: Block, vectors: Array, scales: Array) -> Array:
-    """Of each row (n,) at each of the ridges, (n, K)."""
+    """Return the leverage of each row (n,) at each of the ridges, (n, K)."""
     return np.asarray((unit_rows(rows) @ vectors) ** 2 @ scales)
 
 

@@ -26,7 +26,7 @@ corrects.
 
 
 def has_one_step_point(design: Design) -> bool:
-    """Whether the Hessian is released half way to the coefficient without penalty."""
+    """Whether the Hessian is released at the one-step point."""
     return design.target == "unpenalised" and design.loss.is_log_odds
 
 

@@ -140,8 +140,8 @@ class _Objective:
         return np.asarray(self.at_theta + mean + 2.0 * self.regularization * step)
 
     def inverse_hessian(self, theta: Array | None) -> Array:
-        """Of the sample at theta, or for the largest curvature; empty if singular up to
-        rounding.
+        """Return the inverse Hessian (p, p) of the sample at theta, or for the largest curvature
+        where theta is None; empty if singular up to rounding.
         """
         sample, loss = self.sample, self.loss
         if theta is None:

@@ -61,12 +61,12 @@ class HistogramResult:
 
     @property
     def edges(self) -> Array:
-        """Of the bins, (bins + 1,)."""
+        """The edges of the bins (bins + 1,), in the units of the values."""
         return np.linspace(self.low, self.high, self.n_bins + 1)
 
     @property
     def shares(self) -> Array:
-        """Of the bins, (bins,), adding up to 1; equal ones where every noisy count is 0."""
+        """The shares of the bins (bins,), which add up to 1; equal where every noisy count is 0."""
         total = int(self.counts.sum())
         if total == 0:
             return np.full(self.n_bins, 1.0 / self.n_bins)

@@ -177,7 +177,7 @@ def learner_noise(
             moved = output_sensitivity(n_records=n_records, regularization=c)
             law = ZCDP.noise(sensitivity=moved.size, amount=rho, divided_by=moved.divided_by)
             return LearnerNoise(c, None, False, sd=law.sd)
-        epsilon = ZCDP.pure_run(Decimal(rho))
+        epsilon = ZCDP.pure_epsilon_within(Decimal(rho))
     check_positive(epsilon=epsilon)
     assert epsilon is not None
     if learner.method == "output":

@@ -333,17 +333,17 @@ class SelectionResult(ChosenModel):
 
     @property
     def epsilon(self) -> Decimal | None:
-        """Of everything; None where a rho was spent."""
+        """The epsilon of all training and choice together; None where a rho was spent."""
         return self.total if self.spending.currency == "epsilon" else None
 
     @property
     def rho(self) -> Decimal | None:
-        """Of everything; None where an epsilon was spent."""
+        """The rho of all training and choice together; None where an epsilon was spent."""
         return self.total if self.spending.currency == "rho" else None
 
     @property
     def plan(self) -> SelectionPlan | ConcentratedPlan | None:
-        """Of stability-based validation."""
+        """The plan of stability-based validation; None for another way to choose."""
         return self.spending.plan
 
     @property

@@ -256,7 +256,8 @@ def plan_selection(
 
 @dataclass(frozen=True, slots=True)
 class ConcentratedPlan(_Reach):
-    """The same under zCDP: Gumbel noise, and the chosen candidate is trained again.
+    """How a rho is spent on training and choice under zCDP: the scores get Gumbel noise, and the
+    chosen candidate is trained again.
 
     rho: of everything.
     train: of one training, exact.

@@ -32,7 +32,7 @@ class Training:
 
     @classmethod
     def of_learner(cls, learner: Learner, *, epsilon: float | None, n_records: int) -> Training:
-        """As [CMS] trains, at the c that Algorithm 2 may have raised."""
+        """Return a learner's training as in [CMS], at the c that Algorithm 2 may have raised."""
         law = learner_noise(learner, epsilon=epsilon, n_records=n_records)
         noise = None if law.rate is None else NoiseLaw(rate=law.rate)
         return cls(learner.loss, law.regularization, noise, law.perturbs_objective)
@@ -50,7 +50,7 @@ class Training:
 
     @classmethod
     def without_privacy(cls, loss: Loss, regularization: float) -> Training:
-        """The same objective, no noise."""
+        """Return the training that minimises the same objective without noise."""
         return cls(loss, regularization, None, False)
 
 

@@ -255,7 +255,7 @@ def test_every_candidate_is_a_release_of_the_whole_epsilon_on_rows_of_its_own(mo
     ran: list[tuple[str, float]] = []
 
     def spy(A, *, shares, source):
-        budget = shares.running.budget
+        budget = shares.design_after_solver_share.budget
         hidden = shares.minimiser or 0
         assert float(budget.model + hidden) == 0.5
         seen.append(set(np.abs(A[:, 2])))

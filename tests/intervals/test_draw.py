@@ -89,7 +89,7 @@ def test_lines_add_up_to_the_price_exactly(kind, model) -> None:
     assert sum(Fraction(amount) for _, amount in shares.lines) == Fraction(design.budget.total)
     share = Fraction(model) / 1000
     assert share <= Fraction(shares.minimiser) <= share * (1 + Fraction(1, 10**20))
-    assert shares.running.budget.model == shares.lines[0][1]
+    assert shares.design_after_solver_share.budget.model == shares.lines[0][1]
 
 
 def test_output_perturbation_pays_in_its_sensitivity() -> None:
@@ -133,7 +133,10 @@ def test_the_share_changes_length_by_less_than_a_thousandth(budget) -> None:
         design = make(budget, calibration=calibration, n_records=len(X))
         shares = share_out(design)
         moments = fit(X, y, loss=design.loss, regularization=design.regularization)
-        planned, running = (forecast(moments, design=d).ci_length for d in (design, shares.running))
+        planned, running = (
+            forecast(moments, design=d).ci_length
+            for d in (design, shares.design_after_solver_share)
+        )
         added = shares.minimiser_noise().variance(X.shape[1]) / (running / (2 * 1.96)) ** 2
         assert (running / planned * np.sqrt(1 + added) - 1 < 0.001).all()
         assert (running > planned).all()

@@ -1,5 +1,5 @@
 """The forecast of a target without penalty against noise that is really drawn: its error law in one
-dimension, coverage, length and bias of whole experiments, and what counts as out of reach.
+dimension, coverage, length and bias of whole experiments, and what counts as not reportable.
 """
 
 from __future__ import annotations
@@ -240,7 +240,7 @@ def test_the_forecast_against_experiments(kind: str) -> None:
         assert abs(expected.bias[0]) > 1.3 * error[0], "or there would be no bias to see"
 
 
-# --- out of reach ---------------------------------------------------------------------------------
+# --- not reportable -------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -259,7 +259,7 @@ def test_out_of_reach_by_three_rules(fit: Moments) -> None:
         drawn,
         shift=0.0 * drawn.half_width,
         is_not_estimable=np.zeros_like(drawn.is_not_estimable),
-        goal=dataclasses.replace(drawn.goal, doubt=0.0),
+        goal=dataclasses.replace(drawn.goal, target_se=0.0),
     )
 
     def flags(**changes: Any) -> list[bool]:
@@ -343,7 +343,7 @@ def two_coefficients(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
     ],
 )
 def test_flags_do_not_select(n: int, epsilon: float, c: float, is_out: bool | None) -> None:
-    """Where a release would often mark a coefficient, it is out of reach before any is drawn; the
+    """Where a release would often mark a coefficient, it is not reportable before any is drawn; the
     unmarked intervals of the others cover.
     """
     amounts = [str(epsilon / 2.0), str(epsilon / 4.0), str(epsilon / 4.0)]

@@ -270,7 +270,7 @@ def test_four_parts_are_booked_to_the_last_digit(kind: Any, amount: str) -> None
     assert Fraction(design.budget.total) == booked
     assert sum(Fraction(price) for _, price in shares.lines) == booked
     assert shares.lines[0][1] == Decimal(amount)
-    assert shares.running.geometry == design.geometry
+    assert shares.design_after_solver_share.geometry == design.geometry
     public = share_out(make(PUBLIC, kind(model="0.1", hessian="0.1", covariance="0.1")))
     assert [name for name, _ in public.lines] == names[1:]
 

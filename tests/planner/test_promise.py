@@ -138,7 +138,7 @@ def test_a_coefficient_out_of_reach_by_bias_is_never_reported_and_one_often_mark
         half_width=q * np.array([1.5, 1.5, 1.5, 0.8]),
         shift=np.broadcast_to(np.array([0.45, 0.0, 0.0, 0.0]) * q.mean(axis=0), q.shape),
         is_not_estimable=marks,
-        goal=replace(drawn.goal, doubt=0.0),
+        goal=replace(drawn.goal, target_se=0.0),
     )
     made = forecast_of(odd, moments)
     assert made.chance_to_report.tolist() == [0.0, 51 / 64, 63 / 64, 0.0]
@@ -351,8 +351,8 @@ def test_a_table_with_more_than_one_thing_off_is_no_worse_than_promised(name):
     n_sure = 0
     for total in ("4", "8", "16", "32", "64"):
         design = with_total(BROAD, Decimal(total))
-        found = promise(bare_worlds(), design=design, n_records=N, fewest=fewest_records(7_200))
-        made = forecast(moments, design=design, n_records=7_200)
+        found = promise(bare_worlds(), design=design, fewest=fewest_records(7_200))
+        made = forecast(moments, design=replace(design, n_records=7_200))
         is_sure = found.chance >= 0.95
         n_sure += int(is_sure.sum())
         assert (made.chance_to_report[is_sure] >= 0.95).all()
@@ -362,13 +362,13 @@ def test_a_table_with_more_than_one_thing_off_is_no_worse_than_promised(name):
 
 def test_fewer_records_never_raise_a_promise():
     some = worlds()[:3]
-    planned = promise(some, design=DESIGN, n_records=N, target=GOAL)
-    fewer = promise(some, design=DESIGN, n_records=N, target=GOAL, fewest=fewest_records(7_200))
+    planned = promise(some, design=DESIGN, target=GOAL)
+    fewer = promise(some, design=DESIGN, target=GOAL, fewest=fewest_records(7_200))
     assert (planned.fewest, fewer.fewest) == (N, 6_840)
     assert fewer.probability <= planned.probability
     assert (fewer.longest >= planned.longest).all()
     assert (fewer.shortest >= planned.shortest).all()
-    assert (fewer.shortest <= forecast(some[0].moments, design=DESIGN, n_records=N).ci_length).all()
+    assert (fewer.shortest <= forecast(some[0].moments, design=DESIGN).ci_length).all()
     assert fewer.reportable <= planned.reportable
 
 

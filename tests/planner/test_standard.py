@@ -123,7 +123,7 @@ def test_the_answer_is_what_was_tried(answer: StandardAnswer) -> None:
 
 
 def test_no_tried_design_is_better(answer: StandardAnswer) -> None:
-    """The score by hand: geometric mean of lengths, times 20 for each feature out of reach. The
+    """The score by hand: geometric mean of lengths, times 20 for each feature not reportable. The
     last one is the best of those with every split, and no design of a grid is shorter by 2 %.
     """
     scores = [one.length * 20.0**one.n_out for one in answer.tried if not _is_first_look(one)]
@@ -196,7 +196,7 @@ def test_what_a_limit_moves_is_a_bias() -> None:
 
 
 def test_the_search_tolerates_a_little_less_bias(answer: StandardAnswer) -> None:
-    """Of 0.2 half-widths, where a forecast calls 0.25 out of reach."""
+    """Of 0.2 half-widths, where a forecast calls 0.25 not reportable."""
     half = answer.forecast.ci_length / 2.0
     for share, expected in ((0.19, False), (0.21, True)):
         for sign in (-1.0, 1.0):

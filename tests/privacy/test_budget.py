@@ -27,7 +27,7 @@ from dpci_core.privacy.budget import (
     to_float_down,
     zcdp_to_epsilon,
     zcdp_to_epsilon_published,
-    zcdp_to_pure_run,
+    zcdp_to_pure_epsilon,
 )
 
 RHOS = (1e-4, 0.01, 0.1875, 1.0, 5.0)
@@ -240,13 +240,13 @@ def test_pure_costs_half_its_square(epsilon: str, rho: str) -> None:
 @repeatable
 @given(amounts)
 def test_a_pure_run_never_costs_more_than_its_rho(rho: Decimal) -> None:
-    epsilon = zcdp_to_pure_run(rho)
+    epsilon = zcdp_to_pure_epsilon(rho)
     assert pure_to_zcdp(Decimal(epsilon)) <= rho
     assert pure_to_zcdp(Decimal(epsilon * (1 + 1e-14))) > rho
 
 
 def test_a_pure_run_is_rounded_down_where_the_root_is_nearly_a_float() -> None:
-    assert zcdp_to_pure_run("4.4" + 40 * "9") == math.nextafter(3.0, 0.0)
+    assert zcdp_to_pure_epsilon("4.4" + 40 * "9") == math.nextafter(3.0, 0.0)
 
 
 # --- pairing and risk -----------------------------------------------------------------------------

@@ -44,7 +44,7 @@ from dpci_core.privacy.budget import (
     pure_to_zcdp,
     to_float_down,
 )
-from dpci_core.privacy.gaussian import gdp_to_delta, gdp_to_epsilon, gdp_to_pure_run
+from dpci_core.privacy.gaussian import gdp_to_delta, gdp_to_epsilon, gdp_to_pure_epsilon
 from dpci_core.privacy.randomness import NoiseError, SystemSource
 from tests.refusals import refuses
 
@@ -81,7 +81,9 @@ def test_values_typed_by_hand() -> None:
     assert float(epsilon_to_zcdp(1.0, 1e-6)) == pytest.approx(0.0243559703594, rel=1e-11)
     assert float(within(1.0, 1e-12)) / 2 == pytest.approx(0.0116265468685, rel=1e-11)
     assert gdp_to_epsilon(0.0001, 0.5) == 0.0
-    assert gdp_to_pure_run(1.0) == pytest.approx(math.log(0.6914624612740131 / 0.3085375387259869))
+    assert gdp_to_pure_epsilon(1.0) == pytest.approx(
+        math.log(0.6914624612740131 / 0.3085375387259869)
+    )
 
 
 @pytest.mark.parametrize("rho", [0.01, 0.125, 2.0])
@@ -146,11 +148,11 @@ def test_the_ends_of_the_range_end(mu_squared: float, epsilon: float) -> None:
 def test_a_pure_run_is_the_largest_that_is_gaussian_too() -> None:
     """Randomised response at epsilon: its kinds of error, 1/(1 + e^epsilon), lie on the curve."""
     for mu_squared in (1e-6, 0.04, 1.0, 30.0):
-        epsilon = gdp_to_pure_run(mu_squared)
+        epsilon = gdp_to_pure_epsilon(mu_squared)
         error = 1.0 / (1.0 + math.exp(epsilon))
         curve = stats.norm.cdf(stats.norm.isf(error) - math.sqrt(mu_squared))
         assert curve == pytest.approx(error, rel=1e-9)
-        paid = GDP.price_of_pure_run(Decimal(repr(epsilon)))
+        paid = GDP.cost_of_pure_epsilon(Decimal(repr(epsilon)))
         assert float(paid) == pytest.approx(mu_squared, rel=1e-9)
 
 

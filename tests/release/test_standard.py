@@ -1,4 +1,4 @@
-"""A release in the standard encoding: what it is for, what it is silent about, and effects per
+"""A release in the standard encoding: what it is for, what is not estimable, and effects per
 declared step.
 """
 

@@ -102,7 +102,7 @@ def test_the_variance_that_a_fit_hides_record_by_record(kind: str) -> None:
     np.testing.assert_allclose(found.leverage_correction, leverage_correction, rtol=1e-5, atol=1e-9)
 
 
-def test_what_is_meant_has_every_row_in_full() -> None:
+def test_the_unpenalised_target_has_every_row_in_full() -> None:
     rows, X, _, y = rows_of("weighted")
     assert isinstance(rows, WeightedRows)
     signed = WeightedRows(y[:, None] * X, rows.weights)

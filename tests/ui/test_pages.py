@@ -117,7 +117,7 @@ def test_the_front_page_is_explore_with_no_decision_to_make():
     assert [title.value for title in app.title] == ["What privacy costs a confidence interval"]
     assert now(app) == START
     picture = picture_of(app)
-    assert picture["title"].startswith("Privacy makes the mean interval 1.")
+    assert picture["title"].startswith("Privacy makes intervals 1.")
     assert picture["rightTitle"] == "÷ without privacy"
     assert len(picture["labels"]) == 7
     assert "not reportable" not in str(picture)

@@ -39,7 +39,7 @@ def total_control(settings: Settings) -> None:
 
 
 def quick_total(settings: Settings) -> None:
-    """The same in two lines."""
+    """Draw the control of the total budget in two lines."""
     compact(
         "total",
         f"Privacy budget {settings.typed.letter}",
@@ -95,7 +95,7 @@ def _set_currency(chosen: str) -> None:
 
 
 def convert_currency(now: Settings, chosen: str) -> Settings:
-    """The same settings with the budget in another currency: about the same (epsilon, delta), the
+    """Return the settings with the budget in another currency: about the same (epsilon, delta), the
     same shares.
     """
     least, most = CURRENCIES[PROMISE].limits

@@ -108,8 +108,8 @@ def compact(
     show: Callable[[float], str] | None = None,
     beside: Callable[[], None] | None = None,
 ) -> None:
-    """The same in two lines: the name with the typed number, and the slider below; `beside` draws
-    what stands between the two.
+    """Draw the pair in two lines: the name with the typed number, and the slider below; `beside`
+    draws what stands between the two.
     """
     value, options = positions(value, grid)
     with st.container(key=f"compact_{key}", gap=None):

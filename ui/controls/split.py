@@ -66,7 +66,7 @@ def _shown(percent: float) -> str:
 
 
 def _cuts(split: Split) -> tuple[int, int]:
-    """Where the handles stand, in whole per cents."""
+    """Return the positions of the two handles, in whole per cents."""
     return round(split.share(0)), round(100.0 - split.share(2))
 
 

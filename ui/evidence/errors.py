@@ -112,7 +112,7 @@ class Measured:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """As of the printed one."""
+        """Loss, method, penalty and epsilon, by which the printed figure is found."""
         return self.loss, self.method, self.penalty, self.epsilon
 
 

@@ -22,12 +22,14 @@ from ui.session.settings import Settings
 
 @dataclass(frozen=True, kw_only=True)
 class Numbers:
-    """Means over the coefficients that count, of one combination.
+    """Means over the counted coefficients that one combination can report.
 
+    private, spread, plain: mean lengths of the released intervals, of the shortest possible
+    private ones, and of those without privacy.
     coverage: forecast, on average.  n_short: intervals that miss more often than they may.
-    n: of those that count.  n_all: of all, without the constant where effects are told.
+    n: number of reportable coefficients.  n_all: of counted ones (`counted_coefficients`).
     least: coverage below which an interval misses more often than it may.
-    cost: how many times as long as without privacy.
+    cost: how many times as long as without privacy, on average (the function `cost`).
     place: among the combinations that are drawn.
     """
 
@@ -46,14 +48,14 @@ class Numbers:
 
 
 def numbers(view: View) -> list[Numbers]:
-    """Of every combination that is drawn and reaches a coefficient at all."""
+    """Return the numbers of every combination that is drawn and can report a coefficient."""
     found = []
     least = view.settings.level - COVERAGE_SLACK
-    is_told = told(view)
+    is_counted = counted_coefficients(view)
     for place, outcome in enumerate(view.drawn):
         made = outcome.forecast
         assert made is not None
-        counts = ~made.is_not_reportable & is_told
+        counts = ~made.is_not_reportable & is_counted
         if not counts.any():
             continue
         lengths = (made.ci_length, made.vi_length, made.nonprivate_length)
@@ -70,7 +72,7 @@ def numbers(view: View) -> list[Numbers]:
                 n_short=int(np.sum(coverage < least)),
                 least=least,
                 n=int(counts.sum()),
-                n_all=int(is_told.sum()),
+                n_all=int(is_counted.sum()),
                 cost=cost(made.ci_length[counts], made.nonprivate_length[counts], view.settings),
                 is_useless=made.usefulness.is_useless,
             )
@@ -87,8 +89,10 @@ def cost(private: Array, plain: Array, settings: Settings) -> float:
     return float(np.exp(np.log(private / plain).mean()))
 
 
-def told(view: View) -> Flags:
-    """Which coefficients numbers are about: of effects without penalty not the constant."""
+def counted_coefficients(view: View) -> Flags:
+    """Return which coefficients (p,) are counted: all, but not the constant where effects are shown
+    without penalty.
+    """
     names = view.records.feature_names
     is_all = view.settings.is_in_paper_terms or len(names) == 1
     return np.array([is_all or name != CONSTANT for name in names])
@@ -112,15 +116,15 @@ def title(found: Sequence[Numbers], level: float) -> tuple[str, bool]:
     costs = [n.cost for n in found]
     if all(n.is_useless for n in found):
         return f"Too noisy to be of use: intervals {_times(min(costs))} as without privacy", True
-    worst, words = max(found, key=lambda n: n.n_short), reach_words(found)
+    worst, words = max(found, key=lambda n: n.n_short), effects_sentence(found)
     if worst.n_short:
         way = f" ({distinguishing_labels(said)[found.index(worst)]})" if len(found) > 1 else ""
         return f"{words}, and {worst.n_short} of {worst.n} promise too much{way}", True
     return words, False
 
 
-class Reach(Protocol):
-    """What a sentence about effects needs of a combination."""
+class ReportableEffects(Protocol):
+    """How many effects of a combination can be reported (n of n_all), and their `cost`."""
 
     @property
     def combination(self) -> Combination: ...
@@ -132,9 +136,9 @@ class Reach(Protocol):
     def cost(self) -> float: ...
 
 
-def reach_words(found: Sequence[Reach]) -> str:
+def effects_sentence(found: Sequence[ReportableEffects]) -> str:
     """How many effects can be reported, where that is not all, and what privacy costs those."""
-    costs = cost_words([n.combination for n in found], [n.cost for n in found])
+    costs = length_ratio_sentence([n.combination for n in found], [n.cost for n in found])
     first = min(found, key=lambda n: n.n)
     if first.n == first.n_all:
         return costs
@@ -147,20 +151,20 @@ def reach_words(found: Sequence[Reach]) -> str:
     )
 
 
-def cost_words(combinations: Sequence[Combination], costs: Sequence[float]) -> str:
+def length_ratio_sentence(combinations: Sequence[Combination], costs: Sequence[float]) -> str:
     """How much longer privacy makes intervals.
 
-    >>> cost_words([Combination("pure", "output", "logistic")], [4.04])
-    'Privacy makes the mean interval 4.0 times as long'
+    >>> length_ratio_sentence([Combination("pure", "output", "logistic")], [4.04])
+    'Privacy makes intervals 4.0 times as long on average'
     """
     if len(costs) == 1:
-        return f"Privacy makes the mean interval {_times(costs[0])}"
+        return f"Privacy makes intervals {_times(costs[0])} on average"
     if len(costs) == 2:
         (a, b), (first, second) = costs, distinguishing_labels(combinations)
         return (
             f"Privacy makes intervals {factor(a)} times as long ({first}) or {_times(b)} ({second})"
         )
-    return f"Privacy makes the mean interval {factor(min(costs))} to {_times(max(costs))}"
+    return f"Privacy makes intervals {factor(min(costs))} to {_times(max(costs))} on average"
 
 
 def factor(x: float) -> str:
@@ -215,7 +219,7 @@ def live_cells(
     spread: Sequence[Array],
     costs: Sequence[float],
 ) -> dict[str, str]:
-    """The same numbers in a frame of the animation; coverage is not known there."""
+    """Return the cells of the table in one frame of the animation; coverage is not known there."""
     cells = {}
     for k, (ci, vi, times) in enumerate(zip(private, spread, costs, strict=True)):
         cells[f"length {k}"] = number(float(ci.mean()))

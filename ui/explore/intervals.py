@@ -171,7 +171,7 @@ def marks(
 
 
 def ends(estimate: Array, length: Array, is_odds: bool) -> tuple[Array, Array]:
-    """Of intervals, as they are drawn."""
+    """Return lower and upper ends of intervals as they are drawn, exponentiated for odds ratios."""
     low, high = estimate - length / 2, estimate + length / 2
     if not is_odds:
         return low, high

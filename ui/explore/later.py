@@ -250,7 +250,7 @@ def _lengths(
 
 @dataclass(frozen=True)
 class _Reach:
-    """Of one combination at one position; `finding.Reach`."""
+    """The `finding.ReportableEffects` of one combination at one position of the slider."""
 
     combination: Combination
     n: int
@@ -260,7 +260,7 @@ class _Reach:
 
 def _said(view: compute.View, rows: list[IntervalRows], here: list[Lengths]) -> dict[str, object]:
     """The finding and the numbers of one frame, of what can be reported there."""
-    told = finding.told(view)
+    told = finding.counted_coefficients(view)
     found, own, shortest = [], [], []
     for item, one in zip(rows, here, strict=True):
         keep = one.is_reported & told
@@ -272,7 +272,7 @@ def _said(view: compute.View, rows: list[IntervalRows], here: list[Lengths]) -> 
     if not found:
         return {"title": finding.title([], view.settings.level)[0]}
     cells = finding.live_cells(own, shortest, [one.cost for one in found])
-    return {"title": finding.reach_words(found), "cells": cells}
+    return {"title": finding.effects_sentence(found), "cells": cells}
 
 
 def _moving(frames: list[Frame | None]) -> dict[str, object]:

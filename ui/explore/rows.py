@@ -37,7 +37,7 @@ class Rows:
 
     @property
     def height(self) -> float:
-        """In bars."""
+        """The height of all panels, in rows."""
         return sum(high - low for (low, high), _ in self.panels)
 
 

@@ -152,7 +152,7 @@ def _lost(view: compute.View) -> tuple[str, ...]:
     lost: dict[str, None] = {}
     for outcome in view.drawn:
         assert outcome.forecast is not None
-        is_lost = outcome.forecast.is_not_reportable & finding.told(view)
+        is_lost = outcome.forecast.is_not_reportable & finding.counted_coefficients(view)
         pairs = zip(view.records.feature_names, is_lost, strict=True)
         lost |= dict.fromkeys(name for name, is_out in pairs if is_out)
     return (f"{silent(list(lost))} {text.WHY_OUT_OF_REACH}",) if lost else ()

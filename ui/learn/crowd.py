@@ -76,8 +76,8 @@ def round_noise() -> Design:
 
 
 def shaped_noise(ridge: float) -> Design:
-    """The same total, a part of it for the shape; the largest leverage is what is usual in the
-    thinnest shape that noise may make, as `planner.best_geometry` has it.
+    """Return the design that spends a part of the same total on the shape; its largest leverage is
+    the usual one in the thinnest shape that noise may make, as in `planner.best_geometry`.
     """
     bare, spread = round_noise(), _plain().spread
     assert spread is not None

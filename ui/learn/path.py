@@ -201,5 +201,5 @@ def find(name: str) -> Screen | None:
 
 
 def address(screen: Screen) -> str:
-    """Of a screen, in a link."""
+    """Return the name of a screen in a link."""
     return screen.address or screen.key

@@ -21,8 +21,9 @@ SIZES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 
 
 def _chance_of_first(lead: float, n: float) -> float:
-    """Of the first candidate, `lead` ahead of the second, by the exponential mechanism at half of
-    alpha on scores that one record moves by 1/n: weights exp(n alpha score / 4).
+    """Return the probability that the exponential mechanism at alpha / 2 chooses the first
+    candidate, `lead` ahead of the second; one record moves scores by 1/n, weights are exp(n alpha
+    score / 4).
     """
     return 1.0 / (1.0 + math.exp(-n * ALPHA / 4.0 * lead))
 

@@ -147,7 +147,7 @@ def _numbers(
     if has_total:
         st.metric(f"Total {case.settings.typed.letter}", text.number(option.typed, 4))
         st.markdown(words.risk_of(case.settings, to_float_down(option.total)))
-    st.markdown(words.reach_words(option))
+    st.markdown(words.effects_sentence(option))
     if option.is_not_reportable:
         st.markdown(words.OUT_OF_REACH)
     else:

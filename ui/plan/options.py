@@ -311,7 +311,7 @@ class Search:
         return make_case(now, self._source(encoding))
 
     def _source(self, encoding: StandardEncoding) -> TableSource:
-        """Where the table comes from, in this encoding."""
+        """Return the source of the table in this encoding."""
         if (kept := self.source.upload) is None:
             return self.source
         schema = replace(self.schema, standard=encoding)

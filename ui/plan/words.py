@@ -86,11 +86,11 @@ def verdict(case: Case, option: Option) -> str:
     return f"{said}: so short in {chance} of releases."
 
 
-def reach_words(option: Option) -> str:
+def effects_sentence(option: Option) -> str:
     """How many coefficients can be reported, and what decides."""
     found = option.promise
     if found is None:
-        return "What holds in every world that you declared: being computed …"
+        return "What holds in every world that is checked: being computed …"
     said = f"**{reach(found)}**"
     if len(found.worlds) > 1:
         said += f" The chance of your goal is least if {plain(found.probability_decided_by)}."

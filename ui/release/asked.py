@@ -27,7 +27,7 @@ def step(plan: Plan) -> PlanRelease | None:
 
 
 def _priced(asked: PlanRelease) -> PlanRelease:
-    """The same, which keeps its forecast."""
+    """Return the release after its price was computed, which keeps its forecast."""
     asked.price()
     return asked
 

@@ -82,12 +82,14 @@ class Request:
 
     @property
     def request_id(self) -> str:
-        """The same in every tab, as long as the ledger has no further charge for this question."""
+        """The key of the charge: the same in every tab, as long as the ledger has no further charge
+        for this question.
+        """
         return f"{self.account.account_id}/{self.asked.digest}/{self.attempt}"
 
     @property
     def folder(self) -> Path:
-        """Where the result is, or will be."""
+        """The folder that has the result or will have it."""
         return folder_of(self.request_id)
 
 

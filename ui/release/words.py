@@ -267,7 +267,7 @@ GO_ON = "The price is paid. Going on reads the file again and draws, once."
 
 
 def no_folder(folder: Path) -> str:
-    """Where the result should have been."""
+    """Return the sentence about a result whose folder is not on this server."""
     return (
         f"Its folder {folder.name} is not on this server. It may be on another machine, or was "
         "moved."

@@ -136,8 +136,8 @@ class Split:
         return self.with_locks((locked[0], locked[1], locked[2]))
 
     def with_locks(self, locked: Locks = (False, False, False)) -> Split:
-        """The same parts with other locks; what a lock had moved away from the chosen proportions
-        is chosen now.
+        """Return the same parts with other locks; what a lock had moved away from the chosen
+        proportions is chosen now.
         """
         try:
             return replace(self, locked=locked)

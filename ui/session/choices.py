@@ -1,6 +1,6 @@
 """What the dashboard offers to choose from: of each choice its words, and what it is drawn with.
 
-The one table of these names. Elsewhere a choice is asked for what it is, and not which it is. No
+The one table of these names: other modules use a choice's attributes and never compare its name. No
 Streamlit.
 """
 
@@ -82,7 +82,7 @@ class Currency(Option):
 
     @property
     def letter(self) -> str:
-        """Of a total as it is typed."""
+        """The Greek letter of a total as it is typed."""
         return "ε" if self.is_promise else self.definition.letter
 
 
@@ -173,12 +173,12 @@ class Combination:
 
     @property
     def key(self) -> str:
-        """For keys and columns."""
+        """The name of the combination in widget keys and column names."""
         return f"{self.definition}-{self.mechanism}-{self.loss}-{self.calibration}"
 
     @property
     def words(self) -> tuple[str, str, str]:
-        """Of definition, mechanism and loss; the name of one that is not offered."""
+        """The words for definition, mechanism and loss; the name of one that is not offered."""
         chosen = (
             (DEFINITIONS, self.definition),
             (MECHANISMS, self.mechanism),
@@ -191,17 +191,17 @@ class Combination:
 
     @property
     def plain(self) -> str:
-        """Without the calibration, where a page has only one."""
+        """The label without the calibration, where a page has only one."""
         return " · ".join(self.words)
 
     @property
     def label(self) -> str:
-        """For legends."""
+        """The label of the combination in legends."""
         return f"{self.plain} · {self.calibration}"
 
     @property
     def short(self) -> str:
-        """For narrow places."""
+        """The label of the combination in narrow places."""
         return shortened(self.label)
 
     @property

@@ -150,7 +150,7 @@ def workers() -> Iterator[int]:
 
 
 def where() -> str:
-    """The same as a sentence; a public demo tells nobody its addresses."""
+    """Return a sentence about where simulations run; a public demo tells nobody its addresses."""
     kind, count = engine_parts(name := job_engine(), elsewhere=True)
     if kind == HERE:
         count = n_workers()

@@ -205,7 +205,7 @@ class Settings:
 
     @property
     def kind(self) -> type[Budget]:
-        """The same as what it is."""
+        """The class of budgets of the definition in which the budget is typed."""
         return self.typed.definition
 
     @property
@@ -224,8 +224,8 @@ class Settings:
         )
 
     def spent(self, combination: Combination) -> Budget:
-        """The same as a mechanism spends it: of a typed (epsilon, delta) one whose noise is exactly
-        Gaussian is granted more than a rho, in mu^2.
+        """Return the budget as a mechanism spends it: for a typed (epsilon, delta), one whose noise
+        is exactly Gaussian is granted mu^2, which is more than the rho.
         """
         budget = self.budget(combination.definition)
         in_objective = mechanism_named(combination.mechanism).perturbs_objective
@@ -261,7 +261,7 @@ class Settings:
         )
 
     def designs(self) -> Iterator[Design]:
-        """Of every combination for which a budget can be paired."""
+        """Yield the design of every combination for which a budget can be paired."""
         for combination in self.combinations:
             with suppress(InfeasibleDesignError):
                 yield self.design(combination)
@@ -327,16 +327,16 @@ class Settings:
         return self.target == "penalised"
 
     def in_paper_terms(self) -> Settings:
-        """The same study as the paper would show it: columns by their bounds, coefficients with
-        penalty.
+        """Return the same study as the paper would show it: columns by their bounds, coefficients
+        with penalty.
         """
         own = "schema" if self.encoding == "standard" else self.encoding
         now = self.usual("target", "units", "penalty", "c", "mechanisms")
         return replace(now, encoding=own)
 
     def in_plain_terms(self) -> Settings:
-        """The same study in the effects that people mean: odds ratios without penalty, of columns
-        by their typical values and spreads.
+        """Return the same study in the effects that people mean: odds ratios without penalty, of
+        columns by their typical values and spreads.
         """
         is_named = self.dataset not in ("upload", "declared")
         return replace(
@@ -351,7 +351,9 @@ class Settings:
 
 @lru_cache(maxsize=32)
 def _persons_of(packed: str) -> Persons | None:
-    """Of a described table (`compute.packed_table`); ValueError in words for anything else."""
+    """Return the persons of a described table (`compute.packed_table`); ValueError in words for
+    anything else.
+    """
     table = read(Source, unpack(packed), "table")
     return table.schema.persons if isinstance(table, DeclaredTable) else None
 

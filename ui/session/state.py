@@ -124,7 +124,7 @@ def submit(name: str, task: jobs.Task, queue: jobs.JobQueue = jobs.QUEUE) -> boo
 
 
 def _address() -> str:
-    """Where the visitor of this page comes from."""
+    """Return the address that the visitor of this page comes from."""
     forwarded = st.context.headers.get("X-Forwarded-For") or ""
     client = st.context.ip_address
     return quota.visitor_address(client if isinstance(client, str) else "", forwarded)
@@ -324,7 +324,9 @@ def curves() -> compute.LRU:
 
 
 def animations() -> compute.LRU:
-    """Where pictures for all positions of a slider are kept, likewise."""
+    """Return the store of charts for all positions of a slider: the session's if its table is, else
+    that of all sessions.
+    """
     return compute.ANIMATIONS if source().store is compute.PUBLIC else memo()
 
 

@@ -89,14 +89,14 @@ def risk_approx(epsilon: float, delta: float) -> str:
 
 
 def risk_pure_short(epsilon: float) -> str:
-    """The same in few words, beside the sentence."""
+    """Return in a few words what a pure epsilon lets an attacker learn about one person."""
     found = at_most(pure_risk(epsilon))
     most = f"to at most **{found}** sure" if found != CERTAIN else "sure to **certain**"
     return f"Lets an attacker go from 50 % {most}."
 
 
 def risk_approx_short(epsilon: float, delta: float) -> str:
-    """The same in few words, beside the sentence."""
+    """Return in a few words what an (epsilon, delta) guarantee lets an attacker find."""
     found = people_at_most(approx_risk(epsilon, delta))
     return (
         f"Lets an attacker recognise at most **{found}** of 100 people, with 1 false alarm in 100."

@@ -53,7 +53,7 @@ def shown(amount: Decimal) -> str:
 
 
 def symbol(cap: Cap) -> str:
-    """Of the currency."""
+    """Return the Greek letter of the cap's currency."""
     return GREEK[cap.symbol]
 
 

@@ -209,7 +209,7 @@ def sweep_curves(view: compute.View, name: str, max_features: int) -> list[Sweep
 
 
 def current_value(settings: Settings, name: str) -> float:
-    """Where a swept control stands now."""
+    """Return the present value of a swept control."""
     if name == "total":
         return settings.typed_total
     if name in PARTS:

@@ -37,7 +37,7 @@ def test_every_effect_of_a_first_visit_can_be_told():
     assert 1.2 < found.cost < 1.8
     said, is_loud = finding.title([found], START.level)
     assert (said, is_loud) == (
-        f"Privacy makes the mean interval {found.cost:.2f} times as long",
+        f"Privacy makes intervals {found.cost:.2f} times as long on average",
         False,
     )
     (rows,) = compute.interval_rows(view, "odds")
@@ -108,7 +108,7 @@ def test_a_frame_says_and_draws_what_letting_go_would(total):
         assert said == finding.title([], 0.95)[0]
         assert set(frame["right"]) == {"-"}
         return
-    assert said.split(" are ")[0].split(" mean")[0] in finding.reach_words(found)
+    assert said.split(" are ")[0].split(" intervals ")[0] in finding.effects_sentence(found)
     cost = float(animation["words"][at]["cells"]["cost 0"].removesuffix("×"))
     assert cost == pytest.approx(found[0].cost, rel=0.08)
 

@@ -51,7 +51,7 @@ def test_the_worlds_of_a_case_are_those_of_its_declaration_its_own_first():
 def test_an_option_promises_no_more_than_its_worst_world():
     case = a_case()
     first = options.described(case)
-    assert words.reach_words(first).endswith("being computed …")
+    assert words.effects_sentence(first).endswith("being computed …")
     found = options.described(case, SOURCE)
     assert found.promise is not None
     assert found.probability <= first.probability
@@ -59,7 +59,7 @@ def test_an_option_promises_no_more_than_its_worst_world():
     assert found.range is not None
     assert found.range[0] <= first.length * (1.0 + 1e-9)
     assert found.range[1] >= first.length * (1.0 - 1e-9)
-    said = words.reach_words(found)
+    said = words.effects_sentence(found)
     assert f"{found.promise.reportable} of 5 coefficients can be reported" in said
     assert plain(found.promise.probability_decided_by) in said
     gone = np.flatnonzero(found.promise.chance < 0.95)

@@ -49,7 +49,7 @@ class Measured:
 
     @property
     def cell(self) -> Cell:
-        """Where it was measured."""
+        """The table and the rho at which it was measured."""
         return self.table, self.rho
 
 
@@ -80,7 +80,7 @@ def block() -> None:
 
 
 def cells_of(found: Found) -> list[Cell]:
-    """Where something was measured, in the order of the file."""
+    """Return the pairs of table and rho that were measured, in the order of the file."""
     return list(dict.fromkeys(cell for cell, _ in found))
 
 

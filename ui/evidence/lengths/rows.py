@@ -32,7 +32,7 @@ class DataTable:
 
     @property
     def words(self) -> str:
-        """For readers."""
+        """The data, n and the number of features in words, for readers."""
         return f"{data_words(self.dataset)}, n = {self.n:,}, {self.d} features"
 
 
@@ -171,8 +171,8 @@ class Change:
 
 
 def changes(groups: Groups, label: str) -> list[Change]:
-    """Of every combination that has both rows; the error leaves out that both ran on the same
-    replicates.
+    """Return the change of every combination that has both rows; its error does not count that both
+    ran on the same replicates.
     """
     found = []
     for combination, rows in groups.items():

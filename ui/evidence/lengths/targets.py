@@ -51,7 +51,7 @@ class Check:
 
     @property
     def combination(self) -> Combination:
-        """Of the row."""
+        """The combination of the row."""
         return self.row.combination
 
     @property
@@ -99,7 +99,7 @@ def check_targets(row: Compared, published: Compared | None) -> tuple[Check, ...
 
 
 def _share_se(share: float, k: int) -> float:
-    """Of a coverage counted in k replicates."""
+    """Return the standard error of a coverage that was counted in k replicates."""
     return math.sqrt(max(share * (1.0 - share), 0.0) / k)
 
 
@@ -149,7 +149,7 @@ def checks_matrix(checks: list[Check]) -> pd.DataFrame:
 
 
 def checks_table(checks: list[Check]) -> pd.DataFrame:
-    """The same for a file: a row a verdict."""
+    """Return the checks as a table for a file, with a row for each verdict."""
     return pd.DataFrame(
         [
             {
