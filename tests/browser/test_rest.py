@@ -12,7 +12,7 @@ import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 import ui.kit.again
-from tests.browser.driver import APP, chart, go, wait_chart, wait_idle
+from tests.browser.driver import APP, chart, go, press, wait_chart, wait_idle
 
 pytestmark = pytest.mark.browser
 
@@ -91,6 +91,16 @@ MOVED = """async (script) => {
 """Whether a page asks for itself: where nothing is sent, and where a message is sent after its run,
 during its run, or before it.
 """
+FADES = """() => {
+  window.fades = { stale: 0, texts: [] }
+  const look = () => {
+    window.fades.stale += document.querySelectorAll('[data-stale=true]').length
+    const faded = [...document.querySelectorAll('summary, [data-stale=true]')].filter(e => getComputedStyle(e).opacity < 1)
+    window.fades.texts.push(...faded.map(e => e.innerText.slice(0, 60)))
+  }
+  new MutationObserver(look).observe(document.body, {subtree: true, attributes: true})
+}"""
+"""Notes what is stale while a page is drawn anew, and what of it is paler than before."""
 LONGER = 1500
 """Milliseconds: longer than any page waits before it asks for itself."""
 DOORS = {
@@ -164,6 +174,21 @@ def test_a_door_leads_to_its_page_whenever_it_is_used(open_page, server, door, p
     page.locator(f"[data-testid=stMain] {there}").first.wait_for(timeout=60_000)
     wait_idle(page)
     assert page.locator(f"[data-testid=stMain] {there}").count()
+
+
+def test_a_page_does_not_fade_while_it_is_drawn_again(open_page):
+    page = open_page("/learn?screen=split&pictures=first")
+    page.emulate_media(reduced_motion="reduce")  # else it takes a second to fade
+    wait_chart(page, "chart_learn_split")
+    page.wait_for_timeout(2 * LONGER)
+    wait_idle(page)
+    page.evaluate(FADES)
+    press(page, "learn_split_slider")
+    page.wait_for_timeout(LONGER)
+    wait_idle(page)
+    fades = page.evaluate("() => window.fades")
+    assert fades["stale"] > 0
+    assert fades["texts"] == []
 
 
 @pytest.mark.parametrize(

@@ -92,15 +92,19 @@ def charts_of(app: AppTest) -> list[dict]:
     return [json.loads(element.proto.spec) for element in app.get("plotly_chart")]
 
 
-def picture_of(app: AppTest) -> dict:
-    """The one picture of Explore."""
-    drawn = [
+def pictures_of(app: AppTest) -> list[dict]:
+    """What Explore and Learn draw."""
+    return [
         json.loads(e.proto.json)
         for e in app.get("bidi_component")
         if e.proto.component_name == "dpci_picture"
     ]
-    assert len(drawn) == 1
-    return drawn[0]
+
+
+def picture_of(app: AppTest) -> dict:
+    """The one picture of Explore."""
+    (drawn,) = pictures_of(app)
+    return drawn
 
 
 def mean_lengths(app: AppTest) -> list[float]:

@@ -8,7 +8,6 @@ from typing import Any
 
 import streamlit as st
 
-from ui.kit import live
 from ui.kit.bound import is_stale, put
 from ui.session import text
 from ui.session.settings import LIMITS
@@ -91,8 +90,7 @@ def paired(
         ):
             st.caption(f"←\N{NO-BREAK SPACE}{_held(ends[0])}", width="content")
             st.caption(f"{_held(ends[1])}\N{NO-BREAK SPACE}→", width="content")
-    with live.waits(f"{key}_note"):
-        footnote(key, note)
+    footnote(key, note)
 
 
 def _held(words: str) -> str:

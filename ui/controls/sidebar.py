@@ -13,7 +13,6 @@ from dpci_core import datasets
 from dpci_core.base.errors import ConvergenceError, DataRejectedError
 from ui.controls import currency, declare, deployments, design, hints, upload
 from ui.controls.split import split_controls
-from ui.kit import live
 from ui.kit.bound import bound
 from ui.session import compute, state, text
 from ui.session.settings import START, Settings
@@ -166,7 +165,7 @@ def _other_controls(
         st.header("Privacy budget")
         currency.currency_control(settings)
         currency.total_control(settings)
-    with places[1], live.waits("split"):
+    with places[1]:
         with st.expander("Split of the budget", expanded=True):
             split_controls(settings)
         hints.expander("How the numbers convert", text.conversion_details(settings))

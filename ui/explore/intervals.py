@@ -11,9 +11,8 @@ from dpci_core.base.array import Array, Flags
 from dpci_core.report.words import number
 from ui.explore.rows import Rows, rows_of
 from ui.explore.sentences import NOT_REPORTABLE, shrunk
-from ui.kit import live
 from ui.kit.palette import QUIET
-from ui.kit.picture import Panel, Picture, Style
+from ui.kit.picture import Bar, Dot, Panel, Picture, Style
 from ui.session.choices import distinguishing_labels
 from ui.session.results import IntervalRows
 
@@ -128,8 +127,8 @@ def styles_of(rows: Sequence[IntervalRows]) -> tuple[Style, ...]:
     made = [Style(colour=QUIET, width=2.5, ends=3.0)]
     wide, narrow = (11.0, 5.0) if len(rows) < 3 else (7.0, 3.0)
     for item in rows:
-        look = item.combination.style
-        pale = Style(colour=look.colour, marker=look.marker, width=wide, opacity=look.opacity)
+        own = item.combination.style
+        pale = Style(colour=own.colour, marker=own.marker, width=wide, opacity=own.opacity)
         made += [replace(pale, ends=wide / 2), replace(pale, width=narrow, opacity=1.0)]
     return (*made, Style(colour=QUIET, width=wide, opacity=0.22))
 
@@ -142,15 +141,15 @@ def marks(
     is_odds: bool,
     reported: Sequence[Flags] | None = None,
     plain: Sequence[Array] | None = None,
-) -> tuple[list[live.Bar], list[live.Dot]]:
+) -> tuple[list[Bar], list[Dot]]:
     """Bars and dots at these lengths; of what cannot be reported a pale bar, without a place for
     the effect.
 
     reported, plain: what can be reported of each combination, and its lengths without privacy, if
     not as the rows say.
     """
-    bars: list[live.Bar] = []
-    dots: list[live.Dot] = []
+    bars: list[Bar] = []
+    dots: list[Dot] = []
     for place, item in enumerate(rows):
         y = placed.places + (len(rows) - 1) / 2 - place
         low, high = ends(item.estimate, private[place], is_odds)

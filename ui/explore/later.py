@@ -32,8 +32,8 @@ from ui.explore.totals import (
     lengths_at,
     nearest,
 )
-from ui.kit import again, live, streamlit_internals, turns
-from ui.kit.picture import keep_animation
+from ui.kit import again, streamlit_internals, turns
+from ui.kit.picture import Dot, keep_animation
 from ui.session import compute, state, text
 from ui.session.budget import Split, split_of
 from ui.session.choices import Combination, distinguishing_labels
@@ -213,7 +213,7 @@ class Frame:
     """
 
     bars: dict[tuple[float, int], tuple[float, float]]
-    dots: list[live.Dot]
+    dots: list[Dot]
     right: list[str]
 
 

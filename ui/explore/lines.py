@@ -11,7 +11,7 @@ from dpci_core.report.words import number
 from ui.explore.intervals import LETTERS, ChartText
 from ui.explore.rows import rows_of
 from ui.kit.palette import QUIET
-from ui.kit.picture import Panel, Picture, Point, Style
+from ui.kit.picture import Axis, Panel, Picture, Point, Style
 from ui.kit.ticks import written
 from ui.session.choices import distinguishing_labels
 from ui.session.results import IntervalRows, SweepCurve
@@ -86,12 +86,12 @@ def curve_picture(
     lines: list[tuple[int, list[Point | None]]] = []
     areas, notes = [], []
     for curve, name in zip(curves, names, strict=True):
-        look = curve.combination.style
+        style = curve.combination.style
         own = len(styles)
         styles += [
-            Style(colour=look.colour, width=2.5, dash="" if look.dash == "solid" else "9 4"),
-            Style(colour=look.colour, width=2.5, dash="2 4", opacity=0.8),
-            Style(colour=look.colour, width=1.6, dash="5 4"),
+            Style(colour=style.colour, width=2.5, dash="" if style.dash == "solid" else "9 4"),
+            Style(colour=style.colour, width=2.5, dash="2 4", opacity=0.8),
+            Style(colour=style.colour, width=1.6, dash="5 4"),
         ]
         firm = np.array([grade == "valid" for grade in curve.grades])
         areas += [(own, band) for band in [_band(curve)] if band]
@@ -112,7 +112,9 @@ def curve_picture(
     kind = len(styles) - 2
     return Picture(
         **vars(around),
-        panels=(Panel(low=begin, high=end, is_log=is_log, title=x_label),),
+        panels=(
+            Panel(low=begin, high=end, is_log=is_log, title=x_label, up=_upwards(lines, y_label)),
+        ),
         styles=tuple(styles),
         lines=lines,
         areas=areas,
@@ -124,7 +126,6 @@ def curve_picture(
         key=[("bar", kind, "private"), ("bar", kind + 1, "variability (the shortest possible)")],
         uprights=[(here, "now", "")] if begin <= here <= end else [],
         shades=[] if start is None or start >= end else [(start, end, "beyond the rows at hand")],
-        up=(*_limits(lines), y_label, True),
         hover=("x", _hover(curves, names)),
         least=360,
     )
@@ -149,13 +150,14 @@ def _band(curve: SweepCurve) -> list[Point]:
     return [(float(a), float(b)) for a, b in around]
 
 
-def _limits(lines: Sequence[tuple[int, Sequence[Point | None]]]) -> tuple[float, float]:
-    """Round ends of an axis upwards, so that it stands still under small changes."""
+def _upwards(lines: Sequence[tuple[int, Sequence[Point | None]]], title: str) -> Axis:
+    """An axis with round ends, so that it stands still under small changes."""
     values = [point[1] for _, points in lines for point in points if point and point[1] > 0]
     if not values:
-        return 0.1, 1.0
+        return Axis(low=0.1, high=1.0, is_log=True, title=title)
     low, high = min(values) / _ROOM, max(values) * _ROOM
-    return _round(low, up=False), _round(high, up=True)
+    low, high = _round(low, up=False), _round(high, up=True)
+    return Axis(low=low, high=high, is_log=True, title=title)
 
 
 def _round(value: float, *, up: bool) -> float:

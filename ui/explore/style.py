@@ -12,7 +12,6 @@ SHEET = (
 @media (min-width: 768px) {
   [data-testid=stSidebar], [data-testid=stExpandSidebarButton] { display: none }
 }
-.st-key-animation_total_slider { position: absolute; height: 0 }
 .st-key-controls, .st-key-sheet { gap: 0.25rem }
 [data-testid=stElementContainer]:has(> .stHtml style:only-child) { display: none }
 

@@ -188,6 +188,7 @@ def _put(
         here=later.here(view.settings),
         animation=later.animation_version(view, units),
         isAnimated=tab == "intervals",
+        isFilling=True,
     )
 
 

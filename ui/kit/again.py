@@ -20,7 +20,8 @@ import streamlit as st
 _JS = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 _CSS = (
     "<style>.st-key-again {position: absolute; left: 0} "
-    "[data-stale=true] {opacity: 1 !important}</style>"  # what comes at rest must not flicker
+    # What comes at rest must not flicker; Streamlit fades the heads of expanders on their own.
+    "[data-stale=true], [data-testid=stExpander] summary {opacity: 1 !important}</style>"
 )
 _component = st.components.v2.component("dpci_again", html="<span hidden></span>", js=_JS)
 _KEY, _WANTED, _TOLD, _BEGUN = "again", "again_wanted", "again_told", "again_begun"

@@ -1,29 +1,6 @@
-// Saves a chart as it is drawn on the page, with title, footer and link. See download.py.
-const SVG = "http://www.w3.org/2000/svg"
-const MARGIN = 16, TITLE = 18, SMALL = 12
+// Saves a chart of Plotly as it is drawn on the page, with title, footer and link. See download.py.
 const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "opacity",
                 "font-family", "font-size", "font-weight", "text-anchor", "visibility", "display"]
-
-function make(parent, name, attributes, text) {
-  const node = document.createElementNS(SVG, name)
-  for (const key in attributes) node.setAttribute(key, attributes[key])
-  if (text !== undefined) node.textContent = text
-  parent.appendChild(node)
-  return node
-}
-
-// Lines that fit, broken between words.
-function broken(text, width, font) {
-  const pen = document.createElement("canvas").getContext("2d")
-  pen.font = font
-  const lines = []
-  for (const word of text.split(" ")) {
-    const longer = lines.length ? `${lines.at(-1)} ${word}` : word
-    if (lines.length && pen.measureText(longer).width <= width) lines[lines.length - 1] = longer
-    else lines.push(word)
-  }
-  return lines
-}
 
 // What style sheets say, written at every element; every word keeps the width that it has here, in whatever
 // font the file is shown.
@@ -53,82 +30,34 @@ async function typeface(family) {
   return ""
 }
 
-async function drawn(data) {
-  const plot = document.querySelector(`.st-key-${data.chart} .js-plotly-plot`)
-  const box = plot.getBoundingClientRect(), width = Math.round(box.width), height = Math.round(box.height)
-  const page = getComputedStyle(document.querySelector(".stApp"))
-  const family = page.fontFamily, room = width
-  const head = data.title ? broken(data.title, room, `600 ${TITLE}px ${family}`) : []
-  const foot = [...broken(data.footer, room, `${SMALL}px ${family}`), ...broken(location.href, room, `${SMALL}px ${family}`)]
-    .flatMap((line) => cut(line, room, `${SMALL}px ${family}`))
-  const top = MARGIN + head.length * (TITLE + 6) + (head.length ? 6 : 0)
-  const whole = { width: width + 2 * MARGIN, height: top + height + foot.length * (SMALL + 5) + MARGIN + 6 }
-  const svg = make(document.createElementNS(SVG, "g"), "svg", { xmlns: SVG, viewBox: `0 0 ${whole.width} ${whole.height}`, ...whole, "font-family": family })
-  make(svg, "title", {}, data.title)
-  make(svg, "style", {}, await typeface(family.split(",")[0].replaceAll('"', "").trim()))
-  make(svg, "rect", { ...whole, fill: page.backgroundColor })
-  const write = (line, y, size, more) => make(svg, "text", { x: MARGIN, y, "font-size": size, fill: page.color, ...more, ...held(line, size, more["font-weight"] || 400, family) }, line)
-  head.forEach((line, i) => write(line, MARGIN + TITLE + i * (TITLE + 6), TITLE, { "font-weight": 600 }))
-  const inner = make(svg, "g", { transform: `translate(${MARGIN} ${top})` })
-  for (const layer of plot.querySelectorAll(".main-svg")) {
-    const copy = layer.cloneNode(true), at = layer.getBoundingClientRect()
-    fixed(layer, copy)
-    copy.querySelectorAll(".hoverlayer, .modebar-container").forEach((node) => node.remove())
-    copy.removeAttribute("style")
-    copy.setAttribute("x", at.left - box.left)
-    copy.setAttribute("y", at.top - box.top)
-    inner.appendChild(copy)
+async function drawn({ chart, title, footer }) {
+  const plot = document.querySelector(`.st-key-${chart} .js-plotly-plot`)
+  const box = plot.getBoundingClientRect()
+  const { fontFamily: font, color: ink, backgroundColor: paper } = getComputedStyle(document.querySelector(".stApp"))
+  const face = await typeface(font.split(",")[0].replaceAll('"', "").trim())
+  const about = { title, footer, width: Math.round(box.width) + 2 * SHEET.margin, tall: Math.round(box.height), font, ink, paper }
+  const held = (line, size, weight) => ({ textLength: wide(line, size, font, weight).toFixed(1), lengthAdjust: "spacingAndGlyphs" })
+  const draw = (inner, svg) => {
+    make(svg, "style", {}, face)
+    for (const layer of plot.querySelectorAll(".main-svg")) {
+      const copy = layer.cloneNode(true), at = layer.getBoundingClientRect()
+      fixed(layer, copy)
+      copy.querySelectorAll(".hoverlayer, .modebar-container").forEach((node) => node.remove())
+      copy.removeAttribute("style")
+      copy.setAttribute("x", at.left - box.left)
+      copy.setAttribute("y", at.top - box.top)
+      inner.appendChild(copy)
+    }
   }
-  foot.forEach((line, i) => write(line, top + height + 6 + (i + 1) * (SMALL + 5), SMALL, { "fill-opacity": 0.8 }))
-  return { text: new XMLSerializer().serializeToString(svg), ...whole }
-}
-
-// A word longer than a line, as an address may be, goes on in the next one.
-function cut(line, width, font) {
-  const pen = document.createElement("canvas").getContext("2d")
-  pen.font = font
-  if (pen.measureText(line).width <= width) return [line]
-  const most = Math.floor(line.length * width / pen.measureText(line).width) - 1
-  return [line.slice(0, most), ...cut(line.slice(most), width, font)]
-}
-
-function held(line, size, weight, family) {
-  const pen = document.createElement("canvas").getContext("2d")
-  pen.font = `${weight} ${size}px ${family}`
-  return { textLength: pen.measureText(line).width.toFixed(1), lengthAdjust: "spacingAndGlyphs" }
-}
-
-function save(blob, name) {
-  const link = document.createElement("a")
-  link.href = URL.createObjectURL(blob)
-  link.download = name
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
-}
-
-async function dots({ text, width, height }) {
-  const image = new Image()
-  image.src = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }))
-  await image.decode()
-  const canvas = Object.assign(document.createElement("canvas"), { width: 2 * width, height: 2 * height })
-  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height)
-  URL.revokeObjectURL(image.src)
-  return new Promise((done) => canvas.toBlob(done, "image/png"))
+  return sheet(about, draw, held)
 }
 
 export default function ({ parentElement, data }) {
   const box = parentElement.querySelector(".files")
   box.replaceChildren()
-  for (const kind of ["SVG", "PNG"]) {
-    const button = document.createElement("button")
-    button.type = "button"
-    button.textContent = kind
-    button.setAttribute("aria-label", `Download the chart as ${kind}`)
-    button.onclick = async () => {
-      const made = await drawn(data)
-      const blob = kind === "SVG" ? new Blob([made.text], { type: "image/svg+xml" }) : await dots(made)
-      save(blob, `${data.name}.${kind.toLowerCase()}`)
-    }
-    box.appendChild(button)
+  for (const kind of ["svg", "png"]) {
+    const label = `Download the chart as ${kind.toUpperCase()}`
+    const button = element(box, "button", { type: "button", "aria-label": label }, kind.toUpperCase())
+    button.onclick = async () => save(await drawn(data), kind, data.name)
   }
 }

@@ -9,6 +9,8 @@ from pathlib import Path
 import streamlit as st
 
 _HERE = Path(__file__)
+FILES = _HERE.with_name("files.js").read_text(encoding="utf-8")
+"""What scripts that save charts begin with."""
 _component = st.components.v2.component(
     "dpci_download",
     html='<div class="files"></div>',
@@ -20,7 +22,7 @@ button { font: inherit; color: var(--st-text-color); background: transparent; cu
 button:hover { border-color: var(--st-primary-color); color: var(--st-primary-color); }
 button:focus-visible { outline: 3px solid var(--st-link-color); outline-offset: 2px; }
 """,
-    js=_HERE.with_suffix(".js").read_text(encoding="utf-8"),
+    js=FILES + _HERE.with_suffix(".js").read_text(encoding="utf-8"),
 )
 
 

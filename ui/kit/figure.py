@@ -18,7 +18,7 @@ import plotly.graph_objects as go
 import plotly.io as pio
 
 from dpci_core.base.array import Array
-from ui.kit.palette import CLEAR, QUIET, SOURCE_MARKS
+from ui.kit.palette import CLEAR, SOURCE_MARKS
 from ui.kit.ticks import logarithmic
 
 Meta = dict[str, object]
@@ -84,21 +84,6 @@ def short_name(name: str, width: int = 22) -> str:
     if len(name) > width:
         name = f"{name[: width // 2]}…{name[width // 2 + 1 - width :]}"
     return literal(name)
-
-
-def upright(x: float, *, width: float, dash: str) -> Part:
-    """A vertical line over the whole height."""
-    line = {"color": QUIET, "width": width, "dash": dash}
-    return {
-        "type": "line",
-        "x0": x,
-        "x1": x,
-        "y0": 0,
-        "y1": 1,
-        "xref": "x",
-        "yref": "y domain",
-        "line": line,
-    }
 
 
 def band(x: Array, low: Array, high: Array, *, colour: str) -> Part:

@@ -1,33 +1,10 @@
-// Draws one chart with its title, its numbers and its footer, and saves it as a file. See picture.py.
-const SVG = "http://www.w3.org/2000/svg"
+// Draws one chart with its title, its numbers and its footer, and saves it as a file. See picture.py; files.js stands
+// in front.
 const FONT = '"Source Sans", "Source Sans Pro", Arial, Helvetica, sans-serif'
 const PLAIN = "Arial, Helvetica, 'Liberation Sans', sans-serif" // in files: what every reader of them has
-const SMALL = 12
 const LOWEST = 300
 const mounted = new WeakMap()
 const animations = (window[Symbol.for("dpci animations")] ??= new Map())
-const pen = document.createElement("canvas").getContext("2d")
-
-function make(parent, name, attributes = {}, text) {
-  const node = document.createElementNS(SVG, name)
-  for (const key in attributes) if (attributes[key] !== undefined) node.setAttribute(key, attributes[key])
-  if (text !== undefined) node.textContent = text
-  parent.appendChild(node)
-  return node
-}
-
-function element(parent, name, dress = {}, text) {
-  const node = document.createElement(name)
-  for (const key in dress) node.setAttribute(key, dress[key])
-  if (text !== undefined) node.textContent = text
-  parent.appendChild(node)
-  return node
-}
-
-function wide(text, size, font, weight = 400) {
-  pen.font = `${weight} ${size}px ${font}`
-  return pen.measureText(text).width
-}
 
 // The beginning and the end of a name that is too long: names of one table often begin alike.
 function cut(text, room, size, font) {
@@ -37,16 +14,6 @@ function cut(text, room, size, font) {
     if (wide(short, size, font) <= room) return short
   }
   return "…"
-}
-
-function wrapped(text, room, size, font, weight = 400) {
-  const lines = [""]
-  for (const word of text.split(" ")) {
-    const longer = lines.at(-1) ? `${lines.at(-1)} ${word}` : word
-    if (lines.at(-1) && wide(longer, size, font, weight) > room) lines.push(word)
-    else lines[lines.length - 1] = longer
-  }
-  return lines
 }
 
 const scale = (low, high, isLog, from, to) => {
@@ -59,14 +26,15 @@ const SHAPES = {
   square: (r) => `M${-r} ${-r}h${2 * r}v${2 * r}h${-2 * r}z`,
   diamond: (r) => `M0 ${-1.3 * r}L${1.3 * r} 0L0 ${1.3 * r}L${-1.3 * r} 0z`,
   "triangle-up": (r) => `M0 ${-1.3 * r}L${1.2 * r} ${r}H${-1.2 * r}z`,
+  x: (r) => `M${-r} ${-r}L${r} ${r}M${-r} ${r}L${r} ${-r}`,
 }
 
-function marker(parent, x, y, style, radius = 4.5) {
-  const [shape] = Object.keys(SHAPES).filter((name) => (style.marker ?? "circle").startsWith(name))
-  const isOpen = (style.marker ?? "").includes("-open")
-  const ink = isOpen ? { fill: "var(--paper)", stroke: style.colour, "stroke-width": 2 } : { fill: style.colour, stroke: "var(--paper)", "stroke-width": 1 }
-  make(parent, "path", { d: SHAPES[shape](radius), transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`, ...ink })
-  if ((style.marker ?? "").endsWith("-dot")) make(parent, "circle", { cx: x, cy: y, r: 1.6, fill: isOpen ? style.colour : "var(--paper)" })
+function marker(parent, x, y, style, radius) {
+  const shape = Object.keys(SHAPES).find((name) => style.marker.startsWith(name))
+  const isOpen = style.marker.includes("-open")
+  const [fill, stroke, width] = isOpen ? ["var(--paper)", style.colour, 2] : shape === "x" ? ["none", style.colour, 2.5] : [style.colour, "var(--paper)", 1]
+  make(parent, "path", { d: SHAPES[shape](radius), transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`, fill, stroke, "stroke-width": width })
+  if (style.marker.endsWith("-dot")) make(parent, "circle", { cx: x, cy: y, r: 1.6, fill: isOpen ? style.colour : "var(--paper)" })
 }
 
 // The key in one row above the chart; where that is too narrow in short words from the left edge, in as many rows as it takes.
@@ -90,11 +58,13 @@ function stage(data, width, height, font) {
   const isNarrow = width < 560
   const aside = isNarrow ? 0 : Math.max(0, ...data.labels.map(([, , note]) => (note ? wide(note, 11, font) + 14 : 0)))
   const names = data.labels.map(([, text, , level]) => wide(text, 13, font, level < 0 ? 600 : 400) + 14 * Math.max(0, level) + aside)
-  const numbers = data.y ? data.y.ticks.map(([, label]) => wide(label, SMALL, font)) : []
-  const room = data.y ? Math.max(30, ...numbers) + 10 : Math.min(Math.max(60, ...names) + 12, width * (isNarrow ? 0.36 : 0.34))
+  const ups = data.panels.map((panel) => panel.up).filter(Boolean)
+  const numbers = ups.flatMap((up) => up.ticks.map(([, label]) => wide(label, SMALL, font) + 10))
+  const most = width * (isNarrow ? 0.36 : 0.34)
+  const room = Math.max(ups.length ? 40 : 0, ...numbers, names.length ? Math.min(Math.max(60, ...names) + 12, most) : 0)
   const beside = data.right.length ? 52 : data.notes.length ? Math.min(width * 0.28, 14 + Math.max(...data.notes.map(([, , text]) => wide(text, SMALL, font)))) : 14
   const key = keyed(data, room, width, font)
-  const top = (data.key.length ? 24 + key.tall : 8) + (data.y?.title ? 18 : 0) + (data.uprights.some(([, text]) => text) ? 16 : 0)
+  const top = (data.key.length ? 24 + key.tall : 8) + (data.panels[0].up?.title ? 18 : 0) + (data.uprights.some(([, text]) => text) ? 16 : 0)
   const below = 22
   const axis = data.panels.some((panel) => panel.title) ? below + 18 : below
   const inside = height - top - axis - (data.panels.length - 1) * (below + 12)
@@ -103,13 +73,21 @@ function stage(data, width, height, font) {
   const panels = data.panels.map((panel) => {
     const tall = inside * ((panel.to - panel.from) / rows)
     const made = { ...panel, top: at, bottom: at + tall }
-    made.x = scale(panel.low, panel.high, panel.isLog, room, width - beside)
-    made.y = data.y ? scale(data.y.low, data.y.high, data.y.isLog, made.bottom, made.top) : scale(panel.from, panel.to, false, made.bottom, made.top)
+    const [low, high] = data.isSquare && panel.up ? squared(panel, width - beside - room, tall) : [panel.low, panel.high]
+    made.x = scale(low, high, panel.isLog, room, width - beside)
+    made.y = scale(panel.from, panel.to, panel.up?.isLog, made.bottom, made.top)
     at += tall + below + 12
     return made
   })
-  const unit = data.y ? Infinity : inside / rows
+  const unit = ups.length ? Infinity : inside / rows
   return { left: room, right: width - beside, top, panels, width, height, font, isNarrow, unit, aside, key }
+}
+
+// The ends of an axis whose units are as long as those upwards.
+function squared(panel, across, tall) {
+  const half = (across * (panel.to - panel.from)) / tall / 2
+  const middle = (panel.low + panel.high) / 2
+  return [middle - half, middle + half]
 }
 
 const panelOf = (at, y) => at.panels.length < 2 ? at.panels[0] : at.panels.find((panel) => y >= panel.from && y <= panel.to) ?? at.panels[0]
@@ -133,15 +111,17 @@ function axes(svg, data, at) {
   }
   const last = at.panels.at(-1)
   if (last.title) make(svg, "text", { x: (at.left + at.right) / 2, y: last.bottom + 34, "text-anchor": "middle", "font-size": SMALL }, last.title)
-  if (!data.y) return
-  if (data.y.title) make(svg, "text", { x: 2, y: data.key.length ? 38 + at.key.tall : 14, "font-size": SMALL }, data.y.title)
-  let above = Infinity
-  for (const [value, label] of data.y.ticks) {
-    const y = last.y(value)
-    make(svg, "line", { x1: at.left, x2: at.right, y1: y, y2: y, stroke: data.quiet, "stroke-opacity": 0.22 })
-    if (y > above - 14) continue
-    above = y
-    make(svg, "text", { x: at.left - 8, y: y + 4, "text-anchor": "end", "font-size": SMALL }, label)
+  const first = at.panels[0]
+  if (first.up?.title) make(svg, "text", { x: 2, y: data.key.length ? 38 + at.key.tall : 14, "font-size": SMALL }, first.up.title)
+  for (const panel of at.panels) {
+    let above = Infinity
+    for (const [value, label] of panel.up?.ticks ?? []) {
+      const y = panel.y(value)
+      make(svg, "line", { x1: at.left, x2: at.right, y1: y, y2: y, stroke: data.quiet, "stroke-opacity": 0.22 })
+      if (y > above - 14) continue
+      above = y
+      make(svg, "text", { x: at.left - 8, y: y + 4, "text-anchor": "end", "font-size": SMALL }, label)
+    }
   }
 }
 
@@ -160,12 +140,12 @@ function words(svg, data, at) {
   for (const { kind, index, text, x, y } of at.key.items) {
     const style = data.styles[index]
     if (kind === "bar") make(svg, "line", { x1: x, x2: x + 24, y1: y, y2: y, stroke: style.colour, "stroke-width": style.width, "stroke-opacity": style.opacity, "stroke-dasharray": style.dash || undefined })
-    else marker(svg, x + 12, y, style)
+    else marker(svg, x + 12, y, style, 4.5)
     make(svg, "text", { x: x + 30, y: y + 4, "font-size": SMALL }, text)
   }
   if (data.rightTitle && at.unit > 11 && !at.key.isTight) make(svg, "text", { x: at.width, y: 14, "text-anchor": "end", "font-size": SMALL }, data.rightTitle)
   data.notes.forEach(([x0, y0, text, index]) => {
-    const panel = at.panels[0]
+    const panel = panelOf(at, y0)
     make(svg, "text", { x: panel.x(x0) + 6, y: panel.y(y0) + 4, "font-size": SMALL, "font-weight": 600, class: "note", "data-y": panel.y(y0), fill: data.styles[index].colour }, text)
   })
   apart([...svg.querySelectorAll("text.note")])
@@ -210,15 +190,12 @@ function lines(svg, data, at) {
   }
 }
 
-// Bars and dots of the present setting, or of a frame of the animation.
-function marks(layer, data, at, frame) {
-  layer.replaceChildren()
-  const bars = frame ? [...frame.still, ...frame.bars] : data.bars
+function marks(layer, data, at) {
   const inside = (x) => Math.max(at.left, Math.min(at.right, x))
   const strokes = data.styles.map(() => "")
   const arrows = data.styles.map(() => "")
   const ends = data.styles.map(() => "")
-  for (const [y, low, high, kind] of bars) {
+  for (const [y, low, high, kind] of data.bars) {
     if (low === null) continue
     const panel = panelOf(at, y)
     const [a, b, level] = [panel.x(low), panel.x(high), panel.y(y)]
@@ -236,86 +213,43 @@ function marks(layer, data, at, frame) {
     if (ends[kind]) make(layer, "path", { d: ends[kind], stroke: colour, "stroke-width": 1.6, fill: "none" })
     if (arrows[kind]) make(layer, "path", { d: arrows[kind], fill: colour })
   })
-  for (const [x, y, kind] of frame?.dots ?? data.dots) {
+  for (const [x, y, kind] of data.dots) {
     const panel = panelOf(at, y)
     const place = panel.x(x)
-    if (place >= at.left - 1 && place <= at.right + 1) marker(layer, place, panel.y(y), data.styles[kind], Math.min(4.5, at.unit / 3))
+    if (place >= at.left - 1 && place <= at.right + 1) marker(layer, place, panel.y(y), data.styles[kind], Math.min(data.styles[kind].size, at.unit / 3))
   }
-  const ratios = frame?.right ?? data.right.map(([, text]) => text)
-  if (at.unit > 11) data.right.forEach(([y], i) => make(layer, "text", { x: at.width, y: panelOf(at, y).y(y) + 4, "text-anchor": "end", "font-size": SMALL }, ratios[i]))
+  if (at.unit > 11) for (const [y, text] of data.right) make(layer, "text", { x: at.width, y: panelOf(at, y).y(y) + 4, "text-anchor": "end", "font-size": SMALL }, text)
 }
 
-function paint(parent, data, width, height, font, frame) {
-  const svg = make(parent, "svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": data.alt, "font-family": font })
-  const at = stage(data, width, height, font)
+// zoom: how much larger than usual the page is written.
+function paint(parent, data, width, height, font, zoom = 1) {
+  const at = stage(data, width / zoom, height / zoom, font)
+  const svg = make(parent, "svg", { viewBox: `0 0 ${at.width} ${at.height}`, width, height, role: "img", "aria-label": data.alt, "font-family": font })
   axes(svg, data, at)
   lines(svg, data, at)
-  const layer = make(svg, "g")
-  marks(layer, data, at, frame)
+  marks(svg, data, at)
   words(svg, data, at)
-  return { svg, at, layer }
+  return { svg, at, zoom }
 }
 
-// --- as a file --------------------------------------------------------------------------------------
-
-const FILE = { width: 1000, title: 22, margin: 28 }
-
-function file(data, colours) {
-  const { width, title, margin } = FILE
-  const room = width - 2 * margin
-  const head = wrapped(data.title, room, title, PLAIN, 600)
-  const foot = [...wrapped(data.footer, room, SMALL, PLAIN)]
-  const link = window.location.href
-  const top = margin + head.length * (title + 6) + (data.sub ? 22 : 0) + 10
-  const tall = Math.max(360, Math.min(1400, data.tall ?? 420))
+// The chart as a file, with the numbers beside it below.
+function file(data, ink, paper) {
+  const width = 1000
+  const room = width - 2 * SHEET.margin
+  const tall = Math.max(360, Math.min(1400, data.tall))
   const rows = data.tables.flatMap((table) => [table.head, ...table.rows])
-  const height = top + tall + 16 + rows.length * 18 + 14 + foot.length * 17 + 24 + margin
-  const svg = make(document.createElementNS(SVG, "g"), "svg", { xmlns: SVG, viewBox: `0 0 ${width} ${height}`, width, height, "font-family": PLAIN, fill: colours.ink, color: colours.ink, style: `--paper:${colours.paper}` })
-  make(svg, "title", {}, data.title)
-  make(svg, "rect", { width, height, fill: colours.paper })
-  head.forEach((line, i) => make(svg, "text", { x: margin, y: margin + title * 0.8 + i * (title + 6), "font-size": title, "font-weight": 600 }, line))
-  if (data.sub) make(svg, "text", { x: margin, y: top - 16, "font-size": 13 }, data.sub)
-  const inner = make(svg, "g", { transform: `translate(${margin} ${top})` })
-  const { svg: chart } = paint(inner, data, room, tall, PLAIN)
-  chart.removeAttribute("role")
-  let y = top + tall + 28
-  for (const table of data.tables) {
-    const step = room / (table.head.length + 1)
-    for (const row of [table.head, ...table.rows]) {
-      row.forEach((cell, i) => make(svg, "text", { x: margin + (i ? (i + 1) * step : 0), y, "font-size": SMALL, "font-weight": row === table.head ? 600 : undefined }, said(cell)))
-      y += 18
-    }
+  const about = { ...data, width, tall: tall + (rows.length ? 16 + rows.length * 18 : 0), font: PLAIN, ink, paper }
+  const svg = sheet(about, (inner) => {
+    paint(inner, data, room, tall, PLAIN).svg.removeAttribute("role")
+    rows.forEach((row, k) => row.forEach((cell, i) => {
+      const x = i ? ((i + 1) * room) / (row.length + 1) : 0
+      make(inner, "text", { x, y: tall + 28 + 18 * k, "font-size": SMALL, "font-weight": data.tables.some(({ head }) => head === row) ? 600 : undefined }, said(cell))
+    }))
+  })
+  for (const name of ["fill", "stroke"]) {
+    for (const node of svg.querySelectorAll(`[${name}="var(--paper)"]`)) node.setAttribute(name, paper)
   }
-  y += 10
-  foot.forEach((line) => { make(svg, "text", { x: margin, y, "font-size": SMALL }, line); y += 17 })
-  const anchor = make(svg, "a", { href: link })
-  make(anchor, "text", { x: margin, y, "font-size": SMALL }, cut(link, room, SMALL, PLAIN))
-  return new XMLSerializer().serializeToString(svg).replaceAll("var(--paper)", colours.paper).replaceAll("currentColor", colours.ink)
-}
-
-function hand(name, blob) {
-  const anchor = element(document.body, "a", { download: name, href: URL.createObjectURL(blob) })
-  anchor.click()
-  anchor.remove()
-  setTimeout(() => URL.revokeObjectURL(anchor.href), 10_000)
-}
-
-function save(root, data, kind) {
-  const style = getComputedStyle(root)
-  const colours = { ink: style.color, paper: style.getPropertyValue("--st-background-color").trim() }
-  const text = file(data, colours)
-  const blob = new Blob([text], { type: "image/svg+xml" })
-  if (kind === "svg") return hand(`dpci_${data.name}.svg`, blob)
-  const image = new Image()
-  image.onload = () => {
-    const canvas = document.createElement("canvas")
-    canvas.width = 2 * image.width
-    canvas.height = 2 * image.height
-    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height)
-    URL.revokeObjectURL(image.src)
-    canvas.toBlob((made) => hand(`dpci_${data.name}.png`, made))
-  }
-  image.src = URL.createObjectURL(blob)
+  return svg
 }
 
 // --- on the page ------------------------------------------------------------------------------------
@@ -347,7 +281,7 @@ function table(parent, { head, rows, caption }) {
 function skeleton(root, data) {
   root.replaceChildren()
   const main = element(root, "div", { class: "main" })
-  element(main, "h2", { class: data.isLoud ? "loud" : "" }, data.title)
+  element(main, data.isHeading ? "h2" : "p", { class: `finding ${data.isLoud ? "loud" : ""}` }, data.title)
   if (data.sub) element(main, "p", { class: "sub" }, data.sub)
   const canvas = element(main, "div", { class: "canvas" })
   const side = element(root, "div", { class: "side" })
@@ -357,7 +291,10 @@ function skeleton(root, data) {
   element(foot, "span", {}, data.footer)
   for (const kind of ["svg", "png"]) {
     const button = element(foot, "button", { type: "button", title: `Save this chart as ${kind.toUpperCase()}` }, `⤓ ${kind.toUpperCase()}`)
-    button.addEventListener("click", () => save(root, data, kind))
+    button.addEventListener("click", () => {
+      const style = getComputedStyle(root)
+      save(file(data, style.color, style.getPropertyValue("--st-background-color").trim()), kind, `dpci_${data.name}`)
+    })
   }
   element(root, "div", { class: "tip", hidden: "" })
   return canvas
@@ -366,7 +303,7 @@ function skeleton(root, data) {
 function tip(root, canvas, data, picture, event) {
   const node = root.querySelector(".tip")
   const box = picture.svg.getBoundingClientRect()
-  const [x, y] = [event.clientX - box.left, event.clientY - box.top]
+  const [x, y] = [(event.clientX - box.left) / picture.zoom, (event.clientY - box.top) / picture.zoom]
   const far = (value) => data.hover.along === "y"
     ? Math.abs(panelOf(picture.at, value).y(value) - y)
     : Math.abs(picture.at.panels[0].x(value) - x)
@@ -383,42 +320,52 @@ function tip(root, canvas, data, picture, event) {
   node.style.top = `${Math.min(top, outer.height - node.offsetHeight)}px`
 }
 
+// What is drawn at a position of the slider: what the animation has of it, in the place of the page's own.
+function frameOf(data, { frames, places, still }, position) {
+  const own = data.isAnimated && frames?.[position]
+  if (!own) return data
+  if (!own.ends) return { ...data, ...own }
+  const moved = places.map(([y, kind], i) => [y, own.ends[2 * i], own.ends[2 * i + 1], kind])
+  return { ...data, ...own, bars: [...still, ...moved], right: data.right.map(([y], i) => [y, own.right[i]]) }
+}
+
 export default function (component) {
   const { data, parentElement } = component
   const root = parentElement.querySelector(".picture")
   if (!root || !data) return
-  mounted.get(parentElement)?.stop()
+  mounted.get(parentElement)?.()
   const canvas = skeleton(root, data)
-  let picture = null
-  let frame = null
+  const page = document.documentElement
   const holder = root.closest("[data-testid=stMainBlockContainer]")
+  let picture = null
+  let shown = data
 
-  // As tall as the window leaves room for, so that controls and chart are on one screen.
+  // Where the page is to be on one screen as tall as the window leaves room for.
   const size = () => {
     const width = Math.max(240, Math.floor(canvas.clientWidth))
-    if (width < 560) return [width, Math.max(LOWEST, Math.min(data.tall, 560))]
+    if (width < 560 || !data.isFilling) return [width, Math.max(LOWEST, Math.min(data.tall, 560))]
     const top = canvas.getBoundingClientRect().top + (document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0)
     const below = holder ? holder.getBoundingClientRect().bottom - root.getBoundingClientRect().bottom : 16
     const left = window.innerHeight - top - root.querySelector(".foot").offsetHeight - below
     return [width, Math.max(data.least, LOWEST, Math.floor(left))]
   }
-  let drawn = ""
+  let place = []
   const redraw = () => {
-    const [width, height] = size()
-    drawn = `${width}x${height}`
     canvas.replaceChildren()
-    picture = paint(canvas, data, width, height, FONT, frame)
-    root.dataset.drawn = data.version
-    root.drawing = data // as tests read it
+    picture = paint(canvas, shown, ...place)
   }
-  redraw()
-  const watcher = new ResizeObserver(() => {
-    const [width, height] = size()
-    if (drawn !== `${width}x${height}`) redraw()
-  })
-  watcher.observe(canvas)
-  watcher.observe(document.documentElement)
-  if (holder) watcher.observe(holder)
+  const fit = () => {
+    const zoom = parseFloat(getComputedStyle(page).fontSize) / 16
+    const fitting = [...size(), FONT, zoom]
+    if (String(fitting) === String(place)) return
+    place = fitting
+    redraw()
+  }
+  fit()
+  root.dataset.drawn = data.version
+  root.drawing = data // as tests read it
+  const watcher = new ResizeObserver(fit)
+  for (const node of [canvas, page, holder]) if (node) watcher.observe(node)
 
   const hover = (event) => data.hover && tip(root, canvas, data, picture, event)
   const leave = () => (root.querySelector(".tip").hidden = true)
@@ -427,59 +374,49 @@ export default function (component) {
   canvas.addEventListener("pointerleave", leave)
 
   // --- while the slider is dragged: the frame of its position, and its words
-  const slider = () => document.querySelector(`.st-key-${data.slider} input[type=range]`)
-  const odds = () => document.querySelector(".odds")
-  const kept = { title: data.title, odds: null }
-  const say = (words) => {
-    const heading = root.querySelector("h2")
-    if (heading && words.title !== undefined) heading.textContent = words.title
-    for (const node of root.querySelectorAll("[data-live]")) {
-      node.dataset.was ??= node.textContent
-      node.textContent = words.cells?.[node.dataset.live] ?? (words.isBack ? node.dataset.was : "…")
-    }
-    const about = odds()
-    if (about && words.odds) {
-      kept.odds ??= about.textContent
-      about.textContent = words.odds
-    }
+  const put = (node, text) => {
+    if (!node) return
+    node.dataset.was ??= node.textContent
+    node.textContent = text ?? node.dataset.was
   }
-  const back = () => {
-    if (document.documentElement.dataset.dpciLive !== data.slider) return
-    delete document.documentElement.dataset.dpciLive
-    frame = null
-    if (kept.odds !== null && odds()) odds().textContent = kept.odds
-    kept.odds = null
-    say({ title: data.title, isBack: true })
-    marks(picture.layer, data, picture.at, null)
+  const say = (words) => {
+    put(root.querySelector(".finding"), words.title)
+    put(root.querySelector(".foot span"), words.footer)
+    put(document.querySelector(".odds"), words.odds)
+    for (const node of root.querySelectorAll("[data-live]")) put(node, words === data ? undefined : words.cells?.[node.dataset.live] ?? "…")
   }
   let last = null
+  let next = 0
   const follow = () => {
+    next = 0
     const animation = animations.get(data.slider)
-    const input = slider()
+    const input = document.querySelector(`.st-key-${data.slider} input[type=range]`)
     if (!animation || !input || animation.version !== data.animation) return
     const position = Number(input.value)
     if (position === last) return
     last = position
-    if (position === data.here) return back()
-    const words = animation.words[position]
-    if (!words) return
-    document.documentElement.dataset.dpciLive = data.slider
+    const isBack = position === data.here
+    const words = isBack ? data : animation.words[position]
+    if (!words || (isBack && page.dataset.dpciLive !== data.slider)) return
+    if (isBack) delete page.dataset.dpciLive
+    else page.dataset.dpciLive = data.slider
     say(words)
-    const raw = data.isAnimated && animation.frames ? animation.frames[position] : null
-    frame = raw && { ...raw, still: animation.still, bars: animation.places.map(([y, kind], i) => [y, raw.ends[2 * i], raw.ends[2 * i + 1], kind]) }
-    if (frame) marks(picture.layer, data, picture.at, frame)
+    shown = isBack ? data : frameOf(data, animation, position)
+    redraw()
+    root.dataset.strokes = shown.bars.filter(([, low]) => low !== null).length + shown.dots.length
     root.dataset.position = position
-    root.dataset.strokes = frame ? frame.still.length + frame.bars.filter(([, low]) => low !== null).length + (frame.dots ?? data.dots).length : 0
   }
-  delete document.documentElement.dataset.dpciLive
-  const moves = new MutationObserver(follow)
+  delete page.dataset.dpciLive
+  const moves = new MutationObserver(() => (next ||= requestAnimationFrame(follow))) // no more than the screen shows
+  // The slider may be drawn anew at any time, so the page is watched, for this one attribute only.
   if (data.slider) moves.observe(document.body, { subtree: true, attributes: true, attributeFilter: ["value"] })
 
   const stop = () => {
     moves.disconnect()
+    cancelAnimationFrame(next)
     watcher.disconnect()
     canvas.removeEventListener("pointermove", hover)
   }
-  mounted.set(parentElement, { stop })
+  mounted.set(parentElement, stop)
   return stop
 }

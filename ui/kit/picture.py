@@ -1,14 +1,14 @@
 """One chart with its title, its numbers and its footer, drawn by the browser from numbers.
 
-Plotly takes 4.7 MB before its first chart, and draws every chart anew. What Explore shows is bars,
-lines and dots on one or several axes: `picture.js` draws them in place, moves them while a slider
-is dragged, and saves them with title, footer and link as SVG or PNG.
+What Explore and Learn show is bars, lines and dots on one or several axes: `picture.js` draws them,
+follows a slider while it is dragged, and saves them with title, footer and link as SVG or PNG. Why
+not with Plotly is in ARCHITECTURE.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from json import dumps
 from pathlib import Path
@@ -16,11 +16,12 @@ from typing import Any
 
 import streamlit as st
 
+from ui.kit.download import FILES
 from ui.kit.palette import LOUD, QUIET
 from ui.kit.ticks import Tick, logarithmic, straight
 
 _HERE = Path(__file__)
-_JS = _HERE.with_suffix(".js").read_text(encoding="utf-8")
+_JS = FILES + _HERE.with_suffix(".js").read_text(encoding="utf-8")
 _CSS = _HERE.with_suffix(".css").read_text(encoding="utf-8")
 for _name, _colour in LOUD.items():
     _CSS = _CSS.replace(_name, _colour)
@@ -34,14 +35,20 @@ _animation = st.components.v2.component(
 export default ({ data }) => void animations.set(data.slider, data.animation)""",
 )
 
+_FRAME_DIGITS = 5
+"""More than a screen shows of what moves."""
 Point = tuple[float, float]
+Bar = tuple[float, float, float, int]
+"""y, low, high, number of the style."""
+Dot = tuple[float, float, int]
+"""x, y, number of the style."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Style:
     """How bars, lines and dots of one kind are drawn; widths in pixels.
 
-    ends: half the height of the strokes at both ends of a bar.
+    ends: half the height of the strokes at both ends of a bar.  size: half the width of a marker.
     """
 
     colour: str = QUIET
@@ -49,42 +56,50 @@ class Style:
     opacity: float = 1.0
     dash: str = ""
     marker: str = "circle"
+    size: float = 4.5
     ends: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Panel:
-    """An axis across, and the rows above it, from the lowest to the highest.
-
-    zeros: where a line says that there is no effect.
-    """
+class Axis:
+    """Both ends, a title, and ticks where round numbers are not meant."""
 
     low: float
     high: float
-    rows: tuple[float, float] = (0.0, 1.0)
     is_log: bool = False
-    zeros: tuple[float, ...] = ()
     title: str = ""
-
-    @property
-    def ticks(self) -> list[Tick]:
-        """Return the ticks of the axis."""
-        return (logarithmic if self.is_log else straight)(self.low, self.high)
+    ticks: Sequence[Tick] | None = None
 
     @property
     def data(self) -> dict[str, object]:
         """What the browser gets."""
-        start, end = self.rows
+        usual = logarithmic if self.is_log else straight
         return {
             "low": self.low,
             "high": self.high,
-            "from": start,
-            "to": end,
             "isLog": self.is_log,
-            "ticks": self.ticks,
-            "zeros": self.zeros,
             "title": self.title,
+            "ticks": usual(self.low, self.high) if self.ticks is None else self.ticks,
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel(Axis):
+    """An axis across, and above it rows, from the lowest to the highest, or an axis upwards.
+
+    zeros: where a line says that there is no effect.
+    """
+
+    rows: tuple[float, float] = (0.0, 1.0)
+    zeros: tuple[float, ...] = ()
+    up: Axis | None = None
+
+    @property
+    def data(self) -> dict[str, object]:
+        """What the browser gets."""
+        start, end = (self.up.low, self.up.high) if self.up else self.rows
+        more = {"from": start, "to": end, "zeros": self.zeros, "up": self.up and self.up.data}
+        return super().data | more
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,28 +148,31 @@ class Table:
 class Picture:
     """A chart in numbers. Bars are (y, low, high, style), dots (x, y, style).
 
-    title: the finding.  sub: what is drawn, in which unit.  alt: the chart in a sentence.
+    title: the finding.  is_heading: whether it is short enough for one.
+    sub: what is drawn, in which unit.  alt: the chart in a sentence.
     labels: y, text, a note below it, and how far it is indented (-1: a heading).
     right: y and the text at the right end of a row.
     notes: x, y, text and style of words at the end of a line.
     key: kind ("bar", "dot"), style and word of what is drawn.
     uprights: x, word, and its anchor.  shades: from, to, word.
     hover: along which axis, and (place, lines of text) of each thing there.
-    up: ends, title and whether logarithmic, of an axis upwards; None where there are rows.
+    is_square: whether a unit is as long across as upwards.
     remarks: sentences below the tables.
     least: pixels below which rows would lie on each other.
     """
 
-    title: str
-    sub: str
-    alt: str
-    footer: str
     panels: tuple[Panel, ...]
     styles: tuple[Style, ...]
-    meta: dict[str, object]
+    title: str = ""
+    sub: str = ""
+    alt: str = ""
+    footer: str = ""
+    meta: Mapping[str, object] = field(default_factory=dict)
+    is_heading: bool = True
+    is_square: bool = False
     is_loud: bool = False
-    bars: Sequence[tuple[float, float, float, int]] = ()
-    dots: Sequence[tuple[float, float, int]] = ()
+    bars: Sequence[Bar] = ()
+    dots: Sequence[Dot] = ()
     lines: Sequence[tuple[int, Sequence[Point | None]]] = ()
     areas: Sequence[tuple[int, Sequence[Point]]] = ()
     labels: Sequence[tuple[float, str, str, int]] = ()
@@ -165,13 +183,16 @@ class Picture:
     uprights: Sequence[tuple[float, str, str]] = ()
     shades: Sequence[tuple[float, float, str]] = ()
     hover: tuple[str, Sequence[tuple[float, Sequence[str]]]] | None = None
-    up: tuple[float, float, str, bool] | None = None
     tables: tuple[Table, ...] = ()
     remarks: tuple[str, ...] = ()
     least: int = 300
 
-    def data(self, name: str) -> dict[str, Any]:
-        """What the browser gets."""
+    def data(self, name: str, digits: int = 12) -> dict[str, Any]:
+        """What the browser gets; odds ratios of small units differ in late digits."""
+
+        def short(items: Sequence[tuple[float, ...] | None]) -> list[list[float] | None]:
+            return [i if i is None else [float(f"{x:.{digits}g}") for x in i] for i in items]
+
         drawn: dict[str, Any] = {
             "name": name,
             "title": self.title,
@@ -180,12 +201,14 @@ class Picture:
             "footer": self.footer,
             "meta": self.meta,
             "isLoud": self.is_loud,
+            "isHeading": self.is_heading,
+            "isSquare": self.is_square,
             "panels": [panel.data for panel in self.panels],
             "styles": [asdict(style) for style in self.styles],
-            "bars": _short(self.bars),
-            "dots": _short(self.dots),
-            "lines": [{"style": s, "points": _short(points)} for s, points in self.lines],
-            "areas": [{"style": s, "points": _short(points)} for s, points in self.areas],
+            "bars": short(self.bars),
+            "dots": short(self.dots),
+            "lines": [{"style": s, "points": short(points)} for s, points in self.lines],
+            "areas": [{"style": s, "points": short(points)} for s, points in self.areas],
             "labels": self.labels,
             "right": self.right,
             "rightTitle": self.right_title,
@@ -194,7 +217,6 @@ class Picture:
             "uprights": self.uprights,
             "shades": self.shades,
             "hover": self.hover and {"along": self.hover[0], "items": self.hover[1]},
-            "y": self._up(),
             "tables": [table.data for table in self.tables],
             "remarks": self.remarks,
             "least": self.least,
@@ -202,18 +224,6 @@ class Picture:
             "quiet": QUIET,
         }
         return drawn | {"version": sha256(dumps(drawn, default=float).encode()).hexdigest()[:16]}
-
-    def _up(self) -> dict[str, object] | None:
-        if self.up is None:
-            return None
-        low, high, title, is_log = self.up
-        ticks = (logarithmic if is_log else straight)(low, high)
-        return {"low": low, "high": high, "title": title, "isLog": is_log, "ticks": ticks}
-
-
-def _short(items: Sequence[tuple[float, ...] | None]) -> list[list[float] | None]:
-    """More digits than a screen shows: odds ratios of small units differ late."""
-    return [None if item is None else [float(f"{x:.12g}") for x in item] for item in items]
 
 
 def draw(name: str, picture: Picture, **live: object) -> None:
@@ -226,7 +236,18 @@ def draw(name: str, picture: Picture, **live: object) -> None:
 
 
 def keep_animation(slider: str, animation: Mapping[str, object]) -> None:
-    """Give the browser the words and bars of every position of a slider, for pictures that follow
-    it.
+    """Give the browser the words and the drawing of every position of a slider, for pictures that
+    follow it.
     """
     _animation(key=f"animation_{slider}", data={"slider": slider, "animation": animation})
+
+
+def whole_frames(version: str, pictures: Sequence[Picture]) -> dict[str, object]:
+    """An animation of a picture for every position of a slider: of each what is not the same in
+    all of them.
+    """
+    drawn = [picture.data("", _FRAME_DIGITS) for picture in pictures]
+    words = [{key: one.pop(key) for key in ("title", "footer")} for one in drawn]
+    differing = {key for one in drawn for key in one if one[key] != drawn[0][key]}
+    frames = [{key: one[key] for key in sorted(differing - {"meta", "version"})} for one in drawn]
+    return {"version": version, "frames": frames, "words": words}

@@ -4,19 +4,20 @@ anywhere.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
 from dpci_core import Design, Geometry, Logistic, Moments, PureDP, fit_moments, forecast
 from dpci_core.base.array import Array
 from dpci_core.mechanisms.metric import metric_noise
 from dpci_core.solvers.metric import metric_of, weighted
-from ui.kit.palette import GRID, QUIET
+from ui.kit.picture import Axis, Panel, Picture, Style
+from ui.kit.ticks import Tick
 from ui.learn.figures import OTHER, PRIVATE, THIRD
 from ui.learn.model import Choice, Control, ReleaseTask, Screen
 from ui.learn.numbers import Numbers
@@ -124,10 +125,14 @@ def crowd(ridge: float) -> Numbers:
 
 # --- the picture ----------------------------------------------------------------------------------
 
+_SCALE = (-1.0, -0.5, 0.0, 0.5, 1.0)
+_PLACES = ((-1.25, "height"), (-1.4, "height"), (-1.65, "shoe size"), (-1.8, "shoe size"))
+"""Rows of the lengths, below the crowd, and what each is of."""
 
-def picture(numbers: Numbers) -> go.Figure:
+
+def picture(numbers: Numbers) -> Picture:
     """The crowd with both shapes around it; below, the lengths that follow."""
-    fig, X = go.Figure(), people()[0]
+    X = people()[0]
     geometry, spread = shaped_noise(numbers.value).geometry, _plain().spread
     assert geometry is not None
     assert spread is not None
@@ -136,82 +141,55 @@ def picture(numbers: Numbers) -> go.Figure:
     turn = np.linspace(0.0, 2.0 * np.pi, 121)
     circle = np.column_stack([np.cos(turn), np.sin(turn)])
     is_drawn = np.arange(N) % _EVERY == 0
-    marks = (
-        (X[is_drawn & ~counts_less], "people", {"color": QUIET, "size": 4, "opacity": 0.7}),
-        (X[counts_less], "people who count less", {"color": THIRD, "size": 10, "symbol": "x"}),
-    )
-    for dots, name, marker in marks:
-        fig.add_scatter(x=dots[:, 0], y=dots[:, 1], mode="markers", marker=marker, name=name)
-    lines = (
-        (circle, "round noise: for anybody anywhere", OTHER, "dash"),
-        (circle @ metric.unwhiten, "shaped noise: for the people there are", PRIVATE, "solid"),
-    )
-    for line, name, colour, dash in lines:
-        dress = {"color": colour, "width": 3.5, "dash": dash}
-        fig.add_scatter(
-            x=line[:, 0], y=line[:, 1], mode="lines", line=dress, name=name, hoverinfo="skip"
-        )
-    return _lengths(_crowd_axes(fig), numbers)
-
-
-def _crowd_axes(fig: go.Figure) -> go.Figure:
-    """Both columns between their declared ends, to one scale, in the upper part."""
-    for which, place, names in (
-        (fig.update_xaxes, 0, {"title": {"text": "height in cm", "standoff": 4}, "anchor": "y"}),
-        (fig.update_yaxes, 1, {"title": {"text": "shoe size"}, "domain": [0.42, 1.0]}),
-    ):
-        shown = _MIDDLE[place] + _HALF[place] * np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
-        which(
-            tickvals=((shown - _MIDDLE[place]) / _HALF[place] / np.sqrt(2.0)).tolist(),
-            ticktext=[f"{value:g}" for value in shown],
-            gridcolor=GRID,
-            zeroline=False,
-            constrain="domain",
-            **names,
-        )
-    fig.update_xaxes(range=[-1.18, 1.18])
-    return fig.update_yaxes(range=[-1.05, 1.05], scaleanchor="x", scaleratio=1)
-
-
-def _lengths(fig: go.Figure, numbers: Numbers) -> go.Figure:
-    """A bar for each interval, in the lower part."""
+    crowds = (X[is_drawn & ~counts_less], X[counts_less])
+    shapes = (circle, circle @ metric.unwhiten)
     facts = numbers.facts
-    bars = [(name, kind) for name in COLUMNS for kind in ("round", "shaped")]
-    for place, (name, kind) in zip((3.3, 2.4, 0.9, 0.0), bars, strict=True):
-        length = facts[f"{name}, {kind}"]
-        fig.add_bar(
-            x=[length],
-            y=[place],
-            width=0.75,
-            orientation="h",
-            marker={"color": OTHER if kind == "round" else PRIVATE},
-            text=[f"{kind} {number(length, 2)}"],
-            textposition="outside",
-            cliponaxis=False,
-            name=f"interval for {name}, {kind} noise",
-            showlegend=False,
-            xaxis="x2",
-            yaxis="y2",
-        )
     longest = max(facts[f"{name}, round"] for name in COLUMNS)
-    return fig.update_layout(
-        xaxis2={
-            "anchor": "y2",
-            "range": [0.0, 1.5 * longest],
-            "title": {"text": "length of the interval", "standoff": 4},
-            "gridcolor": GRID,
-            "zeroline": False,
-        },
-        yaxis2={
-            "anchor": "x2",
-            "domain": [0.0, 0.26],
-            "tickvals": [2.85, 0.45],
-            "ticktext": list(COLUMNS),
-            "showgrid": False,
-            "zeroline": False,
-            "automargin": True,
-        },
+    kinds = [
+        (y, name, kind) for (y, name), kind in zip(_PLACES, ("round", "shaped") * 2, strict=True)
+    ]
+    bars = [
+        (y, 0.0, facts[f"{name}, {kind}"], 4 if kind == "round" else 5) for y, name, kind in kinds
+    ]
+    return Picture(
+        panels=(
+            Panel(low=-1.18, high=1.18, ticks=_ticks(0), title="", up=_upwards()),
+            Panel(low=0.0, high=1.5 * longest, rows=(-1.9, -1.15), title="length of the interval"),
+        ),
+        styles=(
+            Style(size=2.0),
+            Style(colour=THIRD, size=5.0, marker="x"),
+            Style(colour=OTHER, width=3.5, dash="9 4"),
+            Style(colour=PRIVATE, width=3.5),
+            Style(colour=OTHER, width=14.0),
+            Style(colour=PRIVATE, width=14.0),
+        ),
+        dots=[(float(x), float(y), k) for k, some in enumerate(crowds) for x, y in some],
+        lines=[(k, [(float(x), float(y)) for x, y in line]) for k, line in enumerate(shapes, 2)],
+        bars=bars,
+        labels=[(-1.325, COLUMNS[0], "", 0), (-1.725, COLUMNS[1], "", 0)],
+        notes=[
+            (end, y, f"{kind} {number(end, 2)}", style)
+            for (y, _, end, style), (_, _, kind) in zip(bars, kinds, strict=True)
+        ],
+        key=[
+            ("dot", 0, "people"),
+            ("dot", 1, "people who count less"),
+            ("bar", 2, "round noise: for anybody anywhere"),
+            ("bar", 3, "shaped noise: for the people there are"),
+        ],
+        is_square=True,
     )
+
+
+def _ticks(column: int) -> list[Tick]:
+    """Of the declared range of a column, in its own unit."""
+    middle, half = _MIDDLE[column], _HALF[column]
+    return [(share / math.sqrt(2.0), f"{middle + half * share:g}") for share in _SCALE]
+
+
+def _upwards() -> Axis:
+    return Axis(low=-1.05, high=1.05, ticks=_ticks(1), title="shoe size, by height in cm")
 
 
 # --- the words ------------------------------------------------------------------------------------
@@ -288,6 +266,5 @@ CROWD = Screen(
         "lies between. Weights move estimates by less than a twentieth of the half-length here. "
         "docs/whitened.md has the proofs."
     ),
-    legend_rows=4,
     height=560,
 )

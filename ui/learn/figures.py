@@ -1,283 +1,250 @@
-"""The pictures of Learn: a screen's numbers in, a Plotly figure or the frames of an animation out.
-No Streamlit, no maths.
-"""
+"""The pictures of Learn: a screen's numbers in, a picture out. No Streamlit, no maths."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 
-import numpy as np
-import plotly.graph_objects as go
+import pandas as pd
 
-from ui.kit import live
-from ui.kit.palette import BLUE, GREEN, GRID, ORANGE, QUIET
-from ui.kit.ticks import logarithmic
-from ui.learn.model import Control
+from ui.kit.palette import BLUE, GREEN, ORANGE, QUIET
+from ui.kit.picture import Axis, Dot, Panel, Picture, Point, Style
+from ui.kit.ticks import written
 from ui.learn.numbers import Numbers
 from ui.session.text import number
 
 PRIVATE, OTHER, THIRD = BLUE, ORANGE, GREEN
-_DASHES = ("solid", "dash", "dot")
+_DASHES = ("", "9 4", "2 4")
 _MARKERS = ("circle", "diamond", "square")
+_COEFFICIENT = "coefficient of education"
+_STUDIES = Axis(low=-2.0, high=103.0, title="study")
 
 
-def _axes(
-    fig: go.Figure, x: str, y: str = "", *, x_log: bool = False, y_log: bool = False
-) -> go.Figure:
-    kinds = {True: "log", False: "linear"}
-    fig.update_xaxes(
-        title={"text": x, "standoff": 4}, type=kinds[x_log], gridcolor=GRID, zeroline=False
-    )
-    fig.update_yaxes(
-        title={"text": y}, type=kinds[y_log], gridcolor=GRID, zeroline=False, automargin=True
-    )
-    if x_log:
-        fig.update_xaxes(**_round_ticks(fig, "x"))
-    if y_log:
-        fig.update_yaxes(**_round_ticks(fig, "y"))
-    return fig
+def _around(centre: float, *values: Iterable[float]) -> tuple[float, float]:
+    """Ends of an axis around a centre that reaches to the next power of four beyond all values: it
+    stands still while they move a little.
+    """
+    farthest = max(abs(float(value) - centre) for some in values for value in some)
+    reach = 4.0 ** math.ceil(math.log(1.02 * farthest, 4.0))
+    return centre - reach, centre + reach
 
 
-def _round_ticks(fig: go.Figure, axis: str) -> dict[str, object]:
-    """Ticks written out, also a little beyond what is drawn."""
-    values = np.concatenate([np.asarray(trace[axis], dtype=np.float64) for trace in fig.data])
-    ticks = logarithmic(values[values > 0].min() / 1.2, 1.2 * values.max())
-    return {
-        "tickvals": [value for value, _ in ticks],
-        "ticktext": [words for _, words in ticks],
-        "dtick": None,
-    }
+def _beyond(
+    values: Sequence[float], title: str, *, is_log: bool = False, room: float = 0.05
+) -> Axis:
+    """An axis that goes a little beyond values on both sides."""
+    low, high = min(values), max(values)
+    if is_log:
+        more = (high / low) ** room
+        return Axis(low=low / more, high=high * more, is_log=True, title=title)
+    more = room * ((high - low) or abs(high))
+    return Axis(low=low - more, high=high + more, title=title)
 
 
-def _upright(fig: go.Figure, x: float, text: str, dash: str = "dot") -> None:
-    fig.add_vline(x=x, line={"color": QUIET, "width": 2, "dash": dash}, annotation_text=text)
+def _across(axis: Axis, up: Axis) -> tuple[Panel]:
+    return (Panel(**vars(axis) | {"up": up}),)
+
+
+def _dots(x: Iterable[float], y: Iterable[float], style: int) -> list[Dot]:
+    return [(float(a), float(b), style) for a, b in zip(x, y, strict=True)]
+
+
+def _points(x: Iterable[float], y: Iterable[float]) -> list[Point]:
+    return [(float(a), float(b)) for a, b in zip(x, y, strict=True)]
 
 
 # --- replayed studies -----------------------------------------------------------------------------
 
 
-def promise(numbers: Numbers) -> go.Figure:
+def promise(numbers: Numbers) -> Picture:
     """One interval per study; those that miss the truth are thick, in another colour, and end in
     crosses.
     """
-    fig = go.Figure()
-    for hit, name, colour, size in (
-        (True, "holds the truth", PRIVATE, 1.6),
-        (False, "misses it", OTHER, 3.5),
-    ):
-        rows = numbers.table[numbers.table["holds the truth"] == hit]
-        x = [
-            v
-            for low, high in zip(rows["low"], rows["high"], strict=True)
-            for v in (low, high, None)
-        ]
-        y = [v for study in rows["study"] for v in (study, study, None)]
-        marks = {"symbol": "circle" if hit else "x", "size": 0 if hit else 7, "color": colour}
-        dress = {"color": colour, "width": size}
-        fig.add_scatter(
-            x=x, y=y, mode="lines+markers", line=dress, marker=marks, name=name, hoverinfo="skip"
-        )
-    _upright(fig, numbers.facts["truth"], "the truth")
-    return _axes(fig, "coefficient of education", "study")
+    table, truth = numbers.table, numbers.facts["truth"]
+    rows = zip(
+        *(table[c] for c in ("study", "low", "high", "holds the truth")),
+        strict=True,
+    )
+    missed = table[~table["holds the truth"]]
+    low, high = _around(truth, table["low"], table["high"])
+    return Picture(
+        panels=_across(Axis(low=low, high=high, title=_COEFFICIENT), _STUDIES),
+        styles=(
+            Style(colour=PRIVATE, width=1.6),
+            Style(colour=OTHER, width=3.5, marker="x", size=3.5),
+        ),
+        bars=[(float(y), float(a), float(b), int(not hit)) for y, a, b, hit in rows],
+        dots=[d for end in ("low", "high") for d in _dots(missed[end], missed["study"], 1)],
+        key=[("bar", 0, "holds the truth"), ("bar", 1, "misses it")],
+        uprights=[(truth, "the truth", "")],
+    )
 
 
-def noise(numbers: Numbers) -> go.Figure:
+def noise(numbers: Numbers) -> Picture:
     """Every release as a dot, around the estimate and its band of sampling error."""
-    fig = go.Figure()
-    centre, sd = numbers.facts["estimate"], numbers.facts["sampling_sd"]
-    fig.add_vrect(
-        x0=centre - 1.96 * sd, x1=centre + 1.96 * sd, fillcolor=QUIET, opacity=0.25, line_width=0
+    centre, reach = numbers.facts["estimate"], 1.96 * numbers.facts["sampling_sd"]
+    x, y = (numbers.table[c] for c in ("published", "release"))
+    low, high = _around(centre, x, [centre + reach])
+    return Picture(
+        panels=_across(
+            Axis(low=low, high=high, title=f"published {_COEFFICIENT}"),
+            Axis(low=-2.0, high=103.0, title="release"),
+        ),
+        styles=(Style(colour=PRIVATE, size=3.5),),
+        dots=_dots(x, y, 0),
+        shades=[(centre - reach, centre + reach, "sampling error, 95 %")],
+        key=[("dot", 0, "one release")],
+        uprights=[(centre, "without noise", "")],
     )
-    fig.add_scatter(
-        x=numbers.table["published"],
-        y=numbers.table["release"],
-        mode="markers",
-        marker={"color": PRIVATE, "size": 7, "opacity": 0.8},
-        name="one release (grey band: sampling error, 95 %)",
-    )
-    _upright(fig, centre, "without noise")
-    return _axes(fig, "published coefficient of education", "release")
 
 
-def spread(numbers: Numbers) -> go.Figure:
+def spread(numbers: Numbers) -> Picture:
     """The estimates of all studies, and under them the three intervals drawn to the same scale."""
-    fig = go.Figure()
     facts, table = numbers.facts, numbers.table
-    for inside, name, symbol, colour in (
-        (True, "inside", "circle", PRIVATE),
-        (False, "outside", "x", OTHER),
-    ):
-        rows = table[table["inside the variability interval"] == inside]
-        marks = {"color": colour, "symbol": symbol, "size": 6, "opacity": 0.8}
-        fig.add_scatter(
-            x=rows["published"],
-            y=rows["study"],
-            mode="markers",
-            marker=marks,
-            name=f"private estimate, {name}",
-        )
-    bars = (
-        ("non-private interval", "plain", -8, QUIET, 3),
-        ("variability interval", "vi", -16, PRIVATE, 5),
+    truth, inside = facts["truth"], table["inside the variability interval"]
+    lengths = [facts[key] for key in ("plain", "vi", "ci")]
+    bars = [
+        (y, truth - length / 2, truth + length / 2, kind)
+        for kind, (y, length) in enumerate(zip((-8.0, -16.0, -24.0), lengths, strict=True), start=2)
+    ]
+    low, high = _around(truth, table["published"], [end for bar in bars for end in bar[1:3]])
+    ticks = [(float(study), str(study)) for study in (1, 50, 100)]
+    return Picture(
+        panels=_across(
+            Axis(low=low, high=high, title=_COEFFICIENT),
+            Axis(low=-30.0, high=103.0, title="study", ticks=ticks),
+        ),
+        styles=(
+            Style(colour=PRIVATE, size=3.0),
+            Style(colour=OTHER, size=3.0, marker="x"),
+            Style(colour=QUIET, width=3.0),
+            Style(colour=PRIVATE, width=5.0),
+            Style(colour=THIRD, width=11.0),
+        ),
+        bars=bars,
+        dots=[
+            dot
+            for kind, rows in enumerate((table[inside], table[~inside]))
+            for dot in _dots(rows["published"], rows["study"], kind)
+        ],
+        key=[
+            ("dot", 0, "private estimate, inside"),
+            ("dot", 1, "outside"),
+            ("bar", 2, "non-private interval"),
+            ("bar", 3, "variability interval"),
+            ("bar", 4, "private interval"),
+        ],
+        uprights=[(truth, "the truth", "")],
     )
-    for name, key, y, colour, size in (*bars, ("private interval", "ci", -24, THIRD, 11)):
-        ends = [facts["truth"] - facts[key] / 2, facts["truth"] + facts[key] / 2]
-        fig.add_scatter(
-            x=ends, y=[y, y], mode="lines", line={"color": colour, "width": size}, name=name
-        )
-    _upright(fig, facts["truth"], "the truth")
-    fig.update_yaxes(tickvals=[1, 50, 100])
-    return _axes(fig, "coefficient of education", "study")
-
-
-def promise_animation(compute: Callable[[float], Numbers]) -> Callable[[Control], live.Animation]:
-    """The intervals of all studies stretch as the level moves."""
-
-    def make(control: Control) -> live.Animation:
-        found = [compute(value) for value in control.values]
-        frames = []
-        for numbers in found:
-            rows = zip(
-                *(numbers.table[c] for c in ("study", "low", "high", "holds the truth")),
-                strict=True,
-            )
-            bars = tuple(
-                (float(y), float(low), float(high), 0 if hit else 1) for y, low, high, hit in rows
-            )
-            words = (
-                f"{control.show(numbers.value)}: {numbers.facts['hits']:.0f} of {len(bars)} hold "
-                "the truth"
-            )
-            frames.append(live.Frame(words, bars))
-        widest = found[-1].table
-        return live.Animation(
-            frames=tuple(frames),
-            strokes=(live.Stroke(PRIVATE, 1.6), live.Stroke(OTHER, 3.5)),
-            x_title="coefficient of education",
-            span=(float(widest["low"].min()), float(widest["high"].max())),
-            rows=(-2.0, 103.0),
-            lines=(found[0].facts["truth"],),
-        )
-
-    return make
-
-
-def noise_animation(compute: Callable[[float], Numbers]) -> Callable[[Control], live.Animation]:
-    """The releases draw together as the budget grows; the axis is that of the middle position."""
-
-    def make(control: Control) -> live.Animation:
-        found = [compute(value) for value in control.values]
-        frames = []
-        for numbers in found:
-            rows = zip(numbers.table["published"], numbers.table["release"], strict=True)
-            dots = tuple((float(x), float(y), 0) for x, y in rows)
-            words = (
-                f"{control.show(numbers.value)}: noise ±{number(numbers.facts['noise_sd'], 2)} "
-                "(one sd)"
-            )
-            frames.append(live.Frame(words, dots=dots))
-        middle = found[len(found) // 2].table["published"]
-        reach = 1.2 * float((middle - found[0].facts["estimate"]).abs().max())
-        centre = found[0].facts["estimate"]
-        return live.Animation(
-            frames=tuple(frames),
-            strokes=(live.Stroke(PRIVATE, 7.0, 0.8),),
-            x_title="published coefficient of education",
-            span=(centre - reach, centre + reach),
-            rows=(-2.0, 103.0),
-            lines=(centre,),
-        )
-
-    return make
 
 
 # --- one person -----------------------------------------------------------------------------------
 
 
-def neighbours(numbers: Numbers) -> go.Figure:
+def neighbours(numbers: Numbers) -> Picture:
     """A dot per person, below the bound that holds for everybody."""
-    fig = go.Figure()
     x, y = (numbers.table[c] for c in ("person replaced", "coefficients move by"))
-    fig.add_scatter(
-        x=x, y=y, mode="markers", marker={"color": PRIVATE, "size": 9}, name="one person replaced"
+    bound = numbers.facts["bound"]
+    up = _beyond([*y[y > 0], bound], "how far the coefficients move", is_log=True)
+    end = len(x) + 1.0
+    return Picture(
+        panels=_across(Axis(low=0.0, high=end, title="person"), up),
+        styles=(Style(colour=PRIVATE), Style(colour=OTHER, width=2.5, dash="9 4")),
+        dots=_dots(x[y > 0], y[y > 0], 0),
+        lines=[(1, [(0.0, bound), (end, bound)])],
+        key=[("dot", 0, "one person replaced"), ("bar", 1, "nobody can move them further")],
+        hover=(
+            "x",
+            [
+                (float(a), [f"person {a}", f"moves them by {number(b)}"])
+                for a, b in zip(x, y, strict=True)
+            ],
+        ),
     )
-    limit, dress = [numbers.facts["bound"]] * 2, {"color": OTHER, "width": 2.5, "dash": "dash"}
-    fig.add_scatter(
-        x=[0, len(x) + 1], y=limit, mode="lines", line=dress, name="nobody can move them further"
-    )
-    _axes(fig, "person", "how far the coefficients move", y_log=True)
-    reach = [np.log10(y[y > 0].min()) - 0.2, np.log10(limit[0]) + 0.2]
-    return fig.update_yaxes(range=reach)
 
 
-def odds(numbers: Numbers) -> go.Figure:
+def odds(numbers: Numbers) -> Picture:
     """Sure after against sure before, and the diagonal of learning nothing."""
-    fig = go.Figure()
     before, after = (numbers.table[c] for c in numbers.table.columns)
-    fig.add_scatter(
-        x=[0, 1],
-        y=[0, 1],
-        mode="lines",
-        line={"color": QUIET, "dash": "dash"},
-        name="learns nothing",
+    ticks = [(share / 100, f"{share} %") for share in range(0, 101, 20)]
+    return Picture(
+        panels=_across(
+            Axis(low=0.0, high=1.04, title="how sure before", ticks=ticks),
+            Axis(low=0.0, high=1.04, title="how sure after, at most", ticks=ticks),
+        ),
+        styles=(
+            Style(dash="9 4"),
+            Style(colour=PRIVATE, width=3.0, size=3.5),
+            Style(colour=OTHER, size=6.5),
+        ),
+        lines=[(0, [(0.0, 0.0), (1.0, 1.0)]), (1, _points(before, after))],
+        dots=[*_dots(before, after, 1), (0.5, numbers.facts["even"], 2)],
+        key=[
+            ("bar", 0, "learns nothing"),
+            ("bar", 1, "at most so sure afterwards"),
+            ("dot", 2, "from an even guess"),
+        ],
+        hover=(
+            "x",
+            [
+                (float(a), [f"{100 * a:.3g} % before", f"at most {100 * b:.3g} % after"])
+                for a, b in zip(before, after, strict=True)
+            ],
+        ),
     )
-    line, marks = {"color": PRIVATE, "width": 3}, {"size": 7}
-    fig.add_scatter(
-        x=before,
-        y=after,
-        mode="lines+markers",
-        cliponaxis=False,
-        line=line,
-        marker=marks,
-        name="at most so sure afterwards",
-    )
-    even = numbers.facts["even"]
-    fig.add_scatter(
-        x=[0.5],
-        y=[even],
-        mode="markers",
-        marker={"color": OTHER, "size": 13},
-        name="from an even guess",
-    )
-    _axes(fig, "how sure before", "how sure after, at most")
-    fig.update_xaxes(tickformat=".0%", range=[0, 1.04], dtick=0.2)
-    return fig.update_yaxes(tickformat=".0%", range=[0, 1.02])
 
 
-def clouds(numbers: Numbers) -> go.Figure:
+def clouds(numbers: Numbers) -> Picture:
     """Both mechanisms' releases in the plane of the two coefficients."""
-    fig = go.Figure()
-    for place, (name, rows) in enumerate(numbers.table.groupby("mechanism", sort=True)):
-        marks = {
-            "color": (PRIVATE, OTHER)[place],
-            "symbol": ("circle", "diamond")[place],
-            "size": 7,
-            "opacity": 0.7,
-        }
-        fig.add_scatter(
-            x=rows["education"], y=rows["intercept"], mode="markers", marker=marks, name=str(name)
-        )
-    centre = {"x": [numbers.facts["education"]], "y": [numbers.facts["intercept"]]}
-    fig.add_scatter(
-        **centre,
-        mode="markers",
-        marker={"symbol": "cross", "size": 15, "color": THIRD},
-        name="exact",
+    exact = [numbers.facts[name] for name in ("education", "intercept")]
+    groups = [rows for _, rows in numbers.table.groupby("mechanism", sort=True)]
+    found = pd.concat(groups)
+    apart = [*(found["education"] - exact[0]), *(found["intercept"] - exact[1])]
+    low, high = _around(0.0, apart)
+    return Picture(
+        panels=_across(
+            Axis(low=exact[0] + low, high=exact[0] + high, title=_COEFFICIENT),
+            Axis(low=exact[1] + low, high=exact[1] + high, title="intercept"),
+        ),
+        styles=(
+            Style(colour=PRIVATE, size=3.5),
+            Style(colour=OTHER, size=3.5, marker="diamond"),
+            Style(colour=THIRD, size=7.0, marker="x"),
+        ),
+        dots=[
+            *(
+                d
+                for k, rows in enumerate(groups)
+                for d in _dots(rows["education"], rows["intercept"], k)
+            ),
+            (exact[0], exact[1], 2),
+        ],
+        key=[
+            *(("dot", k, str(rows["mechanism"].iloc[0])) for k, rows in enumerate(groups)),
+            ("dot", 2, "exact"),
+        ],
+        is_square=True,
     )
-    _axes(fig, "coefficient of education", "intercept")
-    return fig.update_yaxes(scaleanchor="x", scaleratio=1)
 
 
-def peeking(numbers: Numbers) -> go.Figure:
+def peeking(numbers: Numbers) -> Picture:
     """The budget that each possible record of one person leads to."""
-    fig = go.Figure()
     person, picked = (numbers.table[c] for c in numbers.table.columns)
-    marks = {"color": PRIVATE, "size": 12}
-    fig.add_scatter(
-        x=picked, y=person, mode="markers", marker=marks, name="budget picked if that is the record"
+    ticks = [(float(k), str(k)) for k in person]
+    up = Axis(low=0.5, high=len(person) + 0.5, title="possible record of one person", ticks=ticks)
+    return Picture(
+        panels=_across(_beyond([*picked], "budget ε that the rule picks"), up),
+        styles=(Style(colour=PRIVATE, size=6.0),),
+        dots=_dots(picked, person, 0),
+        key=[("dot", 0, "budget picked if that is the record")],
+        hover=(
+            "y",
+            [
+                (float(k), [f"record {k}", f"ε = {e:g}"])
+                for k, e in zip(person, picked, strict=True)
+            ],
+        ),
     )
-    _axes(fig, "budget ε that the rule picks", "possible record of one person")
-    return fig.update_yaxes(dtick=1)
 
 
 # --- lines along a control ------------------------------------------------------------------------
@@ -291,29 +258,39 @@ def lines(
     y_log: bool = True,
     at: bool = True,
     names: Sequence[str] = (),
-) -> Callable[[Numbers], go.Figure]:
+) -> Callable[[Numbers], Picture]:
     """The columns of the table over its first one; `at` marks the control's value on the axis."""
 
-    def make(numbers: Numbers) -> go.Figure:
-        fig, table = go.Figure(), numbers.table
-        x = table[table.columns[0]]
-        for place, name in enumerate(table.columns[1:]):
-            colour = (PRIVATE, OTHER, QUIET)[place]
-            fig.add_scatter(
-                x=x,
-                y=table[name],
-                mode="lines+markers",
-                line={"color": colour, "width": 3 - place / 2, "dash": _DASHES[place]},
-                marker={"symbol": _MARKERS[place], "size": 7},
-                name=names[place] if names else f"{name} interval",
-            )
-        if at:
-            fig.add_vline(x=numbers.value, line={"color": QUIET, "width": 2, "dash": "dot"})
-            where = float(np.log10(numbers.value)) if x_log else numbers.value
-            end = "right" if numbers.value > float(x.median()) else "left"
-            fig.add_annotation(
-                text="you are here", x=where, y=0.97, yref="paper", xanchor=end, showarrow=False
-            )
-        return _axes(fig, x_title, y_title, x_log=x_log, y_log=y_log)
+    def make(numbers: Numbers) -> Picture:
+        first, *columns = (numbers.table[name] for name in numbers.table.columns)
+        called = names or [f"{column.name} interval" for column in columns]
+        values = [value for column in columns for value in column]
+        return Picture(
+            panels=_across(
+                _beyond([*first], x_title, is_log=x_log, room=0.03),
+                _beyond(values, y_title, is_log=y_log),
+            ),
+            styles=tuple(
+                Style(
+                    colour=(PRIVATE, OTHER, QUIET)[k],
+                    width=3.0 - k / 2,
+                    dash=_DASHES[k],
+                    marker=_MARKERS[k],
+                    size=3.5,
+                )
+                for k in range(len(columns))
+            ),
+            lines=[(k, _points(first, column)) for k, column in enumerate(columns)],
+            dots=[dot for k, column in enumerate(columns) for dot in _dots(first, column, k)],
+            key=[("bar", k, name) for k, name in enumerate(called)],
+            uprights=[(numbers.value, "you are here", "")] if at else [],
+            hover=("x", [_row(x, called, row) for x, *row in zip(first, *columns, strict=True)]),
+        )
 
     return make
+
+
+def _row(x: float, names: Sequence[str], row: Sequence[float]) -> tuple[float, list[str]]:
+    """What is said of one place on the axis."""
+    said = [f"{name}: {number(value)}" for name, value in zip(names, row, strict=True)]
+    return float(x), [written(float(f"{x:.4g}")), *said]

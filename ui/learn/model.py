@@ -8,9 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import plotly.graph_objects as go
-
-from ui.kit import live
+from ui.kit.picture import Picture
 from ui.learn.numbers import Numbers
 
 
@@ -75,8 +73,7 @@ class Screen:
     all at one value.
 
     name: in a few words, for links.  address: in a link; the key where that is a word.
-    assumptions: what stands under the picture, after the source.  frame: the picture as it follows
-    the pointer, where it can.
+    assumptions: what stands under the picture, after the source.  height: in pixels.
     """
 
     key: str
@@ -86,12 +83,10 @@ class Screen:
     control: Control
     question: ReleaseTask
     compute: Callable[[float], Numbers]
-    figure: Callable[[Numbers], go.Figure]
+    figure: Callable[[Numbers], Picture]
     sentence: Callable[[Numbers], str]
     assumptions: str
     mechanism: str
     source: str = "simulated"
-    legend_rows: int = 1
     height: int = 340
     address: str = ""
-    animation: Callable[[Control], live.Animation] | None = None

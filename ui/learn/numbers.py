@@ -381,65 +381,73 @@ def _along(
     )
 
 
+@lru_cache(maxsize=16)
+def _at_share(share: float) -> tuple[float, ...]:
+    return lengths(moments_of(CURVE_D, Logistic(), C), design(1.0, share=share, n=CURVE_N))
+
+
 def split(share: float) -> Numbers:
     """Lengths as the coefficients' share of the same total moves."""
-    moments = moments_of(CURVE_D, Logistic(), C)
-    return _along(
-        "share", SHARES, lambda s: lengths(moments, design(1.0, share=s, n=CURVE_N)), share
-    )
+    return _along("share", SHARES, _at_share, share)
+
+
+@lru_cache(maxsize=16)
+def _at_records(n: float) -> tuple[float, ...]:
+    return lengths(moments_of(CURVE_D, Logistic(), C), design(1.0, n=int(n)))
 
 
 def records(n: float) -> Numbers:
     """Lengths as the number of records moves."""
-    moments = moments_of(CURVE_D, Logistic(), C)
-    return _along("records n", RECORDS, lambda x: lengths(moments, design(1.0, n=int(x))), n)
+    return _along("records n", RECORDS, _at_records, n)
+
+
+@lru_cache(maxsize=16)
+def _at_features(d: float) -> tuple[float, ...]:
+    return lengths(moments_of(int(d), Logistic(), C), design(1.0, n=CURVE_N), first=True)
 
 
 def features(d: float) -> Numbers:
     """Lengths of the first coefficient's interval as features are added."""
+    return _along("features d", FEATURES, _at_features, d)
 
-    def at(x: float) -> tuple[float, ...]:
-        return lengths(moments_of(int(x), Logistic(), C), design(1.0, n=CURVE_N), first=True)
 
-    return _along("features d", FEATURES, at, d)
+@lru_cache(maxsize=16)
+def _at_penalty(c: float) -> tuple[float, ...]:
+    return lengths(moments_of(CURVE_D, Logistic(), c), design(1.0, c=c, n=CURVE_N))
 
 
 def penalty(c: float) -> Numbers:
     """Lengths as the penalty moves."""
-    return _along(
-        "penalty c",
-        PENALTIES,
-        lambda x: lengths(moments_of(CURVE_D, Logistic(), x), design(1.0, c=x, n=CURVE_N)),
-        c,
-    )
+    return _along("penalty c", PENALTIES, _at_penalty, c)
+
+
+@lru_cache(maxsize=16)
+def _at_width(h: float) -> tuple[float, ...]:
+    loss = HuberSVM(h=h)
+    return lengths(moments_of(CURVE_D, loss, C), design(1.0, loss=loss, n=CURVE_N))
 
 
 def width(h: float) -> Numbers:
     """Lengths for the SVM as the rounded corner of its loss gets wider."""
+    return _along("width h", WIDTHS, _at_width, h)
 
-    def at(x: float) -> tuple[float, ...]:
-        loss = HuberSVM(h=x)
-        return lengths(moments_of(CURVE_D, loss, C), design(1.0, loss=loss, n=CURVE_N))
 
-    return _along("width h", WIDTHS, at, h)
+@lru_cache(maxsize=16)
+def _ratios(n: float) -> tuple[float, float]:
+    """Of the published and the sharp interval to the variability interval."""
+    moments = moments_of(CURVE_D, Logistic(), C)
+    names: tuple[CalibrationName, ...] = ("published", "sharp")
+    made = [lengths(moments, design(1.0, calibration=name, n=int(n))) for name in names]
+    return made[0][0] / made[0][1], made[1][0] / made[1][1]
 
 
 def sharp(n: float) -> Numbers:
     """Published and sharp lengths for the same release, as multiples of the variability
     interval.
     """
-    moments = moments_of(CURVE_D, Logistic(), C)
-
-    def at(x: float) -> tuple[float, float]:
-        made = [
-            lengths(moments, design(1.0, calibration=name, n=int(x)))
-            for name in ("published", "sharp")
-        ]
-        return made[0][0] / made[0][1], made[1][0] / made[1][1]
-
-    found = np.array([at(x) for x in RECORDS])
+    found = np.array([_ratios(x) for x in RECORDS])
     table = pd.DataFrame({"records n": RECORDS, "published": found[:, 0], "sharp": found[:, 1]})
-    here = at(n)
+    here = _ratios(n)
     return Numbers(n, table, {"published": here[0], "sharp": here[1]})
 
 

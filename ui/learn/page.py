@@ -4,18 +4,23 @@ a lesson for teachers.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from functools import partial
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache, partial
 
-import plotly.graph_objects as go
 import streamlit as st
 
+from dpci_core import StoppedError, watched
 from ui.controls.hints import link_problem
 from ui.controls.paired import Number, paired
-from ui.kit import linked, live, share
+from ui.kit import again, linked, share, turns
 from ui.kit.bound import among, bound
-from ui.kit.figure import finish
-from ui.kit.streamlit_internals import is_back
+from ui.kit.exports import download_csv
+from ui.kit.palette import SOURCE_MARKS
+from ui.kit.picture import Picture, draw, keep_animation, whole_frames
+from ui.kit.streamlit_internals import is_back, is_over
 from ui.kit.top import begin_at_top
 from ui.learn import teach
 from ui.learn.model import Screen
@@ -23,21 +28,21 @@ from ui.learn.numbers import Numbers
 from ui.learn.path import LESSON, SCREENS, address, find
 from ui.session import state
 from ui.session.text import unbroken
-from ui.views.show import show
 
 TABS = {"path": "The path", "teachers": "For teachers"}
 _TAB = linked.one_of("learn", TABS, default="path", widget="learn_tab")
 EXERCISES = "exercises"
 """The screen for students: tasks without solutions."""
 _PLACE, _PROBLEM = "learn_place", "learn_problem"
-_VALUES, _ANSWERS = "learn_values", "learn_answers"
+_VALUES, _ANSWERS, _SENT = "learn_values", "learn_answers", "learn_frames_sent"
+_ARRIVES = 1.0
+"""Seconds within which frames reach the browser; a run that comes sooner may discard them."""
 _TYPE = linked.one_of("type", ("usual", "large"), default="usual", widget="learn_large_toggle")
 _PICTURES = linked.one_of(
     "pictures", ("after", "first"), default="after", widget="learn_open_toggle"
 )
 _PATH = linked.one_of("path", ("all", "lesson"), default="all", widget="learn_path_toggle")
 _LARGE_CSS = "<style>html {font-size: 128%}</style>"
-_LARGE_FONT = 17
 
 
 def page() -> None:
@@ -239,41 +244,59 @@ def _move(screen: Screen, to: float) -> None:
 
 def _picture(screen: Screen) -> None:
     value = _value(screen)
-    numbers = screen.compute(value)
-    figure = drawn(screen, numbers)
-    if _TYPE.value == "large":
-        figure.update_layout(font_size=_LARGE_FONT, legend_font_size=_LARGE_FONT)
-    show(
-        f"learn_{screen.key}",
-        figure,
-        screen.sentence(numbers),
-        numbers.table,
-        animation=_animation(screen, value),
-        control=partial(_control, screen),
-    )
+    numbers, slider = screen.compute(value), slider_key(screen)
+    picture = drawn(screen, numbers)
+    here = screen.control.values.index(value)
+    live = {"slider": slider, "here": here, "animation": screen.key, "isAnimated": True}
+    draw(f"learn_{screen.key}", picture, **live)
+    _control(screen)
+    with st.container(key="learn_table"), st.expander("The numbers as a table"):
+        st.dataframe(numbers.table, hide_index=True, alt=picture.alt, key=f"{slider}_table")
+        download_csv("CSV", numbers.table, name=f"learn_{screen.key}")
+    _frames_when_quiet(screen.key, slider)
 
 
-def _animation(screen: Screen, value: float) -> live.Playback | None:
-    """The picture at every position of the slider, where the screen has such an animation; made
-    once per session.
+def _frames_when_quiet(key: str, slider: str) -> None:
+    """What the picture shows while its slider is dragged: found and sent when nothing moves, once,
+    for the browser keeps it. A press of a key waits for none of it.
     """
-    make = screen.animation
-    if make is None:
-        return None
-    animation = state.memo().get(("animation", screen.key), lambda: make(screen.control))
-    return live.Playback(animation, slider_key(screen), screen.control.values.index(value))
+    sent: dict[str, float] = st.session_state.setdefault(_SENT, {})
+    if key in sent and time.monotonic() - sent[key] >= _ARRIVES:
+        return
+    if not again.is_asked(key):
+        again.want(again.QUIET, key)
+        return
+    turns.give_way()
+    with suppress(StoppedError), watched(should_stop=is_over):
+        keep_animation(slider, frames_of(key))
+        sent[key] = time.monotonic()
 
 
-def drawn(screen: Screen, numbers: Numbers) -> go.Figure:
-    """The figure of a screen, dressed as every chart is."""
-    return finish(
+@lru_cache(maxsize=len(SCREENS))
+def frames_of(key: str) -> dict[str, object]:
+    """The picture of a screen at every position of its slider; public numbers, kept for all."""
+    screen = find(key)
+    assert screen is not None
+    pictures = [drawn(screen, screen.compute(value)) for value in screen.control.values]
+    return whole_frames(key, pictures)
+
+
+def drawn(screen: Screen, numbers: Numbers) -> Picture:
+    """The picture of a screen, with what it shows in a sentence, its source and what is assumed."""
+    sentence = screen.sentence(numbers).replace("**", "")
+    control = screen.control
+    badge, _ = SOURCE_MARKS[screen.source]
+    return replace(
         screen.figure(numbers),
-        caption=f"{screen.assumptions}; {screen.control.label.lower()}: "
-        f"{screen.control.show(numbers.value)}",
+        title=sentence,
+        is_heading=False,
+        alt=sentence,
+        footer=unbroken(
+            f"{badge} · {screen.assumptions}; {control.label.lower()}: "
+            f"{control.show(numbers.value)}"
+        ),
         meta={"screen": screen.key, "value": numbers.value},
-        source=screen.source,
-        height=screen.height,
-        legend_rows=screen.legend_rows,
+        least=screen.height,
     )
 
 

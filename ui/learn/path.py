@@ -65,7 +65,6 @@ SPREAD = Screen(
         "estimate the same law from two noisy matrices, so its length varies from release to "
         "release; drawn is its mean."
     ),
-    legend_rows=5,
     height=420,
 )
 

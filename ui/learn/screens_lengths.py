@@ -112,7 +112,6 @@ SPLIT = Screen(
         "that. The page Plan moves all three parts by themselves and holds the coverage too, so "
         "its best split is another one than the best here; the length is flat around both."
     ),
-    legend_rows=2,
 )
 
 
@@ -156,7 +155,6 @@ RECORDS = Screen(
         "from noise. On a double logarithmic scale the non-private line falls with slope −1/2, and "
         "the private one with slope −1 until sampling takes over."
     ),
-    legend_rows=2,
 )
 
 FEATURES = Screen(
@@ -202,7 +200,6 @@ FEATURES = Screen(
         "1)/2 entries, p = d + 1. Leaving out what you do not need is the cheapest gain there is, "
         "if you decide it without looking at the table."
     ),
-    legend_rows=2,
 )
 
 PENALTY = Screen(
@@ -245,7 +242,6 @@ PENALTY = Screen(
         "as H⁻¹b/n or with scale 1/(nc). The target is the minimiser of the penalised expected "
         "loss; it moves with c."
     ),
-    legend_rows=2,
 )
 
 WIDTH = Screen(
@@ -290,7 +286,6 @@ WIDTH = Screen(
         "That sets the sensitivity of H. The loss itself changes with h, and with it the "
         "coefficient that is estimated."
     ),
-    legend_rows=2,
 )
 
 MIDDLE = (SPLIT, RECORDS, FEATURES, PENALTY, WIDTH)

@@ -71,7 +71,6 @@ PROMISE = Screen(
     ),
     compute=numbers.promise,
     figure=figures.promise,
-    animation=figures.promise_animation(numbers.promise),
     sentence=_promise,
     assumptions=f"{_STUDIES}; intervals without privacy noise",
     mechanism=(
@@ -81,7 +80,6 @@ PROMISE = Screen(
         "quantile of the normal distribution times that standard error. The truth is the penalised "
         "coefficient of the whole population."
     ),
-    legend_rows=1,
     height=420,
 )
 
@@ -127,7 +125,6 @@ NOISE = Screen(
     ),
     compute=numbers.noise,
     figure=figures.noise,
-    animation=figures.noise_animation(numbers.noise),
     sentence=_noise,
     assumptions=(
         f"One study of {numbers.REPLAY_ROWS} people of the simulated census, c = "
@@ -237,7 +234,6 @@ ODDS = Screen(
     sentence=_odds,
     source="formula",
     assumptions="pure ε, two possible records of one person, the attacker knows all the others",
-    legend_rows=2,
     mechanism=(
         "With prior q for one of two records, the posterior after any output is at most qe^ε/(1 − "
         "q + qe^ε), by Bayes' rule and the definition: no output is more than e^ε times as likely "
@@ -362,7 +358,6 @@ CLOUDS = Screen(
         "rate ε′/2, ε′ = ε₁ − log(1 + t/(2nc)); near the minimum that is θ̂ − H⁻¹b/n. H is at least "
         "2c in every direction, and larger where the data have something to say."
     ),
-    legend_rows=2,
     height=400,
 )
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from ui.kit import download, exports, live
+from ui.kit import download, exports
 from ui.kit.figure import Figure, Written, footer, in_colour, plot_config
 from ui.session import text
 
@@ -21,14 +19,10 @@ def show(
     *,
     title: str = "",
     is_plain: bool = False,
-    animation: live.Playback | None = None,
-    control: Callable[[], None] | None = None,
 ) -> None:
-    """A chart with its table and its downloads; an animation covers it while its slider is
-    dragged.
+    """A chart with its table and its downloads.
 
     title: the finding, above the chart; the sentence is then for those who cannot see it.
-    control: draws what moves the chart, right below it.
     is_plain: the sentence holds names that somebody typed, and no Markdown that is meant.
     """
     drawn: Figure = figure.to_dict() if isinstance(figure, go.Figure) else figure
@@ -38,19 +32,15 @@ def show(
         drawn = in_colour(drawn, colour)
     if title:
         st.header(title, anchor=False)
-    with live.covering(key, animation):
-        st.plotly_chart(Written(drawn), key=f"chart_{key}", config=plot_config(), alt=sentence)
-    if control is not None:
-        control()
+    st.plotly_chart(Written(drawn), key=f"chart_{key}", config=plot_config(), alt=sentence)
     below = footer(drawn)
-    with live.waits(key):
-        st.caption(text.plain(text.unbroken(below)))
-        if not title:
-            st.markdown(text.plain(sentence) if is_plain else sentence)
-        with st.container(horizontal=True, vertical_alignment="top"):
-            with st.expander("The numbers as a table"):
-                st.dataframe(table, hide_index=True, alt=sentence, key=f"{key}_table")
-            _files(key, title or sentence, below, table)
+    st.caption(text.plain(text.unbroken(below)))
+    if not title:
+        st.markdown(text.plain(sentence) if is_plain else sentence)
+    with st.container(horizontal=True, vertical_alignment="top"):
+        with st.expander("The numbers as a table"):
+            st.dataframe(table, hide_index=True, alt=sentence, key=f"{key}_table")
+        _files(key, title or sentence, below, table)
 
 
 def _files(key: str, title: str, below: str, table: pd.DataFrame) -> None:

@@ -9,10 +9,11 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from tests.ui.test_pages import PAPER_TERMS, charts_of, check, now, start, visit
+from tests.ui.test_pages import PAPER_TERMS, check, now, pictures_of, start, visit
 from ui.controls import deployments
-from ui.kit import share
+from ui.kit import again, share
 from ui.learn import numbers as learn_numbers
+from ui.learn import page as learn_page
 from ui.learn import teach as learn_teach
 from ui.learn.path import LESSON, SCREENS, address, find
 from ui.session.settings import START, Settings, from_query
@@ -21,7 +22,7 @@ from ui.session.settings import START, Settings, from_query
 def opened(key: str, **query: str):
     """A screen with its picture."""
     app = visit("learn", screen=key, **query)
-    if not charts_of(app):
+    if not pictures_of(app):
         app.button(key=f"learn_{key}_peek").click().run()
     check(app)
     return app
@@ -49,22 +50,46 @@ def switch_to(app, page: str):
 
 def test_the_question_comes_before_the_picture():
     app = start("learn")
-    assert not charts_of(app)
+    assert not pictures_of(app)
     question = SCREENS[0].question
     wrong = next(i for i, choice in enumerate(question.choices) if not choice.is_right)
     app.radio(key="learn_promise_answer").set_value(wrong).run()
     check(app)
-    assert len(charts_of(app)) == 1
+    assert len(pictures_of(app)) == 1
     assert any(i.value == f"Not quite. {question.choices[wrong].reply}" for i in app.info)
     right = next(i for i, choice in enumerate(question.choices) if choice.is_right)
     app.radio(key="learn_promise_answer").set_value(right).run()
     assert [s.value for s in app.success] == [question.choices[right].reply]
 
 
+def test_frames_come_at_rest_and_once(monkeypatch):
+    """No run that answers a move finds them or carries them; one that was cut short is made up
+    for.
+    """
+
+    def frames(app) -> int:
+        names = [element.proto.component_name for element in app.get("bidi_component")]
+        return names.count("dpci_animation")
+
+    told: list[dict[str, object]] = []
+    monkeypatch.setattr(again, "_component", lambda *, data, **_: told.append(data))
+    app = opened("noise")
+    assert (frames(app), told[-1]["wait"]) == (0, 450)
+    app.session_state["again_told"] = told[-1]["version"]
+    app.run()
+    check(app)
+    assert (frames(app), told[-1]["wait"]) == (1, None)
+    app.run()  # at once, so that what was sent may not have arrived
+    assert (frames(app), told[-1]["wait"]) == (0, 450)
+    monkeypatch.setattr(learn_page, "_ARRIVES", 0.0)
+    app.run()
+    assert (frames(app), told[-1]["wait"]) == (0, None)
+
+
 @pytest.mark.parametrize("screen", SCREENS, ids=lambda s: s.key)
 def test_moving_the_control_moves_picture_words_table_and_link(screen):
     app = opened(screen.key)
-    before = charts_of(app)[0]
+    before = pictures_of(app)[0]
     value = (
         screen.control.values[0]
         if screen.control.start != screen.control.values[0]
@@ -72,13 +97,13 @@ def test_moving_the_control_moves_picture_words_table_and_link(screen):
     )
     app.select_slider(key=f"learn_{screen.key}_slider").set_value(value).run()
     check(app)
-    after = charts_of(app)[0]
-    assert after["layout"]["meta"] == {"screen": screen.key, "value": value}
-    assert (before["data"], before["layout"]) != (after["data"], after["layout"])
-    assert screen.sentence(screen.compute(value)) in words(app)
+    after = pictures_of(app)[0]
+    assert after["meta"] == {"screen": screen.key, "value": value}
+    assert (before["here"], before["version"]) != (after["here"], after["version"])
+    assert after["title"] == screen.sentence(screen.compute(value)).replace("**", "")
     assert app.dataframe[0].value.equals(screen.compute(value).table)
     assert link_of(app) == {"screen": address(screen), "value": f"{value:g}"}
-    assert app.get("plotly_chart")[0].proto.alt == screen.sentence(screen.compute(value))
+    assert after["alt"] == after["title"]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +122,7 @@ def test_a_number_can_be_typed_and_goes_to_the_nearest_step(key, typed, shown):
     app = opened(key)
     app.number_input(key=f"learn_{key}_number").set_value(typed).run()
     check(app)
-    assert charts_of(app)[0]["layout"]["meta"] == {"screen": key, "value": shown}
+    assert pictures_of(app)[0]["meta"] == {"screen": key, "value": shown}
     assert app.select_slider(key=f"learn_{key}_slider").value == shown
     assert app.number_input(key=f"learn_{key}_number").value == shown
 
@@ -127,10 +152,10 @@ def test_the_path_goes_forward_and_back_and_keeps_answers_and_values():
     app = opened("promise", value="0.8")
     app.button(key="learn_next").click().run()
     check(app)
-    assert not charts_of(app)
+    assert not pictures_of(app)
     assert any("Screen 2 of 16" in p.proto.text for p in app.get("progress"))
     app.button(key="learn_previous").click().run()
-    assert charts_of(app)[0]["layout"]["meta"]["value"] == 0.8
+    assert pictures_of(app)[0]["meta"]["value"] == 0.8
     app.selectbox(key="learn_contents").set_value("peeking").run()
     check(app)
     assert link_of(app)["screen"] == "peeking"
@@ -143,11 +168,16 @@ def test_the_path_goes_forward_and_back_and_keeps_answers_and_values():
 def test_pictures_first_and_large_type():
     app = start("learn")
     app.toggle(key="learn_open_toggle").set_value(True).run()
-    assert len(charts_of(app)) == 1
-    small = charts_of(app)[0]["layout"]
+    assert len(pictures_of(app)) == 1
+    assert not is_large(app)
     app.toggle(key="learn_large_toggle").set_value(True).run()
     check(app)
-    assert charts_of(app)[0]["layout"]["font"]["size"] > small.get("font", {}).get("size", 12)
+    assert is_large(app)
+
+
+def is_large(app) -> bool:
+    """Whether everything is written larger; pictures follow the size of the page."""
+    return any("font-size: 128%" in e.proto.body for e in app.get("html"))
 
 
 def test_learning_leaves_the_settings_alone_and_opens_no_file():
@@ -205,8 +235,8 @@ def test_the_lesson_goes_in_the_order_of_next():
 
 def test_how_the_path_is_shown_is_in_the_link():
     app = start("learn", type="large", pictures="first")
-    assert len(charts_of(app)) == 1
-    assert charts_of(app)[0]["layout"]["font"]["size"] == 17
+    assert len(pictures_of(app)) == 1
+    assert is_large(app)
     shown = {"screen": "promise", "value": "0.95", "type": "large", "pictures": "first"}
     assert link_of(app) == shown
     app.toggle(key="learn_large_toggle").set_value(False).run()
