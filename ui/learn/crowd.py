@@ -203,7 +203,7 @@ def _sentence(found: Numbers) -> str:
     }
     return (
         f"At λ = {found.value:g} shaped noise makes the interval for height {pairs['height']} "
-        f"long, the one for shoe size {pairs['shoe size']}. **What it costs:** "
+        f"long, the one for shoe size {pairs['shoe size']}. What it costs: "
         f"{found.facts['weighted']:.0f} extreme people of {N:,} count less, and "
         f"{100 * SHAPE_SHARE:.0f} % of the privacy budget goes into learning the shape."
     )

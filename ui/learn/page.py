@@ -283,7 +283,7 @@ def frames_of(key: str) -> dict[str, object]:
 
 def drawn(screen: Screen, numbers: Numbers) -> Picture:
     """The picture of a screen, with what it shows in a sentence, its source and what is assumed."""
-    sentence = screen.sentence(numbers).replace("**", "")
+    sentence = screen.sentence(numbers)
     control = screen.control
     badge, _ = SOURCE_MARKS[screen.source]
     return replace(
