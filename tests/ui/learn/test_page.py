@@ -100,7 +100,7 @@ def test_moving_the_control_moves_picture_words_table_and_link(screen):
     after = pictures_of(app)[0]
     assert after["meta"] == {"screen": screen.key, "value": value}
     assert (before["here"], before["version"]) != (after["here"], after["version"])
-    assert after["title"] == screen.sentence(screen.compute(value)).replace("**", "")
+    assert after["title"] == screen.sentence(screen.compute(value))
     assert app.dataframe[0].value.equals(screen.compute(value).table)
     assert link_of(app) == {"screen": address(screen), "value": f"{value:g}"}
     assert after["alt"] == after["title"]
