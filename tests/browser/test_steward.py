@@ -20,12 +20,14 @@ from tests.ui.release.test_page import LINK, csv_bytes
 
 pytestmark = pytest.mark.browser
 PLAN = "/plan?d=4&calibrations=published"
-MOST_ACTIONS = 20
-"""Clicks and typed fields from the front page to a record; a file that is chosen is one."""
+MOST_ACTIONS = 21
+"""Clicks and typed fields from the front page to a record; a file that is chosen is one. The share of
+"yes" is one of them: without it a promise has to hold from 5 % on, and no usual budget keeps it.
+"""
 N = 8_000
 LINES = """age: 18 to 100 years, typical 60, spread 16, per 10
-sex: F, M
-smoker: no, yes
+sex: F 50 %, M 50 %
+smoker: no 80 %, yes 20 %
 systolic_bp: 60 to 260 mmHg, typical 130, spread 18, per 10
 diabetes: no, yes"""
 _PATIENCE = 170_000
@@ -82,6 +84,7 @@ def walk(page: Page, address: str) -> Walk:
     path.type(".st-key-describe_text textarea", LINES)
     path.click("button", "Add these columns")
     path.click(".st-key-describe_target_pick label", "diabetes")
+    path.type(".st-key-describe_rate input", "20 to 35")
     path.click(".st-key-describe_continue button")
     path.click(".st-key-goal label", "Detect")
     path.click(".st-key-goal_on label", "systolic_bp")
