@@ -14,15 +14,15 @@ import gc
 import gzip
 import time
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
 from urllib.parse import urlsplit
 
 import pyarrow
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ui.kit.streamlit_internals import BackMsg, runtime
 from ui.session.quota import (
@@ -33,11 +33,6 @@ from ui.session.quota import (
     host_name,
     visitor_address,
 )
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Scope]]
-Send = Callable[[Scope], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 HEADERS = {
     "content-security-policy": (
@@ -87,7 +82,7 @@ _FULL = "This dashboard is full: {n} pages are open. Try again in a few minutes.
 class Closed:
     """Answer 404 for `CLOSED`, under any base path."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -98,7 +93,7 @@ class Closed:
 class SecurityHeaders:
     """Add `HEADERS` to every HTTP answer; websockets pass untouched."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -116,7 +111,7 @@ class Compressed:
     lives.
     """
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self.packed: dict[str, bytes] = {}
 
@@ -278,7 +273,7 @@ class Quotas:
 
     def __init__(
         self,
-        app: App,
+        app: ASGIApp,
         quota: Quota | None = None,
         uploaders: Uploaders = UPLOADERS,
         held: Callable[[], dict[str, int]] | None = None,

@@ -12,18 +12,12 @@ way; the same script takes that away when the page is there.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping
 from pathlib import Path
-from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ui.kit.style import themed
-
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 _SCRIPT = f"<script>{Path(__file__).with_suffix('.js').read_text(encoding='utf-8')}</script>"
 _FIRST = """<style>
@@ -52,7 +46,7 @@ their intervals get, and what budget, how many records, which split make them sh
 class Head:
     """Add script and first view to every HTML page."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self._parts = {b"</head>": _SCRIPT.encode(), b"</body>": themed(_FIRST).encode()}
 
@@ -61,7 +55,7 @@ class Head:
             page = page.replace(end, part + end, 1)
         return page
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         start: Message = {}
         body = bytearray()
 
@@ -84,7 +78,7 @@ class Head:
             await self.app(scope, receive, send)
 
 
-def _uncompressed(scope: Message) -> Message:
+def _uncompressed(scope: Scope) -> Scope:
     """Return the request as from somebody who takes no compressed answer."""
     kept = [pair for pair in scope["headers"] if pair[0].lower() != b"accept-encoding"]
     return {**scope, "headers": kept}
