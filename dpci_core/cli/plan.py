@@ -32,7 +32,6 @@ from dpci_core.planner import (
     as_if_records,
     best_regularization,
     best_split,
-    meeting_probability,
     needed_budget,
     needed_records,
     rank_mechanisms,
@@ -85,6 +84,14 @@ class _Start:
     def moments(self) -> Moments:
         """The moments of the records themselves, which are the first world."""
         return self.worlds[0].moments
+
+    def fewest(self, n_records: int) -> int:
+        """How many records an answer is for: the fewest that a release of the plan takes."""
+        return n_records if self.plan is None else self.plan.fewest_of(n_records)
+
+    def counted(self, design: Design) -> Design:
+        """The design with the fewest records."""
+        return replace(design, n_records=self.fewest(design.n_records))
 
 
 def add_plan(subparsers: Any) -> None:
@@ -464,9 +471,10 @@ def _warned(start: _Start, found: Forecast) -> list[str]:
 
 def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
     locked = dict(item.partition("=")[::2] for item in options.locked)
+    design = _design(options, start)
     found = best_split(
         start.worlds,
-        design=_design(options, start),
+        design=start.counted(design),
         locked=locked,
         delta=_delta(options, start),
     )
@@ -482,24 +490,38 @@ def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | N
         "reason": found.reason,
         "warnings": _warned(start, found.forecast),
     }
-    return answer, _better(start, found.design)
+    return answer, _better(start, found.design, design.n_records)
 
 
 def _records(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
     design, target = _design(options, start), _target(options, start)
-    found = needed_records(start.worlds, design=design, target=target, delta=_delta(options, start))
-    return _needed(found, start), _better(start, found.design)
+    found = needed_records(
+        start.worlds,
+        design=design,
+        target=target,
+        delta=_delta(options, start),
+        fewest=start.fewest,
+    )
+    return _needed(found, start), _better(start, found.design, found.n_records)
 
 
 def _needed_budget(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
     design, target = _design(options, start), _target(options, start)
-    found = needed_budget(start.worlds, design=design, target=target, delta=_delta(options, start))
-    return _needed(found, start), _better(start, found.design)
+    found = needed_budget(
+        start.worlds,
+        design=design,
+        target=target,
+        delta=_delta(options, start),
+        fewest=start.fewest,
+    )
+    return _needed(found, start), _better(start, found.design, design.n_records)
 
 
-def _better(start: _Start, design: Design) -> Plan | None:
-    """The plan with the answer in it."""
-    return None if start.plan is None else replace(start.plan, design=design)
+def _better(start: _Start, design: Design, n_records: int) -> Plan | None:
+    """The plan with the answer in it, for so many records."""
+    if start.plan is None:
+        return None
+    return replace(start.plan, design=replace(design, n_records=n_records))
 
 
 def _delta(options: argparse.Namespace, start: _Start) -> Amount:
@@ -517,12 +539,13 @@ def _delta(options: argparse.Namespace, start: _Start) -> Amount:
 def _needed(found: NeededRecords | NeededBudget, start: _Start) -> Answer:
     return {
         "n_records": found.design.n_records,
+        "fewest": found.fewest,
         "design": _plain_design(found.design),
         "epsilon_delta": found.epsilon_delta,
         "target": found.target.sentence,
         "length": found.length,
         "decided_by": found.decided_by,
-        "probability": meeting_probability(start.worlds, design=found.design, target=found.target),
+        "probability": found.probability,
         "around": [
             {
                 "factor": a.factor,
@@ -532,7 +555,7 @@ def _needed(found: NeededRecords | NeededBudget, start: _Start) -> Answer:
             }
             for a in found.around
         ],
-        "as_if_records": as_if_records(start.moments, design=found.design),
+        "as_if_records": as_if_records(start.moments, design=found.at_fewest),
         "reason": found.reason,
         "warnings": _warned(start, found.forecast),
     }
@@ -554,7 +577,7 @@ def _rank(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | No
         epsilon=epsilon,
         delta=delta,
         regularization=moments.regularization,
-        n_records=options.n_records if plan is None else plan.n_records,
+        n_records=options.n_records if plan is None else plan.fewest,
         confidence_level=options.confidence_level if plan is None else plan.design.confidence_level,
         target=options.target if plan is None else plan.design.target,
         calibrations=options.calibrations,
@@ -577,8 +600,8 @@ def _rank(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | No
 
 
 def _c(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
-    design = _design(options, start)
-    tables = [start.records]
+    planned = _design(options, start)
+    design, tables = start.counted(planned), [start.records]
     if start.plan is not None:
         tables = [table for _, table in start.plan.source.worlds(start.plan.features)]
     found = best_regularization(
@@ -621,7 +644,7 @@ def _c(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]
         "reason": found.reason,
         "warnings": _warned(start, best.forecast),
     }
-    return answer, _better(start, best.design)
+    return answer, _better(start, best.design, planned.n_records)
 
 
 def _standard(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
@@ -673,7 +696,7 @@ def _geometry(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan 
             sentences(cautions(found.forecast, design=found.design, names=start.names))
         ),
     }
-    return answer, _better(start, found.design)
+    return answer, _better(start, found.design, found.design.n_records)
 
 
 def _persons(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:

@@ -164,7 +164,12 @@ class Plan:
         """How many records the release counts on at least, where no question is asked: what is
         promised is for them.
         """
-        return fewest_records(self.n_range[0], self.schema.complete)
+        return self.fewest_of(self.n_records)
+
+    def fewest_of(self, n_records: int) -> int:
+        """Return the same where another number of records is planned for."""
+        least = n_records - floor(Fraction(repr(self.n_tolerance)) * n_records)
+        return fewest_records(max(1, least), self.schema.complete)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -77,7 +77,10 @@ def parts_of(case: Case, source: TableSource, *, is_chosen: bool = False) -> dic
         name="the records needed",
         draws=2_500,
         find=lambda: needed_records(
-            worlds_of_case(case, source), design=case.design, target=case.target
+            worlds_of_case(case, source),
+            design=case.design,
+            target=case.target,
+            fewest=case.fewest_of,
         ),
     )
     return wanted | {look: _analysis(case, source, look)}
@@ -107,14 +110,14 @@ def _analysis(case: Case, source: TableSource, look: str) -> Part:
             key=(*memo_key(case, "split", but={"target"}), numbers.locked_parts(case)),
             name="the best split",
             draws=2_000 + len(numbers.SPLIT_SHARES) ** 2 * numbers.draws(case),
-            find=lambda: numbers.split_answer(case),
+            find=lambda: numbers.split_answer(case, source),
         )
     if look == "mechanisms":
         return Part(
             key=(*memo_key(case, "rank", but={"target"}), *numbers.guarantee(case.settings)),
             name="the comparison",
             draws=6_000 if len(case.moments.theta_hat) <= 21 else 3_000,
-            find=lambda: numbers.ranking(case),
+            find=lambda: numbers.ranking(case, source),
         )
     return Part(
         key=memo_key(case, "c", but={"target"}),

@@ -175,8 +175,9 @@ def least(case: Case, source: TableSource) -> Option:
     for _ in range(_ROUNDS):
         found = needed_budget(
             worlds_of_case(here, source),
-            design=replace(here.design, n_records=here.fewest),
+            design=here.design,
             target=here.target,
+            fewest=here.fewest_of,
         )
         if case.design == case.bare:
             break
@@ -210,9 +211,9 @@ def _nearby(found: NeededBudget, scale: float) -> tuple[tuple[float, float, floa
 
 def balanced(case: Case, source: TableSource) -> Option:
     """The budget at which privacy adds as much variance as sampling, the method as it is set."""
-    made = forecast(case.moments, design=case.design)
+    made = forecast(case.moments, design=case.at_fewest)
     wanted = Target(BALANCED * without_privacy(made, case.target), case.target.coefficient)
-    found = needed_budget(case.moments, design=case.design, target=wanted)
+    found = needed_budget(case.moments, design=case.design, target=wanted, fewest=case.fewest_of)
     return described(_at(case, found.total, source), source)
 
 
@@ -257,8 +258,9 @@ class Search:
             here, encoding = self.at(total)
             answer = needed_budget(
                 worlds_of_case(here, self._source(encoding)),
-                design=replace(here.design, n_records=here.fewest),
+                design=here.design,
                 target=here.target,
+                fewest=here.fewest_of,
             )
             option = replace(_of_use(here, answer, self._source(encoding)), encoding=encoding)
             if best is None or (option.works, -option.total) > (best.works, -best.total):
@@ -326,14 +328,13 @@ def _split_for_goal(case: Case, source: TableSource) -> Case:
     if case.design.geometry is None:  # split for all worlds already
         return case
     try:
-        best = best_split(case.moments, design=case.design, coefficient=place)
+        best = best_split(worlds_of_case(case, source), design=case.at_fewest, coefficient=place)
     except InfeasibleDesignError:
         return case
     split = split_of(best.design.budget, case.settings.split.with_locks())
     now = replace(case.settings, split=split)
-    return (
-        make_case(now, source) if now.is_shaped else replace(case, settings=now, design=best.design)
-    )
+    design = replace(best.design, n_records=case.n)
+    return make_case(now, source) if now.is_shaped else replace(case, settings=now, design=design)
 
 
 def schema_of(settings: Settings, source: TableSource) -> Schema | None:

@@ -83,12 +83,21 @@ class Case:
         """Records that a promise is for: a release of a table of one's own counts on so many
         without a question. Of a named table nothing is released: all of them.
         """
+        return self.fewest_of(self.n)
+
+    def fewest_of(self, n_records: int) -> int:
+        """The same where another number of records is planned for."""
         complete = 1.0
         if self.settings.dataset == DECLARED:
             complete = declared_table(self.settings.declared).schema.complete
         elif self.settings.dataset != "upload":
-            return self.n
-        return fewest_records(self.n - int(N_TOLERANCE * self.n), complete)
+            return n_records
+        return fewest_records(n_records - int(N_TOLERANCE * n_records), complete)
+
+    @property
+    def at_fewest(self) -> Design:
+        """The design with the fewest records, for which everything is solved."""
+        return replace(self.design, n_records=self.fewest)
 
 
 def single(settings: Settings) -> Settings:

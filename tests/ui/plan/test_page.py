@@ -269,10 +269,10 @@ def test_no_split_on_the_map_is_clearly_better_than_the_best_one():
     """Search and map score alike, coverage included; the default settings were a case where the
     best split lay outside of its own one per cent."""
     case = make_case(Settings(), TableSource(PUBLIC))
-    best, found = planning.split_answer(case)
+    best, found = planning.split_answer(case, TableSource(PUBLIC))
     assert np.nanmin(found.loss) > -0.01
     one = make_case(Settings(goal="zero", goal_on="age", goal_value=0.01), TableSource(PUBLIC))
-    serving, _ = planning.split_answer(one)
+    serving, _ = planning.split_answer(one, TableSource(PUBLIC))
     assert serving.coefficient == 0
     assert serving.forecast.ci_length[0] < best.forecast.ci_length[0]
 
@@ -290,7 +290,7 @@ def test_a_lock_stays_in_the_best_split():
 
 def test_all_ways_are_ranked_and_their_promise_is_the_same():
     app = look(start("plan", **SMALL), "mechanisms")
-    rows = planning.ranking(case_of(app))
+    rows = planning.ranking(case_of(app), TableSource(PUBLIC))
     assert len(rows) == 8
     assert [row.length for row in rows] == sorted(row.length for row in rows)
     assert all(row.epsilon <= 1.0 for row in rows)
@@ -303,7 +303,7 @@ def test_all_ways_are_ranked_and_their_promise_is_the_same():
 def test_a_way_is_adopted_with_its_guarantee(currency):
     base = replace_budget(Settings(d=3, n=20_000), currency)
     case = make_case(base, TableSource(PUBLIC))
-    for row in planning.ranking(case):
+    for row in planning.ranking(case, TableSource(PUBLIC)):
         taken = planning.adopted(base, row)
         epsilon, _ = planning.guarantee(base)
         assert planning.guarantee(taken)[0] <= epsilon * (1 + 1e-8)
@@ -331,7 +331,9 @@ def replace_budget(settings: Settings, currency: str) -> Settings:
 def test_a_way_out_of_reach_of_the_control_is_refused():
     base = replace_budget(Settings(d=3, n=20_000), "zcdp").swept("total", 15.0)
     row = next(
-        r for r in planning.ranking(make_case(base, TableSource(PUBLIC))) if r.definition == "pure"
+        r
+        for r in planning.ranking(make_case(base, TableSource(PUBLIC)), TableSource(PUBLIC))
+        if r.definition == "pure"
     )
     with pytest.raises(ValueError, match="does not reach"):
         planning.adopted(base, row)

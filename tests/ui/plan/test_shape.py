@@ -135,14 +135,14 @@ def test_what_the_page_cannot_show_is_refused_in_words():
 def test_locked_parts_and_the_best_split_are_of_what_the_metric_leaves():
     locked = replace(SHAPED, split=SHAPED.split.with_locks((False, True, False)))
     case = make_case(locked, SOURCE)
-    best, _ = numbers.split_answer(case)
+    best, _ = numbers.split_answer(case, SOURCE)
     assert best.design.budget.hessian == case.design.budget.hessian
     assert best.design.budget.metric == case.design.budget.metric
     better = split_of(best.design.budget, locked.split)
     assert better.total == Decimal("0.2")
     assert better.parts[1] == locked.split.parts[1]
     assert better.locked == locked.split.locked
-    best, found = numbers.split_answer(make_case(SHAPED, SOURCE))
+    best, found = numbers.split_answer(make_case(SHAPED, SOURCE), SOURCE)
     assert found.best_length <= np.nanmin(found.lengths) * 1.01
     assert sum(numbers.shares_beside_metric(best)) == pytest.approx(1.0, rel=1e-9)
 

@@ -8,12 +8,15 @@ from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
+import pytest
 
 from dpci_core import Target, needed_budget
+from dpci_core.design import Geometry
 from dpci_core.planner.amounts import with_total
 from tests.ui.test_pages import now, start
 from ui.controls import declare
 from ui.plan import options, words
+from ui.plan.job import parts_of
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource, packed_table
 from ui.session.text import plain
@@ -73,6 +76,50 @@ def test_the_least_budget_is_enough_in_every_world():
     kind = needed_budget(case.moments, design=case.design, target=case.target)
     assert found.total >= kind.total
     assert found.promise is not None
+    assert found.promise.fewest == case.fewest < case.n
+    assert found.promise.probability >= case.target.probability
+
+
+def test_the_records_needed_keep_their_promise():
+    case = a_case()
+    answer = parts_of(case, SOURCE)["records"].find()
+    there = make_case(replace(case.settings, n=answer.n_records), SOURCE)
+    promised = options.described(there, SOURCE).promise
+    assert promised.fewest == answer.fewest
+    assert promised.probability == answer.probability >= case.target.probability
+
+
+@pytest.mark.parametrize("look", ["split", "mechanisms", "c"])
+def test_a_look_is_about_every_world_and_the_fewest_records(look, monkeypatch):
+    case, seen = a_case(), []
+    how = {"split": "best_split", "mechanisms": "rank_mechanisms", "c": "best_regularization"}[look]
+
+    def recorded(worlds, *, design=None, n_records=None, **_):
+        seen.append((len(worlds), n_records or design.n_records))
+        raise StopIteration
+
+    monkeypatch.setattr(f"ui.plan.numbers.{how}", recorded)
+    now = replace(case, settings=replace(case.settings, look=look))
+    with pytest.raises(StopIteration):
+        parts_of(now, SOURCE)[look].find()
+    assert seen == [(len(list(EXAMPLE.worlds())), case.fewest)]
+
+
+def test_the_split_for_a_goal_is_about_every_world_and_the_fewest_records(monkeypatch):
+    case, seen = a_case(), []
+
+    def recorded(worlds, *, design, **_):
+        seen.append((len(worlds), design.n_records))
+        raise StopIteration
+
+    monkeypatch.setattr(options, "best_split", recorded)
+    p = len(case.moments.theta_hat)
+    even = tuple(map(tuple, (np.eye(p) / p).tolist()))
+    geometry = Geometry(ridge=0.03, leverage=9.0, second_moment=even)
+    design = replace(case.design, geometry=geometry)
+    with pytest.raises(StopIteration):
+        options._split_for_goal(replace(case, design=design), SOURCE)
+    assert seen == [(len(list(EXAMPLE.worlds())), case.fewest)]
 
 
 def test_approval_asks_for_a_tick_where_the_goal_fails_in_a_world():
