@@ -383,7 +383,8 @@ class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
         p = len(self._models[0].theta_priv)
         contrasts = self._scaling.to_original if units == "original" else np.eye(p)
         each = 1.0 - (1.0 - level) / (len(self._models) * p) if joint else level
-        widths = [model.half_widths(contrasts, each) for model in self._models]
+        constant = float(self._scaling.to_original[-1, -1])
+        widths = [model.half_widths(contrasts, each, constant) for model in self._models]
         pairs = list(zip(widths, self._models, strict=True))
         estimate = np.array([w.estimate(model.theta_priv) for w, model in pairs])
         half = np.array([w.half_width for w in widths])

@@ -385,6 +385,7 @@ def drawn_intervals(
         n_redraws=n_redraws,
         spectra=spectra,
         metric=metric,
+        constant=moments.constant,
     )
     rows = np.eye(p) if L is None else L
     goal = _goal(moments, design, on_h.diagonal_sd(p), rows, metric)
@@ -403,9 +404,10 @@ def drawn_intervals(
         """Return the variance of the error of these contrasts of the private coefficients."""
         if goal.is_identity or moments.unpenalised_fit is None:
             turned = steps if metric is None else steps @ metric.whiten
-            return error_variance(
+            found = error_variance(
                 H, S, turned, mechanism=design.mechanism, noise=noise, n_records=n
             )
+            return ErrorVariance(*(goal.lift**2 * part for part in found))
         unwhiten = None if metric is None else metric.unwhiten
         return unpenalised_error(
             moments,
@@ -473,6 +475,7 @@ class Goal:
     """What the intervals are for: contrasts (k, p) of the penalised coefficients, the value they
     should have, the variance that the noise on H adds to an estimate of them, and `target_se`
     (k,), the standard error of planning rows in what weights and limits move: it counts as bias.
+    lift: as in `Correction`.
     """
 
     contrasts: Array
@@ -480,6 +483,7 @@ class Goal:
     extra: Array | float
     is_identity: bool
     target_se: Array | float
+    lift: float = 1.0
 
 
 def released_hessian(moments: Moments, design: Design) -> Array:
@@ -502,7 +506,7 @@ def _goal(
     if design.target == "penalised":
         return Goal(L, L @ moments.theta_hat, 0.0, True, 0.0)
     H, theta, c = released_hessian(moments, design), moments.theta_hat, design.regularization
-    step = _step_at(H, theta, design, hessian_sd, L, metric)
+    step = _step_at(H, theta, design, hessian_sd, L, metric, moments.constant)
     target_se: Array | float = 0.0
     if moments.unpenalised_fit is not None:
         full = _unpenalised_target(moments, design.n_records)
@@ -513,11 +517,17 @@ def _goal(
         values, vectors = np.linalg.eigh(H)
         steep = np.maximum(values - 2.0 * c, np.finfo(np.float64).eps)
         full = theta + 2.0 * c * (vectors / steep) @ (vectors.T @ theta)
-    return Goal(step.contrasts, L @ full, step.extra, False, target_se)
+    return Goal(step.contrasts, L @ full, step.extra, False, target_se, float(step.lift))
 
 
 def _step_at(
-    H: Array, theta: Array, design: Design, hessian_sd: float, L: Array, metric: Metric | None
+    H: Array,
+    theta: Array,
+    design: Design,
+    hessian_sd: float,
+    L: Array,
+    metric: Metric | None,
+    constant: float | None = None,
 ) -> Correction:
     """The step to the coefficients without penalty that a release with this Hessian takes."""
     c = design.regularization
@@ -532,6 +542,7 @@ def _step_at(
         hessian_sd=hessian_sd,
         contrasts=L,
         whiten=whiten,
+        constant=constant,
     )
 
 

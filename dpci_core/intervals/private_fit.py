@@ -65,13 +65,17 @@ class PrivateFit:
         return self.metric.second_moment if self.metric is not None and is_drawn else None
 
     def half_widths(
-        self, contrasts: Array | None = None, confidence_level: float | None = None
+        self,
+        contrasts: Array | None = None,
+        confidence_level: float | None = None,
+        constant: float | None = None,
     ) -> HalfWidths:
         """Return the half-widths of the intervals of contrasts @ theta; post-processing.
 
         Args:
             contrasts: L (k, p); None for the coefficients themselves.
             confidence_level: like 0.95; None for that of the design.
+            constant: as for `private_half_widths`.
 
         Raises:  ValueError for a fit without matrices, and for a level out of range.
         """
@@ -92,6 +96,7 @@ class PrivateFit:
             theta_priv=self.theta_priv,
             contrasts=contrasts,
             metric=self.metric,
+            constant=constant,
         )
 
 

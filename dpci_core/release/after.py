@@ -196,6 +196,7 @@ class ReleaseInference:
             noise=noise_of_release(made.design, dim=len(made.coefficients)),
             theta_priv=made.theta,
             metric=metric,
+            constant=made.mapper.constant,
         )
 
     @cached_property

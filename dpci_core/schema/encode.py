@@ -84,7 +84,7 @@ def encode(
         source=source,
         title=title,
         to_original=to_original(schema, names),
-        meaning=Meaning(basis_of(schema, names), in_full),
+        meaning=Meaning(basis_of(schema, names), in_full, constant=constant_of(schema, names)),
         notes=notes,
     )
 
@@ -159,6 +159,14 @@ def basis_of(schema: Schema, features: int | tuple[str, ...] | None = None) -> A
     if standard is None or standard.shape is None:
         return None
     return standard.map_of(len(schema.select(features)) + 1).T
+
+
+def constant_of(schema: Schema, features: int | tuple[str, ...] | None = None) -> float:
+    """Return the `Meaning.constant` from the declaration alone."""
+    standard = schema.standard
+    if standard is None:
+        return NORM_MARGIN / math.sqrt(2.0)
+    return float(standard.map_of(len(schema.select(features)) + 1)[-1, -1])
 
 
 def to_original(schema: Schema, features: int | tuple[str, ...] | None = None) -> Array:

@@ -27,6 +27,7 @@ from dpci_core.schema.column import Column
 from dpci_core.schema.declare import Schema
 from dpci_core.schema.encode import (
     basis_of,
+    constant_of,
     feature_matrix,
     leave_out,
     mapped_by,
@@ -132,6 +133,11 @@ class RecordMapper:
     def basis(self) -> Array | None:
         """B (p, p): B theta are the coefficients; None where theta is (`Meaning`)."""
         return basis_of(self.schema, self.names)
+
+    @property
+    def constant(self) -> float:
+        """The last entry of the row of a complete record (`Meaning`)."""
+        return constant_of(self.schema, self.names)
 
     def features_of(self, cells: Mapping[str, Cells]) -> Array | WeightedRows:
         """X (n, p) for cells by column; rows of norm at most 1, or with weights."""

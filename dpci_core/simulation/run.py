@@ -120,6 +120,7 @@ class _Plan:
     n_coverage: int
     tolerance: float
     basis: Array | None = None
+    constant: float | None = None
 
     @property
     def n_records(self) -> int:
@@ -247,7 +248,8 @@ def run_experiment(
         _job(d, tables[d.loss, d.regularization], law, goals)
         for d, law in zip(designs, laws, strict=True)
     )
-    plan = _Plan(jobs, int(rng.integers(2**63)), n_coverage, tolerance, meaning.basis)
+    seed = int(rng.integers(2**63))
+    plan = _Plan(jobs, seed, n_coverage, tolerance, meaning.basis, meaning.constant)
     total = max(n_variability, n_coverage)
     kept: list[list[Outcomes]] = [[] for _ in jobs]
     started, n_done = time.monotonic(), 0
@@ -579,6 +581,7 @@ def _intervals(
         covariance_sd=sds,
         contrasts=plan.basis,
         metric=None if metric is None else metric.of,
+        constant=plan.constant,
     )
     estimate, q = widths.estimate(theta), widths.half_width
     return estimate, np.abs(estimate - plan.named(job.goal)) <= q, 2.0 * q

@@ -98,6 +98,7 @@ class _File(_Strict):
     is_simulated: bool = False
     variance_drift: _VarianceDrift | None = None
     unpenalised_variance_drift: _VarianceDrift | None = None
+    constant: FiniteFloat | None = Field(default=None, gt=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +216,7 @@ def _moments(found: _File, p: int) -> Moments:
         is_simulated=found.is_simulated,
         variance_drift=_variance_drift(found.variance_drift, p),
         unpenalised_variance_drift=_variance_drift(found.unpenalised_variance_drift, p),
+        constant=found.constant,
     )
 
 

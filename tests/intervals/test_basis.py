@@ -86,7 +86,12 @@ def test_a_round_map_is_a_radius() -> None:
 
     by_radius, by_map = (
         private_intervals(
-            of.X, of.y, design=DESIGN, rng=np.random.default_rng(1), basis=of.meaning.basis
+            of.X,
+            of.y,
+            design=DESIGN,
+            rng=np.random.default_rng(1),
+            basis=of.meaning.basis,
+            constant=of.meaning.constant,
         )
         for of in (one, other)
     )
