@@ -9,6 +9,7 @@ import io
 from collections.abc import Mapping
 
 from dpci_core.base.decimals import UP_4
+from dpci_core.intervals.estimands import estimand_of
 from dpci_core.ledger import safe_cell
 from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.privacy.budget import DEFINITIONS, approx_risk, pure_risk
@@ -169,12 +170,7 @@ def mechanism_sentence(release: Release) -> str:
 
 def target_sentence(release: Release) -> str:
     """What the intervals are for."""
-    if release.design.target == "penalised":
-        return (
-            f"They are for the {release.covers}: what the penalty leaves in the whole "
-            "population, not the coefficient without penalty."
-        )
-    return f"They are for the {release.covers}, reached by one step from the released one."
+    return f"They are for the {release.covers}{estimand_of(release.design).reached}."
 
 
 def together_sentence(release: Release) -> str:

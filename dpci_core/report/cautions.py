@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from dpci_core.base.array import Array, Flags
-from dpci_core.design import Design
+from dpci_core.design import ESTIMANDS, Design
 from dpci_core.report.words import listed, percent
 
 Gravity = Literal["stops", "weigh", "know"]
@@ -131,7 +131,8 @@ def cautions(
     short = told[told < design.confidence_level - COVERAGE_SLACK]
     if len(short):
         said.append(_shortfall(short, len(names), design.confidence_level))
-    if design.target == "penalised" and shrinkage is not None and shrinkage < LEAST_LEFT:
+    is_shrunk = ESTIMANDS[design.target].is_shrunk
+    if is_shrunk and shrinkage is not None and shrinkage < LEAST_LEFT:
         left = percent(max(shrinkage, 0.0))
         sentence = (
             f"The intervals are for coefficients penalised at c = {design.regularization:g}, "

@@ -214,7 +214,7 @@ def test_noise_of_the_operating_system_and_an_svm() -> None:
     np.testing.assert_array_equal(model._models[0].theta_priv % GRID, 0.0)
     found = model.confidence_intervals(1.0 - 1e-9)  # this noise has no seed
     assert (found.covers, model.privacy_.noise) == (
-        "coefficient without penalty of the declared columns",
+        "coefficient without penalty",
         "system",
     )
     assert found.low[0, 0] < 0.0467 < found.high[0, 0]  # of 400,000 records without noise
@@ -244,12 +244,12 @@ def test_the_target_follows_the_declaration(kind: Any) -> None:
 def test_what_is_covered_is_said() -> None:
     X, y = table(600)
     model = made().fit(X, y)
-    without = "coefficient without penalty of the declared columns"
+    without = "coefficient without penalty"
     assert model.confidence_intervals().covers == without
     assert without in " ".join(str(model.summary()).split())
     assert f"x0{FLAG}" not in str(model.summary())
     model = made(target="penalised", regularization=0.0123).fit(X, y)
-    assert "coefficient penalised at c=0.0123;" in " ".join(str(model.summary()).split())
+    assert "coefficient penalised at c = 0.0123;" in " ".join(str(model.summary()).split())
     assert without not in " ".join(str(model.summary()).split())
 
 
