@@ -636,7 +636,7 @@ def _standard(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan 
         "n_records": plan.n_records,
         "epsilon_delta": (numbers.epsilon, numbers.delta),
         "length": numbers.ci_length_mean,
-        "out_of_reach": list(numbers.out_of_reach),
+        "not_reportable": list(numbers.not_reportable),
         "lengths": dict(zip(plan.names, numbers.original.ci_length.tolist(), strict=True)),
         "reason": standard_encoding(
             found.encoding.limit,

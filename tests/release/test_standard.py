@@ -100,14 +100,14 @@ def made(desk: Desk) -> Release:
 def lost(made: Release, *names: str) -> Release:
     """The same, were it silent about these."""
     coefficients = (replace(c, is_not_estimable=c.name in names) for c in made.coefficients)
-    return replace(made, coefficients=tuple(coefficients), out_of_reach=names)
+    return replace(made, coefficients=tuple(coefficients), not_reportable=names)
 
 
 def test_it_is_for_the_effects_and_says_where_the_hessian_is(made: Release, desk: Desk) -> None:
     record = json.loads((desk.folder / "out/release.json").read_text())
     assert record["version"] == 1
     assert record["covers"] == made.covers == "coefficient without penalty"
-    assert record["out_of_reach"] == list(price_of(PLAN).numbers.out_of_reach) == []
+    assert record["not_reportable"] == list(price_of(PLAN).numbers.not_reportable) == []
     at = np.array(record["matrices"]["hessian_at"])
     assert at.shape == made.theta.shape
     assert not np.array_equal(at, made.theta)  # half way, not at the coefficients
@@ -209,10 +209,10 @@ def test_what_is_out_of_reach_has_no_interval_in_a_headline(made: Release) -> No
 def test_what_the_plan_calls_out_of_reach_is_marked_whatever_is_drawn(tmp_path: Path) -> None:
     few = ZCDP(model="0.05", hessian="0.01", covariance="0.01")
     plan = replace(PLAN, design=replace(PLAN.design, budget=few, regularization=0.05))
-    planned = price_of(plan).numbers.out_of_reach
+    planned = price_of(plan).numbers.not_reportable
     assert planned
     made = desk_at(tmp_path, plan).release()
-    assert made.out_of_reach == planned
+    assert made.not_reportable == planned
     assert made.warnings == sentences(warnings_of(plan, price_of(plan)))
     assert silent(planned) in made.warnings
     page, card = (
@@ -221,13 +221,13 @@ def test_what_the_plan_calls_out_of_reach_is_marked_whatever_is_drawn(tmp_path: 
     assert f"<li>{silent(planned)}</li>" in page.split("before the noise was drawn:")[1]
     assert silent(planned) in card
     assert set(planned) <= set(made.silent)
-    record = made.to_dict() | {"out_of_reach": ["constant"]}
+    record = made.to_dict() | {"not_reportable": ["constant"]}
     record["coefficients"][-1]["is_not_estimable"] = False
     path = tmp_path / "edited.json"
     path.write_text(json.dumps(record))
     with pytest.raises(RecordError) as caught:
         load_release(path)
-    assert caught.value.field == "out_of_reach"
+    assert caught.value.field == "not_reportable"
 
 
 def test_it_is_decided_before_anything_is_booked_or_read(

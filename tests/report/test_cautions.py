@@ -164,6 +164,6 @@ def test_numbers_and_forecast_say_the_same(name: str) -> None:
     others = {"design": plan.design, "names": plan.names}
     made = replace(made, is_not_reportable=made.is_not_reportable | found.is_not_reportable)
     assert set(cautions(made, **others)) <= set(cautions(found, **others))
-    assert set(found.out_of_reach) == {
+    assert set(found.not_reportable) == {
         name for name, lost in zip(plan.names, made.is_not_reportable, strict=True) if lost
     }
