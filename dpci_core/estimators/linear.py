@@ -420,7 +420,7 @@ class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
             notes.append(f"All {found.low.size} intervals hold together, by Bonferroni.")
         if found.is_not_estimable.any():
             notes.append(
-                f"{FLAG} The release cannot speak about this coefficient without penalty: the step "
+                f"{FLAG} Not estimable: the coefficient without penalty, as the step "
                 "to it falls short, and the interval may miss it."
             )
         facts = (

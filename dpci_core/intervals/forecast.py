@@ -165,7 +165,7 @@ class Forecast:
         coverage_mean: mean of `coverage`.
         epsilon_delta: what the total budget promises as (epsilon, delta); delta is 0 if pure.
         unidentified_share: share of releases that would mark a coefficient as unidentified,
-            because its unpenalised target is out of reach; 0 for the penalised target.
+            because its unpenalised target is not estimable; 0 for the penalised target.
         validity: whether the forecast can be believed, with reasons.
         usefulness: whether a release could say anything; `planner.remedies` says what would help.
         design: the design it is for.

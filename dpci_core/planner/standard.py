@@ -396,7 +396,7 @@ def _splits(design: Design) -> Iterator[Design]:
 
 
 def _is_out(made: Forecast) -> Flags:
-    """Which features a release could not speak about."""
+    """Which features are not reportable."""
     is_biased = np.abs(made.bias) > _TOLERATED * made.ci_length / 2.0
     return np.asarray((made.is_not_reportable | is_biased)[:-1])
 

@@ -216,7 +216,7 @@ class Release(Entry):
         return missing_cells(self.schema.used(self.features).transformations)
 
     @property
-    def silent(self) -> tuple[str, ...]:
+    def not_estimable(self) -> tuple[str, ...]:
         """Names of the coefficients that are not estimable from this release."""
         return tuple(c.name for c in self.coefficients if c.is_not_estimable)
 

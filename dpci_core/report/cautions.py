@@ -124,7 +124,7 @@ def cautions(
         about = None if promised is None else promised.about
         is_goal = about is not None and bool(found.is_not_reportable[about])
         is_grave = is_goal or len(lost) == len(names)
-        said.append(Caution("stops" if is_grave else "weigh", silent(lost)))
+        said.append(Caution("stops" if is_grave else "weigh", not_reportable(lost)))
     if promised is not None:
         said += _elsewhere(promised, names, lost)
     told = found.coverage[~found.is_not_reportable]
@@ -155,7 +155,7 @@ def _elsewhere(promised: Promised, names: Sequence[str], lost: Sequence[str]) ->
         if told:
             yield Caution(
                 "stops" if is_grave else "weigh",
-                f"If {assumption}, this release cannot surely speak about {listed(told)}.",
+                f"If {assumption}, these may not be reportable: {listed(told)}.",
             )
 
 
@@ -198,10 +198,10 @@ def _shortfall(short: Array, n: int, level: float) -> Caution:
     )
 
 
-def silent(names: Sequence[str]) -> str:
+def not_reportable(names: Sequence[str]) -> str:
     """That nothing can be said about these coefficients.
 
-    >>> silent(["age", "income"])
-    'This release cannot speak about age, income.'
+    >>> not_reportable(["age", "income"])
+    'Not reportable with this release: age, income.'
     """
-    return f"This release cannot speak about {listed(names)}."
+    return f"Not reportable with this release: {listed(names)}."

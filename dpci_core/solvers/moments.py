@@ -143,7 +143,7 @@ class Moments:
         None as for drift.
     variance_drift, unpenalised_variance_drift: of the variance of the penalised coefficients, and
         of those without penalty; None as for drift, and where there is no fit without penalty.
-    basis, is_simulated: as in `Meaning`; forecasts speak about B theta.
+    basis, is_simulated: as in `Meaning`; forecasts are about B theta.
 
     Not private: on a sensitive table, neither these nor anything chosen with them may reach a
     release.

@@ -261,7 +261,7 @@ def test_a_coefficient_that_a_release_cannot_speak_about_is_flagged() -> None:
     assert found.is_not_estimable.all()
     for label in ("age*", "d" * 20 + "*", "intercept*"):
         assert f"\n{label:<22}" in text
-    assert f"{FLAG} The release cannot speak about this coefficient" in text
+    assert f"{FLAG} Not estimable: the coefficient" in text
     # Along one direction only: two columns that are nearly the same.
     twins = np.c_[X[:, 0], X[:, 0] + np.random.default_rng(0).normal(0, 0.5, 600), X[:, 1]]
     three = {"feature_typical": [60, 60, 1], "feature_spread": [15, 15, 0.7]}
@@ -418,7 +418,7 @@ def test_the_example_runs(name: str) -> None:
     space = {"X": X, "y": np.where(X[:, 0] > 45, "yes", "no")}
     with redirect_stdout(io.StringIO()) as printed:
         exec(text.split("```python\n")[1].split("```")[0], space)
-    assert "coefficient without penalty of the declared" in printed.getvalue()
+    assert "coefficient without penalty; units" in printed.getvalue()
     found = space["model"].confidence_intervals(1.0 - 1e-9)  # the noise of one has no seed
     assert found.low[0, 0] < (0.04 if name == "README.md" else np.inf)
     assert found.high[0, 0] > 0.04

@@ -331,7 +331,7 @@ TARGET_HELP = (
 
 
 WHAT_HELPS = "A larger budget, more records or fewer columns help."
-WHY_OUT_OF_REACH = (
+WHY_NOT_REPORTABLE = (
     "What penalty, limits or noise do to them is too much of their intervals. A larger budget, "
     "fewer columns and mostly more records help."
 )
