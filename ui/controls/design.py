@@ -6,6 +6,7 @@ import streamlit as st
 
 from ui.controls import hints
 from ui.controls.paired import Apply, Number, compact, log_grid, paired
+from ui.controls.shape import shape_control
 from ui.kit.bound import among, bound
 from ui.session import state, text
 from ui.session.choices import (
@@ -263,16 +264,7 @@ def method_control(settings: Settings) -> None:
         text.CALIBRATION_HELP,
     )
     _reviewed_toggle(settings)
-    noise_control(settings)
-
-
-def noise_control(settings: Settings) -> None:
-    """How the noise is shaped, where it is in the objective and a result of this project may be
-    used.
-    """
-    if settings.results != "all" or not settings.perturbs_objective:
-        return
-    st.radio("Noise", **among(text.NOISE), **state.bound("noise"), help=text.NOISE_HELP)
+    shape_control(settings)
 
 
 def _reviewed_toggle(settings: Settings) -> None:
