@@ -5,6 +5,7 @@ table of one's own, which holds what comes of it.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
@@ -60,13 +61,26 @@ def _take(source: ShapeSource, schema: Schema | None, *, is_searched: bool) -> N
     state.update(shape=source, opened="")
     if schema is None or schema.standard is None or is_searched or source == "released":
         return
-    shape = usual_encoding(schema).shape
     if source == "planning":
-        settings = state.settings()
-        names = settings.names or schema.select(settings.d)
-        encoder = encoders_of(settings, state.source(), names)[0]
-        shape = enclosing(encoder, limit=schema.standard.limit).shape
-    encode_by(replace(schema.standard, shape=shape))
+        _encode_by_rows(schema, schema.standard)
+    else:
+        encode_by(replace(schema.standard, shape=usual_encoding(schema).shape))
+
+
+def _encode_by_rows(schema: Schema, standard: StandardEncoding) -> None:
+    """Use the map of the planning rows, of the features that are chosen."""
+    settings = state.settings()
+    names = settings.names or schema.select(min(settings.d, len(schema.feature_names)))
+    encoder = encoders_of(settings, state.source(), names)[0]
+    encode_by(replace(standard, shape=enclosing(encoder, limit=standard.limit).shape))
+
+
+def update_features(**changes: Any) -> None:
+    """Choose other features; a map of rows is one for them."""
+    state.update(**changes)
+    schema = schema_of(state.settings(), state.source())
+    if schema is not None and schema.standard is not None and _is_of_rows(schema.standard):
+        _encode_by_rows(schema, schema.standard)
 
 
 def encode_by(encoding: StandardEncoding | None) -> None:

@@ -132,6 +132,12 @@ def test_one_choice_sets_the_map_of_a_described_table_and_takes_it_back():
     assert isinstance(found.shape, tuple)
     assert found.limit == before.limit
     assert not [one for one in app.number_input if one.key == "standard_radius"]
+    app.multiselect(key="names").set_value(["pressure", "smoker=yes"]).run()
+    check(app)
+    assert len(declared_table(now(app).declared).schema.standard.shape) == 3
+    app.multiselect(key="names").set_value([]).run()
+    check(app)
+    assert declared_table(now(app).declared).schema.standard == found
     app.radio(key="shape").set_value("declared").run()
     check(app)
     assert declared_table(now(app).declared).schema.standard == before
