@@ -64,7 +64,7 @@ _DEFAULTS: dict[str, Any] = {
 }
 _OF_A_PLAN = (
     *(*_NEEDED, *_NEEDED_OF_A_DESIGN, *_DEFAULTS),
-    *("target", "features", "rows", "h", "rho", "mu", "radius", "limit"),
+    *("target", "features", "rows", "h", "rho", "mu", "shape", "limit"),
 )
 """Flags that say what a plan file says already."""
 
@@ -115,13 +115,6 @@ def add_plan(subparsers: Any) -> None:
                 help="at which an answer in rho or mu^2 is stated as (epsilon, delta) (default: "
                 "--delta, the plan's, or 1e-6)",
             )
-        if name == "geometry":
-            parser.add_argument(
-                "--second-moment",
-                choices=("released", "planning"),
-                default="released",
-                help="released at a price, or that of the planning rows (default: released)",
-            )
         if name == "persons":
             parser.add_argument(
                 "--column", required=True, help="that says whose row it is; its cells are not kept"
@@ -169,7 +162,12 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
         choices=("schema", "standard", "paper"),
         help="(default: schema; standard is by typical values and spreads)",
     )
-    parser.add_argument("--radius", type=float, help="of rows in the standard encoding, in spreads")
+    parser.add_argument(
+        "--shape",
+        type=float,
+        metavar="R",
+        help="of rows in the standard encoding: longer than R spreads, they count less",
+    )
     parser.add_argument(
         "--limit", type=float, help="of values in the standard encoding, in spreads (default: 4)"
     )
@@ -262,7 +260,7 @@ def _check_flags(options: argparse.Namespace) -> None:
         return ", ".join(f"--{name.replace('_', '-')}" for name in found)
 
     if options.action == "standard" and options.plan is None:
-        options.parser.error("--plan is required: radius and limit are fields of a plan")
+        options.parser.error("--plan is required: shape and limit are fields of a plan")
     if options.complete is not None and options.plan is None:
         options.parser.error("--complete needs --plan: a set that is here has its own rows")
     if options.plan is not None:
@@ -276,9 +274,9 @@ def _check_flags(options: argparse.Namespace) -> None:
         if _is_chosen(options):
             needed = tuple(name for name in needed if name != "regularization")
         if options.encoding == "standard" and not _is_chosen(options):
-            needed = (*needed, "radius")
-        elif options.encoding != "standard" and flags(("radius", "limit"), given=True):
-            options.parser.error("--radius and --limit are for --encoding standard")
+            needed = (*needed, "shape")
+        elif options.encoding != "standard" and flags(("shape", "limit"), given=True):
+            options.parser.error("--shape and --limit are for --encoding standard")
         if missing := flags(needed, given=False):
             options.parser.error(f"the following arguments are required: {missing} (or --plan)")
         if not is_rank and options.write is not None:
@@ -291,8 +289,8 @@ def _check_flags(options: argparse.Namespace) -> None:
 
 
 def _is_chosen(options: argparse.Namespace) -> bool:
-    """Whether the planner chooses radius, limit and c together."""
-    given = (options.regularization, options.radius, options.limit, options.plan)
+    """Whether the planner chooses shape, limit and c together."""
+    given = (options.regularization, options.shape, options.limit, options.plan)
     return (
         options.encoding == "standard"
         and options.action != "rank"
@@ -317,10 +315,10 @@ def _choose(options: argparse.Namespace) -> StandardEncoding | None:
         return None
     if not _is_chosen(options):
         limit = {} if options.limit is None else {"limit": options.limit}
-        return StandardEncoding(radius=options.radius, **limit)
+        return StandardEncoding(shape=options.shape, **limit)
     n = options.n_records
     if n is None:
-        n = len(_loaded(options, StandardEncoding(radius=1.0)).y)
+        n = len(_loaded(options, StandardEncoding()).y)
     found = best_standard(
         lambda encoding: _loaded(options, encoding),
         design=_design_of(options, _loss(options), _ANY_PENALTY, n),
@@ -676,7 +674,6 @@ def _geometry(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan 
         start.records.X,
         start.records.y,
         design=_design(options, start),
-        second_moment=options.second_moment,
         meaning=start.records.meaning,
     )
     geometry = found.design.geometry

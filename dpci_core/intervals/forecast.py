@@ -451,11 +451,8 @@ def _counts_in_full(moments: Moments, geometry: Geometry) -> bool:
     """Whether hardly a planning row has a weight (`Spread`), so that rows as they are will do."""
     spread = moments.spread
     assert spread is not None
-    is_own = geometry.is_private or np.array_equal(
-        np.array(geometry.second_moment), spread.second_moment
-    )
     is_below = spread.leverage(geometry.ridge) <= geometry.leverage * _ROUNDING
-    return moments.geometry is None and bool(is_own) and is_below
+    return moments.geometry is None and is_below
 
 
 def _shortened_half_step(

@@ -61,8 +61,7 @@ class PrivateFit:
     @property
     def second_moment(self) -> Array | None:
         """The second moment (p, p) of the rows as it was drawn; None if none was."""
-        is_drawn = self.design.geometry is not None and self.design.geometry.is_private
-        return self.metric.second_moment if self.metric is not None and is_drawn else None
+        return None if self.metric is None else self.metric.second_moment
 
     def half_widths(
         self,

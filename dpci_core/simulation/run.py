@@ -53,7 +53,7 @@ from dpci_core.solvers.batch_replicates import (
     second_moments,
 )
 from dpci_core.solvers.kernels import Counts
-from dpci_core.solvers.metric import check_size, metric_of
+from dpci_core.solvers.metric import metric_of
 from dpci_core.solvers.moments import unweighted_minimiser
 from dpci_core.solvers.one_step import has_one_step_point, one_step_point
 from dpci_core.solvers.replicates import (
@@ -98,7 +98,7 @@ class _Job:
     def metric_key(self) -> tuple[object, ...]:
         """Designs with equal keys have the same metrics."""
         geometry, budget = self.design.geometry, self.design.budget
-        return geometry, (budget.law, budget.metric) if geometry and geometry.is_private else None
+        return geometry, (budget.law, budget.metric) if geometry else None
 
     @property
     def fit_key(self) -> tuple[object, ...]:
@@ -141,8 +141,7 @@ class _Plan:
     @property
     def has_metric(self) -> bool:
         """Whether a design releases the second moment."""
-        found = (job.design.geometry for job in self.jobs)
-        return any(geometry is not None and geometry.is_private for geometry in found)
+        return any(job.design.geometry is not None for job in self.jobs)
 
 
 @dataclass(frozen=True)
@@ -420,17 +419,13 @@ def replicate_draws(plan: _Plan, first: int, last: int) -> Draws:
 
 
 def _metrics(plan: _Plan, job: _Job, draws: Draws) -> Metrics | None:
-    """The metric of each replicate, released by it or public, with its weights."""
+    """The metric that each replicate releases, with its weights."""
     design, geometry, counts = job.design, job.design.geometry, draws.counts
     if geometry is None:
         return None
-    if geometry.is_private:
-        law = metric_noise(design)
-        M = _second_moments(plan, job, counts)
-        metric = metric_of(geometry, symmetrise(M + law.scale * draws.metric[law.law]))
-    else:
-        one = check_size(metric_of(geometry), len(job.table.theta_hat)).stacked()
-        metric = one[np.zeros(len(counts), dtype=np.int64)]
+    law = metric_noise(design)
+    M = _second_moments(plan, job, counts)
+    metric = metric_of(geometry, symmetrise(M + law.scale * draws.metric[law.law]))
     if isinstance(job.table, BatchTable):
         return Metrics(metric, None)
     columns, w = job.table.columns, job.table.weights

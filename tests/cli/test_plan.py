@@ -251,11 +251,11 @@ def test_the_planner_chooses_c_in_the_standard_encoding(
 ) -> None:
     budget = ["--epsilon", "2", "--delta", "1e-6", "--encoding", "standard"]
     found = said(capsys, *STANDARD, *budget)
-    given = said(capsys, *STANDARD, *budget, "--regularization", "0.01", "--radius", "3")
+    given = said(capsys, *STANDARD, *budget, "--regularization", "0.01", "--shape", "3")
     assert found["length"] != given["length"]
     for flags, words in (
-        ((*budget, "--regularization", "0.01"), "--radius"),
-        ((*budget[:4], "--regularization", "0.01", "--radius", "3"), "--encoding standard"),
+        ((*budget, "--regularization", "0.01"), "--shape"),
+        ((*budget[:4], "--regularization", "0.01", "--shape", "3"), "--encoding standard"),
     ):
         with pytest.raises(SystemExit):
             main(["plan", *STANDARD, *flags])

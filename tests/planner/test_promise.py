@@ -62,7 +62,7 @@ SCHEMA = Schema(
     "ill",
     "yes",
     negative=("no",),
-    standard=StandardEncoding(radius=2.5),
+    standard=StandardEncoding(shape=2.5),
 )
 N = 8_000
 GOAL = Target(0.9, coefficient=1, probability=0.8)

@@ -13,6 +13,7 @@ from dpci_core import NeededRecords
 from dpci_core.privacy.budget import to_float_down
 from dpci_core.report.cautions import Caution
 from ui.controls import currency, design
+from ui.controls.shape import encode_by, shape_control
 from ui.controls.sidebar import feature_names
 from ui.controls.split import split_controls
 from ui.kit.bound import among
@@ -183,7 +184,7 @@ def _use(case: Case, option: Option, name: str) -> None:
 def _take(option: Option) -> None:
     """Plan with this design, and go on."""
     if option.encoding is not None:
-        standard.encode_by(option.encoding)
+        encode_by(option.encoding)
     state.put(options.adopted(state.settings(), option))
     steps.go("approve")
 
@@ -215,11 +216,11 @@ def _records(case: Case, work: Work) -> None:
 
 def _method(case: Case, work: Work | None) -> None:
     """How the design is found; by hand with every control and every closer look."""
-    schema = options.schema_of(case.settings, state.source())
+    schema = compute.schema_of(case.settings, state.source())
     if schema is not None:
         st.radio("Change method", **among(METHODS), **steps.METHOD.bound())
     settings = case.settings
-    _noise(case)
+    _shape(case)
     if steps.is_chosen(settings):
         return
     with st.expander("Every setting of the method", key="method_by_hand"):
@@ -241,9 +242,9 @@ def _method(case: Case, work: Work | None) -> None:
         pictures.panel(case, work)
 
 
-def _noise(case: Case) -> None:
+def _shape(case: Case) -> None:
     """How the noise is shaped, and what came of it."""
-    design.noise_control(case.settings)
+    shape_control(case.settings, is_searched=steps.is_chosen(case.settings))
     if not case.settings.is_shaped:
         return
     if case.design.geometry is None:
@@ -252,7 +253,7 @@ def _noise(case: Case) -> None:
     how = text.OPENED_SHAPE if case.is_opened else text.HOW_SHAPED
     st.caption(f"{text.noise_sentence(case.design)} {how}")
     if case.is_opened:
-        st.button("Plan the shape anew", key="shape_anew", on_click=lambda: state.update(shape=""))
+        st.button("Plan the shape anew", key="shape_anew", on_click=lambda: state.update(opened=""))
 
 
 def _rows(settings: Settings) -> int:

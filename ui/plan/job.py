@@ -142,8 +142,8 @@ def memo_key(case: Case, kind: str, *, but: Collection[str] = ()) -> Key:
         if "target" in but
         else repr((goal.coefficient, goal.excludes_zero_at) if "length" in but else goal)
     )
-    noise = now.shape if case.is_opened else now.noise
-    typed = (now.currency, now.delta, now.results, case.scale, noise)
+    shape = now.opened if case.is_opened else now.is_shaped
+    typed = (now.currency, now.delta, now.results, case.scale, shape)
     return (kind, case.records.digest, repr(design), target, *typed)
 
 

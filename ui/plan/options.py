@@ -27,12 +27,19 @@ from dpci_core.planner.standard import best_standard
 from dpci_core.planner.targets import as_if, outcome_of
 from dpci_core.privacy.budget import Budget
 from dpci_core.report.cautions import SURE, Caution, cautions
-from dpci_core.schema import Records, Schema, StandardEncoding, encode
+from dpci_core.schema import Schema, StandardEncoding
 from ui.plan import numbers
 from ui.session.budget import from_shares, split_of
 from ui.session.case import Case, make_case
 from ui.session.choices import UNPENALISED
-from ui.session.compute import DECLARED, TableSource, declared_table, packed_table
+from ui.session.compute import (
+    DECLARED,
+    TableSource,
+    declared_table,
+    encoders_of,
+    packed_table,
+    schema_of,
+)
 from ui.session.settings import Settings
 from ui.session.worlds import worlds_of_case
 
@@ -294,14 +301,7 @@ class Search:
     def encoders(self) -> tuple[Encoder, ...]:
         """The planning rows of every world."""
         names = self.case.records.feature_names[:-1]
-        if (kept := self.source.upload) is None:
-            return declared_table(self.case.settings.declared).encoders(names)
-
-        def encoded(encoding: StandardEncoding) -> Records:
-            schema = replace(self.schema, standard=encoding)
-            return encode(kept.frame, schema, features=names, source=kept.source, title=kept.title)
-
-        return (encoded,)
+        return encoders_of(self.case.settings, self.source, names)
 
     def _with(self, encoding: StandardEncoding, c: float, budget: Budget) -> Case:
         schema = replace(self.schema, standard=encoding)
@@ -335,14 +335,6 @@ def _split_for_goal(case: Case, source: TableSource) -> Case:
     now = replace(case.settings, split=split)
     design = replace(best.design, n_records=case.n)
     return make_case(now, source) if now.is_shaped else replace(case, settings=now, design=design)
-
-
-def schema_of(settings: Settings, source: TableSource) -> Schema | None:
-    """What is declared of a table that may have the standard encoding."""
-    if settings.dataset == DECLARED:
-        return declared_table(settings.declared).schema
-    kept = source.upload
-    return kept.schema if settings.dataset == "upload" and kept else None
 
 
 def finders(case: Case, source: TableSource, *, is_chosen: bool) -> dict[str, Callable[[], Option]]:

@@ -62,8 +62,7 @@ class Case:
         if not self.settings.is_shaped or self.is_opened:
             return replace(with_total(self.design, total), n_records=n_records), self.moments
         bare = replace(with_total(self.bare, total), n_records=n_records)
-        how = self.settings.second_moment
-        found = shaped(self.plain, design=bare, second_moment=how)
+        found = shaped(self.plain, design=bare)
         return found or bare, self.plain
 
     @property
@@ -153,13 +152,9 @@ def _shape(
     def fit(geometry: Geometry) -> Moments:
         return store.moments(records, bare.loss, settings.c, fitted, geometry=geometry)
 
-    has_shape = settings.shape and settings.persons is None
-    opened = shape_of(settings.shape) if has_shape else None
+    opened = shape_of(settings.opened) if settings.opened else None
     if opened is not None and opened.goes_with(
-        settings.dataset,
-        records.feature_names,
-        noise=settings.noise,
-        definition=settings.own_definition,
+        settings.dataset, records.feature_names, definition=settings.own_definition
     ):
         design = opened.on(bare)
         assert design.geometry is not None
@@ -181,7 +176,7 @@ def _shape(
             return bare, plain
         return design, moments
 
-    key = (records.digest, repr(bare), fitted, settings.noise)
+    key = (records.digest, repr(bare), fitted)
     return (*store.shapes.get(key, make), False)
 
 

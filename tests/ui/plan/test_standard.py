@@ -36,7 +36,7 @@ SCHEMA = Schema(
     ),
     "ill",
     "yes",
-    standard=StandardEncoding(radius=2.0),
+    standard=StandardEncoding(shape=2.0),
 )
 TABLE = DeclaredTable(
     schema=SCHEMA, guesses=Guesses(effects={"pressure": 0.02}, base_rate=0.3, n_rows=1_000)
@@ -116,10 +116,34 @@ def test_the_encoding_can_be_set_by_hand():
     app.number_input(key="standard_limit").set_value(3.0).run()
     check(app)
     schema = declared_table(now(app).declared).schema
-    assert schema.standard == StandardEncoding(radius=3.5, limit=3.0)
+    assert schema.standard == StandardEncoding(shape=3.5, limit=3.0)
     app.radio(key="is_standard").set_value(False).run()
     check(app)
     assert declared_table(now(app).declared).schema == replace(schema, standard=None)
+
+
+def test_one_choice_sets_the_map_of_a_described_table_and_takes_it_back():
+    app = start("plan", **LINK)
+    before = declared_table(now(app).declared).schema.standard
+    assert app.radio(key="shape").value == "declared"
+    app.radio(key="shape").set_value("planning").run()
+    check(app)
+    found = declared_table(now(app).declared).schema.standard
+    assert isinstance(found.shape, tuple)
+    assert found.limit == before.limit
+    assert not [one for one in app.number_input if one.key == "standard_radius"]
+    app.multiselect(key="names").set_value(["pressure", "smoker=yes"]).run()
+    check(app)
+    assert len(declared_table(now(app).declared).schema.standard.shape) == 3
+    app.multiselect(key="names").set_value([]).run()
+    check(app)
+    assert declared_table(now(app).declared).schema.standard == found
+    app.radio(key="shape").set_value("declared").run()
+    check(app)
+    assert declared_table(now(app).declared).schema.standard == before
+    app.radio(key="is_standard").set_value(False).run()
+    check(app)
+    assert "planning" not in app.radio(key="shape").options
 
 
 def test_an_example_starts_without_penalty_in_the_standard_encoding_and_says_what_it_is():
@@ -134,9 +158,9 @@ def test_an_example_starts_without_penalty_in_the_standard_encoding_and_says_wha
 @pytest.mark.parametrize(
     ("on", "unit", "factor"),
     [
-        ("pressure", "log odds per 10 of “pressure”", 10.0 / (2.0 * 18.0)),
-        ("log(cost)", "log odds per doubling of “cost”", math.log(2.0) / (2.0 * math.log(3.0))),
-        ("smoker=yes", "log odds, “smoker=yes” against its reference", 1.0 / (2.0 * 0.5)),
+        ("pressure", "log odds per 10 of “pressure”", 10.0 / 18.0),
+        ("log(cost)", "log odds per doubling of “cost”", math.log(2.0) / math.log(3.0)),
+        ("smoker=yes", "log odds, “smoker=yes” against its reference", 1.0 / 0.5),
     ],
 )
 def test_a_target_is_in_the_units_people_typed(on, unit, factor):
