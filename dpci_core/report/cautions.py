@@ -154,7 +154,7 @@ def _elsewhere(promised: Promised, names: Sequence[str], lost: Sequence[str]) ->
         if told:
             yield Caution(
                 "stops" if is_grave else "weigh",
-                f"If {assumption}, this release cannot surely speak about {listed(told)}.",
+                f"Not reportable: {listed(told)} (not surely, if {assumption}).",
             )
 
 
@@ -201,6 +201,6 @@ def silent(names: Sequence[str]) -> str:
     """That nothing can be said about these coefficients.
 
     >>> silent(["age", "income"])
-    'This release cannot speak about age, income.'
+    'Not reportable: age, income (noise or bias is too large beside the interval).'
     """
-    return f"This release cannot speak about {listed(names)}."
+    return f"Not reportable: {listed(names)} (noise or bias is too large beside the interval)."
