@@ -26,7 +26,7 @@ from ui.session import state, steps, text
 from ui.session.case import Case, make_case, place_of
 from ui.session.choices import MECHANISMS
 from ui.session.compute import DECLARED
-from ui.session.settings import LIMITS, PRECISION, Settings, from_query
+from ui.session.settings import LIMITS, Settings, from_query
 from ui.session.words import in_words
 from ui.views import goals
 from ui.views.cautions import box
@@ -43,8 +43,8 @@ FACTORS: tuple[Number, ...] = (
 )
 """Round factors on the slider of the precision."""
 _KEPT = (
-    *("split", "epsilon", "delta", "currency", "definitions", "n", "c", "penalty", "mechanisms"),
-    *PRECISION,
+    *("split", "shares", "locked", "epsilon", "delta", "currency"),
+    *("definitions", "n", "c", "penalty", "mechanisms"),
 )
 """What a design that is kept to compare has of its own."""
 
@@ -206,20 +206,12 @@ def _precision(case: Case, option: Option | None, is_answer: bool, is_first: boo
     chance = words.chance_words(case.settings.goal, case.settings.goal_chance)
     if is_answer:
         st.markdown(f"**{label}**")
-        shown = None if option is None else _number_words(case, option.precision)
+        shown = None if option is None else goals.found_words(case, option.precision)
         _found(shown, is_first=is_first)
     else:
         asked = case.settings.goal_value if case.target.is_power else case.settings.goal_length
         _asked(case, label, goals.as_number(case, asked))
     st.markdown(f"{chance[0].upper()}{chance[1:]}{' of releases' if '%' in chance else ''}.")
-
-
-def _number_words(case: Case, value: float) -> str:
-    """A number of the goal, rounded so that the promise is never better than what was found."""
-    shown = goals.as_number(case, value)
-    if shown is None:
-        return f"more than {goals.LARGEST_FACTOR:,.0f}"
-    return text.number_at_most(shown, 3) if shown > 0 else text.number(shown)
 
 
 def _asked(case: Case, label: str, shown: float | None) -> None:
@@ -361,7 +353,7 @@ def _kept(case: Case) -> Case | None:
 
 def _without(now: Settings) -> dict[str, str]:
     """The parameters of the settings without those of the design."""
-    return {k: v for k, v in now.to_query().items() if k not in (*_KEPT, "shares", "locked")}
+    return {k: v for k, v in now.to_query().items() if k not in _KEPT}
 
 
 def _beside(case: Case, work: Work, option: Option | None) -> None:

@@ -45,7 +45,7 @@ BALANCED = math.sqrt(2.0)
 """An interval so many times as long as without privacy: half of its variance is privacy noise."""
 _USUAL_SPLIT = (Decimal("0.60"), Decimal("0.30"), Decimal("0.10"))
 """Of the first look, which searches for none: near what searches find on the described tables."""
-_STEP, _NEAR, _LITTLE = 1.6, 1.1, 1.02
+_STEP, _NEAR, _LITTLE = 1.6, 1.01, 1.005
 """An amount that is not enough grows by the first factor where nothing says how much is; an answer
 is the least up to the second, or where what its own design needs is nearer than the third."""
 _START = {"budget": 1.0, "records": 20_000.0}

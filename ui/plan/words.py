@@ -26,7 +26,7 @@ from ui.session.text import (
     risk_pure_short,
 )
 from ui.session.words import in_words
-from ui.views.goals import goal_words, precision_words
+from ui.views.goals import found_words, goal_words, label, precision_words
 
 GOAL_HELP = "The whole length, from the lower to the upper end. An estimate ± 0.1 is 0.2 long."
 USUAL_CHANCE = {"length": 0.5, "zero": 0.8}
@@ -127,7 +127,7 @@ def design_lines(case: Case, option: Option) -> str:
     lines = (
         f"{now.typed.letter} = **{number(option.typed, 4)}**. {risk_of(now, total)}",
         f"**{now.n:,}** records",
-        f"{plain(precision_words(case, option.precision))}",
+        f"{plain(label(case))}: **{found_words(case, option.precision)}**",
         f"**{option.reportable} of {option.of}** coefficients can be reported",
         f"{MECHANISMS[now.mechanisms[0]].word} perturbation",
         f"Split: {split_words(now)}",

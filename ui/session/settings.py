@@ -315,7 +315,8 @@ class Settings:
 
     def without_table(self) -> Settings:
         """These settings without anything that names or measures a column of the table."""
-        return self.usual("dataset", "names", "goal_on", "goal_length", "goal_value")
+        bare = self.usual("dataset", "names", "goal_on", "goal_value")
+        return replace(bare, goal_length=USUAL_LENGTH)
 
     def to_query(self) -> dict[str, str]:
         """The settings that differ from those of a first visit, as the parameters of a link."""

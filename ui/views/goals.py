@@ -121,6 +121,14 @@ def as_number(case: Case, value: float) -> float | None:
     return found if found <= LARGEST_FACTOR else None
 
 
+def found_words(case: Case, value: float) -> str:
+    """A number of the goal that was found, rounded up: no promise is better than what was found."""
+    shown = as_number(case, value)
+    if shown is None:
+        return f"more than {LARGEST_FACTOR:,.0f}"
+    return text.number_at_most(shown, 4) if shown > 0 else text.number(shown, 4)
+
+
 def from_number(case: Case, typed: float | None) -> dict[str, float]:
     """The setting that a typed number is.
 

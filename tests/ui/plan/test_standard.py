@@ -19,9 +19,11 @@ from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardE
 from tests.ui.test_pages import check, now, start
 from ui.evidence.coverage import tab as validate_page
 from ui.plan import options
+from ui.plan.job import Choice, parts_of
+from ui.plan.options import Find
 from ui.session import jobs
 from ui.session.case import Case, make_case
-from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
+from ui.session.compute import DECLARED, LRU, PUBLIC, TableSource, declared_table, packed_table
 from ui.session.plan_settings import plan_of, settings_of
 from ui.session.settings import Settings
 from ui.session.text import plain
@@ -96,33 +98,31 @@ def test_encoding_penalty_and_split_are_chosen_and_no_search_is_made_twice(wishe
     assert len(made) == 1  # near to it the same shape and split do
 
 
-def test_the_answers_of_a_described_table_agree_and_are_of_use(wished):
+@pytest.mark.parametrize("goal", ["all", "zero"])
+def test_the_answers_of_a_described_table_agree_and_are_of_use(goal):
     """One truth: budget, records and precision come from the same designs."""
-    link = LINK | wished | {"goal_chance": "0.8"}
-    app = start("plan", **link)
-    app.button(key="use_design").click().run()
-    check(app)
-    found = options.described(make_case(now(app), TableSource(PUBLIC)), TableSource(PUBLIC))
-    assert found.works
-    assert found.probability >= 0.8
-    assert 0.0 < found.typed < 1.0
-    assert not any("too long to be of use" in one.sentence for one in found.cautions)
-    app.button(key="step_choose").click().run()
-    app.segmented_control(key="find").set_value("precision").run()
-    check(app)
-    assert float(answer_of(app)) <= number_up(math.exp(0.2))
-    app.segmented_control(key="find").set_value("records").run()
-    assert int(answer_of(app).replace(",", "")) <= 20_000
+    source, choice = TableSource(PUBLIC), Choice(SCHEMA, "objective", True, LRU(64))
+
+    def answer(settings: Settings, find: Find) -> options.Option:
+        case = make_case(settings, source)
+        return parts_of(case, source, find, choice=choice)["answer"].find()
+
+    about = {"goal_on": "pressure", "goal_value": 0.2, "goal_chance": 0.8}
+    settings = case_of(goal=goal, goal_length=1.0, **about).settings
+    least = answer(settings, "budget")
+    assert least.works
+    assert least.reportable == least.of
+    assert not any("too long to be of use" in one.sentence for one in least.cautions)
+    there = settings.swept("total", least.typed)
+    again = answer(there, "precision")
+    assert abs(again.precision) <= {"all": 1.0, "zero": 0.2}[goal] * (1.0 + 1e-9)
+    assert again.settings == least.settings
+    assert answer(there, "records").settings.n <= 20_200  # the least up to one per cent
 
 
 def answer_of(app) -> str:
     (found,) = [m.value for m in app.markdown if m.value.startswith("## ")]
     return found.removeprefix("## ")
-
-
-def number_up(x: float) -> float:
-    """Three digits, rounded up."""
-    return float(f"{x * 1.005:.3g}")
 
 
 def test_mechanism_and_split_are_chosen_and_can_be_moved(wished):
