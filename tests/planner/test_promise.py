@@ -275,12 +275,12 @@ def test_the_numbers_of_a_plan_carry_its_promise_and_say_what_fails():
             names=plan.names,
             promised=promised,
         )
-        return [(one.gravity, one.sentence) for one in made if one.sentence.startswith("Not ")]
+        return [(one.gravity, one.sentence) for one in made if one.sentence.startswith("If ")]
 
     assert said([1.0, 0.96, 1.0]) == []
-    assert said([0.5, 1.0, 1.0]) == [("weigh", "Not reportable: age (not surely, if a).")]
+    assert said([0.5, 1.0, 1.0]) == [("weigh", "If a, these may not be reportable: age.")]
     assert said([1.0, 0.5, 0.0]) == [
-        ("stops", "Not reportable: pressure, smoker: yes (not surely, if b).")
+        ("stops", "If b, these may not be reportable: pressure, smoker: yes.")
     ]
     assert [gravity for gravity, _ in said([0.0, 0.0, 0.0])] == ["stops", "stops"]
     assert reach(found.promise).endswith(
