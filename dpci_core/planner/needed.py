@@ -354,7 +354,8 @@ class _Search:
     ) -> None:
         self.at = at
         self.is_noise_aware = design.switches.noise_aware
-        self.scan = _SCAN["mean" if target.coefficient is None else "coefficient"]
+        is_mean = target.coefficient is None and target.limits is None
+        self.scan = _SCAN["mean" if is_mean else "coefficient"]
         self.lowest, self.highest = place_up(low), place_up(high)
         self.start = min(max(place_up(start), self.lowest), self.highest)
         self.high = amount_at(self.highest)

@@ -13,7 +13,7 @@ from dpci_core.design import CalibrationName
 from dpci_core.losses import HuberSVM
 from dpci_core.planner import Target
 from dpci_core.privacy.budget import Budget, epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
-from dpci_core.schema import to_original
+from dpci_core.schema import to_original, told_steps
 from ui.session.budget import split_of
 from ui.session.case import Case
 from ui.session.choices import (
@@ -223,6 +223,11 @@ def _goal_settings(plan: Plan, goal: Target) -> dict[str, Any]:
         "goal_on": "" if place is None else names[place],
         "goal_chance": goal.probability,
     }
+    if goal.limits is not None:
+        unit = 1.0
+        if plan.design.loss.is_log_odds:
+            unit = told_steps(schema, names)[0] * to_original(schema, plan.features)[0, 0]
+        return found | {"goal": "all", "goal_length": float(f"{goal.limits[0] * unit:.12g}")}
     if goal.length is not None:
         return found | {"goal": "length", "goal_length": goal.length * scale}
     assert goal.excludes_zero_at is not None

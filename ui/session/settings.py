@@ -53,12 +53,14 @@ from ui.session.choices import (
 )
 from ui.session.shape import ShapeSource, shape_of
 
-Goal = Literal["length", "zero"]
+Goal = Literal["all", "length", "zero"]
 Look = Literal["map", "split", "mechanisms", "c"]
 Penalty = Literal["typed", "chosen"]
 
 PRECISION = ("goal", "goal_on", "goal_length", "goal_value", "goal_chance")
 """The settings that are the goal on the page Plan."""
+USUAL_LENGTH = float(f"{2.0 * math.log(1.3):.12g}")
+"""Of every effect, in log odds: each odds ratio to within a factor of 1.3."""
 DEFAULT_ROWS = 30_000
 """Rows of the simulated census on which moments are taken."""
 SWEEPS = ("total", *PARTS, "n", "d", "c", "h")
@@ -90,9 +92,9 @@ class Settings:
     planned.
     penalty: whether c is as it was typed, or follows budget and n ("chosen", by
     `enclosing_regularization`).
-    goal, goal_on, goal_length, goal_value, goal_chance: the goal on the page Plan; goal_on is ""
-    for the mean over the coefficients or a feature, whose length and value are then in its own
-    units.
+    goal, goal_on, goal_length, goal_value, goal_chance: the goal on the page Plan; "all" asks the
+    same length, in log odds, of every effect. goal_on is "" for the mean over the coefficients or a
+    feature, whose length and value are then in its own units.
     """
 
     dataset: str = "census"
@@ -318,7 +320,8 @@ class Settings:
 
     def without_table(self) -> Settings:
         """These settings without anything that names or measures a column of the table."""
-        return self.usual("dataset", "names", "goal_on", "goal_length", "goal_value")
+        bare = self.usual("dataset", "names", "goal_on", "goal_value")
+        return replace(bare, goal_length=USUAL_LENGTH)
 
     def to_query(self) -> dict[str, str]:
         """The settings that differ from those of a first visit, as the parameters of a link."""
@@ -331,7 +334,7 @@ class Settings:
         with penalty.
         """
         own = "schema" if self.encoding == "standard" else self.encoding
-        now = self.usual("target", "units", "penalty", "c", "mechanisms")
+        now = self.usual("target", "units", "penalty", "c", "mechanisms", *PRECISION)
         return replace(now, encoding=own)
 
     def in_plain_terms(self) -> Settings:
@@ -346,6 +349,10 @@ class Settings:
             units="odds",
             penalty="chosen",
             mechanisms=("objective",),
+            goal="all",
+            goal_on="",
+            goal_length=USUAL_LENGTH,
+            goal_chance=0.5,
         ).settled()
 
 
@@ -474,7 +481,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "results": ("all", "reviewed"),
     "shape": ("declared", "planning", "released"),
     "target": tuple(TARGETS),
-    "goal": ("length", "zero"),
+    "goal": ("all", "length", "zero"),
     "look": ("map", "split", "mechanisms", "c"),
 }
 

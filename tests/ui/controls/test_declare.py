@@ -230,7 +230,7 @@ def test_the_whole_path_opens_no_file_and_no_connection():
     """Only code and the page's own settings are read: no table can be in reach of what is shown."""
     start("plan", step="approve", d="2")  # what is imported when it is needed is code as well
     TypeAdapter(int), go.Figure(go.Scatter(x=np.ones(2)))  # look once for plugins of their own
-    app = start("plan")
+    app = start("plan", find="precision")
     seen: list[str] = []
     with watched(seen):
         app.button(key="describe_example").click().run()
