@@ -10,7 +10,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Protocol
 
+from dpci_core.design import Design
 from dpci_core.plan.effects import effect_name
 from dpci_core.release.record import Coefficient, Interval, Release
 from dpci_core.report.cautions import silent
@@ -22,7 +24,7 @@ from dpci_core.report.effect_table import (
     EffectTable,
 )
 from dpci_core.report.words import number, odds_alike
-from dpci_core.schema import CONSTANT
+from dpci_core.schema import CONSTANT, Schema
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,12 +53,27 @@ class Effect:
     is_not_estimable: bool
 
 
-def effects(release: Release) -> tuple[Effect, ...]:
+class Estimated(Protocol):
+    """What has effects: a release, or one that was rehearsed."""
+
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def features(self) -> tuple[str, ...]: ...
+    @property
+    def design(self) -> Design: ...
+    @property
+    def coefficients(self) -> tuple[Coefficient, ...]: ...
+    @property
+    def out_of_reach(self) -> tuple[str, ...]: ...
+
+
+def effects(release: Estimated) -> tuple[Effect, ...]:
     """Return the effect of every coefficient but the constant."""
     return tuple(_effect(c, release) for c in release.coefficients[:-1])
 
 
-def _effect(c: Coefficient, release: Release) -> Effect:
+def _effect(c: Coefficient, release: Estimated) -> Effect:
     column = release.schema.column_of(c.name)
     step = column.told_step
     change, per, unit = column.change(c.name, release.features)
@@ -88,7 +105,7 @@ def _exp(interval: Interval) -> Interval:
     return Interval(estimate=middle, low=low, high=high)
 
 
-def effect_table(release: Release) -> EffectTable:
+def effect_table(release: Estimated) -> EffectTable:
     """Return the effects of a release as the table of a paper has them, with what privacy noise
     added to their lengths, by the released matrices.
     """
@@ -116,7 +133,7 @@ def effect_table(release: Release) -> EffectTable:
     )
 
 
-def why_not(c: Coefficient, release: Release) -> str:
+def why_not(c: Coefficient, release: Estimated) -> str:
     """Why a coefficient is not reportable; empty where it is."""
     if not c.is_not_estimable:
         return ""
@@ -208,7 +225,7 @@ def _measure(release: Release, verb: str) -> str:
     return f"the score for {_outcome(release)} {'is' if verb == 'are' else f'{verb}s'}"
 
 
-def _outcome(release: Release) -> str:
+def _outcome(release: Estimated) -> str:
     return f"{release.schema.target} = {release.schema.positive}"
 
 

@@ -39,7 +39,7 @@ from dpci_core.report.refusals import said
 from ui.controls import declare, person, plan_file
 from ui.controls.hints import link_problem
 from ui.kit.top import told_here
-from ui.release import approval, asked, budget, result, words
+from ui.release import approval, asked, budget, rehearse, result, words
 from ui.session import access, state, steps, text
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource
@@ -131,6 +131,7 @@ def _steps(ledger: Ledger) -> None:
     if chosen is None:
         _still_to_come("2", "3", "4")
         return
+    rehearse.section(chosen)
     st.header(f"2 · {words.PARTS['2']}")
     account = budget.step(ledger, chosen)
     if account is None:

@@ -17,8 +17,8 @@ _component = st.components.v2.component(
 )
 
 
-def board(html: str, title: str = "Page for the board") -> None:
+def board(html: str, title: str = "Page for the board", *, key: str = "board") -> None:
     """Show the page in the theme of the dashboard, with a button that prints it alone, in black on
     white.
     """
-    _component(key="board", data={"html": html, "title": title})
+    _component(key=key, data={"html": html, "title": title})
