@@ -12,6 +12,7 @@ import numpy as np
 
 from dpci_core.design import Design
 from dpci_core.mechanisms.mechanism import mechanism_of
+from dpci_core.plan.acceptance import STAYS_SPENT
 from dpci_core.plan.codec import decimal_text, plain
 from dpci_core.plan.effects import planned_effects
 from dpci_core.plan.numbers import PlanNumbers
@@ -79,6 +80,8 @@ def to_html(plan: Plan, numbers: PlanNumbers) -> str:
         warnings=sentences(grave),
         smaller=sentences(smaller),
         notes=_cut(plan.notes, _MOST_NOTES),
+        rule=plan.publish_if,
+        stays_spent=STAYS_SPENT,
         digest=plan.digest,
     )
 

@@ -108,6 +108,7 @@ def make_record(plan: Plan, drawn: Drawn, price: Price, charge: Charge) -> Relea
         out_of_reach=price.numbers.out_of_reach,
         warnings=sentences(warnings_of(plan, price)),
         verdict=drawn.usefulness.sentence,
+        publish_if=plan.publish_if,
         assumptions=assumptions_of(plan, price.numbers),
         software=dict(software()),
     )

@@ -133,6 +133,12 @@ def effect_table(release: Estimated) -> EffectTable:
     )
 
 
+def acceptance(release: Release) -> str:
+    """Whether a release meets the rule of its plan, in words; empty without one."""
+    rule = release.publish_if
+    return "" if rule is None else rule.verdict(effect_table(release))
+
+
 def why_not(c: Coefficient, release: Estimated) -> str:
     """Why a coefficient is not reportable; empty where it is."""
     if not c.is_not_estimable:

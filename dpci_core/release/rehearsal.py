@@ -21,7 +21,7 @@ from dpci_core.base.rows import parted, signed, with_weights
 from dpci_core.design import Design
 from dpci_core.intervals.certified import check_feasible
 from dpci_core.intervals.draw import rehearse_draw
-from dpci_core.plan import Plan, PlanNumbers
+from dpci_core.plan import Acceptance, Plan, PlanNumbers
 from dpci_core.release.content import coefficients_of
 from dpci_core.release.effects import effect_table
 from dpci_core.release.record import Coefficient
@@ -68,6 +68,7 @@ class Rehearsal:
     tables: tuple[EffectTable, ...]
     truth: Array | None
     seconds: float
+    publish_if: Acceptance | None = None
 
     def silent_times(self, place: int) -> int:
         """In how many rehearsals the effect at this place was not reportable."""
@@ -89,6 +90,9 @@ class Rehearsal:
             said.append(
                 f"{sum(hits)} of {len(hits)} intervals cover the made-up effect ({level} should)."
             )
+        if self.publish_if is not None:
+            n_met = sum(not self.publish_if.broken_by(table) for table in self.tables)
+            said.append(f"{n_met} of {n} meet the plan's own rule. {self.publish_if.sentence}")
         said.append(f"It took {number(self.seconds / n, 2)} s each time.")
         return tuple(said)
 
@@ -200,6 +204,7 @@ def rehearsal_of(plan: Plan, made: list[Rehearsed]) -> Rehearsal:
         tables=tuple(map(effect_table, made)),
         truth=_truth(plan),
         seconds=sum(one.seconds for one in made),
+        publish_if=plan.publish_if,
     )
 
 

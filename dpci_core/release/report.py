@@ -14,6 +14,7 @@ from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.privacy.budget import DEFINITIONS, approx_risk, pure_risk
 from dpci_core.release.after import ReleaseInference
 from dpci_core.release.effects import (
+    acceptance,
     effect_sentences,
     effect_table,
     effects,
@@ -111,6 +112,7 @@ def report_html(release: Release) -> str:
         rows=_table(release),
         effects=effect_sentences(release),
         reading=reading_sentence(release),
+        acceptance=acceptance(release),
         positive=release.schema.positive,
         column=release.schema.target,
         covers=release.covers,
@@ -224,6 +226,7 @@ def model_card(release: Release) -> str:
         f"{together_sentence(release)}".rstrip(),
         *([f"- Status: {release.design.status}"] if release.design.status else []),
         *([f"- Usefulness: {release.verdict}"] if release.verdict else []),
+        *([f"- Publication: {as_code(rule)}"] if (rule := acceptance(release)) else []),
         *([f"- Out of reach: {as_code(silent(release.silent))}"] if release.silent else []),
         *(f"- Known before the draw: {as_code(sentence)}" for sentence in release.warnings),
         "- Assumptions:",

@@ -43,7 +43,6 @@ from ui.release import approval, asked, budget, rehearse, result, words
 from ui.session import access, state, steps, text
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource
-from ui.session.plan_settings import plan_of
 from ui.session.words import in_words
 from ui.views import ledger_text, path
 from ui.views.cautions import box
@@ -195,7 +194,7 @@ def _plan_step() -> Plan | None:
         st.markdown(text.unbroken(words.plan_words(plan)))
     if declare.is_example(declare_of(plan)):
         st.warning("This is the built-in example, not a table of yours. Describe yours first.")
-    elif not steps.approval(plan_of(case, plan.title, steps.NOTES.value).digest):
+    elif not steps.approval(plan_file.bare_plan(case).digest):
         st.warning("**Nobody has approved this plan yet.**")
         if st.button("Approve it first: step 4", key="release_approve"):
             path.show("approve")

@@ -13,6 +13,7 @@ import streamlit as st
 
 from dpci_core.plan.numbers import PlanNumbers
 from dpci_core.release import Release, report_html
+from dpci_core.release.effects import acceptance
 from dpci_core.release.signature import SIGNATURE_NAME
 from dpci_core.schema import MappingNote
 from ui.kit.exports import MIME, download
@@ -33,6 +34,8 @@ def panel(
         f"**{plain(made.title)}**, released {moment(made.released_at)} by {plain(made.person)} as "
         f"entry {made.charge_id} of the ledger. This is the report to send:"
     )
+    if said := acceptance(made):
+        st.info(plain(said))
     board(report_html(made), "The report")
     if compared := against_plan(made, planned):
         st.markdown(compared)
