@@ -15,7 +15,7 @@ from typing import Protocol
 from dpci_core.design import Design
 from dpci_core.plan.effects import effect_name
 from dpci_core.release.record import Coefficient, Interval, Release
-from dpci_core.report.cautions import silent
+from dpci_core.report.cautions import not_reportable
 from dpci_core.report.effect_table import (
     DRAWN_REASON,
     LARGEST_LOG_ODDS,
@@ -65,7 +65,7 @@ class Estimated(Protocol):
     @property
     def coefficients(self) -> tuple[Coefficient, ...]: ...
     @property
-    def out_of_reach(self) -> tuple[str, ...]: ...
+    def not_reportable(self) -> tuple[str, ...]: ...
 
 
 def effects(release: Estimated) -> tuple[Effect, ...]:
@@ -143,11 +143,11 @@ def why_not(c: Coefficient, release: Estimated) -> str:
     """Why a coefficient is not reportable; empty where it is."""
     if not c.is_not_estimable:
         return ""
-    return PLANNED_REASON if c.name in release.out_of_reach else DRAWN_REASON
+    return PLANNED_REASON if c.name in release.not_reportable else DRAWN_REASON
 
 
 def effect_lines(release: Release) -> tuple[str, ...]:
-    """Return one short line for each coefficient that the release can speak about, the constant
+    """Return one short line for each coefficient that is estimable from the release, the constant
     aside, as in "odds times 1.22 per 10 of pressure, 95 % interval 1.08 to 1.37".
     """
     return tuple(
@@ -184,12 +184,14 @@ def effect_sentences(release: Release) -> tuple[str, ...]:
     coefficient is not estimable, the sentence says so and holds no number.
     """
     told = [
-        silent([effect.name]) if effect.is_not_estimable else _moves(effect, release)
+        not_reportable([effect.name]) if effect.is_not_estimable else _moves(effect, release)
         for effect in effects(release)
     ]
     return (
         *told,
-        silent([CONSTANT]) if release.coefficients[-1].is_not_estimable else _start(release),
+        not_reportable([CONSTANT])
+        if release.coefficients[-1].is_not_estimable
+        else _start(release),
     )
 
 

@@ -21,6 +21,7 @@ from dpci_core.base.rows import parted, signed, with_weights
 from dpci_core.design import Design
 from dpci_core.intervals.certified import check_feasible
 from dpci_core.intervals.draw import rehearse_draw
+from dpci_core.intervals.estimands import estimand_of
 from dpci_core.plan import Acceptance, Plan, PlanNumbers
 from dpci_core.release.content import coefficients_of
 from dpci_core.release.effects import effect_table
@@ -51,7 +52,7 @@ class Rehearsed:
     features: tuple[str, ...]
     design: Design
     coefficients: tuple[Coefficient, ...]
-    out_of_reach: tuple[str, ...]
+    not_reportable: tuple[str, ...]
     seconds: float
 
 
@@ -70,7 +71,7 @@ class Rehearsal:
     seconds: float
     publish_if: Acceptance | None = None
 
-    def silent_times(self, place: int) -> int:
+    def lost_times(self, place: int) -> int:
         """In how many rehearsals the effect at this place was not reportable."""
         return sum(bool(table.rows[place].reason) for table in self.tables)
 
@@ -79,7 +80,7 @@ class Rehearsal:
         n, first = len(self.tables), self.tables[0]
         lost: dict[int, list[str]] = {}
         for place, row in enumerate(first.rows):
-            if times := self.silent_times(place):
+            if times := self.lost_times(place):
                 lost.setdefault(times, []).append(row.name)
         said = [
             f"{joined(names)}: not reportable in {times} of {n}."
@@ -191,7 +192,7 @@ def rehearsed(plan: Plan, numbers: PlanNumbers, *, times: int = TIMES) -> Iterat
             features=plan.names[:-1],
             design=plan.design,
             coefficients=coefficients_of(plan, drawn, numbers),
-            out_of_reach=numbers.out_of_reach,
+            not_reportable=numbers.not_reportable,
             seconds=time.perf_counter() - began,
         )
 
@@ -226,6 +227,9 @@ def _truth(plan: Plan) -> Array | None:
 
 
 def _target(moments: Moments, design: Design) -> Array | None:
-    if design.target == "penalised":
-        return moments.theta_hat
-    return None if moments.unpenalised_fit is None else moments.unpenalised_fit.unweighted
+    without, estimand = moments.unpenalised_fit, estimand_of(design)
+    if without is None and estimand.needs_unpenalised_fit:
+        return None
+    return estimand.in_table(
+        moments.theta_hat, lambda: moments.theta_hat if without is None else without.unweighted
+    )

@@ -9,6 +9,7 @@ import io
 from collections.abc import Mapping
 
 from dpci_core.base.decimals import UP_4
+from dpci_core.intervals.estimands import estimand_of
 from dpci_core.ledger import safe_cell
 from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.privacy.budget import DEFINITIONS, approx_risk, pure_risk
@@ -23,7 +24,7 @@ from dpci_core.release.effects import (
 )
 from dpci_core.release.record import Coefficient, Interval, Release
 from dpci_core.report import afterwards
-from dpci_core.report.cautions import silent
+from dpci_core.report.cautions import not_reportable
 from dpci_core.report.html import render, table
 from dpci_core.report.words import CERTAIN, at_most, called, learned, number, people_at_most
 
@@ -177,12 +178,7 @@ def mechanism_sentence(release: Release) -> str:
 
 def target_sentence(release: Release) -> str:
     """What the intervals are for."""
-    if release.design.target == "penalised":
-        return (
-            f"They are for the {release.covers}: what the penalty leaves in the whole "
-            "population, not the coefficient without penalty."
-        )
-    return f"They are for the {release.covers}, reached by one step from the released one."
+    return f"They are for the {release.covers}{estimand_of(release.design).reached}."
 
 
 def together_sentence(release: Release) -> str:
@@ -227,7 +223,7 @@ def model_card(release: Release) -> str:
         *([f"- Status: {release.design.status}"] if release.design.status else []),
         *([f"- Usefulness: {release.verdict}"] if release.verdict else []),
         *([f"- Publication: {as_code(rule)}"] if (rule := acceptance(release)) else []),
-        *([f"- Out of reach: {as_code(silent(release.silent))}"] if release.silent else []),
+        *([f"- {as_code(not_reportable(release.not_estimable))}"] if release.not_estimable else []),
         *(f"- Known before the draw: {as_code(sentence)}" for sentence in release.warnings),
         "- Assumptions:",
         *(f"  - {sentence}" for sentence in release.assumptions),

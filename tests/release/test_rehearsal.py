@@ -105,7 +105,7 @@ def test_what_fails_is_counted_and_named() -> None:
         for table in found.tables[:3]
     )
     some = replace(found, tables=(*lost, found.tables[3]))
-    assert some.silent_times(0) == found.silent_times(0) + 3
+    assert some.lost_times(0) == found.lost_times(0) + 3
     assert "pressure: not reportable in 3 of 4." in some.findings()
     assert "not reportable: why" in some.html()
 
