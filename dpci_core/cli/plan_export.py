@@ -1,5 +1,5 @@
-"""The commands `python -m dpci_core plan show|export`: the numbers of a plan file, and the plan in
-other forms.
+"""The commands `python -m dpci_core plan show|export|rehearse`: the numbers of a plan file, the
+plan in other forms, and its release on made-up rows.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dpci_core.plan import (
     to_html,
     to_script,
 )
+from dpci_core.release.rehearsal import FREE, rehearse
 from dpci_core.report.cautions import sentences
 from dpci_core.report.covered import covered
 from dpci_core.report.words import number, number_at_most, percent, risk
@@ -40,7 +41,7 @@ FORMS: dict[str, Callable[[Plan], str]] = {
 
 
 def add_show_and_export(actions: Any) -> None:
-    """Add the two actions to those of `plan`."""
+    """Add the actions to those of `plan`."""
     show = actions.add_parser("show", help="the numbers of a plan file")
     show.add_argument("file", type=Path)
     show.add_argument(
@@ -58,6 +59,10 @@ def add_show_and_export(actions: Any) -> None:
     export.add_argument("--to", choices=tuple(FORMS), required=True)
     export.add_argument("-o", "--output", type=Path, help="write here instead of printing")
     export.set_defaults(run=_export)
+    again = actions.add_parser("rehearse", help="its release on made-up rows, ten times, free")
+    again.add_argument("file", type=Path)
+    again.add_argument("-o", "--output", type=Path, help="write a page here as well")
+    again.set_defaults(run=_rehearse)
 
 
 def _show(options: argparse.Namespace) -> int:
@@ -96,6 +101,20 @@ def _export(options: argparse.Namespace) -> int:
     except (ValueError, OSError) as error:
         return refuse(error)
     print(text, end="")
+    return 0
+
+
+def _rehearse(options: argparse.Namespace) -> int:
+    try:
+        found = rehearse(read_plan(options.file))
+        if options.output is not None:
+            options.output.write_text(found.html(), encoding="utf-8", newline="\n")
+    except (ValueError, OSError) as error:
+        return refuse(error)
+    first = found.tables[0]
+    print(FREE, *found.findings(), sep="\n", end="\n\n")
+    for row in (first.heads, *first.cells):
+        print(f"{row[0]:<44}{'  '.join(row[1:])}")
     return 0
 
 

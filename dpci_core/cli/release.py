@@ -33,6 +33,7 @@ from dpci_core.ledger import (
     safe_cell,
 )
 from dpci_core.plan import Plan, read_plan
+from dpci_core.plan.acceptance import STAYS_SPENT
 from dpci_core.release import (
     Header,
     NotAcceptedError,
@@ -50,6 +51,7 @@ from dpci_core.release import (
     release_once,
     warnings_of,
 )
+from dpci_core.release.effects import acceptance
 from dpci_core.release.look import ACCEPTABLE, CODES_ONLY
 from dpci_core.report.cautions import Caution, not_reportable, sentences, stopping
 from dpci_core.report.covered import covered
@@ -316,6 +318,8 @@ def _is_confirmed(options: argparse.Namespace, asked: PlanRelease, ledger: Ledge
     warnings = () if options.accept_warnings else stopping(_warnings(asked))
     if options.confirm is None:
         _say("\n".join([*_price_lines(asked), _remaining(ledger, options.dataset)]))
+        if (rule := asked.plan.publish_if) is not None:
+            _say(f"{rule.sentence} {STAYS_SPENT}")
         _say("This cannot be undone.")
     else:
         _say("\n".join(_said_of(asked)))
@@ -366,6 +370,8 @@ def _print_release(made: Release) -> None:
     print("\n".join(effect_lines(made)))
     if made.not_estimable:
         print(not_reportable(made.not_estimable))
+    if said := acceptance(made):
+        print(said)
 
 
 def run_predict(options: argparse.Namespace) -> int:

@@ -9,15 +9,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpci_core.base.array import Array, Flags
-from dpci_core.base.batches import RecordBatches, as_table
+from dpci_core.base.batches import RecordBatches, Table, as_table
+from dpci_core.base.errors import check_generator
 from dpci_core.base.persons import Numbers, check_numbers, check_persons
-from dpci_core.base.rows import PersonRows, WeightedRows, signed
+from dpci_core.base.rows import PersonRows, Rows, WeightedRows, signed
 from dpci_core.base.validation import check_rows
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.inflation import Usefulness, judge_usefulness
 from dpci_core.intervals.private_fit import private_fit
 from dpci_core.mechanisms.shares import ReleaseParts, share_out
-from dpci_core.privacy.randomness import SystemSource
+from dpci_core.privacy.randomness import NoiseSource, SystemSource
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,7 +103,37 @@ def draw_release(
             rows = PersonRows.of(rows, persons, most=design.rows_per_person)
         A = as_table(rows)
     design = replace(design, n_records=len(A))
-    fit = private_fit(A, design=design, source=SystemSource())
+    return _drawn(A, design, to_original, basis, constant, SystemSource())
+
+
+def rehearse_draw(
+    A: Array | WeightedRows,
+    *,
+    design: Design,
+    rng: np.random.Generator,
+    to_original: Array | None = None,
+    basis: Array | None = None,
+    constant: float | None = None,
+) -> Drawn:
+    """Draw from rows y x (n, p) what `draw_release` would, with noise of a seeded generator.
+
+    For made-up rows: whoever knows the seed can subtract the noise, so nothing is promised of them.
+    """
+    check_design(design)
+    check_generator(rng)
+    design = replace(design, n_records=len(A))
+    return _drawn(A, design, to_original, basis, constant, rng)
+
+
+def _drawn(
+    A: Rows | Table,
+    design: Design,
+    to_original: Array | None,
+    basis: Array | None,
+    constant: float | None,
+    source: NoiseSource,
+) -> Drawn:
+    fit = private_fit(A, design=design, source=source)
     assert fit.moments is not None
     p = A.shape[1]
     B = np.eye(p) if basis is None else basis

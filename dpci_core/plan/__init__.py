@@ -4,6 +4,7 @@ code and a page.
 A plan holds declarations and guesses, never a record, so it may be shared like any text.
 """
 
+from dpci_core.plan.acceptance import Acceptance
 from dpci_core.plan.codec import PlanFieldError
 from dpci_core.plan.file import MOST_CHARACTERS, as_json, as_yaml, read_plan, write_plan
 from dpci_core.plan.link import LINK_KEY
@@ -18,6 +19,7 @@ __all__ = [
     "LINK_KEY",
     "MOST_CHARACTERS",
     "VERSION",
+    "Acceptance",
     "DeclaredTable",
     "Lengths",
     "Plan",

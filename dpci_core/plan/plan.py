@@ -15,6 +15,7 @@ from dpci_core.base.limits import DELTA, records_in_range
 from dpci_core.design import Design, check_design
 from dpci_core.losses import LOSSES
 from dpci_core.plan import link
+from dpci_core.plan.acceptance import Acceptance
 from dpci_core.plan.codec import FORMS, Form, at, plain_fields, read
 from dpci_core.plan.content import coefficient_names, design_from, goal_from
 from dpci_core.plan.numbers import PlanNumbers, plan_numbers, promise_of
@@ -61,6 +62,7 @@ class Plan:
         n_tolerance: a table is released whose number of rows, or persons, differs from that n by
             at most this share of it, in [0, 1].
         goal: a `Target` in encoded units, or None.
+        publish_if: what a release has to meet to be published, or None for whatever comes out.
         delta: at which the epsilon of the budget is stated; exact.
 
     Privacy:
@@ -84,6 +86,7 @@ class Plan:
     design: Design
     n_tolerance: float = N_TOLERANCE
     goal: Target | None = None
+    publish_if: Acceptance | None = None
     delta: Decimal
     features: int | tuple[str, ...] | None = None
     notes: str = ""
@@ -122,6 +125,8 @@ class Plan:
         if self.goal is not None:
             check_target(self.goal, p=len(self.names))
         self.source.select(self.features)
+        if self.publish_if is not None:
+            self.publish_if.check_against(len(self.names) - 1, is_odds=self.design.loss.is_log_odds)
 
     @property
     def n_records(self) -> int:
@@ -336,6 +341,9 @@ def _plan_from(
     with at("goal"):
         target = None if goal is None else goal_from(goal, names)
     asked = design_from(design, n)
+    with at("publish_if"):
+        if (rule := given.get("publish_if")) is not None:
+            rule.check_against(len(names) - 1, is_odds=asked.loss.is_log_odds)
     return Plan(features=chosen, design=asked, goal=target, notes=notes or "", **given)
 
 

@@ -6,29 +6,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
 from dpci_core.design import Design
 from dpci_core.mechanisms.mechanism import mechanism_of
+from dpci_core.plan.acceptance import STAYS_SPENT
 from dpci_core.plan.codec import decimal_text, plain
+from dpci_core.plan.effects import planned_effects
 from dpci_core.plan.numbers import PlanNumbers
 from dpci_core.plan.plan import Plan
 from dpci_core.plan.source import PublicTable
 from dpci_core.planner import Promise, Target
 from dpci_core.report.cautions import gravest, reach, sentences
-from dpci_core.report.covered import covered, transformations, weighted_rows
-from dpci_core.report.html import IntervalRow, interval_chart, render, table
+from dpci_core.report.covered import covered, missing_cells, transformations, weighted_rows
+from dpci_core.report.effect_table import LARGEST_LOG_ODDS, EffectTable
+from dpci_core.report.html import render, table
 from dpci_core.report.words import (
     PERSONS_PLANNED,
     as_typed,
     called,
+    learned,
     number,
     number_at_most,
     percent,
     person_rules,
     protected,
-    risk,
 )
 from dpci_core.schema import Guesses, Schema, to_original, told_steps
 from dpci_core.schema.worlds import ODDS_RATIO
@@ -36,7 +40,6 @@ from dpci_core.schema.worlds import ODDS_RATIO
 MOST_ROWS = 12
 """Coefficients in the picture; the page is one page."""
 _MOST_NOTES = 300
-_LARGEST_LOG_ODDS = 10.0
 _MOST_NAME = 60
 _MOST_GUESSES = 6
 _PART_WORDS = {
@@ -45,7 +48,6 @@ _PART_WORDS = {
     "hessian": ("Hessian", "the curvature of the loss, from which standard errors are computed"),
     "covariance": ("Gradient covariance", "the sampling part of the lengths"),
 }
-_SERIES = ("Planned private interval", "Variability of the private estimate", "Without privacy")
 
 
 def to_html(plan: Plan, numbers: PlanNumbers) -> str:
@@ -53,25 +55,33 @@ def to_html(plan: Plan, numbers: PlanNumbers) -> str:
     script, nothing loaded.
     """
     grave, smaller = gravest(numbers.cautions(plan.design))
-    whose = plan.persons
+    whose, shown = plan.persons, planned_effects(plan, numbers)
+    caption = f"Effects on {_name(shown.outcome)}, all else equal"
     return render(
         "summary.html",
         title=plan.title,
+        learned=learned(numbers.epsilon, numbers.delta),
+        saying=f"{reach(numbers.promise)} {shown.saying()}",
+        effects=_first(shown).html(caption=caption),
+        every=shown.html(caption="Every effect") if len(shown.rows) > MOST_ROWS else "",
+        missing=missing_cells(plan.transformations),
         unit=plan.unit if whose is None else protected(plan.unit, whose.rows),
         persons="" if whose is None else person_rules(f"“{_name(whose.column)}”", whose.rows),
         n=f"{plan.n_records:,}",
         guarantee=_guarantee(plan, numbers),
-        risk=risk(numbers.epsilon, numbers.delta),
         split=_split(plan.design),
         released=_released(plan, numbers),
         covers=covered(plan.design, numbers.shrinkage),
         status=plan.design.status,
-        chart=_chart(plan, numbers),
+        chart=shown.chart(title=caption, most=MOST_ROWS),
         lengths=_lengths(plan, numbers),
+        encoded=_encoded(numbers),
         assumptions=list(_assumptions(plan, numbers)),
         warnings=sentences(grave),
         smaller=sentences(smaller),
         notes=_cut(plan.notes, _MOST_NOTES),
+        rule=plan.publish_if,
+        stays_spent=STAYS_SPENT,
         digest=plan.digest,
     )
 
@@ -116,50 +126,24 @@ def _released(plan: Plan, numbers: PlanNumbers) -> str:
     )
 
 
-def _chart(plan: Plan, numbers: PlanNumbers) -> str:
-    """What is planned of the coefficients that are reportable."""
-    told = _pictured(plan, numbers)
-    shown, unit = numbers.scaled, np.ones(len(numbers.names))
-    if plan.source.is_standard:
-        shown, unit = numbers.original, np.array(told_steps(plan.schema, plan.names))
-    if not told:
-        return ""
-    rows = []
-    for j in told[:MOST_ROWS]:
-        name, centre = numbers.names[j], float(shown.estimate[j] * unit[j])
-        halves = [
-            float(length[j] * unit[j]) / 2.0
-            for length in (shown.ci_length, shown.vi_length, shown.nonprivate_length)
-        ]
-        intervals = tuple((centre - half, centre + half) for half in halves)
-        rows.append(IntervalRow(label=called(name), centre=centre, intervals=intervals))
-    ratio = numbers.ci_length_mean / numbers.nonprivate_length_mean
-    return interval_chart(
-        rows,
-        series=_SERIES,
-        title=f"Planned intervals for the {covered(plan.design, numbers.shrinkage)}",
-        description=f"On average the private intervals are {ratio:.2f} times as long as those "
-        "without privacy.",
-        axis="coefficient, for the step told of each column"
-        if plan.source.is_standard
-        else "coefficient in encoded units (every number on [-1, 1] by its declared bounds)",
+def _first(shown: EffectTable) -> EffectTable:
+    """As many rows as a page has room for."""
+    return replace(shown, rows=shown.rows[:MOST_ROWS])
+
+
+def _encoded(numbers: PlanNumbers) -> str:
+    """The mean length in the units of the encoding, for who computes with it."""
+    ratio = numbers.ci_length_mean / numbers.vi_length_mean
+    return (
+        f"Mean length {number(numbers.ci_length_mean)} in encoded units: {ratio:.2f} times the "
+        f"variability of the private estimates ({number(numbers.vi_length_mean)}); without privacy "
+        f"it would be {number(numbers.nonprivate_length_mean)}."
     )
-
-
-def _pictured(plan: Plan, numbers: PlanNumbers) -> list[int]:
-    """Places of the coefficients in reach; told per step, a constant would be on another scale."""
-    n = len(numbers.names) - int(plan.source.is_standard)
-    return [j for j in range(n) if not numbers.is_not_reportable[j]]
 
 
 def _lengths(plan: Plan, numbers: PlanNumbers) -> list[str]:
     """Sentences about the lengths."""
-    ratio = numbers.ci_length_mean / numbers.vi_length_mean
     found = [
-        reach(numbers.promise),
-        f"Mean length {number(numbers.ci_length_mean)}: {ratio:.2f} times the variability of the "
-        f"private estimates ({number(numbers.vi_length_mean)}); without privacy it would be "
-        f"{number(numbers.nonprivate_length_mean)}.",
         f"The price of privacy: intervals as long as from {numbers.as_if_records:,} of the "
         f"{plan.n_records:,} records without privacy.",
         f"Forecast coverage {100 * numbers.coverage_mean:.1f} % on average, "
@@ -167,10 +151,8 @@ def _lengths(plan: Plan, numbers: PlanNumbers) -> list[str]:
     ]
     if plan.goal is not None and numbers.probability is not None:
         found.append(f"Goal: {_goal(plan, plan.goal)}. {_chance(plan.goal, numbers.promise)}")
-    if (left := len(_pictured(plan, numbers)) - MOST_ROWS) > 0:
-        found.append(
-            f"The picture shows the first {MOST_ROWS} coefficients; {left} more are in the plan."
-        )
+    if (left := len(plan.names) - 1 - MOST_ROWS) > 0:
+        found.append(f"The first {MOST_ROWS} effects are shown; {left} more are in the appendix.")
     return found
 
 
@@ -194,7 +176,7 @@ def _goal(plan: Plan, goal: Target) -> str:
     column = plan.schema.column_of(name)
     unit = column.step_size * float(to_original(plan.schema, plan.features)[place, place])
     asked = (goal.excludes_zero_at if goal.length is None else goal.length / 2.0) or 0.0
-    if not plan.design.loss.is_log_odds or abs(asked * unit) > _LARGEST_LOG_ODDS:
+    if not plan.design.loss.is_log_odds or abs(asked * unit) > LARGEST_LOG_ODDS:
         return goal.told_of(f"the interval of {_name(called(name))}", unit)
     factor = math.exp(asked * unit)
     told = f"{column.per} of {_name(column.subject(name))}".lstrip()
@@ -211,7 +193,7 @@ def _all_goal(plan: Plan, goal: Target, limits: tuple[float, ...]) -> str:
         np.array(told_steps(plan.schema, plan.names))
         * to_original(plan.schema, plan.features).diagonal()
     )
-    factor = math.exp(min(max(units[: len(limits)] * limits) / 2.0, _LARGEST_LOG_ODDS))
+    factor = math.exp(min(max(units[: len(limits)] * limits) / 2.0, LARGEST_LOG_ODDS))
     surely = "" if goal.probability == 0.5 else f" with probability {goal.probability:g} or more"
     told = as_typed(float(f"{factor:.9g}"))
     return f"every odds ratio is known to within a factor of {told}{surely}"
@@ -245,7 +227,7 @@ def _assumptions(plan: Plan, numbers: PlanNumbers) -> Iterable[str]:
         f"{design.regularization:g}, {named} calibration. Bounds and levels were declared without "
         "looking at the private data."
     )
-    yield from transformations(plan.transformations)
+    yield from transformations(plan.transformations)[:-1]  # missing cells stand under the table
     yield from weighted_rows(design, numbers.n_weighted, numbers.n_rows)
     if plan.persons is not None:
         yield PERSONS_PLANNED

@@ -42,6 +42,7 @@ from dpci_core.release.once import (
 )
 from dpci_core.release.reading import load_release
 from dpci_core.release.record import Coefficient, Entry, Guarantee, Interval, RecordError, Release
+from dpci_core.release.rehearsal import Rehearsal, rehearse
 from dpci_core.release.report import intervals_csv, model_card, report_html
 from dpci_core.release.run import PlanRelease, check_table, price_of, release
 from dpci_core.release.signature import SignatureCheck, check_signature
@@ -78,6 +79,7 @@ __all__ = [
     "Price",
     "RecordError",
     "Region",
+    "Rehearsal",
     "Release",
     "ReleaseFailedError",
     "ReleaseInference",
@@ -116,6 +118,7 @@ __all__ = [
     "read_header",
     "read_records",
     "reading_sentence",
+    "rehearse",
     "release",
     "release_once",
     "report_html",

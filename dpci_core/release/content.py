@@ -97,7 +97,7 @@ def make_record(plan: Plan, drawn: Drawn, price: Price, charge: Charge) -> Relea
         schema=plan.schema,
         features=plan.names[:-1],
         n_planned=plan.n_records,
-        coefficients=_coefficients(plan, drawn, price.numbers),
+        coefficients=coefficients_of(plan, drawn, price.numbers),
         hessian=tuple(map(tuple, drawn.hessian.tolist())),
         covariance=tuple(map(tuple, drawn.covariance.tolist())),
         hessian_at=tuple(drawn.hessian_at.tolist()),
@@ -108,6 +108,7 @@ def make_record(plan: Plan, drawn: Drawn, price: Price, charge: Charge) -> Relea
         not_reportable=price.numbers.not_reportable,
         warnings=sentences(warnings_of(plan, price)),
         verdict=drawn.usefulness.sentence,
+        publish_if=plan.publish_if,
         assumptions=assumptions_of(plan, price.numbers),
         software=dict(software()),
     )
@@ -152,7 +153,10 @@ def _guarantee(plan: Plan, shares: ReleaseParts) -> Guarantee:
     )
 
 
-def _coefficients(plan: Plan, drawn: Drawn, numbers: PlanNumbers) -> tuple[Coefficient, ...]:
+def coefficients_of(plan: Plan, drawn: Drawn, numbers: PlanNumbers) -> tuple[Coefficient, ...]:
+    """Return the coefficients of what was drawn for a plan with these numbers, as a record has
+    them.
+    """
     basis = basis_of(plan.schema, plan.features)
     released = drawn.theta_priv if basis is None else basis @ drawn.theta_priv
 

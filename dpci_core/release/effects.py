@@ -9,14 +9,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Protocol
 
+from dpci_core.design import Design
+from dpci_core.plan.effects import effect_name
 from dpci_core.release.record import Coefficient, Interval, Release
 from dpci_core.report.cautions import not_reportable
+from dpci_core.report.effect_table import (
+    DRAWN_REASON,
+    LARGEST_LOG_ODDS,
+    PLANNED_REASON,
+    EffectRow,
+    EffectTable,
+)
 from dpci_core.report.words import number, odds_alike
-from dpci_core.schema import CONSTANT
-
-_LARGEST_LOG_ODDS = 10.0
-"""Beyond it a factor on the odds is a number that nobody can read."""
+from dpci_core.schema import CONSTANT, Schema
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,17 +53,32 @@ class Effect:
     is_not_estimable: bool
 
 
-def effects(release: Release) -> tuple[Effect, ...]:
+class Estimated(Protocol):
+    """What has effects: a release, or one that was rehearsed."""
+
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def features(self) -> tuple[str, ...]: ...
+    @property
+    def design(self) -> Design: ...
+    @property
+    def coefficients(self) -> tuple[Coefficient, ...]: ...
+    @property
+    def not_reportable(self) -> tuple[str, ...]: ...
+
+
+def effects(release: Estimated) -> tuple[Effect, ...]:
     """Return the effect of every coefficient but the constant."""
     return tuple(_effect(c, release) for c in release.coefficients[:-1])
 
 
-def _effect(c: Coefficient, release: Release) -> Effect:
+def _effect(c: Coefficient, release: Estimated) -> Effect:
     column = release.schema.column_of(c.name)
     step = column.told_step
     change, per, unit = column.change(c.name, release.features)
     by = scaled_by(c.original, step)
-    is_readable = max(abs(by.low), abs(by.high)) <= _LARGEST_LOG_ODDS
+    is_readable = max(abs(by.low), abs(by.high)) <= LARGEST_LOG_ODDS
     has_odds = release.design.loss.is_log_odds and is_readable
     return Effect(
         name=c.name,
@@ -80,6 +103,47 @@ def scaled_by(interval: Interval, step: float) -> Interval:
 def _exp(interval: Interval) -> Interval:
     low, middle, high = map(math.exp, (interval.low, interval.estimate, interval.high))
     return Interval(estimate=middle, low=low, high=high)
+
+
+def effect_table(release: Estimated) -> EffectTable:
+    """Return the effects of a release as the table of a paper has them, with what privacy noise
+    added to their lengths, by the released matrices.
+    """
+    schema, design = release.schema, release.design
+    z = NormalDist().inv_cdf((1.0 + design.confidence_level) / 2.0)
+    rows = []
+    for effect, c in zip(effects(release), release.coefficients, strict=False):
+        name, label = effect_name(schema, release.features, c.name)
+        by, scale = effect.by, c.original.length / c.scaled.length if c.scaled.length else 0.0
+        rows.append(
+            EffectRow(
+                name=name,
+                label=label,
+                interval=(by.estimate, by.low, by.high),
+                half=by.length / 2.0,
+                without=z * c.sampling_se * scale * effect.step,
+                reason=why_not(c, release),
+            )
+        )
+    return EffectTable(
+        rows=tuple(rows),
+        outcome=_outcome(release),
+        level=design.confidence_level,
+        is_odds=design.loss.is_log_odds,
+    )
+
+
+def acceptance(release: Release) -> str:
+    """Whether a release meets the rule of its plan, in words; empty without one."""
+    rule = release.publish_if
+    return "" if rule is None else rule.verdict(effect_table(release))
+
+
+def why_not(c: Coefficient, release: Estimated) -> str:
+    """Why a coefficient is not reportable; empty where it is."""
+    if not c.is_not_estimable:
+        return ""
+    return PLANNED_REASON if c.name in release.not_reportable else DRAWN_REASON
 
 
 def effect_lines(release: Release) -> tuple[str, ...]:
@@ -169,7 +233,7 @@ def _measure(release: Release, verb: str) -> str:
     return f"the score for {_outcome(release)} {'is' if verb == 'are' else f'{verb}s'}"
 
 
-def _outcome(release: Release) -> str:
+def _outcome(release: Estimated) -> str:
     return f"{release.schema.target} = {release.schema.positive}"
 
 

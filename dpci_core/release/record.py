@@ -20,6 +20,7 @@ from dpci_core.base.array import Array
 from dpci_core.base.rows import plain as plain_rows
 from dpci_core.design import Design
 from dpci_core.intervals.certified import GRID
+from dpci_core.plan.acceptance import Acceptance
 from dpci_core.plan.codec import PlanFieldError, plain, plain_fields
 from dpci_core.plan.content import coefficient_names
 from dpci_core.privacy.budget import definition_named
@@ -144,6 +145,7 @@ class Release(Entry):
     covers: what the intervals are for, in words, to stand after "for the".
     not_reportable: names that the plan called not reportable before the draw.
     warnings: what spoke against the plan before the draw, in sentences.
+    publish_if: the rule of the plan; `effects.acceptance` says whether the release meets it.
     """
 
     guarantee: Guarantee
@@ -163,6 +165,7 @@ class Release(Entry):
     not_reportable: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     second_moment: tuple[tuple[float, ...], ...] = ()
+    publish_if: Acceptance | None = None
 
     def __post_init__(self) -> None:
         names = coefficient_names(self.schema, self.features)
@@ -273,6 +276,7 @@ class Release(Entry):
         }
         if self.second_moment:
             matrices["second_moment"] = plain(self.second_moment)
+        rule = {} if self.publish_if is None else {"publish_if": plain(self.publish_if)}
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -299,6 +303,7 @@ class Release(Entry):
             "not_reportable": list(self.not_reportable),
             "warnings": list(self.warnings),
             "verdict": self.verdict,
+            **rule,
             "assumptions": list(self.assumptions),
             "software": self.software,
         }

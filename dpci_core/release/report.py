@@ -15,77 +15,82 @@ from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.privacy.budget import DEFINITIONS, approx_risk, pure_risk
 from dpci_core.release.after import ReleaseInference
 from dpci_core.release.effects import (
-    effect_lines,
+    acceptance,
     effect_sentences,
+    effect_table,
     effects,
     reading_sentence,
-    scaled_by,
+    why_not,
 )
 from dpci_core.release.record import Coefficient, Interval, Release
 from dpci_core.report import afterwards
 from dpci_core.report.cautions import not_reportable
-from dpci_core.report.html import IntervalRow, interval_chart, render, table
-from dpci_core.report.words import CERTAIN, at_most, called, number, people_at_most
-from dpci_core.schema import told_steps
+from dpci_core.report.html import render, table
+from dpci_core.report.words import CERTAIN, at_most, called, learned, number, people_at_most
 
-_NOT_ESTIMABLE = "(not estimable)"
-"""Beside a number that is in the full table only."""
 _HEADS = (
     "coefficient",
+    "step",
+    "odds_ratio",
+    "odds_low",
+    "odds_high",
+    "not_reportable",
+    "estimate_per_step",
+    "low_per_step",
+    "high_per_step",
     "estimate",
     "low",
     "high",
     "planned_length",
+    "covers",
+    "missing_cells",
+    "is_not_estimable",
     "estimate_encoded",
     "low_encoded",
     "high_encoded",
     "planned_length_encoded",
     "released_encoded",
-    "covers",
-    "missing_cells",
-    "is_not_estimable",
-    "step",
-    "estimate_per_step",
-    "low_per_step",
-    "high_per_step",
-    "odds_times",
-    "odds_low",
-    "odds_high",
 )
 
 
 def intervals_csv(release: Release) -> str:
-    """Return the intervals as CSV: in original units, encoded, and as effects of the step of each
-    column, with the factors on the odds where there are some; a name that a spreadsheet could take
-    for a formula is text.
+    """Return the intervals as CSV: as factors on the odds for the step of each column, where there
+    are some, as effects of that step, in original units, and encoded; a name that a spreadsheet
+    could take for a formula is text.
 
+    not_reportable: why the coefficient is not, which has numbers in encoded units only.
     missing_cells: what became of them, and of their records.
-    is_not_estimable: whether the coefficient is not estimable.
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_HEADS)
     filled = release.schema.used(release.features).transformations.filled
     for c, effect in zip(release.coefficients, (*effects(release), None), strict=True):
-        numbers = [*_ends(c.original), c.planned_original, *_ends(c.scaled), c.planned_scaled]
-        by = (None,) * 7
-        if effect is not None:
-            odds = (None,) * 3 if effect.odds is None else _ends(effect.odds)
-            by = (effect.step, *_ends(effect.by), *odds)
+        told: tuple[float | None, ...] = (None,) * 11
+        if not c.is_not_estimable:
+            odds = _ends(effect.odds if effect else None)
+            step = effect.step if effect else None
+            original = (*_ends(c.original), c.planned_original)
+            told = (step, *odds, *_ends(effect.by if effect else None), *original)
+        cells = ["" if x is None else repr(float(x)) for x in told]
         writer.writerow(
             [
                 safe_cell(c.name),
-                *map(repr, (*numbers, c.released)),
+                *cells[:4],
+                why_not(c, release),
+                *cells[4:],
                 release.covers,
                 "filled in where declared" if filled else "left out",
                 str(c.is_not_estimable).lower(),
-                *("" if x is None else repr(float(x)) for x in by),
+                *map(repr, (*_ends(c.scaled), c.planned_scaled, c.released)),
             ]
         )
     return out.getvalue()
 
 
-def _ends(interval: Interval) -> tuple[float, float, float]:
+def _ends(interval: Interval | None) -> tuple[float | None, ...]:
+    if interval is None:
+        return None, None, None
     return interval.estimate, interval.low, interval.high
 
 
@@ -93,23 +98,26 @@ def report_html(release: Release) -> str:
     """Return the self-contained page for third parties: what was protected, how to read it, how to
     use the model.
     """
+    shown = effect_table(release)
     return render(
         "release.html",
         release=release,
         guarantee=guarantee_sentence(release),
-        risk=risk_sentence(release),
         mechanism=mechanism_sentence(release),
         target=target_sentence(release),
         together=together_sentence(release),
-        chart=_chart(release),
+        learned=learned(release.guarantee.epsilon, release.guarantee.delta),
+        saying=shown.saying(),
+        table=shown.html(caption=f"Effects on {shown.outcome}, all else equal"),
+        chart=shown.chart(title=f"Intervals for the {release.covers}"),
         rows=_table(release),
         effects=effect_sentences(release),
         reading=reading_sentence(release),
+        acceptance=acceptance(release),
         positive=release.schema.positive,
         column=release.schema.target,
         covers=release.covers,
         level=f"{release.design.confidence_level:.10g}",
-        not_estimable=not_reportable(release.not_estimable) if release.not_estimable else "",
         price=price_words(release.guarantee.lines),
     )
 
@@ -186,64 +194,15 @@ def together_sentence(release: Release) -> str:
 
 def _table(release: Release) -> str:
     heads = ["", "estimate", "from", "to", "length", "planned length"]
-    caption = f"In original units of each column: the {release.covers}"
-    if release.not_estimable:
-        caption += f"; {_NOT_ESTIMABLE}: no interval of this level"
-    return str(table(heads, [_cells(c) for c in release.coefficients], caption=caption))
+    caption = f"Per original unit of each column: the {release.covers}"
+    return table(heads, [_cells(c) for c in release.coefficients], caption=caption)
 
 
 def _cells(c: Coefficient) -> list[str]:
-    numbers = (
-        c.original.estimate,
-        c.original.low,
-        c.original.high,
-        c.original.length,
-        c.planned_original,
-    )
-    return [
-        f"{called(c.name)} {_NOT_ESTIMABLE}" if c.is_not_estimable else called(c.name),
-        *(f"{x:.4g}" for x in numbers),
-    ]
-
-
-def _chart(release: Release) -> str:
-    """The intervals of the coefficients that are estimable from the release; told per step, a
-    constant would be on another scale.
-    """
-    is_standard = release.schema.standard is not None
-    listed = release.coefficients[: -1 if is_standard else None]
-    steps = told_steps(release.schema, tuple(c.name for c in listed))
-    rows = []
-    for c, step in zip(listed, steps, strict=True):
-        if c.is_not_estimable:
-            continue
-        shown, half = c.scaled, c.planned_scaled / 2.0
-        if is_standard:
-            shown, half = scaled_by(c.original, step), step * c.planned_original / 2.0
-        planned = (shown.estimate - half, shown.estimate + half)
-        rows.append(
-            IntervalRow(
-                label=called(c.name),
-                centre=shown.estimate,
-                intervals=((shown.low, shown.high), planned),
-            )
-        )
-    if not rows:
-        return ""
-    n_apart = sum(
-        c.scaled.low > 0.0 or c.scaled.high < 0.0 for c in listed if not c.is_not_estimable
-    )
-    return str(
-        interval_chart(
-            rows,
-            series=("released", "planned length"),
-            title=f"Intervals for the {release.covers}",
-            description=f"{n_apart} of {len(rows)} intervals exclude zero.",
-            axis="coefficient, for the step told of each column"
-            if is_standard
-            else "coefficient, encoded units (every number on -1 to 1 by its bounds)",
-        )
-    )
+    if c.is_not_estimable:
+        return [called(c.name), "not reportable", *[""] * 4]
+    numbers = (*_ends(c.original), c.original.length, c.planned_original)
+    return [called(c.name), *(f"{x:.7g}" for x in numbers)]
 
 
 def model_card(release: Release) -> str:
@@ -263,6 +222,7 @@ def model_card(release: Release) -> str:
         f"{together_sentence(release)}".rstrip(),
         *([f"- Status: {release.design.status}"] if release.design.status else []),
         *([f"- Usefulness: {release.verdict}"] if release.verdict else []),
+        *([f"- Publication: {as_code(rule)}"] if (rule := acceptance(release)) else []),
         *([f"- {as_code(not_reportable(release.not_estimable))}"] if release.not_estimable else []),
         *(f"- Known before the draw: {as_code(sentence)}" for sentence in release.warnings),
         "- Assumptions:",
@@ -271,19 +231,14 @@ def model_card(release: Release) -> str:
         f"{release.ledger_head}.",
         "",
     ]
-    told = [c for c in release.coefficients if not c.is_not_estimable]
-    if told:
-        lines += [
-            f"Intervals for the {release.covers}, in original units:",
-            "",
-            "| coefficient | estimate | from | to | effect |",
-            "|---|---:|---:|---:|---|",
-        ]
-    said = dict(zip((c.name for c in told), effect_lines(release), strict=False))
-    for c in told:
-        name, *numbers = _cells(c)[:4]
-        effect = f" {as_code(said[name])} " if name in said else " "
-        lines.append(f"| {as_code(name)} | {' | '.join(numbers)} |{effect}|")
+    shown = effect_table(release)
+    lines += [
+        f"Effects on {as_code(shown.outcome)}, intervals for the {release.covers}:",
+        "",
+        f"| {' | '.join(shown.heads)} |",
+        "|---|---:|---:|",
+        *(f"| {as_code(name)} | {' | '.join(told)} |" for name, *told in shown.cells),
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Bounds = tuple[float, float]
 
-_WIDTH = 720
+_WIDTH = 440
 _AXIS = 34
 """Height under the last row, for ticks, their numbers and what is measured."""
 _KEY = 22
@@ -31,7 +31,7 @@ _KEY = 22
 _TICKS = 7
 _CHARACTER = 0.56
 """Mean width of a character against the size of the font, for room and for shortening labels."""
-_LABEL_SHARE = 0.34
+_LABEL_SHARE = 0.42
 """The widest that labels may get, of the width of the chart."""
 
 
@@ -59,11 +59,15 @@ grey.
 class IntervalRow:
     """A row of an interval chart: a label, a mark (an estimate, or the centre), and an interval or
     None a series.
+
+    series: the place of the series of each interval, where a series has several in a row; default
+    one each.
     """
 
     label: str
     centre: float | None = None
     intervals: tuple[Bounds | None, ...]
+    series: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         ends = [end for bounds in self.intervals if bounds is not None for end in bounds]
@@ -91,13 +95,18 @@ def table(
 ) -> Markup:
     """Return a table with escaped cells; columns from `numeric_from` on are set to the right.
 
+    A cell with only empty ones behind it is a remark, and reaches over them.
+
     Raises:  ValueError if a row has another number of cells than there are columns.
     """
     for index, row in enumerate(rows):
         if len(row) != len(columns):
             raise ValueError(f"Expected {len(columns)} cells in row {index}, got {len(row)}.")
+    kept = [
+        tuple(row[: 1 + max(j for j, x in enumerate(row) if x != "" or j == 0)]) for row in rows
+    ]
     return _marked(
-        "table.html", columns=columns, rows=rows, caption=caption, numeric_from=numeric_from
+        "table.html", columns=columns, rows=kept, caption=caption, numeric_from=numeric_from
     )
 
 
@@ -108,6 +117,7 @@ def interval_chart(
     title: str,
     description: str,
     axis: str = "",
+    is_odds: bool = False,
 ) -> Markup:
     """Return intervals as an inline SVG picture on a light background, with zero marked where it is
     in sight.
@@ -117,6 +127,8 @@ def interval_chart(
         series: names for the key, at most `len(LINES)`.
         title, description: what a screen reader says: what is shown, and what can be seen.
         axis: what is measured.
+        is_odds: whether ends are log odds that are shown as factors on the odds, on a logarithmic
+            axis with 1 in sight.
 
     Raises:  ValueError naming the row whose number of intervals is not that of the series.
     """
@@ -124,12 +136,16 @@ def interval_chart(
     if len(series) > len(LINES):
         raise ValueError(f"Expected at most {len(LINES)} series, got {len(series)}.")
     for row in rows:
-        if len(row.intervals) != len(series):
+        if len(row.intervals) != len(row.series or series):
             raise ValueError(
                 f"Expected {len(series)} intervals in row {row.label!r}, got {len(row.intervals)}."
             )
     return _marked(
-        "intervals.svg", title=title, description=description, axis=axis, **_layout(rows, series)
+        "intervals.svg",
+        title=title,
+        description=description,
+        axis=axis,
+        **_layout(rows, series, is_odds=is_odds),
     )
 
 
@@ -152,13 +168,16 @@ def _environment() -> Environment:
     )
 
 
-def _layout(rows: Sequence[IntervalRow], series: Sequence[str]) -> dict[str, Any]:
+def _layout(rows: Sequence[IntervalRow], series: Sequence[str], *, is_odds: bool) -> dict[str, Any]:
     """Every position of the picture, rounded to a tenth."""
-    lane = 7.0 if len(rows) * len(series) <= 50 else 4.2
-    size = 12.0 if lane > 5 else 10.0
-    height = max(lane * (len(series) + 1.2), 1.25 * size)
+    n_lanes = max(len(row.intervals) for row in rows)
+    lane = 7.0 if len(rows) * n_lanes <= 50 else 4.2
+    size = 12.0 if lane > 5 or n_lanes > len(LINES) else 10.0
+    height = max(lane * (n_lanes + 1.2), 1.25 * size)
     left = 12 + min(_LABEL_SHARE * _WIDTH, max(len(row.label) for row in rows) * _CHARACTER * size)
     low, high = _range(rows)
+    if is_odds:
+        low, high = min(low, -0.05 * (high - low)), max(high, 0.05 * (high - low))
     scale = (_WIDTH - 16 - left) / (high - low)
 
     def x(value: float) -> float:
@@ -167,8 +186,9 @@ def _layout(rows: Sequence[IntervalRow], series: Sequence[str]) -> dict[str, Any
     drawn = []
     for index, row in enumerate(rows):
         top = _KEY + index * height
-        first = top + (height - lane * (len(series) - 1)) / 2.0
-        places = [round(first + k * lane, 1) for k in range(len(series))]
+        first = top + (height - lane * (len(row.intervals) - 1)) / 2.0
+        places = [round(first + k * lane, 1) for k in range(len(row.intervals))]
+        kinds = row.series or range(len(series))
         drawn.append(
             {
                 "label": _shortened(row.label, left - 12, size),
@@ -179,7 +199,7 @@ def _layout(rows: Sequence[IntervalRow], series: Sequence[str]) -> dict[str, Any
                 "centre": None if row.centre is None else x(row.centre),
                 "lines": [
                     (x(bounds[0]), x(bounds[1]), y, LINES[k])
-                    for k, (bounds, y) in enumerate(zip(row.intervals, places, strict=True))
+                    for k, bounds, y in zip(kinds, row.intervals, places, strict=True)
                     if bounds is not None
                 ],
             }
@@ -198,7 +218,7 @@ def _layout(rows: Sequence[IntervalRow], series: Sequence[str]) -> dict[str, Any
         "size": size,
         "rows": drawn,
         "keys": keys,
-        "ticks": [(x(tick), f"{tick:g}") for tick in ticks(low, high)],
+        "ticks": [(x(tick), text) for tick, text in _told_ticks(low, high, is_odds=is_odds)],
         "zero": x(0.0) if low <= 0.0 <= high else None,
         "top": _KEY,
     }
@@ -211,6 +231,28 @@ def _range(rows: Sequence[IntervalRow]) -> Bounds:
     low, high = min(ends, default=-1.0), max(ends, default=1.0)
     air = 0.03 * (high - low) or 0.5 * (abs(low) or 1.0)
     return low - air, high + air
+
+
+def _told_ticks(low: float, high: float, *, is_odds: bool) -> list[tuple[float, str]]:
+    """Places on the axis with what stands there; of log odds the factor on the odds."""
+    if not is_odds:
+        return [(tick, f"{tick:g}") for tick in ticks(low, high)]
+    if high - low < _LINEAR_ODDS:
+        factors = ticks(math.exp(low), math.exp(high))
+    else:
+        step = max(1, math.ceil((high - low) / math.log(10.0) / _TICKS))
+        digits = (1, 2, 5) if high - low < _TICKS / 2.0 else (1,)
+        first, last = math.floor(low / math.log(10.0)), math.ceil(high / math.log(10.0))
+        powers = [e for e in range(first, last + 1) if e % step == 0]
+        factors = [float(f"{digit}e{e}") for e in powers for digit in digits]
+    found = [(math.log(factor), f"{factor:g}") for factor in factors if factor > 0.0]
+    return [one for one in found if low <= one[0] <= high]
+
+
+_LINEAR_ODDS = math.log(4.0)
+"""Up to so many log odds factors at equal distances are marked, beyond it powers of ten and between
+them.
+"""
 
 
 def ticks(low: float, high: float, most: int = _TICKS) -> list[float]:

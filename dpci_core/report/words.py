@@ -222,6 +222,16 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(map(called, names[:_MOST_NAMES])) + (f" and {more} more" if more > 0 else "")
 
 
+def joined(names: Sequence[str]) -> str:
+    """Every name, with "and" before the last.
+
+    >>> joined(["age"]), joined(["age", "sex", "town"])
+    ('age', 'age, sex and town')
+    """
+    *first, last = names or ("",)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def useless(half_width: float, coefficient: float, privacy_share: float) -> str:
     """The verdict on intervals that say nothing."""
     return (
@@ -335,6 +345,16 @@ def risk(epsilon: float, delta: float) -> str:
     sentence = risk_pure(epsilon) if delta == 0 else risk_approx(epsilon, delta)
     large = " This is a large budget: weak protection for one person."
     return sentence + (large if epsilon > LARGE_EPSILON else "")
+
+
+def learned(epsilon: float, delta: float) -> str:
+    """What somebody who reads what is published can learn about one person, its finding first.
+
+    >>> learned(1.0, 0.0)[:23]
+    '50 % → at most 73.2 %. '
+    """
+    found = f"50 % → at most {at_most(pure_risk(epsilon))}. " if delta == 0 else ""
+    return found + risk(epsilon, delta)
 
 
 def protected(unit: str, most: int | None) -> str:

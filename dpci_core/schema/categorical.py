@@ -28,6 +28,10 @@ _RARE = 1.0 / 3.0
 """Share of a rare level, over an even one, where none is told."""
 
 
+BESIDE = "(beside the other levels, each of which has its own number)"
+"""What a level is told against where every level has a coefficient."""
+
+
 @dataclass(frozen=True, slots=True)
 class LevelsColumn(Column):
     """One of the declared levels. A cell's value is the place of its level; what features it
@@ -270,11 +274,7 @@ class CategoricalColumn(LevelsColumn):
     def change(self, name: str, features: Collection[str]) -> tuple[str, str, str]:
         """One level instead of those without a coefficient of their own."""
         rest = [level for level in self.levels if f"{self.name}={level}" not in features]
-        against = (
-            f"instead of {' or '.join(rest)}"
-            if rest
-            else "(beside the other levels, each of which has its own number)"
-        )
+        against = f"instead of {' or '.join(rest)}" if rest else BESIDE
         change = f"{self._level(name)} {against}"
         return change, f"for {change}", ""
 

@@ -79,7 +79,7 @@ def release(page: Page, address: str) -> Iterator[str]:
     yield "file"
     page.locator(".st-key-release_now button").click()
     page.get_by_text("This plan was released").wait_for()
-    wait_chart(page, "chart_release")
+    page.frame_locator("iframe[title='The report']").locator("svg").wait_for()
     yield "released"
 
 

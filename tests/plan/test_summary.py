@@ -4,6 +4,7 @@ was typed.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -24,9 +25,10 @@ from dpci_core import (
 )
 from dpci_core.mechanisms.objective import NOT_REVIEWED
 from dpci_core.plan import as_yaml, read_plan, to_html
+from dpci_core.plan.effects import planned_effects
 from dpci_core.plan.summary import MOST_ROWS, goal_words
 from dpci_core.report.words import number, number_at_most, percent, risk, risk_approx, risk_pure
-from dpci_core.schema import NumericColumn, Schema, StandardEncoding
+from dpci_core.schema import NumericColumn, Schema, StandardEncoding, told_steps
 from tests.plan.test_script import HOSTILE, PLANS
 from ui.session import text
 
@@ -80,7 +82,7 @@ def test_what_was_typed_is_text_and_nothing_runs_or_loads(name: str) -> None:
     assert re.sub(r"\s+", " ", HOSTILE) in page.text
     source = to_html(PLANS[name], PLANS[name].numbers())
     assert "url(" not in source
-    has_chart = not PLANS[name].numbers().is_not_reportable.all()
+    has_chart = not PLANS[name].numbers().is_not_reportable[:-1].all()
     assert re.findall(r"https?://[^\"]*", source) == ["http://www.w3.org/2000/svg"] * has_chart
 
 
@@ -96,7 +98,7 @@ def test_the_page_says_what_a_decision_needs() -> None:
         "6 coefficients of a logistic regression",
         "95 % confidence interval",
         NOT_REVIEWED,
-        f"Mean length {number(found.ci_length_mean)}: "
+        f"Mean length {number(found.ci_length_mean)} in encoded units: "
         f"{found.ci_length_mean / found.vi_length_mean:.2f} times",
         f"{found.as_if_records:,} of the 50,000 records",
         "with probability 0.9 or more",
@@ -110,25 +112,30 @@ def test_the_page_says_what_a_decision_needs() -> None:
     assert page.tags.count("svg") == 1
 
 
-def test_the_picture_is_drawn_to_the_planned_lengths() -> None:
+def test_the_table_and_the_picture_show_planned_factors_and_no_estimate() -> None:
     plan = PLANS["public pure"]
     found, source = plan.numbers(), to_html(plan, plan.numbers())
+    shown = planned_effects(plan, found)
+    step = told_steps(plan.schema, plan.names)[0]
+    halves = [
+        step * lengths[0] / 2.0
+        for lengths in (found.original.ci_length, found.original.nonprivate_length)
+    ]
+    told = shown.cells[0]
+    assert [float(x) for x in told[1:3]] == pytest.approx([math.exp(x) for x in halves], abs=6e-3)
+    assert float(told[3]) == pytest.approx(halves[0] / halves[1], abs=6e-3)
+    assert all(f'<td class="number">{cell}</td>' in source for cell in told[1:])
     ticks = re.findall(
-        r'<text x="([\d.]+)" y="[\d.]+" text-anchor="middle" font-size="11">(-?[\d.]+)</text>',
-        source,
+        r'<text x="([\d.]+)" y="[\d.]+" text-anchor="middle" font-size="11">([\d.]+)</text>', source
     )
-    (x0, v0), (x1, v1) = ((float(x), float(v)) for x, v in (ticks[0], ticks[-1]))
+    (x0, v0), (x1, v1) = ((float(x), math.log(float(v))) for x, v in (ticks[0], ticks[-1]))
     picture = source[source.index("<g>") : source.index("</g>")]
     lines = re.findall(r'<line x1="([\d.]+)" x2="([\d.]+)"', picture)
-    lengths = [(float(b) - float(a)) * (v1 - v0) / (x1 - x0) for a, b in lines[:3]]
-    expected = [
-        found.scaled.ci_length[0],
-        found.scaled.vi_length[0],
-        found.scaled.nonprivate_length[0],
-    ]
     a_pixel = (v1 - v0) / (x1 - x0)
-    assert lengths == pytest.approx(expected, abs=a_pixel)
-    assert expected[2] > 5 * a_pixel
+    assert len(lines) == 2
+    assert [(float(b) - float(a)) * a_pixel for a, b in lines] == pytest.approx(halves, abs=a_pixel)
+    (start,) = {float(a) for a, _ in lines}
+    assert v0 + (start - x0) * a_pixel == pytest.approx(0.0, abs=a_pixel)
 
 
 def test_a_pure_plan_has_its_own_risk_and_no_status() -> None:
@@ -188,9 +195,11 @@ def test_many_coefficients_and_long_notes_still_make_one_page() -> None:
         notes="w " * 5_000,
     )
     page = page_of(plan)
-    assert f"the first {MOST_ROWS} coefficients; 25 more are in the plan" in page.text
+    assert f"The first {MOST_ROWS} effects are shown; 24 more are in the appendix" in page.text
     assert page.tags.count("g") == MOST_ROWS
-    assert len(page.text) < 6_000
+    body, appendix = page.text.split("Appendix: ")
+    assert len(body.partition("Summary of a planned release")[2]) < 4_500
+    assert appendix.count("instead of") > body.count("instead of")
     assert "…" in page.text
 
 

@@ -790,8 +790,8 @@ def test_no_formula_and_no_script_through_a_name(tmp_path: Path) -> None:
         )
     card = (tmp_path / "out" / "model_card.md").read_text()
     table = [line for line in card.splitlines() if line.startswith("|")][2:]
-    assert len(table) == len(made.coefficients)
-    assert all(len(re.findall(r"(?<!\\)\|", line)) == 6 for line in table)
+    assert len(table) == len(made.coefficients) - 1
+    assert all(len(re.findall(r"(?<!\\)\|", line)) == 4 for line in table)
     predicted = subprocess.run(
         [sys.executable, "-m", "dpci_core", "predict", str(tmp_path / "out"), str(desk.file)],
         capture_output=True,

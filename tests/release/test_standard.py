@@ -8,8 +8,10 @@ import csv
 import io
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
@@ -34,8 +36,9 @@ from dpci_core.release import (
     run,
     warnings_of,
 )
-from dpci_core.release.effects import told_odds
+from dpci_core.release.effects import effect_table, told_odds
 from dpci_core.report.cautions import not_reportable, sentences
+from dpci_core.report.effect_table import DRAWN_REASON, PLANNED_REASON
 from dpci_core.schema import CategoricalColumn, Guesses, NumericColumn, Schema, StandardEncoding
 from tests.release_example import Desk
 
@@ -152,14 +155,20 @@ def test_effects_are_told_per_declared_step(made: Release, desk: Desk) -> None:
     page, card = (
         (desk.folder / "out" / name).read_text() for name in ("report.html", "model_card.md")
     )
-    for text in (page, card):
-        assert line.split(" per ")[0] in text
-        assert "coefficient without penalty" in text
-    assert "for the coefficient without penalty.</p>" in page
+    shown = f"{odds[0]} ({odds[1]} to {odds[2]})"
+    assert f'pressure, per 10</td><td class="number">{shown}'.replace(" ", "") in plainly(page)
+    assert f"| ` pressure, per 10 ` | {shown} |" in card
+    assert "coefficient without penalty" in card
+    assert "Intervals for the coefficient without penalty, from" in page
     assert "each time cost is doubled, all else equal" in page
     assert "Values of pressure, cost beyond 4 spreads from the typical count as that far." in page
     assert "Rows longer than 3 spreads count less." in page
     assert "per unit of pressure" in page
+
+
+def plainly(page: str) -> str:
+    """A page without blanks of either kind."""
+    return page.replace(" ", "").replace("\u00a0", "")
 
 
 def _ends(interval):
@@ -171,13 +180,13 @@ def test_the_table_holds_effects_and_what_is_covered(desk: Desk, made: Release) 
     assert [row["coefficient"] for row in rows] == [c.name for c in made.coefficients]
     assert {row["covers"] for row in rows} == {"coefficient without penalty"}
     assert float(rows[0]["step"]) == 10.0
-    assert float(rows[0]["odds_times"]) == pytest.approx(
+    assert float(rows[0]["odds_ratio"]) == pytest.approx(
         math.exp(10.0 * float(rows[0]["estimate"]))
     )
-    assert rows[-1]["odds_times"] == rows[-1]["step"] == ""
+    assert rows[-1]["odds_ratio"] == rows[-1]["step"] == ""
     assert {row["is_not_estimable"] for row in rows} == {"false"}
     page = (desk.folder / "out/report.html").read_text()
-    for name in ("_encoded", "_per_step", "step", "odds_", "is_not_estimable"):
+    for name in ("_encoded", "_per_step", "step", "odds_", "not_reportable"):
         assert f"<code>{name}</code>" in page
         assert any(name in head for head in rows[0])
 
@@ -192,18 +201,62 @@ def test_what_is_out_of_reach_has_no_interval_in_a_headline(made: Release) -> No
         run.files_of(quiet, PLAN)["report.html"],
         run.files_of(quiet, PLAN)["model_card.md"],
     )
-    shown = f"{made.coefficients[0].original.low:.4g}"
-    picture, full = page.split("<table")[0], page.split("<table")[1]
-    assert not_reportable(["pressure", "constant"]) in page
     assert not_reportable(["pressure", "constant"]) in card
-    assert shown in full  # and marked there
-    assert "pressure (not estimable)" in full
-    assert shown not in picture + card
-    assert "pressure" not in picture.split("<svg")[1].split("</svg>")[0]
+    reason = f"not reportable: {PLANNED_REASON}"
+    assert f">{reason}</td>" in page.split("pressure, per 10")[1]
+    assert f"| ` pressure, per 10 ` | {reason} |" in card
+    assert "Not reportable: pressure." in page
+    assert "pressure" not in page.split("<svg")[1].split("</svg>")[0]
+    drawn = replace(quiet, not_reportable=())
+    assert DRAWN_REASON in run.files_of(drawn, PLAN)["report.html"]
     everything = lost(made, *(c.name for c in made.coefficients))
     assert "<svg" not in run.files_of(everything, PLAN)["report.html"]
     rows = list(csv.DictReader(io.StringIO(run.files_of(quiet, PLAN)["intervals.csv"])))
     assert [row["is_not_estimable"] for row in rows] == ["true", "false", "false", "true"]
+    assert [row["not_reportable"] for row in rows] == [PLANNED_REASON, "", "", PLANNED_REASON]
+    for row in (rows[0], rows[-1]):
+        told = {name for name, cell in row.items() if re.fullmatch(r"-?[\d.e+-]+", cell)}
+        assert all(name.endswith("_encoded") for name in told)
+    for ends in (made.coefficients[0].original, made.coefficients[-1].original):
+        for digits in (4, 7):
+            assert f"{ends.low:.{digits}g}" not in page + card
+
+
+def test_what_privacy_costs_is_told_from_released_numbers(made: Release) -> None:
+    """Without it an interval would be as long as its sampling part; in the column's own step."""
+    shown = effect_table(made)
+    z = NormalDist().inv_cdf(0.975)
+    for row, c, cells in zip(shown.rows, made.coefficients, shown.cells, strict=False):
+        assert row.half / row.without == pytest.approx(c.scaled.length / (2 * z * c.sampling_se))
+        assert cells[2] == f"{row.half / row.without:.2f}"
+    assert shown.rows[0].half == pytest.approx(10 * made.coefficients[0].original.length / 2)
+    digits = {len(part.partition(".")[2]) for cells in shown.cells for part in numbers(cells[1])}
+    assert len(digits) == 1
+
+
+def numbers(cell: str) -> list[str]:
+    """The numbers in a cell."""
+    return re.findall(r"\d+\.\d+", cell)
+
+
+def test_what_can_be_said_follows_from_the_intervals(made: Release) -> None:
+    def told(*ends: tuple[float, float]) -> str:
+        rows = tuple(
+            replace(row, interval=(sum(one) / 2, *one))
+            for row, one in zip(effect_table(made).rows, ends, strict=True)
+        )
+        return replace(effect_table(made), rows=rows).saying()
+
+    up, down, open_ = (0.1, 0.3), (-0.3, -0.1), (-0.1, 0.3)
+    outcome = f"{SCHEMA.target} = {SCHEMA.positive}"
+    assert told(up, down, open_) == (
+        f"Higher odds of {outcome} go with pressure; lower odds of {outcome} go with cost. "
+        "The direction is not established for city: b."
+    )
+    assert told(up, up, up) == f"Higher odds of {outcome} go with pressure, cost and city: b."
+    assert told((0.0, 0.1), open_, open_).startswith(
+        "The direction is not established for pressure, cost and"
+    )
 
 
 def test_what_the_plan_calls_out_of_reach_is_marked_whatever_is_drawn(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ numbers are.
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import xml.etree.ElementTree as ET
 
@@ -94,6 +95,42 @@ def test_rows_that_do_not_fit_are_refused() -> None:
         chart(IntervalRow(label="a", intervals=(None,) * 5), series=("s",) * 5)
     with pytest.raises(ValueError, match="2 cells in row 0"):
         table(("a", "b"), [("c",)])
+
+
+def test_a_remark_reaches_over_the_empty_cells_behind_it() -> None:
+    cells = str(table(("a", "b", "c"), [("x", "why not", ""), ("y", "", "2")]))
+    assert '<tr><td>x</td><td colspan="2">why not</td></tr>' in cells
+    assert '<tr><td>y</td><td class="number"></td><td class="number">2</td></tr>' in cells
+
+
+def test_odds_stand_on_a_logarithmic_axis_with_one_in_sight() -> None:
+    for low, high in ((0.1, 0.4), (-3.0, 9.0), (0.001, 0.002), (-0.2, -0.1)):
+        row = IntervalRow(label="a", intervals=((low, high),))
+        picture = ET.fromstring(
+            str(interval_chart([row], series=("s",), title="t", description="d", is_odds=True))
+        )
+        ticks_told = [
+            (float(text.get("x", 0)), float(text.text or ""))
+            for text in picture.findall(f"{SVG}text")
+            if text.get("text-anchor") == "middle"
+        ]
+        assert 2 <= len(ticks_told) <= 12
+        (x0, v0), (x1, v1) = ticks_told[0], ticks_told[-1]
+        per = (x1 - x0) / (math.log(v1) - math.log(v0))
+        line = picture.find(f"{SVG}g/{SVG}line")
+        assert line is not None
+        for end, value in (("x1", low), ("x2", high)):
+            at = x0 + per * (value - math.log(v0))
+            assert float(line.get(end, 0)) == pytest.approx(at, abs=0.3 + 1e-3 * abs(per))
+        one = x0 + per * (0.0 - math.log(v0))
+        assert 0 < one < 440
+
+
+def test_a_row_may_have_several_intervals_of_a_series() -> None:
+    row = IntervalRow(label="a", intervals=((0.0, 1.0), (2.0, 3.0), (0.0, 2.0)), series=(0, 1, 0))
+    lines = chart(row).findall(f"{SVG}g/{SVG}line")
+    assert [line.get("stroke-dasharray") for line in lines] == [None, "7 3", None]
+    assert len({line.get("y1") for line in lines}) == 3
 
 
 @pytest.mark.parametrize(

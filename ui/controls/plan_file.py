@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -52,11 +53,19 @@ def current_plan(case: Case) -> Plan:
 
     Raises:  ValueError in words.
     """
-    title, notes = title_of(case), steps.NOTES.value
-    plan = plan_of(case, title, notes)
+    plan = bare_plan(case)
     if not (approval := steps.approval(plan.digest)):
         return plan
-    return plan_of(case, title, f"{notes}\n{approval}".strip())
+    return replace(plan, notes=f"{plan.notes}\n{approval}".strip())
+
+
+def bare_plan(case: Case) -> Plan:
+    """The plan of a case before its approval, which is given for this one.
+
+    Raises:  ValueError in words.
+    """
+    plan = plan_of(case, title_of(case), steps.NOTES.value)
+    return replace(plan, publish_if=steps.rule())
 
 
 def file_name(title: str) -> str:
@@ -168,8 +177,7 @@ def take(raw: bytes) -> bool:
     state.put(wanted)
     table = (wanted.dataset, wanted.declared, wanted.encoding)
     state.set_given(None if found is None else ImportedFit(found.moments, found.names, *table))
-    steps.TITLE.take(plan.title)
-    steps.NOTES.take(plan.notes)
+    steps.take_words(plan)
     steps.METHOD.take("own")
     steps.go("choose")
     st.session_state["plan_opened"] = f"Opened “{plan.title}”."

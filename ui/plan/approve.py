@@ -6,11 +6,11 @@ import streamlit as st
 
 from dpci_core import Plan
 from dpci_core.plan import to_html
+from dpci_core.plan.acceptance import STAYS_SPENT
 from dpci_core.report.cautions import Caution, stopping
 from ui.controls import plan_file
 from ui.session import access, state, steps, text
 from ui.session.case import Case
-from ui.session.plan_settings import plan_of
 from ui.session.words import in_words
 from ui.views import path
 from ui.views.board import board
@@ -30,6 +30,7 @@ def panel(case: Case) -> None:
         placeholder=plan_file.title_of(case),
     )
     right.text_area("Notes for whoever reads it", **steps.NOTES.bound(), height=80)
+    _rule()
     try:
         plan = approved(case)
     except ValueError as problem:
@@ -38,6 +39,17 @@ def panel(case: Case) -> None:
     board(_page(case, plan))
     plan_file.downloads(plan, case)
     _approval(case)
+
+
+def _rule() -> None:
+    """What a release has to meet to be published."""
+    with st.expander("Publish only what is good enough", expanded=steps.rule_is_typed()):
+        left, right = st.columns(2)
+        left.text_input(
+            "Each odds ratio to within a factor of", **steps.WITHIN.bound(), placeholder="any"
+        )
+        right.text_input("Effects reported, at least", **steps.REPORTED.bound(), placeholder="any")
+        st.caption(f"Decided now, checked after the draw on what it released. {STAYS_SPENT}")
 
 
 def approved(case: Case) -> Plan:
@@ -61,7 +73,7 @@ def _stops(case: Case, plan: Plan) -> tuple[Caution, ...]:
 
 
 def _approval(case: Case) -> None:
-    bare = plan_of(case, plan_file.title_of(case), steps.NOTES.value)
+    bare = plan_file.bare_plan(case)
     with st.container(border=True):
         if said := steps.approval(bare.digest):
             st.success(text.plain(said))

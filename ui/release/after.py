@@ -32,14 +32,6 @@ def _asked(record: str) -> tuple[ReleaseInference, Together]:
     return found, found.together()
 
 
-def sentence(made: Release) -> str:
-    """How often all intervals hold at once; empty for a record that does not give them."""
-    try:
-        return afterwards.hold_together(_asked(made.to_json())[1])
-    except ValueError:
-        return ""
-
-
 def section(made: Release) -> None:
     """Combinations, tests, predictions and intervals that hold at once, behind one click."""
     with st.expander(TITLE, key="release_after"):

@@ -39,11 +39,10 @@ from dpci_core.report.refusals import said
 from ui.controls import declare, person, plan_file
 from ui.controls.hints import link_problem
 from ui.kit.top import told_here
-from ui.release import approval, asked, budget, result, words
+from ui.release import approval, asked, budget, rehearse, result, words
 from ui.session import access, state, steps, text
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource
-from ui.session.plan_settings import plan_of
 from ui.session.words import in_words
 from ui.views import ledger_text, path
 from ui.views.cautions import box
@@ -131,6 +130,7 @@ def _steps(ledger: Ledger) -> None:
     if chosen is None:
         _still_to_come("2", "3", "4")
         return
+    rehearse.section(chosen)
     st.header(f"2 · {words.PARTS['2']}")
     account = budget.step(ledger, chosen)
     if account is None:
@@ -194,7 +194,7 @@ def _plan_step() -> Plan | None:
         st.markdown(text.unbroken(words.plan_words(plan)))
     if declare.is_example(declare_of(plan)):
         st.warning("This is the built-in example, not a table of yours. Describe yours first.")
-    elif not steps.approval(plan_of(case, plan.title, steps.NOTES.value).digest):
+    elif not steps.approval(plan_file.bare_plan(case).digest):
         st.warning("**Nobody has approved this plan yet.**")
         if st.button("Approve it first: step 4", key="release_approve"):
             path.show("approve")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dpci_core import Plan
 from dpci_core.ledger import Account, Charge, Proposal
+from dpci_core.plan.acceptance import STAYS_SPENT
 from dpci_core.privacy.budget import DEFINITIONS
 from dpci_core.release import Acceptable, PlanRelease, warnings_of
 from dpci_core.release.look import CODES_ONLY
@@ -206,8 +207,14 @@ def before_click(asked: PlanRelease, account: Account, spent: Decimal) -> str:
         f"{_what_it_is(asked, account, spent)}"
         f"- The {counted} are counted first, because their number is public: fewer than {low:,} or "
         f"more than {high:,} (planned: {plan.n_records:,}) are refused, and nothing is spent.\n"
+        f"{_rule(plan)}"
         "- **This cannot be undone.** Whatever happens once they are counted, the price is spent."
     )
+
+
+def _rule(plan: Plan) -> str:
+    """What the release has to meet to be published."""
+    return "" if plan.publish_if is None else f"- {plan.publish_if.sentence} {STAYS_SPENT}\n"
 
 
 def other_rows(found: int, planned: int) -> str:

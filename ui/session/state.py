@@ -43,8 +43,7 @@ def settings() -> Settings:
         link = {k: str(v) for k, v in st.query_params.items()}
         read, unreadable, plan = _read_link(link)
         if plan is not None:
-            steps.TITLE.take(plan.title)
-            steps.NOTES.take(plan.notes)
+            steps.take_words(plan)
         restored, unfit = admissible(read)
         st.session_state[_SETTINGS] = restored
         st.session_state[_LINK_PROBLEM] = (

@@ -12,6 +12,8 @@ from typing import Literal, cast
 
 import streamlit as st
 
+from dpci_core import Plan
+from dpci_core.plan import Acceptance
 from ui.kit import linked
 from ui.session.choices import MECHANISMS
 from ui.session.settings import Settings
@@ -39,6 +41,9 @@ KEPT = linked.text("kept", 4_000, widget="kept")
 """The design beside which others are looked at, as the parameters of a link."""
 TITLE = linked.text("title", 200, widget="plan_title")
 NOTES = linked.text("notes", 4_000, widget="plan_notes")
+WITHIN = linked.text("publish_within", 12, widget="plan_publish_within")
+REPORTED = linked.text("publish_reported", 4, widget="plan_publish_reported")
+"""The rule of the plan about what may be published, as typed; empty for none."""
 _WRITTEN = "step_written"
 _APPROVED = linked.text("approved", 200, widget="approved")
 _OF = linked.text("approved_plan", 64, widget="approved_plan")
@@ -80,6 +85,38 @@ def describe() -> None:
     """Show the empty description of a table: the door for whoever has a private one."""
     HOW.take("type")
     go("describe")
+
+
+def rule() -> Acceptance | None:
+    """The rule about what may be published, None where nothing is typed.
+
+    Raises:  ValueError in words.
+    """
+    within, reported = WITHIN.value.strip().replace(",", "."), REPORTED.value.strip()
+    if not rule_is_typed():
+        return None
+    try:
+        factor, least = float(within) if within else None, int(reported) if reported else 1
+    except ValueError:
+        raise ValueError(
+            "To publish only what is good enough, type a factor like 1.2, a number of effects like "
+            "5, or both."
+        ) from None
+    return Acceptance(within=factor, reported=least)
+
+
+def rule_is_typed() -> bool:
+    """Whether there is something in the place of the rule."""
+    return bool(WITHIN.value.strip() or REPORTED.value.strip())
+
+
+def take_words(plan: Plan) -> None:
+    """Take what a plan says besides its settings: title, notes and rule."""
+    TITLE.take(plan.title)
+    NOTES.take(plan.notes)
+    rule = plan.publish_if
+    WITHIN.take("" if rule is None or rule.within is None else f"{rule.within:.10g}")
+    REPORTED.take("" if rule is None else str(rule.reported))
 
 
 def approve(person: str, digest: str) -> None:

@@ -1,0 +1,191 @@
+"""Effects as the table of a paper has them: one row each, for the step of its column, with what
+privacy costs; planned or released, on pages and in reports alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dpci_core.report.html import IntervalRow, interval_chart, table
+from dpci_core.report.words import joined, number, odds_alike
+
+PLANNED_REASON = "the penalty moves it by too much of its interval"
+"""Why an effect is not reportable by the plan."""
+DRAWN_REASON = "in the released matrices the penalty moves it by too much of its interval"
+"""Why one is not that the plan called reportable."""
+LARGEST_LOG_ODDS = 10.0
+"""Beyond it a factor on the odds is a number that nobody can read."""
+_MOST_RATIO = 100.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EffectRow:
+    """One effect for the step of its column, in log odds or, of an SVM, the score.
+
+    name: of the effect in a sentence, like "age" or "city = b".
+    label: name and step, like "age, per 10 years".
+    interval: estimate, low and high; None where nothing was released yet.
+    half: half the length of its interval, released or planned.
+    without: the same without privacy noise; 0 where that is not known.
+    reason: why it is not reportable; empty where it is.
+    """
+
+    name: str
+    label: str
+    interval: tuple[float, float, float] | None
+    half: float
+    without: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EffectTable:
+    """The effects of a plan or of a release.
+
+    outcome: whose odds, like "sick = yes".  level: of the intervals.  is_odds: whether effects are
+    factors on the odds.
+    """
+
+    rows: tuple[EffectRow, ...]
+    outcome: str
+    level: float
+    is_odds: bool
+
+    @property
+    def told(self) -> tuple[EffectRow, ...]:
+        """The effects that are reportable."""
+        return tuple(row for row in self.rows if not row.reason)
+
+    @property
+    def is_released(self) -> bool:
+        """Whether there are estimates."""
+        return any(row.interval is not None for row in self.rows)
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The heads of the columns of `cells`."""
+        what = "Odds ratio" if self.is_odds else "Score"
+        ratio = "Times as long as without privacy"
+        if self.is_released:
+            return "Effect", f"{what} ({100.0 * self.level:.10g} % interval)", ratio
+        within = "within × or ÷" if self.is_odds else "within ±"
+        return "Effect", f"{what} known to {within}", "Without privacy", ratio
+
+    @property
+    def cells(self) -> tuple[tuple[str, ...], ...]:
+        """A row of texts for each effect, those with a factor with the same decimals; of one that
+        is not reportable the reason and no number.
+        """
+        tell = self._teller()
+        return tuple(self._cells(row, tell) for row in self.rows)
+
+    def _cells(self, row: EffectRow, tell: Callable[[float], str]) -> tuple[str, ...]:
+        if row.reason:
+            return row.label, f"not reportable: {row.reason}", *[""] * (len(self.heads) - 2)
+        ratio = row.half / row.without if row.without > 0.0 else math.inf
+        times = f"{ratio:.2f}" if ratio < _MOST_RATIO else f"over {_MOST_RATIO:g}"
+        if row.interval is None:
+            return row.label, tell(row.half), tell(row.without), times
+        estimate, low, high = map(tell, row.interval)
+        return row.label, f"{estimate} ({low} to {high})", times
+
+    def _teller(self) -> Callable[[float], str]:
+        """How a value on the scale of the rows is told, with the same decimals in every row."""
+        if not self.is_odds:
+            return number
+        ends = (row.interval[1:] if row.interval else (-row.half, row.half) for row in self.told)
+        tell = odds_alike((_factor(low), _factor(high)) for low, high in ends)
+        return lambda x: tell(_factor(x)) if abs(x) <= LARGEST_LOG_ODDS else f"e^{number(x)}"
+
+    def html(self, *, caption: str) -> str:
+        """The table for a page; an interval stays in one line."""
+        cells = [
+            cells if row.reason else (cells[0], *(x.replace(" ", "\u00a0") for x in cells[1:]))
+            for row, cells in zip(self.rows, self.cells, strict=True)
+        ]
+        return table(self.heads, cells, caption=caption)
+
+    def saying(self) -> str:
+        """What can be said: after a release which way effects go, before one how well they will be
+        known.
+        """
+        lost = joined([row.name for row in self.rows if row.reason])
+        said = [self._directions() if self.is_released else self._precision()]
+        if lost:
+            said.append(f"Not reportable: {lost}.")
+        return " ".join(filter(None, said))
+
+    def _directions(self) -> str:
+        ways: dict[str, list[str]] = {"higher": [], "lower": [], "": []}
+        for row in self.told:
+            assert row.interval is not None
+            _, low, high = row.interval
+            ways["higher" if low > 0.0 else "lower" if high < 0.0 else ""].append(row.name)
+        what = f"odds of {self.outcome}" if self.is_odds else f"score for {self.outcome}"
+        verb = "go" if self.is_odds else "goes"
+        found = [
+            f"{way} {what} {verb} with {joined(ways[way])}"
+            for way in ("higher", "lower")
+            if ways[way]
+        ]
+        said = [f"{found[0][0].upper()}{'; '.join(found)[1:]}."] if found else []
+        if ways[""]:
+            said.append(f"The direction is not established for {joined(ways[''])}.")
+        return " ".join(said)
+
+    def _precision(self) -> str:
+        if not self.told:
+            return ""
+        tell = self._teller()
+        halves = sorted(row.half for row in self.told)
+        bare = sorted(row.without for row in self.told)
+        what, sign = ("odds ratio", "a factor of ") if self.is_odds else ("score", "±")
+        return (
+            f"Each {what} to within {sign}{_range(tell(halves[0]), tell(halves[-1]))}, without "
+            f"privacy {_range(tell(bare[0]), tell(bare[-1]))}."
+        )
+
+    def chart(self, *, title: str, most: int | None = None) -> str:
+        """The reportable effects as a picture, at most so many: released intervals with their part
+        from sampling, or planned lengths, which lie around nothing; empty where there is none.
+        """
+        told = self.told[:most]
+        if not told:
+            return ""
+        rows = []
+        for row in told:
+            at, *ends = (None, 0.0, row.half) if row.interval is None else row.interval
+            low, high = ends
+            inner = (0.0 if at is None else at - row.without, (at or 0.0) + row.without)
+            label = row.label if row.label.startswith(row.name) else row.name
+            rows.append(IntervalRow(label=label, centre=at, intervals=((low, high), inner)))
+        level = f"{100.0 * self.level:.10g} %"
+        scale = "odds ratio" if self.is_odds else "score"
+        if self.is_released:
+            series = (f"{level} interval", "its part from sampling")
+            axis, none = f"{scale}, for the step of each column", "1" if self.is_odds else "0"
+            n_apart = sum(end[0] > 0.0 or end[1] < 0.0 for end in (r.intervals[0] for r in rows))  # type: ignore[index]
+            description = f"{n_apart} of {len(rows)} intervals exclude {none}."
+        else:
+            series = ("with privacy", "without privacy")
+            axis = f"{scale} known to within {'a factor of' if self.is_odds else '±'}"
+            description = self._precision()
+        return interval_chart(
+            rows,
+            series=series,
+            title=title,
+            description=description,
+            axis=axis,
+            is_odds=self.is_odds,
+        )
+
+
+def _factor(x: float) -> float:
+    """exp(x), which no end of an interval makes overflow."""
+    return math.exp(min(max(x, -700.0), 700.0))
+
+
+def _range(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"
