@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted
 
@@ -32,7 +32,11 @@ from dpci_core.privacy.budget import ApproxDP, Budget
 from dpci_core.privacy.randomness import SystemSource
 from dpci_core.regression.design import LinearDesign
 from dpci_core.regression.fit import LinearFit, linear_fit
-from dpci_core.regression.forecast import LinearForecast, forecast_linear
+from dpci_core.regression.forecast import (
+    LinearForecast,
+    best_linear_design,
+    forecast_linear,
+)
 from dpci_core.report.words import number_at_most
 from dpci_core.schema.declare import DEFAULT_LIMIT
 from dpci_core.schema.numeric import NumericColumn
@@ -59,7 +63,7 @@ class DPLinearRegression(Called, Payable, RegressorMixin, BaseEstimator):
         feature_spread: about its standard deviation, likewise; 0.5 for a column of 0 and 1.
         feature_bounds: (low, high) at which features are cut as well, or None.
         column_limit: values further than so many spreads from the typical one count as that far.
-        steps: Newton steps (`LinearDesign`).
+        steps, clip, row_clip: as for `LinearDesign`; `planned` finds them.
         confidence_level: of each interval.
         random_state: None draws from the operating system's entropy as a release does; a seed or a
             generator makes the fit a SIMULATION.
@@ -95,6 +99,8 @@ class DPLinearRegression(Called, Payable, RegressorMixin, BaseEstimator):
         feature_bounds: Any = None,
         column_limit: float = DEFAULT_LIMIT,
         steps: int = 3,
+        clip: float = 1.5,
+        row_clip: float = 1.2,
         confidence_level: float = 0.95,
         random_state: Any = None,
         ledger: LedgerAccount | None = None,
@@ -106,6 +112,8 @@ class DPLinearRegression(Called, Payable, RegressorMixin, BaseEstimator):
         self.feature_bounds = feature_bounds
         self.column_limit = column_limit
         self.steps = steps
+        self.clip = clip
+        self.row_clip = row_clip
         self.confidence_level = confidence_level
         self.random_state = random_state
         self.ledger = ledger
@@ -213,6 +221,8 @@ class DPLinearRegression(Called, Payable, RegressorMixin, BaseEstimator):
             budget=self.budget,  # type: ignore[arg-type]
             n_records=n_records,
             steps=self.steps,
+            clip=self.clip,
+            row_clip=self.row_clip,
             confidence_level=self.confidence_level,
         )
 
@@ -244,7 +254,7 @@ class DPLinearRegression(Called, Payable, RegressorMixin, BaseEstimator):
         return np.asarray(self._centre + self.outcome.unit * scaled)
 
     def forecast(self, X: Any, y: Any, *, n_records: int) -> LinearForecast:
-        """Forecast the intervals of `fit`, in the user's units, the intercept last.
+        """Forecast the intervals of a fit, in the user's units, the intercept last.
 
         Args:
             X, y: planning rows (m, d) and (m,), public or simulated, in memory.
@@ -252,12 +262,28 @@ class DPLinearRegression(Called, Payable, RegressorMixin, BaseEstimator):
 
         Privacy: the rows are taken for public. It changes nothing here.
         """
-        cells = check_features(self, X, reset=False) if hasattr(self, "_fit") else np.asarray(X)
-        outcome, scaling = self._declared_outcome(), self._declared_scaling(cells.shape[1])
-        values = check_outcome(y, n_records=len(cells))
-        rows = as_table(OutcomeEncoding(scaling, outcome).encoded(cells, values))
-        contrasts = outcome.unit * scaling.to_original
+        rows, contrasts = self._planning(X, y)
         return forecast_linear(rows, design=self._design(n_records), contrasts=contrasts)
+
+    def planned(self, X: Any, y: Any, *, n_records: int) -> Self:
+        """Return an unfitted estimator of the same total, with the clips, the steps and the split
+        that suit planning rows best (`best_linear_design`); arguments as for `forecast`.
+        """
+        rows, contrasts = self._planning(X, y)
+        usual = self._design(n_records)
+        best = best_linear_design(rows, design=usual, contrasts=contrasts)
+        found = {"steps": best.steps, "clip": best.clip, "row_clip": best.row_clip}
+        made: Self = clone(self).set_params(budget=best.budget, **found)
+        return made
+
+    def _planning(self, X: Any, y: Any) -> tuple[Table, Array]:
+        """Planning rows [t, x], and L of the units of the table."""
+        other = clone(self)
+        cells = check_features(other, X, reset=True)
+        values = check_outcome(y, n_records=len(cells))
+        outcome, scaling = other._declared_outcome(), other._declared_scaling(cells.shape[1])
+        rows = as_table(OutcomeEncoding(scaling, outcome).encoded(cells, values))
+        return rows, outcome.unit * scaling.to_original
 
     def confidence_intervals(self, level: float | None = None) -> CoefficientIntervals:
         """Return intervals for every coefficient in the user's units: post-processing, at any

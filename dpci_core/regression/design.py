@@ -54,6 +54,8 @@ class LinearDesign:
         n_records: n >= 1, public.
         steps: Newton steps; each has 2.5 times the budget of the one before it.
         clip: where gradients are cut, in lengths that nine of ten do not exceed.
+        row_clip: from where rows count less, in lengths of rows in their metric that nine of ten
+            do not exceed.
         confidence_level: of each interval, in (0, 1).
 
     Privacy: says what is spent and promises nothing by itself; `budget.total` is the price.
@@ -68,6 +70,7 @@ class LinearDesign:
     n_records: int
     steps: int = 3
     clip: float = 1.5
+    row_clip: float = 1.2
     confidence_level: float = 0.95
 
     def __post_init__(self) -> None:
@@ -91,6 +94,7 @@ class LinearDesign:
         check_count(steps=self.steps)
         check_range(STEPS, steps=self.steps)
         check_range(CLIP, clip=self.clip)
+        check_range(CLIP, row_clip=self.row_clip)
         object.__setattr__(
             self, "confidence_level", confidence_level_in_range(self.confidence_level)
         )

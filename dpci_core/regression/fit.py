@@ -23,8 +23,6 @@ from dpci_core.regression.sums import LADDER, Clipped, Lengths, Whitened, moment
 
 _QUANTILE = 0.9
 """Share of the lengths below the one that clips and bounds are multiples of."""
-_ROW_CLIP = 1.2
-"""Length from which a row counts less, in lengths that nine of ten rows do not exceed."""
 _FLOOR = 2.0
 """Under the eigenvalues of a second moment, in sizes of its noise: a step stays a contraction."""
 
@@ -120,7 +118,7 @@ def run_steps(A: Table, *, design: LinearDesign, source: NoiseSource) -> Run:
     rough = rough / math.sqrt(p)
     seen = A.through(Whitened(rough, is_new=True), has_weights=True)
     counts = noise.counts(seen.total(Lengths(edges)) / n)
-    rough = rough / (_ROW_CLIP * length_at(counts, edges))
+    rough = rough / (design.row_clip * length_at(counts, edges))
     rows = A.through(Whitened(rough, is_new=True), has_weights=True)
     second_moment = noise.matrix(rows.total(moment) / n, amounts.moment)
     whiten = _whitening(second_moment, design, amounts.moment)

@@ -28,6 +28,8 @@ _MOST_MARKED = 0.05
 _MORE_STEPS = 20
 _SHARES = (("0.7", "0.2", "0.1"), ("0.55", "0.35", "0.1"), ("0.8", "0.1", "0.1"))
 _STEPS = (2, 3, 4)
+_CLIPS = ((1.5, 1.2), (1.5, 2.0), (2.0, 2.0), (3.0, 2.0), (4.0, 3.0))
+"""Of gradients and of rows."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -52,7 +54,7 @@ class LinearForecast:
 
 
 def forecast_linear(
-    A: Table, *, design: LinearDesign, contrasts: Array | None = None, n_draws: int = 32
+    A: Table, *, design: LinearDesign, contrasts: Array | None = None, n_draws: int = 64
 ) -> LinearForecast:
     """Forecast the intervals of a design from planning rows, which are public or simulated.
 
@@ -106,24 +108,31 @@ def _bias(runs: Sequence[Run], contrasts: Array) -> tuple[Array, Array]:
 def best_linear_design(
     A: Table, *, design: LinearDesign, contrasts: Array | None = None, n_draws: int = 8
 ) -> LinearDesign:
-    """Return the design with the steps and the split of its total that a few forecasts prefer: the
-    most contrasts in reach, then the shortest intervals, each against its own shortest.
+    """Return the design with the clips, and then the steps and the split of its total, that a few
+    forecasts prefer: the most contrasts in reach, then the shortest intervals, each against its own
+    shortest.
 
     Args:
         A, contrasts, n_draws: as for `forecast_linear`.
-        design: whose total, n, clip and level are kept.
+        design: whose total, n and level are kept.
 
     Privacy: the rows are taken for public, and the total is spent whatever the split.
     """
-    total = design.budget.total
-    tried = []
+
+    def best(tried: list[LinearDesign]) -> LinearDesign:
+        found = [
+            forecast_linear(A, design=one, contrasts=contrasts, n_draws=n_draws) for one in tried
+        ]
+        lengths = np.array([one.length for one in found])
+        worth = np.log(lengths / lengths.min(axis=0)).mean(axis=1)
+        lost = [int(one.is_not_reportable.sum()) for one in found]
+        return tried[min(range(len(tried)), key=lambda k: (lost[k], worth[k]))]
+
+    design = best([replace(design, clip=clip, row_clip=rows) for clip, rows in _CLIPS])
+    total, tried = design.budget.total, []
     for shares in _SHARES:
         model, hessian = (DOWN.multiply(total, Decimal(share)) for share in shares[:2])
         rest = EXACT.subtract(total, EXACT.add(model, hessian))
         budget = type(design.budget)(model=model, hessian=hessian, covariance=rest)
         tried += [replace(design, budget=budget, steps=steps) for steps in _STEPS]
-    found = [forecast_linear(A, design=one, contrasts=contrasts, n_draws=n_draws) for one in tried]
-    lengths = np.array([one.length for one in found])
-    worth = np.log(lengths / lengths.min(axis=0)).mean(axis=1)
-    lost = [int(one.is_not_reportable.sum()) for one in found]
-    return tried[min(range(len(tried)), key=lambda k: (lost[k], worth[k]))]
+    return best(tried)

