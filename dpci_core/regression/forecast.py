@@ -25,6 +25,8 @@ _SURE = 2.0
 """Standard errors by which a bias of planning rows has to exceed that."""
 _MOST_MARKED = 0.05
 """Share of the draws that may mark a contrast."""
+_LARGEST_SPREAD = 0.5
+"""Of the length from release to release, over its mean: beyond it no length can be promised."""
 _MORE_STEPS = 20
 _SHARES = (("0.7", "0.2", "0.1"), ("0.55", "0.35", "0.1"), ("0.8", "0.1", "0.1"))
 _STEPS = (2, 3, 4)
@@ -40,8 +42,9 @@ class LinearForecast:
     sampling_length: the same of the part that sampling causes.
     bias: how far clips and weights move a contrast from plain least squares, of the planning rows.
     bias_se: its standard error, from the planning rows being a sample.
-    is_not_reportable: contrasts out of reach: marked by more than 5 % of the draws, or with a bias
-        above a quarter of a half-width by more than two standard errors.
+    is_not_reportable: contrasts out of reach: marked by more than 5 % of the draws, of a length
+        that differs from release to release by more than half of it, or with a bias above a quarter
+        of a half-width by more than two standard errors.
     share_clipped: of gradients that the last clip cuts.
     """
 
@@ -73,7 +76,8 @@ def forecast_linear(
         for k in range(n_draws)
     ]
     widths = [run.fit.half_widths(L) for run in runs]
-    half = np.mean([w.half_width for w in widths], axis=0)
+    halves = np.array([w.half_width for w in widths])
+    half, spread = halves.mean(axis=0), halves.std(axis=0)
     share = np.mean([w.sampling / (w.sampling + w.privacy) for w in widths], axis=0)
     marked = np.mean([w.is_not_estimable for w in widths], axis=0)
     bias, bias_se = _bias(runs, L)
@@ -83,7 +87,9 @@ def forecast_linear(
         sampling_length=2.0 * half * np.sqrt(share),
         bias=bias,
         bias_se=bias_se,
-        is_not_reportable=np.asarray((marked > _MOST_MARKED) | is_biased),
+        is_not_reportable=np.asarray(
+            (marked > _MOST_MARKED) | (spread > _LARGEST_SPREAD * half) | is_biased
+        ),
         share_clipped=float(np.mean([run.fit.share_clipped for run in runs])),
     )
 
