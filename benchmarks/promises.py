@@ -24,7 +24,6 @@ from dpci_core import (
     fit_moments,
     private_intervals,
 )
-from dpci_core.design import Estimand
 from dpci_core.intervals.forecast import drawn_intervals, forecast_of
 from dpci_core.planner.targets import outcome_of
 from dpci_core.privacy.budget import Budget
@@ -50,7 +49,7 @@ def main() -> None:
     options = parser.parse_args()
     table = datasets.load("census", encoding="schema", features=options.features, n_rows=400_000)
     rows = np.random.default_rng(0).choice(len(table.X), ROWS, replace=False)
-    targets: tuple[Estimand, ...] = ("penalised", "unpenalised")
+    targets = ("penalised", "unpenalised")
     print(f"promised {PROMISED}; standard error {np.sqrt(0.09 / options.releases):.3f}")
     print("target       law   mechanism       c      n  eps   r3     mean  worst coefficient")
     kept: list[float] = []

@@ -29,7 +29,8 @@ MechanismName = str
 Definition = str
 """A key of `budget.DEFINITIONS`: "pure", "zcdp" or "gdp"."""
 CalibrationName = Literal["published", "sharp"]
-Estimand = Literal["penalised", "unpenalised"]
+TargetName = str
+"""A key of `ESTIMANDS`: "penalised" or "unpenalised"."""
 CovarianceFloor = Literal["2c", "zero"]
 
 
@@ -44,6 +45,23 @@ class _Mechanism(Protocol):
 
 MECHANISMS: dict[MechanismName, _Mechanism] = {}
 """Every mechanism by name, in the order in which they are listed; `mechanisms` fills it."""
+
+
+class _Estimand(Protocol):
+    """What is asked of a target below `intervals.estimands.Estimand`, which is the whole of it."""
+
+    is_shrunk: ClassVar[bool]
+    needs_unpenalised_fit: ClassVar[bool]
+
+    def covers(self, c: float) -> str:
+        """What stands in titles after "for the"."""
+
+    def has_one_step_point(self, loss: Loss) -> bool:
+        """Whether the Hessian is released at the one-step point."""
+
+
+ESTIMANDS: dict[TargetName, _Estimand] = {}
+"""Every target by name; `intervals.estimands` fills it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -223,7 +241,7 @@ class Design:
     n_records: int
     confidence_level: float = 0.95
     calibration: Calibration | CalibrationName = "published"
-    target: Estimand = "penalised"
+    target: TargetName = "penalised"
     geometry: Geometry | None = None
     rows_per_person: int = 1
 
@@ -233,7 +251,7 @@ class Design:
         if not isinstance(self.calibration, Calibration):
             check_choice(self.calibration, tuple(CALIBRATIONS), name="calibration")
             object.__setattr__(self, "calibration", CALIBRATIONS[self.calibration])
-        check_choice(self.target, ("penalised", "unpenalised"), name="target")
+        check_choice(self.target, tuple(ESTIMANDS), name="target")
         object.__setattr__(self, "regularization", regularization_in_range(self.regularization))
         object.__setattr__(self, "n_records", records_in_range(self.n_records))
         object.__setattr__(

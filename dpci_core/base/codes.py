@@ -524,8 +524,8 @@ SENTENCES: dict[str, str] = {
     "depend_on_each_other": (
         "Some of these combinations follow from the others. Leave those out, or each name once."
     ),
-    "silent_about": "This release cannot speak about {name}, so it has no region.",
-    "nothing_spoken_about": "This release cannot speak about any coefficient.",
+    "not_estimable": "{name} is not estimable from this release, so it has no region.",
+    "nothing_estimable": "No coefficient is estimable from this release.",
     "names_of_region": "Expected a value for each of {names}, and nothing else.",
     "column_to_predict_missing": "Expected one value of {column!r} in every row.",
     "column_not_used": "The model has no column {column!r}. It has: {names}.",

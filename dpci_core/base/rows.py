@@ -164,6 +164,15 @@ class WeightedRows:
         return self.rows.size
 
     @property
+    def most(self) -> int:
+        """Rows of the record that has most."""
+        return 1
+
+    def sums(self, of_rows: Array) -> Array:
+        """Sums (n, p) over the rows of each record of what the rows have."""
+        return of_rows
+
+    @property
     def nbytes(self) -> int:
         """The bytes that rows and weights take together."""
         return self.rows.nbytes + self.weights.nbytes
@@ -266,12 +275,19 @@ Rows = Array | EncodedRows | WeightedRows
 
 def parted(A: Rows) -> tuple[Array, Array | None]:
     """The rows (n, p) written out, and their weights (n,), None where they have none."""
-    return (A.rows, A.weights) if isinstance(A, WeightedRows) else (np.asarray(A), None)
+    weighted = as_weighted(A)
+    return (np.asarray(A), None) if weighted is None else (weighted.rows, weighted.weights)
+
+
+def as_weighted(A: object) -> WeightedRows | None:
+    """The rows with what arrays cannot have, weights and several of one record; None for others."""
+    return A if isinstance(A, WeightedRows) else None
 
 
 def weights_of(A: object) -> Array | None:
     """The weights (n,) of rows, None where they have none or whatever this is has none."""
-    return A.weights if isinstance(A, WeightedRows) else None
+    weighted = as_weighted(A)
+    return None if weighted is None else weighted.weights
 
 
 def with_weights(rows: Array, weights: Array | None) -> Array | WeightedRows:
@@ -315,11 +331,13 @@ def unit_rows(A: Array | WeightedRows) -> Array:
 
 def record_sums(A: Rows, of_rows: Array) -> Array:
     """Sums (n, p) over the rows of each record of what the rows have: only a person has several."""
-    return A.sums(of_rows) if isinstance(A, PersonRows) else of_rows
+    weighted = as_weighted(A)
+    return of_rows if weighted is None else weighted.sums(of_rows)
 
 
 def in_chunks(A: Rows, size: int) -> Iterator[Array | WeightedRows]:
     """The rows, at most `size` at a time; no person's rows are parted."""
-    step = max(1, size // A.most) if isinstance(A, PersonRows) else size
+    weighted = as_weighted(A)
+    step = size if weighted is None else max(1, size // weighted.most)
     for start in range(0, len(A), step):
         yield A[start : start + step]

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.limits import CONTRAST, NORM_MARGIN
-from dpci_core.base.rows import WeightedRows, parted, plain, weights_of
+from dpci_core.base.rows import WeightedRows, as_weighted, parted, plain, weights_of
 
 _ROUNDING = 1e-9
 """A row whose norm exceeds 1 by no more, as X / norm does in floating-point numbers, is scaled to
@@ -25,8 +25,8 @@ def check_records(
     <= 1 and w |x|^2 <= 1. One class only is valid: the algorithms see y * x.
     Raises:  DataRejectedError (a ValueError) with the row; the message holds no value of a record.
     """
-    given, weighted = (X.rows, X.weights) if isinstance(X, WeightedRows) else (X, None)
-    features = _numbers(given, name="X")
+    weighted = as_weighted(X)
+    features = _numbers(X if weighted is None else weighted.rows, name="X")
     labels = _numbers(y, name="y")
     if features.ndim != 2:
         raise DataRejectedError("X_has_not_2_dimensions", found=features.ndim)
@@ -40,7 +40,7 @@ def check_records(
     _reject_first(np.asarray(np.abs(labels) != 1.0), "label_not_a_sign")
     squares = np.einsum("ij,ij->i", features, features)
     if weighted is not None:
-        weights = _numbers(weighted, name="the weights of X")
+        weights = _numbers(weighted.weights, name="the weights of X")
         if weights.shape != labels.shape:
             raise DataRejectedError(
                 "weights_have_another_shape", wanted=labels.shape, found=weights.shape

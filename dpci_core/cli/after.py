@@ -20,7 +20,7 @@ from dpci_core.release import (
     notebook,
 )
 from dpci_core.report import afterwards
-from dpci_core.report.cautions import silent
+from dpci_core.report.cautions import not_reportable
 from dpci_core.report.words import called
 
 
@@ -121,7 +121,7 @@ def _lines(asked: str, one: Found) -> Sequence[str]:
         rows = (f"  {called(name):<32}{_ends(found)}" for name, found in one.intervals.items())
         return [*filter(None, [heading]), *rows]
     if one.is_not_estimable:
-        return [f"{asked}: {silent([asked])}"]
+        return [f"{asked}: {not_reportable([asked])}"]
     if isinstance(one, WaldTest):
         return [f"{asked}: {afterwards.p_value(one.p_value, one.privacy_share)}"]
     if isinstance(one, Answer):

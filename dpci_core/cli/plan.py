@@ -19,7 +19,7 @@ from typing import Any
 from dpci_core.cli.plan_export import add_show_and_export
 from dpci_core.cli.refuse import refuse
 from dpci_core.datasets import list_datasets, load
-from dpci_core.design import MECHANISMS, Design, guarantee_at, spent_by
+from dpci_core.design import ESTIMANDS, MECHANISMS, Design, guarantee_at, spent_by
 from dpci_core.intervals.forecast import HEADLINE_DELTA, Forecast
 from dpci_core.losses import LOSSES, Loss, make_loss
 from dpci_core.plan import DeclaredTable, Plan, read_plan, shrinkage_of, write_plan
@@ -186,7 +186,7 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--confidence-level", type=float, help="(default: 0.95)")
     parser.add_argument(
         "--target",
-        choices=("penalised", "unpenalised"),
+        choices=tuple(ESTIMANDS),
         help="(default: penalised; in the standard encoding unpenalised)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON for machines")
@@ -636,7 +636,7 @@ def _standard(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan 
         "n_records": plan.n_records,
         "epsilon_delta": (numbers.epsilon, numbers.delta),
         "length": numbers.ci_length_mean,
-        "out_of_reach": list(numbers.out_of_reach),
+        "not_reportable": list(numbers.not_reportable),
         "lengths": dict(zip(plan.names, numbers.original.ci_length.tolist(), strict=True)),
         "reason": standard_encoding(
             found.encoding.limit,

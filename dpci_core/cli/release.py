@@ -51,7 +51,7 @@ from dpci_core.release import (
     warnings_of,
 )
 from dpci_core.release.look import ACCEPTABLE, CODES_ONLY
-from dpci_core.report.cautions import Caution, sentences, silent, stopping
+from dpci_core.report.cautions import Caution, not_reportable, sentences, stopping
 from dpci_core.report.covered import covered
 from dpci_core.report.words import PERSONS_PLANNED, counted_as, person_rules, protected
 from dpci_core.schema import Persons
@@ -364,8 +364,8 @@ def _print_release(made: Release) -> None:
         numbers = (at.estimate, at.low, at.high, length, c.planned_original)
         print(f"{c.name:<32}{''.join(f'{number:>12.4g}' for number in numbers)}")
     print("\n".join(effect_lines(made)))
-    if made.silent:
-        print(silent(made.silent))
+    if made.not_estimable:
+        print(not_reportable(made.not_estimable))
 
 
 def run_predict(options: argparse.Namespace) -> int:

@@ -26,12 +26,13 @@ from dpci_core.base.errors import check_choice
 from dpci_core.base.limits import confidence_level_in_range
 from dpci_core.base.rows import EncodedRows, Rows, WeightedRows
 from dpci_core.design import (
+    ESTIMANDS,
     Calibration,
     CalibrationName,
     Design,
-    Estimand,
     Geometry,
     MechanismName,
+    TargetName,
     spent_by,
 )
 from dpci_core.estimators.account import (
@@ -55,7 +56,7 @@ from dpci_core.estimators.input import (
 )
 from dpci_core.estimators.scaling import Scaling, Standardisation
 from dpci_core.estimators.settings import settings_of, table_of
-from dpci_core.estimators.statement import RECORD, PrivacyStatement, covered, noise_source
+from dpci_core.estimators.statement import RECORD, PrivacyStatement, noise_source
 from dpci_core.estimators.summary import FLAG, CoefficientIntervals, Summary
 from dpci_core.estimators.table import DaskTable, FeatureTable, check_every_row_counts
 from dpci_core.estimators.unpaid import warn_if_unpaid
@@ -66,6 +67,7 @@ from dpci_core.losses import Logistic, Loss, make_loss
 from dpci_core.mechanisms.shares import share_out
 from dpci_core.privacy.budget import ApproxDP, Budget
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
+from dpci_core.report.covered import covered
 from dpci_core.report.words import number_at_most
 from dpci_core.schema.declare import DEFAULT_LIMIT
 from dpci_core.tuning.released import for_coefficients_alone
@@ -109,7 +111,7 @@ class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
         regularization: float | None = None,
         calibration: Calibration | CalibrationName = "published",
         confidence_level: float = 0.95,
-        target: Estimand | None = None,
+        target: TargetName | None = None,
         geometry: Geometry | None = None,
         intervals: bool = True,
         fit_intercept: bool = True,
@@ -302,7 +304,7 @@ class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
     ) -> list[Design]:
         """One design for each model; the budget divided, the penalty shared."""
         is_standard = isinstance(scaling, Standardisation)
-        usual: Estimand = "unpenalised" if is_standard and self.intervals else "penalised"
+        usual: TargetName = "unpenalised" if is_standard and self.intervals else "penalised"
         designs = [
             Design(
                 loss=self._loss(),
@@ -319,7 +321,7 @@ class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
         ]
         if self.regularization is not None:
             return designs
-        if isinstance(scaling, Standardisation) and designs[0].target == "unpenalised":
+        if isinstance(scaling, Standardisation) and not ESTIMANDS[designs[0].target].is_shrunk:
             c = effects_regularization(
                 designs[0], n_coefficients=n_coefficients, row_radius=scaling.radius
             )
@@ -418,7 +420,7 @@ class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
             notes.append(f"All {found.low.size} intervals hold together, by Bonferroni.")
         if found.is_not_estimable.any():
             notes.append(
-                f"{FLAG} The release cannot speak about this coefficient without penalty: the step "
+                f"{FLAG} Not estimable: the coefficient without penalty, as the step "
                 "to it falls short, and the interval may miss it."
             )
         facts = (
@@ -587,7 +589,7 @@ class DPLinearSVC(PrivateLinearClassifier):
         h: float = 0.5,
         calibration: Calibration | CalibrationName = "published",
         confidence_level: float = 0.95,
-        target: Estimand | None = None,
+        target: TargetName | None = None,
         geometry: Geometry | None = None,
         intervals: bool = True,
         fit_intercept: bool = True,

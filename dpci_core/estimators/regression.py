@@ -329,7 +329,7 @@ class DPLinearRegression(Called, Payable, RegressorMixin, BaseEstimator):
             "more mean that few records decide, or that residuals are far from normal.",
         ]
         if found.is_not_estimable.any():
-            notes.append(f"{FLAG} The release cannot speak about this coefficient.")
+            notes.append(f"{FLAG} Not estimable: noise, or what the steps left, is most of it.")
         facts = (
             ("Outcome", self.outcome.name),
             ("Mechanism", f"{design.steps} clipped steps"),

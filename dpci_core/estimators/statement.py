@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from dpci_core.base.errors import check_probability
-from dpci_core.design import Definition, Design, MechanismName
+from dpci_core.design import Definition, MechanismName
 from dpci_core.ledger import Charge
 from dpci_core.mechanisms.mechanism import mechanism_named
 from dpci_core.privacy.budget import DEFINITIONS, to_float_down
@@ -36,15 +36,6 @@ READ_BEFORE = (
     "an imputer or a choice of features that was fitted to them."
 )
 """Stands with every fit whose noise is the operating system's."""
-
-
-def covered(design: Design) -> str:
-    """Return what the intervals of a design cover."""
-    geometry = design.geometry
-    rows = f", rows of leverage above {geometry.leverage:.4g} weighted down" if geometry else ""
-    if design.target == "unpenalised":
-        return f"coefficient without penalty of the declared columns{rows}"
-    return f"coefficient penalised at c={design.regularization:.4g}{rows}"
 
 
 def noise_source(random_state: object) -> NoiseSource:

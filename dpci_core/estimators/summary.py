@@ -24,7 +24,7 @@ class CoefficientIntervals:
     models: the class each model tells from the rest; one entry for two classes, and the outcome
         where it is a number.
     is_not_estimable: where the step to the unpenalised coefficient falls short (`_newton_step`).
-    covers: what the intervals are for (`statement.covered`).
+    covers: what the intervals are for (`report.covered`).
     kind: what the models are of, "class" or "outcome".
     Joint intervals hold all together at `confidence_level`.
     """

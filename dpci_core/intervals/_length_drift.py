@@ -21,6 +21,7 @@ import numpy as np
 from dpci_core.base.array import Array
 from dpci_core.base.metric import Metric
 from dpci_core.design import Design
+from dpci_core.intervals.estimands import estimand_of
 from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.solvers.moments import Moments
@@ -67,10 +68,7 @@ def length_drift(
     """
     p, c, n = len(moments.theta_hat), design.regularization, design.n_records
     H, S, unit = moments.hessian, moments.covariance, np.eye(len(moments.theta_hat))
-    if design.target == "unpenalised":
-        K, found = H - 2.0 * c * unit, moments.unpenalised_variance_drift
-    else:
-        K, found = H, moments.variance_drift
+    K, found = estimand_of(design).variance(moments)
     if found is None or not (metric is None or np.allclose(metric.whiten, unit)):
         return None
     inverse = np.asarray(np.linalg.pinv(K, rcond=1e-10, hermitian=True))

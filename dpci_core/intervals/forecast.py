@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from dpci_core.base.validation import check_contrasts
 from dpci_core.base.watch import step
 from dpci_core.design import Design, Geometry, check_design, guarantee_at
 from dpci_core.intervals._length_drift import LengthDrift, length_drift
-from dpci_core.intervals._newton_step import Correction, correction, unpenalised_error
+from dpci_core.intervals.estimands import Goal, estimand_of, released_hessian, step_at
 from dpci_core.intervals.half_widths import N_REDRAWS, private_half_widths
 from dpci_core.intervals.inflation import (
     ErrorVariance,
@@ -55,8 +56,6 @@ TOLERATED_BIAS = 0.25
 """In half-widths: an interval of level 95 % with so much bias covers about 92 %."""
 _TOLERATED_SHORTFALL = 0.03
 _ROUNDING = 1.0 + 1e-9
-_FULL_WEIGHT_SE = 2.5
-"""Standard errors of the planning rows that what weights move must exceed to count in full."""
 _SEED = 20_111_201
 _FACTOR_EVERY = 8
 """A noise-aware factor is computed at one draw in so many and carried to the others
@@ -166,7 +165,7 @@ class Forecast:
         coverage_mean: mean of `coverage`.
         epsilon_delta: what the total budget promises as (epsilon, delta); delta is 0 if pure.
         unidentified_share: share of releases that would mark a coefficient as unidentified,
-            because its unpenalised target is out of reach; 0 for the penalised target.
+            because its unpenalised target is not estimable; 0 for the penalised target.
         validity: whether the forecast can be believed, with reasons.
         usefulness: whether a release could say anything; `planner.remedies` says what would help.
         design: the design it is for.
@@ -249,13 +248,14 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments) -> Forecast:
     truth = drawn.truth._replace(gaussian=drawn.truth.gaussian + goal.extra)
     validity = _validity(moments, drawn)
     bias = np.broadcast_to(np.asarray(drawn.shift), q.shape).mean(axis=0)
-    share = (drawn.is_not_estimable & (not goal.is_identity)).mean(axis=0)
+    takes_step = estimand_of(design).takes_step
+    share = (drawn.is_not_estimable & takes_step).mean(axis=0)
     is_never = (
         (np.abs(bias) + goal.target_se > TOLERATED_BIAS * q.mean(axis=0))
         | (coverage < level - _TOLERATED_SHORTFALL)
         | moments.is_separable
         | (validity.r3 >= mechanism_of(design).drift_limits[1])
-    ) & (not goal.is_identity)
+    ) & takes_step
     chance = np.where(is_never, 0.0, 1.0 - share)
     vi = 2.0 * truth.half_width(dim=p, confidence_level=level)
     plain = 2.0 * half_width(
@@ -356,7 +356,6 @@ def drawn_intervals(
     _check_match(moments, design)
     if spectra is not None and spectra.hessian is not released_hessian(moments, design):
         raise ValueError("Expected spectra of the Hessian of these moments, got those of another.")
-    n = design.n_records
     check_count(n_draws=n_draws)
     if n_draws % 2:
         raise ValueError(f"Expected n_draws={n_draws} to be even: draws come in antithetic pairs.")
@@ -387,7 +386,10 @@ def drawn_intervals(
         metric=metric,
     )
     rows = np.eye(p) if L is None else L
-    goal = _goal(moments, design, on_h.diagonal_sd(p), rows, metric)
+    estimand = estimand_of(design)
+    goal = estimand.goal(
+        moments, design=design, hessian_sd=on_h.diagonal_sd(p), contrasts=rows, metric=metric
+    )
     drift = length_drift(moments, design=design, noise=noise, contrasts=asked, metric=metric)
     stretch, pull = _shortened_half_step(
         moments,
@@ -399,24 +401,9 @@ def drawn_intervals(
         (S_noisy, drift),
     )
 
-    def law(steps: Array) -> ErrorVariance:
-        """Return the variance of the error of these contrasts of the private coefficients."""
-        if goal.is_identity or moments.unpenalised_fit is None:
-            turned = steps if metric is None else steps @ metric.whiten
-            return error_variance(
-                H, S, turned, mechanism=design.mechanism, noise=noise, n_records=n
-            )
-        unwhiten = None if metric is None else metric.unwhiten
-        return unpenalised_error(
-            moments,
-            hessian,
-            rows,
-            steps,
-            design=design,
-            noise=noise,
-            unwhiten=unwhiten,
-        )
-
+    law = partial(
+        estimand.error, moments, design=design, noise=noise, contrasts=rows, metric=metric
+    )
     truth = law(goal.contrasts)
     return DrawnIntervals(
         design=design,
@@ -425,8 +412,10 @@ def drawn_intervals(
         weight=widths.weight,
         goal=goal,
         truth=truth,
-        error=truth if goal.is_identity else law(widths.contrasts),
-        shift=0.0 if goal.is_identity else widths.estimate(moments.theta_hat) + pull - goal.value,
+        error=law(widths.contrasts) if estimand.takes_step else truth,
+        shift=(
+            widths.estimate(moments.theta_hat) + pull - goal.value if estimand.takes_step else 0.0
+        ),
         noise=noise,
         matrix_sd=(on_h.diagonal_sd(p), on_s.diagonal_sd(p)),
         dim=p,
@@ -468,73 +457,6 @@ def _counts_in_full(moments: Moments, geometry: Geometry) -> bool:
     return moments.geometry is None and bool(is_own) and is_below
 
 
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """What the intervals are for: contrasts (k, p) of the penalised coefficients, the value they
-    should have, the variance that the noise on H adds to an estimate of them, and `target_se`
-    (k,), the standard error of planning rows in what weights and limits move: it counts as bias.
-    """
-
-    contrasts: Array
-    value: Array
-    extra: Array | float
-    is_identity: bool
-    target_se: Array | float
-
-
-def released_hessian(moments: Moments, design: Design) -> Array:
-    """Return the Hessian (p, p) that a release of this design has, but for its noise."""
-    if has_one_step_point(design) and moments.unpenalised_fit is not None:
-        return moments.unpenalised_fit.one_step_point
-    return moments.hessian
-
-
-def _goal(
-    moments: Moments,
-    design: Design,
-    hessian_sd: float,
-    L: Array,
-    metric: Metric | None,
-) -> Goal:
-    """The goal of the design's target; unpenalised, it is the full Newton step, however flat a
-    direction is.
-    """
-    if design.target == "penalised":
-        return Goal(L, L @ moments.theta_hat, 0.0, True, 0.0)
-    H, theta, c = released_hessian(moments, design), moments.theta_hat, design.regularization
-    step = _step_at(H, theta, design, hessian_sd, L, metric)
-    target_se: Array | float = 0.0
-    if moments.unpenalised_fit is not None:
-        full = _unpenalised_target(moments, design.n_records)
-        if not moments.is_simulated:
-            target_se = np.abs(L if moments.basis is None else L @ np.linalg.inv(moments.basis))
-            target_se = target_se @ moments.unpenalised_fit.unweighted_se
-    else:
-        values, vectors = np.linalg.eigh(H)
-        steep = np.maximum(values - 2.0 * c, np.finfo(np.float64).eps)
-        full = theta + 2.0 * c * (vectors / steep) @ (vectors.T @ theta)
-    return Goal(step.contrasts, L @ full, step.extra, False, target_se)
-
-
-def _step_at(
-    H: Array, theta: Array, design: Design, hessian_sd: float, L: Array, metric: Metric | None
-) -> Correction:
-    """The step to the coefficients without penalty that a release with this Hessian takes."""
-    c = design.regularization
-    of, whiten = H, None
-    if metric is not None:
-        of, whiten = metric.matrix(H - 2.0 * c * np.eye(len(H))), metric.whiten
-    return correction(
-        *np.linalg.eigh(of),
-        theta,
-        loss=design.loss,
-        regularization=c,
-        hessian_sd=hessian_sd,
-        contrasts=L,
-        whiten=whiten,
-    )
-
-
 def _shortened_half_step(
     moments: Moments,
     design: Design,
@@ -567,7 +489,7 @@ def _shortened_half_step(
         return led, pulled
     at_one_step = found.one_step_point
     reached = moments.hessian + share * (at_one_step - moments.hessian)
-    steps = _step_at(reached, theta, design, noise_sd[0], L, metric).contrasts
+    steps = step_at(reached, theta, design, noise_sd[0], L, metric).contrasts
     size, planned_size = (
         np.einsum("ij,jk,ik->i", rows, moments.covariance, rows)
         for rows in (steps @ np.linalg.inv(reached), goal.contrasts @ np.linalg.inv(at_one_step))
@@ -599,25 +521,6 @@ def _led_elsewhere(
     )
     moved = at - usual
     return np.exp(moved @ drift.by_hessian.T), np.asarray(moved @ drift.of_estimate.T)
-
-
-def _unpenalised_target(moments: Moments, n_records: int) -> Array:
-    """What intervals are for, (p,).
-
-    Of simulated rows, what weights and limits move counts as far as it is more than sampling error
-    of the rows: where their model is right both fits are the same. Its square is taken off that of
-    the gap, once where there are as many rows as records, up to `_FULL_WEIGHT_SE` times the
-    standard error where there are few.
-    """
-    found = moments.unpenalised_fit
-    assert found is not None
-    if not moments.is_simulated:
-        return found.unweighted
-    basis = np.eye(len(found.theta)) if moments.basis is None else moments.basis
-    gap, share = basis @ (found.unweighted - found.theta), min(1.0, moments.n_records / n_records)
-    noise = (1.0 + (_FULL_WEIGHT_SE - 1.0) * (1.0 - share)) * found.unweighted_se
-    left = np.sqrt(np.maximum(gap**2 - noise**2, 0.0))
-    return np.asarray(found.theta + np.linalg.solve(basis, np.sign(gap) * left))
 
 
 def _usefulness(moments: Moments, q: Array, truth: ErrorVariance, L: Array) -> Usefulness:

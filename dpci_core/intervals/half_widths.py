@@ -31,7 +31,8 @@ from dpci_core.base.array import Array, Flags, Positions
 from dpci_core.base.linalg import floor_eigenvalues
 from dpci_core.base.metric import Metric
 from dpci_core.design import Design
-from dpci_core.intervals._newton_step import Correction, correction, no_correction
+from dpci_core.intervals._newton_step import Correction
+from dpci_core.intervals.estimands import estimand_of
 from dpci_core.intervals.inflation import ErrorVariance, variance_of_rows
 from dpci_core.intervals.spectra import SharedSpectra, Spectrum
 from dpci_core.mechanisms.matrices import MatrixNoise, fixed_draws, hessian_noise
@@ -231,20 +232,13 @@ class ReleaseContext:
         """Contrasts (K, k, p) that the design's intervals are for, L or L T, with the variance that
         T adds.
         """
-        p = theta.shape[1]
-        if self.design.target == "penalised":
-            return no_correction(self.contrasts, len(theta))
-        if self.penalty is not None:
-            spectrum = Spectrum.of(spectrum.matrix - self.penalty)
-        return correction(
-            spectrum.values,
-            spectrum.vectors,
+        return estimand_of(self.design).correction(
+            spectrum,
             theta,
-            loss=self.design.loss,
-            regularization=self.design.regularization,
-            hessian_sd=self.on_hessian.diagonal_sd(p),
+            design=self.design,
+            hessian_sd=self.on_hessian.diagonal_sd(theta.shape[1]),
             contrasts=self.contrasts,
-            whiten=self.whiten,
+            metric=self.metric,
         )
 
     def asking(self, contrasts: Array) -> ReleaseContext:

@@ -80,7 +80,7 @@ class PlanNumbers:
     promise: Promise
 
     @property
-    def out_of_reach(self) -> tuple[str, ...]:
+    def not_reportable(self) -> tuple[str, ...]:
         """Names of the coefficients that are not reportable."""
         flags = zip(self.names, self.is_not_reportable, strict=True)
         return tuple(name for name, is_lost in flags if is_lost)
@@ -109,7 +109,7 @@ class PlanNumbers:
             "probability": self.probability,
             "validity": self.validity.grade,
             "is_useless": self.usefulness.is_useless,
-            "out_of_reach": list(self.out_of_reach),
+            "not_reportable": list(self.not_reportable),
             "promise": {
                 "worlds": list(self.promise.worlds),
                 "reportable": self.promise.reportable,

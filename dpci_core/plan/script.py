@@ -190,7 +190,7 @@ numbers = {
     "probability": probability,
     "validity": encoded.validity.grade,
     "is_useless": encoded.usefulness.is_useless,
-    "out_of_reach": [name for name, lost in zip(records.feature_names, is_lost) if lost],
+    "not_reportable": [name for name, lost in zip(records.feature_names, is_lost) if lost],
     "promise": {
         "worlds": list(promised.worlds),
         "reportable": promised.reportable,

@@ -117,7 +117,7 @@ def _released(plan: Plan, numbers: PlanNumbers) -> str:
 
 
 def _chart(plan: Plan, numbers: PlanNumbers) -> str:
-    """What is planned of the coefficients that a release can speak about."""
+    """What is planned of the coefficients that are reportable."""
     told = _pictured(plan, numbers)
     shown, unit = numbers.scaled, np.ones(len(numbers.names))
     if plan.source.is_standard:

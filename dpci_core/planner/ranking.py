@@ -16,10 +16,11 @@ from dpci_core.design import (
     CalibrationName,
     Definition,
     Design,
-    Estimand,
     MechanismName,
+    TargetName,
 )
-from dpci_core.intervals.forecast import Forecast, forecast, released_hessian
+from dpci_core.intervals.estimands import released_hessian
+from dpci_core.intervals.forecast import Forecast, forecast
 from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.planner.amounts import delta_in_range
 from dpci_core.planner.split import quick_split, shares_of
@@ -102,7 +103,7 @@ def rank_mechanisms(
     regularization: float,
     n_records: int | None = None,
     confidence_level: float = 0.95,
-    target: Estimand = "penalised",
+    target: TargetName = "penalised",
     calibrations: Sequence[CalibrationName | Calibration] = ("sharp", "published"),
     rows_per_person: int = 1,
 ) -> tuple[RankedDesign, ...]:

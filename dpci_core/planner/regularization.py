@@ -13,7 +13,7 @@ import numpy.typing as npt
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import InfeasibleDesignError, check_positive
 from dpci_core.base.rows import Meaning
-from dpci_core.design import Design, check_design
+from dpci_core.design import ESTIMANDS, Design, check_design
 from dpci_core.intervals.forecast import N_DRAWS, Forecast, forecast
 from dpci_core.planner.amounts import SEARCH_DRAWS
 from dpci_core.planner.remedies import moments_near
@@ -219,7 +219,7 @@ def best_regularization(
         assert last is not None
         raise last
     chosen = None if low_bias is None else search.choice(low_bias)
-    is_sought = design.target == "penalised" and (
+    is_sought = ESTIMANDS[design.target].is_shrunk and (
         chosen is None or chosen.forecast.usefulness.is_useless
     )
     return RegularizationAnswer(
@@ -305,7 +305,8 @@ class _Search:
 
     def _shift(self, moments: Moments, design: Design, found: Forecast | None) -> Array:
         """Return how far the intervals' target is from the coefficients without penalty (p,)."""
-        if found is not None and design.target == "unpenalised" and moments.unpenalised_fit:
+        is_shrunk = ESTIMANDS[design.target].is_shrunk
+        if found is not None and moments.unpenalised_fit and not is_shrunk:
             return found.bias
         around = moments.theta_hat if found is None else found.estimate
         return around - self.unpenalised

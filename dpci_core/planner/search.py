@@ -36,11 +36,11 @@ from dpci_core.base.decimals import EXACT
 from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.base.limits import BUDGET_PART
 from dpci_core.design import Design
+from dpci_core.intervals.estimands import released_hessian
 from dpci_core.intervals.forecast import (
     Forecast,
     drawn_intervals,
     forecast_of,
-    released_hessian,
 )
 from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.privacy.budget import PARTS, Parts

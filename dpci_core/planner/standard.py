@@ -89,7 +89,7 @@ class StandardAnswer:
     forecast: of that design in the first world, all planning rows used; in spreads.
     moments: of these planning rows under this encoding.
     names: of the features, then the constant.
-    out_of_reach: names that are not reportable with this design in one of the worlds.
+    not_reportable: names that are not reportable with this design in one of the worlds.
     tried: every first look at a shape and c, then each design that was better than those before
     it, with all its draws.
     """
@@ -99,7 +99,7 @@ class StandardAnswer:
     forecast: Forecast
     moments: Moments
     names: tuple[str, ...]
-    out_of_reach: tuple[str, ...]
+    not_reportable: tuple[str, ...]
     tried: tuple[Tried, ...]
 
 
@@ -294,7 +294,7 @@ class _Search:
             forecast=made[0],
             moments=moments[0],
             names=names,
-            out_of_reach=tuple(name for name, is_out in zip(names, lost, strict=True) if is_out),
+            not_reportable=tuple(name for name, is_out in zip(names, lost, strict=True) if is_out),
             tried=tuple(self.tried),
         )
 
@@ -396,7 +396,7 @@ def _splits(design: Design) -> Iterator[Design]:
 
 
 def _is_out(made: Forecast) -> Flags:
-    """Which features a release could not speak about."""
+    """Which features are not reportable."""
     is_biased = np.abs(made.bias) > _TOLERATED * made.ci_length / 2.0
     return np.asarray((made.is_not_reportable | is_biased)[:-1])
 

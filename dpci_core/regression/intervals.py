@@ -38,7 +38,7 @@ class LinearWidths:
 
     sampling, privacy: variances (k,) of the estimate; privacy counts all noise and what the steps
         leave.
-    is_not_estimable: where the release cannot speak about a contrast: what the steps leave is most
+    is_not_estimable: contrasts that are not estimable: what the steps leave is much
         of its variance, or the noise on the covariance is.
     """
 

@@ -324,7 +324,7 @@ class ReleaseInference:
         """The errors of the coefficients that the release speaks about."""
         told = [not c.is_not_estimable for c in self.made.coefficients]
         if not any(told):
-            raise AfterError("nothing_spoken_about")
+            raise AfterError("nothing_estimable")
         return self._law.errors(self._to_original[told])
 
     def _scheffe(self, level: float) -> float:
@@ -368,13 +368,13 @@ class ReleaseInference:
         """Return with which probability all intervals of the release hold, and those that hold at
         once at a level.
 
-        Raises:  AfterError if the release can speak about no coefficient.
+        Raises:  AfterError if no coefficient is estimable from the release.
         """
         wanted = self._level(level)
         told = [name for name, c in zip(self.names, self.made.coefficients, strict=True)
                 if not c.is_not_estimable]  # fmt: skip
         if not told:
-            raise AfterError("nothing_spoken_about")
+            raise AfterError("nothing_estimable")
         errors = self._law.errors(np.array([self._combination({name: 1.0}, unit) for name in told]))
         half = self._lengthening * errors.simultaneous(wanted)
         return Together(
@@ -407,7 +407,7 @@ class ReleaseInference:
             names, self._is_not_estimable(vectors, errors), strict=True
         ):
             if is_not_estimable:
-                raise AfterError("silent_about", name=name)
+                raise AfterError("not_estimable", name=name)
         return Region(
             names=tuple(names),
             level=wanted,
@@ -434,7 +434,7 @@ class ReleaseInference:
         errors = self._law.errors(x)
         half = self._lengthening * errors.half_width(wanted)
         has_chances = self.made.design.loss.is_log_odds
-        silent = self._is_not_estimable(x, errors)
+        lost = self._is_not_estimable(x, errors)
         scores = (
             _around(*ends) for ends in zip(errors.estimate.tolist(), half.tolist(), strict=True)
         )
@@ -445,7 +445,7 @@ class ReleaseInference:
                 level=wanted,
                 is_not_estimable=bool(is_not_estimable),
             )
-            for score, is_not_estimable in zip(scores, silent, strict=True)
+            for score, is_not_estimable in zip(scores, lost, strict=True)
         )
 
     def _encoded(self, rows: pd.DataFrame | Mapping[str, object]) -> Array:

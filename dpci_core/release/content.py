@@ -105,7 +105,7 @@ def make_record(plan: Plan, drawn: Drawn, price: Price, charge: Charge) -> Relea
         if drawn.second_moment is None
         else tuple(map(tuple, drawn.second_moment.tolist())),
         covers=covered(plan.design, price.numbers.shrinkage),
-        out_of_reach=price.numbers.out_of_reach,
+        not_reportable=price.numbers.not_reportable,
         warnings=sentences(warnings_of(plan, price)),
         verdict=drawn.usefulness.sentence,
         assumptions=assumptions_of(plan, price.numbers),

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dpci_core.release.record import Coefficient, Interval, Release
-from dpci_core.report.cautions import silent
+from dpci_core.report.cautions import not_reportable
 from dpci_core.report.words import number, odds_alike
 from dpci_core.schema import CONSTANT
 
@@ -83,7 +83,7 @@ def _exp(interval: Interval) -> Interval:
 
 
 def effect_lines(release: Release) -> tuple[str, ...]:
-    """Return one short line for each coefficient that the release can speak about, the constant
+    """Return one short line for each coefficient that is estimable from the release, the constant
     aside, as in "odds times 1.22 per 10 of pressure, 95 % interval 1.08 to 1.37".
     """
     return tuple(
@@ -120,12 +120,14 @@ def effect_sentences(release: Release) -> tuple[str, ...]:
     coefficient is not estimable, the sentence says so and holds no number.
     """
     told = [
-        silent([effect.name]) if effect.is_not_estimable else _moves(effect, release)
+        not_reportable([effect.name]) if effect.is_not_estimable else _moves(effect, release)
         for effect in effects(release)
     ]
     return (
         *told,
-        silent([CONSTANT]) if release.coefficients[-1].is_not_estimable else _start(release),
+        not_reportable([CONSTANT])
+        if release.coefficients[-1].is_not_estimable
+        else _start(release),
     )
 
 

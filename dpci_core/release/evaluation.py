@@ -19,7 +19,7 @@ from dpci_core.release.report import (
     target_sentence,
     together_sentence,
 )
-from dpci_core.report.cautions import silent
+from dpci_core.report.cautions import not_reportable
 from dpci_core.report.words import person_rules
 
 EVALUATION_NAME = "evaluation.md"
@@ -122,7 +122,7 @@ def _utility(release: Release) -> list[str]:
         "" if ratio is None else f"Released intervals are {ratio:.2f} times as long as planned.",
         together_sentence(release),
         release.verdict,
-        silent(release.silent) if release.silent else "",
+        not_reportable(release.not_estimable) if release.not_estimable else "",
         *(f"Known before the draw: {as_code(sentence)}" for sentence in release.warnings),
     ]
 

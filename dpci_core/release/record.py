@@ -142,7 +142,7 @@ class Release(Entry):
     hessian_at: where the Hessian was released, (p,); at the coefficients themselves for a penalised
     target.
     covers: what the intervals are for, in words, to stand after "for the".
-    out_of_reach: names that the plan called not reportable before the draw.
+    not_reportable: names that the plan called not reportable before the draw.
     warnings: what spoke against the plan before the draw, in sentences.
     """
 
@@ -160,7 +160,7 @@ class Release(Entry):
     hessian_at: tuple[float, ...]
     covers: str
     note: MappingNote | None = field(default=None, repr=False)
-    out_of_reach: tuple[str, ...] = ()
+    not_reportable: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     second_moment: tuple[tuple[float, ...], ...] = ()
 
@@ -185,9 +185,9 @@ class Release(Entry):
         if self.design.rows_per_person != (self._most or 1):
             raise RecordError("design.rows_per_person", "Expected that of schema.persons.")
         lost = {c.name for c in self.coefficients if c.is_not_estimable}
-        if not set(self.out_of_reach) <= lost:
+        if not set(self.not_reportable) <= lost:
             raise RecordError(
-                "out_of_reach", "Expected names of coefficients with is_not_estimable."
+                "not_reportable", "Expected names of coefficients with is_not_estimable."
             )
 
     @property
@@ -216,7 +216,7 @@ class Release(Entry):
         return missing_cells(self.schema.used(self.features).transformations)
 
     @property
-    def silent(self) -> tuple[str, ...]:
+    def not_estimable(self) -> tuple[str, ...]:
         """Names of the coefficients that are not estimable from this release."""
         return tuple(c.name for c in self.coefficients if c.is_not_estimable)
 
@@ -298,7 +298,7 @@ class Release(Entry):
             "grid": GRID,
             "matrices": matrices,
             "covers": self.covers,
-            "out_of_reach": list(self.out_of_reach),
+            "not_reportable": list(self.not_reportable),
             "warnings": list(self.warnings),
             "verdict": self.verdict,
             "assumptions": list(self.assumptions),

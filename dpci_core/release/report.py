@@ -9,6 +9,7 @@ import io
 from collections.abc import Mapping
 
 from dpci_core.base.decimals import UP_4
+from dpci_core.intervals.estimands import estimand_of
 from dpci_core.ledger import safe_cell
 from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.privacy.budget import DEFINITIONS, approx_risk, pure_risk
@@ -22,12 +23,12 @@ from dpci_core.release.effects import (
 )
 from dpci_core.release.record import Coefficient, Interval, Release
 from dpci_core.report import afterwards
-from dpci_core.report.cautions import silent
+from dpci_core.report.cautions import not_reportable
 from dpci_core.report.html import IntervalRow, interval_chart, render, table
 from dpci_core.report.words import CERTAIN, at_most, called, number, people_at_most
 from dpci_core.schema import told_steps
 
-_MARK = "(out of reach)"
+_NOT_ESTIMABLE = "(not estimable)"
 """Beside a number that is in the full table only."""
 _HEADS = (
     "coefficient",
@@ -108,7 +109,7 @@ def report_html(release: Release) -> str:
         column=release.schema.target,
         covers=release.covers,
         level=f"{release.design.confidence_level:.10g}",
-        silence=silent(release.silent) if release.silent else "",
+        not_estimable=not_reportable(release.not_estimable) if release.not_estimable else "",
         price=price_words(release.guarantee.lines),
     )
 
@@ -169,12 +170,7 @@ def mechanism_sentence(release: Release) -> str:
 
 def target_sentence(release: Release) -> str:
     """What the intervals are for."""
-    if release.design.target == "penalised":
-        return (
-            f"They are for the {release.covers}: what the penalty leaves in the whole "
-            "population, not the coefficient without penalty."
-        )
-    return f"They are for the {release.covers}, reached by one step from the released one."
+    return f"They are for the {release.covers}{estimand_of(release.design).reached}."
 
 
 def together_sentence(release: Release) -> str:
@@ -191,8 +187,8 @@ def together_sentence(release: Release) -> str:
 def _table(release: Release) -> str:
     heads = ["", "estimate", "from", "to", "length", "planned length"]
     caption = f"In original units of each column: the {release.covers}"
-    if release.silent:
-        caption += f"; {_MARK} where this release cannot speak about it"
+    if release.not_estimable:
+        caption += f"; {_NOT_ESTIMABLE}: no interval of this level"
     return str(table(heads, [_cells(c) for c in release.coefficients], caption=caption))
 
 
@@ -205,14 +201,14 @@ def _cells(c: Coefficient) -> list[str]:
         c.planned_original,
     )
     return [
-        f"{called(c.name)} {_MARK}" if c.is_not_estimable else called(c.name),
+        f"{called(c.name)} {_NOT_ESTIMABLE}" if c.is_not_estimable else called(c.name),
         *(f"{x:.4g}" for x in numbers),
     ]
 
 
 def _chart(release: Release) -> str:
-    """The intervals of the coefficients that the release can speak about; told per step, a constant
-    would be on another scale.
+    """The intervals of the coefficients that are estimable from the release; told per step, a
+    constant would be on another scale.
     """
     is_standard = release.schema.standard is not None
     listed = release.coefficients[: -1 if is_standard else None]
@@ -267,7 +263,7 @@ def model_card(release: Release) -> str:
         f"{together_sentence(release)}".rstrip(),
         *([f"- Status: {release.design.status}"] if release.design.status else []),
         *([f"- Usefulness: {release.verdict}"] if release.verdict else []),
-        *([f"- Out of reach: {as_code(silent(release.silent))}"] if release.silent else []),
+        *([f"- {as_code(not_reportable(release.not_estimable))}"] if release.not_estimable else []),
         *(f"- Known before the draw: {as_code(sentence)}" for sentence in release.warnings),
         "- Assumptions:",
         *(f"  - {sentence}" for sentence in release.assumptions),

@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from dpci_core.base.array import Array, Flags
-from dpci_core.design import Design
+from dpci_core.design import ESTIMANDS, Design
 from dpci_core.report.words import listed, percent
 
 Gravity = Literal["stops", "weigh", "know"]
@@ -124,14 +124,15 @@ def cautions(
         about = None if promised is None else promised.about
         is_goal = about is not None and bool(found.is_not_reportable[about])
         is_grave = is_goal or len(lost) == len(names)
-        said.append(Caution("stops" if is_grave else "weigh", silent(lost)))
+        said.append(Caution("stops" if is_grave else "weigh", not_reportable(lost)))
     if promised is not None:
         said += _elsewhere(promised, names, lost)
     told = found.coverage[~found.is_not_reportable]
     short = told[told < design.confidence_level - COVERAGE_SLACK]
     if len(short):
         said.append(_shortfall(short, len(names), design.confidence_level))
-    if design.target == "penalised" and shrinkage is not None and shrinkage < LEAST_LEFT:
+    is_shrunk = ESTIMANDS[design.target].is_shrunk
+    if is_shrunk and shrinkage is not None and shrinkage < LEAST_LEFT:
         left = percent(max(shrinkage, 0.0))
         sentence = (
             f"The intervals are for coefficients penalised at c = {design.regularization:g}, "
@@ -154,7 +155,7 @@ def _elsewhere(promised: Promised, names: Sequence[str], lost: Sequence[str]) ->
         if told:
             yield Caution(
                 "stops" if is_grave else "weigh",
-                f"If {assumption}, this release cannot surely speak about {listed(told)}.",
+                f"If {assumption}, these may not be reportable: {listed(told)}.",
             )
 
 
@@ -197,10 +198,10 @@ def _shortfall(short: Array, n: int, level: float) -> Caution:
     )
 
 
-def silent(names: Sequence[str]) -> str:
+def not_reportable(names: Sequence[str]) -> str:
     """That nothing can be said about these coefficients.
 
-    >>> silent(["age", "income"])
-    'This release cannot speak about age, income.'
+    >>> not_reportable(["age", "income"])
+    'Not reportable with this release: age, income.'
     """
-    return f"This release cannot speak about {listed(names)}."
+    return f"Not reportable with this release: {listed(names)}."

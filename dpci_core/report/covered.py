@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from dpci_core.design import Design
+from dpci_core.design import ESTIMANDS, Design
 from dpci_core.report.words import number, percent
 
 
@@ -30,10 +30,9 @@ def covered(design: Design, shrinkage: float | None = None) -> str:
     """
     geometry = design.geometry
     rows = f", rows of leverage above {number(geometry.leverage)} weighted down" if geometry else ""
-    if design.target == "unpenalised":
-        return f"coefficient without penalty{rows}"
-    said = f"coefficient penalised at c = {design.regularization:g}"
-    if shrinkage is not None:
+    estimand = ESTIMANDS[design.target]
+    said = estimand.covers(design.regularization)
+    if shrinkage is not None and estimand.is_shrunk:
         said += f", typically shrunk to about {percent(max(shrinkage, 0.0))}"
     return said + rows
 

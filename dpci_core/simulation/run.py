@@ -14,6 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache, partial
 from numbers import Integral
 
 import numpy as np
@@ -30,6 +31,7 @@ from dpci_core.base.linalg import symmetrise
 from dpci_core.base.metric import Metric
 from dpci_core.base.rows import Meaning, WeightedRows
 from dpci_core.design import Design, check_design
+from dpci_core.intervals.estimands import estimand_of
 from dpci_core.intervals.half_widths import private_half_widths
 from dpci_core.losses import Loss
 from dpci_core.mechanisms.matrices import covariance_noise, hessian_noise, unit_noise
@@ -232,8 +234,8 @@ def run_experiment(
     )
     _check_callable(progress=progress, should_stop=should_stop)
     laws = [model_noise(design) for design in designs]
-    unpenalised = {design.loss for design in designs if design.target == "unpenalised"}
-    if unpenalised and n_variability > n_coverage:
+    takes_step = any(estimand_of(design).takes_step for design in designs)
+    if takes_step and n_variability > n_coverage:
         raise ValueError(
             f"Expected n_variability={n_variability} <= n_coverage={n_coverage} with an "
             "unpenalised target, whose estimate needs the released matrices."
@@ -242,9 +244,13 @@ def run_experiment(
     meaning = meaning or Meaning()
     in_full = meaning.rows_in_full(y)
     of_all = A if in_full is None else in_full
-    goals = {loss: unweighted_minimiser(of_all, loss=loss) for loss in unpenalised}
+
+    @cache
+    def unpenalised(loss: Loss) -> Array:
+        return unweighted_minimiser(of_all, loss=loss)
+
     jobs = tuple(
-        _job(d, tables[d.loss, d.regularization], law, goals)
+        _job(d, tables[d.loss, d.regularization], law, unpenalised)
         for d, law in zip(designs, laws, strict=True)
     )
     plan = _Plan(jobs, int(rng.integers(2**63)), n_coverage, tolerance, meaning.basis)
@@ -273,15 +279,11 @@ def run_experiment(
 
 
 def _job(
-    design: Design, table: Table | BatchTable, noise: NoiseLaw, goals: dict[Loss, Array]
+    design: Design, table: Table | BatchTable, noise: NoiseLaw, unpenalised: Callable[[Loss], Array]
 ) -> _Job:
     """A design on its table; the goal is the coefficient its intervals are for."""
-    return _Job(
-        design,
-        table,
-        noise,
-        goals[design.loss] if design.target == "unpenalised" else table.theta_hat,
-    )
+    goal = estimand_of(design).in_table(table.theta_hat, partial(unpenalised, design.loss))
+    return _Job(design, table, noise, goal)
 
 
 def _check_designs(designs: object) -> None:
@@ -473,7 +475,7 @@ def run_batch(plan: _Plan, first: int, last: int) -> list[Outcomes]:
             plan, job, draws, theta[:n_covered], moments.get(job.moments_key), few
         )
         failed, theta = ~fit.converged, plan.named(theta)
-        if job.design.target == "unpenalised":
+        if estimand_of(job.design).takes_step:
             theta = np.full_like(theta, np.nan)
             theta[:n_covered] = estimate
         inside[failed[:n_covered]] = False

@@ -12,12 +12,12 @@ import numpy.typing as npt
 from dpci_core.base.array import Array
 from dpci_core.base.batch import Block
 from dpci_core.base.batches import Place, RecordBatches, Table, as_table, table_of
-from dpci_core.base.errors import ConvergenceError
+from dpci_core.base.errors import ConvergenceError, check_choice
 from dpci_core.base.limits import LARGEST_START, regularization_in_range
 from dpci_core.base.metric import Metric
 from dpci_core.base.rows import Meaning, Rows, WeightedRows, plain, times_weights, unit_rows
 from dpci_core.base.validation import check_vector
-from dpci_core.design import Estimand, Geometry
+from dpci_core.design import ESTIMANDS, Geometry, TargetName
 from dpci_core.losses import Loss, check_loss
 from dpci_core.solvers.batch_sums import LeverageSums, rows_of
 from dpci_core.solvers.metric import metric_of, second_moment_of, weighted, weighted_table
@@ -143,7 +143,7 @@ class Moments:
         None as for drift.
     variance_drift, unpenalised_variance_drift: of the variance of the penalised coefficients, and
         of those without penalty; None as for drift, and where there is no fit without penalty.
-    basis, is_simulated: as in `Meaning`; forecasts speak about B theta.
+    basis, is_simulated: as in `Meaning`; forecasts are about B theta.
 
     Not private: on a sensitive table, neither these nor anything chosen with them may reach a
     release.
@@ -175,7 +175,7 @@ def fit_moments(
     loss: Loss,
     regularization: float,
     start: npt.ArrayLike | None = None,
-    target: Estimand = "penalised",
+    target: TargetName = "penalised",
     with_drift: bool = True,
     geometry: Geometry | None = None,
     with_spread: bool = False,
@@ -205,6 +205,7 @@ def fit_moments(
     Raises:  DataRejectedError (ValueError) for records that break a rule, ConvergenceError.
     """
     check_loss(loss)
+    check_choice(target, tuple(ESTIMANDS), name="target")
     regularization = regularization_in_range(regularization)
     A, meaning = table_of(X, y), meaning or Meaning()
     first = (
@@ -223,7 +224,8 @@ def fit_moments(
     theta = minimise(risk, CHECKED, start=first).theta
     H, S = risk.moments(theta)
     found = None
-    if target == "unpenalised":
+    is_free = ESTIMANDS[target].needs_unpenalised_fit
+    if is_free:
         in_full = meaning.rows_in_full(y)
         found = _without_penalty(A, theta, S, loss, regularization, meaning, in_full, known)
 
@@ -243,7 +245,7 @@ def fit_moments(
         regularization=regularization,
         drift=_hessian_drift(A, theta, H, loss=loss) if with_drift else None,
         unpenalised_fit=found,
-        is_separable=target == "unpenalised" and found is None,
+        is_separable=is_free and found is None,
         geometry=geometry,
         spread=spread,
         n_weighted=n_weighted,

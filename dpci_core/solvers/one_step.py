@@ -17,7 +17,7 @@ import numpy as np
 
 from dpci_core.base.array import Array
 from dpci_core.base.linalg import symmetrise
-from dpci_core.design import Design
+from dpci_core.design import ESTIMANDS, Design
 
 _SMALLEST_CURVATURE = 2.0
 """K is raised to this many times the noise on it, and to 2c, where the step would double what it
@@ -27,7 +27,7 @@ corrects.
 
 def has_one_step_point(design: Design) -> bool:
     """Whether the Hessian is released at the one-step point."""
-    return design.target == "unpenalised" and design.loss.is_log_odds
+    return ESTIMANDS[design.target].has_one_step_point(design.loss)
 
 
 def floor_of(regularization: float, matrix_sd: float | Array, p: int) -> Array:

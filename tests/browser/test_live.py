@@ -203,6 +203,21 @@ def test_an_exercise_opens_its_settings_in_a_new_tab_and_back_goes_back(open_pag
     assert chart(opened.value, "chart_intervals")["meta"]["total"] == 2.0
 
 
+def test_on_a_phone_an_answer_brings_verdict_picture_and_slider_with_next_in_reach(open_page):
+    page = open_page("/learn?screen=odds", width=390)
+    page.locator(".st-key-learn_odds_answer label").nth(1).click()
+    wait_chart(page, "chart_learn_odds")
+    wait_idle(page)
+    page.wait_for_function(
+        """() => {
+          const box = (key) => document.querySelector(key).getBoundingClientRect()
+          const steps = box('.st-key-learn_steps')
+          return box('.st-key-learn_seen').top >= 60 && steps.bottom <= innerHeight
+            && box('.st-key-learn_odds_slider input[type=range]').bottom <= steps.top
+        }"""
+    )
+
+
 def test_learn_fits_a_phone_also_in_large_type(open_page):
     page = open_page("/learn?screen=n", width=390, theme="dark")
     page.get_by_role("button", name="Show it without answering").click()

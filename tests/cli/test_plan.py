@@ -215,7 +215,7 @@ def test_a_plan_becomes_one_for_the_effects_people_mean(
     assert plan.goal is None  # its units were those of the other encoding
     numbers = plan.numbers()
     assert found["length"] == pytest.approx(numbers.ci_length_mean)
-    assert found["out_of_reach"] == list(numbers.out_of_reach)
+    assert found["not_reportable"] == list(numbers.not_reportable)
     assert set(found["warnings"]) == set(
         sentences(
             cautions(

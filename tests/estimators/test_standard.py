@@ -214,7 +214,7 @@ def test_noise_of_the_operating_system_and_an_svm() -> None:
     np.testing.assert_array_equal(model._models[0].theta_priv % GRID, 0.0)
     found = model.confidence_intervals(1.0 - 1e-9)  # this noise has no seed
     assert (found.covers, model.privacy_.noise) == (
-        "coefficient without penalty of the declared columns",
+        "coefficient without penalty",
         "system",
     )
     assert found.low[0, 0] < 0.0467 < found.high[0, 0]  # of 400,000 records without noise
@@ -244,12 +244,12 @@ def test_the_target_follows_the_declaration(kind: Any) -> None:
 def test_what_is_covered_is_said() -> None:
     X, y = table(600)
     model = made().fit(X, y)
-    without = "coefficient without penalty of the declared columns"
+    without = "coefficient without penalty"
     assert model.confidence_intervals().covers == without
     assert without in " ".join(str(model.summary()).split())
     assert f"x0{FLAG}" not in str(model.summary())
     model = made(target="penalised", regularization=0.0123).fit(X, y)
-    assert "coefficient penalised at c=0.0123;" in " ".join(str(model.summary()).split())
+    assert "coefficient penalised at c = 0.0123;" in " ".join(str(model.summary()).split())
     assert without not in " ".join(str(model.summary()).split())
 
 
@@ -261,7 +261,7 @@ def test_a_coefficient_that_a_release_cannot_speak_about_is_flagged() -> None:
     assert found.is_not_estimable.all()
     for label in ("age*", "d" * 20 + "*", "intercept*"):
         assert f"\n{label:<22}" in text
-    assert f"{FLAG} The release cannot speak about this coefficient" in text
+    assert f"{FLAG} Not estimable: the coefficient" in text
     # Along one direction only: two columns that are nearly the same.
     twins = np.c_[X[:, 0], X[:, 0] + np.random.default_rng(0).normal(0, 0.5, 600), X[:, 1]]
     three = {"feature_typical": [60, 60, 1], "feature_spread": [15, 15, 0.7]}
@@ -418,7 +418,7 @@ def test_the_example_runs(name: str) -> None:
     space = {"X": X, "y": np.where(X[:, 0] > 45, "yes", "no")}
     with redirect_stdout(io.StringIO()) as printed:
         exec(text.split("```python\n")[1].split("```")[0], space)
-    assert "coefficient without penalty of the declared" in printed.getvalue()
+    assert "coefficient without penalty; units" in printed.getvalue()
     found = space["model"].confidence_intervals(1.0 - 1e-9)  # the noise of one has no seed
     assert found.low[0, 0] < (0.04 if name == "README.md" else np.inf)
     assert found.high[0, 0] > 0.04

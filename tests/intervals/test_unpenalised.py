@@ -27,10 +27,10 @@ from dpci_core import (
 from dpci_core.base.rows import WeightedRows
 from dpci_core.design import MechanismName
 from dpci_core.intervals._newton_step import unpenalised_error
+from dpci_core.intervals.estimands import released_hessian
 from dpci_core.intervals.forecast import (
     drawn_intervals,
     forecast_of,
-    released_hessian,
 )
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.solvers.moments import UnpenalisedFit

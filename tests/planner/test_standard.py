@@ -111,7 +111,7 @@ def robust() -> StandardAnswer:
 def test_the_answer_is_what_was_tried(answer: StandardAnswer) -> None:
     """The whole budget; its forecast; coefficients per spread of their columns."""
     assert answer.names == ("age", "smoker=yes", "constant")
-    assert answer.out_of_reach == ()
+    assert answer.not_reportable == ()
     assert (answer.encoding, answer.design) in [(one.encoding, one.design) for one in answer.tried]
     assert answer.design.budget.total == design_of().budget.total
     assert answer.design.target == "unpenalised"
@@ -164,15 +164,15 @@ def test_the_range_of_c(answer: StandardAnswer) -> None:
 def test_a_promise_is_kept_in_every_world(answer: StandardAnswer, robust: StandardAnswer) -> None:
     """Planned for the declared world alone, ages that vary less cannot be reported."""
     assert in_world(NARROW, answer).is_not_reportable[0]
-    assert robust.out_of_reach == ()
+    assert robust.not_reportable == ()
     assert not in_world(NARROW, robust).is_not_reportable.any()
 
 
 def test_out_of_reach_in_one_world_is_out_of_reach(answer: StandardAnswer) -> None:
     tenth = twin(effects=EFFECTS, numbers={"age": NumberGuess(62, 1.0)})
     found = planned(worlds=(tenth,))
-    assert "age" in found.out_of_reach
-    assert "age" not in answer.out_of_reach
+    assert "age" in found.not_reportable
+    assert "age" not in answer.not_reportable
 
 
 def test_what_each_world_loses_adds_up() -> None:
@@ -180,7 +180,7 @@ def test_what_each_world_loses_adds_up() -> None:
     tenth = twin(effects=EFFECTS, every=80, numbers={"age": NumberGuess(62, 1.0)})
     rare = twin(effects=EFFECTS, every=80, shares={"smoker": (0.99, 0.01)})
     found = planned(n=2_000, worlds=(tenth, rare))
-    assert set(found.out_of_reach) >= {"age", "smoker=yes"}
+    assert set(found.not_reportable) >= {"age", "smoker=yes"}
     assert found.tried[-1].n_out == 2
 
 
@@ -190,9 +190,9 @@ def test_what_a_limit_moves_is_a_bias() -> None:
     schema = Schema((cost, SMOKER), "ill", "yes")
     tailed = {"numbers": {"cost": NumberGuess(1, 15)}, "effects": {"cost": 0.05}}
     found = planned(twin(schema, every=2, **tailed), n=200_000)
-    assert "cost" in found.out_of_reach
+    assert "cost" in found.not_reportable
     wide = replace(schema, features=(replace(cost, spread=15), SMOKER))
-    assert "cost" not in planned(twin(wide, every=2, **tailed), n=200_000).out_of_reach
+    assert "cost" not in planned(twin(wide, every=2, **tailed), n=200_000).not_reportable
 
 
 def test_the_search_tolerates_a_little_less_bias(answer: StandardAnswer) -> None:
@@ -230,8 +230,8 @@ def test_other_tables_and_designs(schema: Schema, changes: dict[str, Any]) -> No
     assert found.design.loss == design_of(**changes).loss
     assert found.design.mechanism == design_of(**changes).mechanism
     names = {"sex=f", "sex=m"} if len(found.names) == 4 else set()
-    assert names <= set(found.out_of_reach)
-    assert "age" not in found.out_of_reach
+    assert names <= set(found.not_reportable)
+    assert "age" not in found.not_reportable
 
 
 def test_more_records_or_budget_never_lose_a_coefficient() -> None:
@@ -241,7 +241,7 @@ def test_more_records_or_budget_never_lose_a_coefficient() -> None:
     worlds = (twin(schema, effects=effects, numbers={"age": NumberGuess(62, 8)}),)
     of = {n: planned(twin(schema, effects=effects), n, worlds) for n in (50, 1500, N, 50_000)}
     of[10**9] = planned(twin(schema, effects=effects), 10**9, worlds)
-    lost = [set(one.out_of_reach) for one in of.values()]
+    lost = [set(one.not_reportable) for one in of.values()]
     assert all(more <= fewer for fewer, more in itertools.pairwise(lost))
     assert "age" in lost[0]
     assert lost[-1] == set()
@@ -249,7 +249,7 @@ def test_more_records_or_budget_never_lose_a_coefficient() -> None:
     assert all(more < fewer for fewer, more in itertools.pairwise(lengths))
     rich = PureDP(model="2", hessian="1", covariance="1")
     assert (
-        set(planned(twin(schema, effects=effects), 1500, worlds, budget=rich).out_of_reach)
+        set(planned(twin(schema, effects=effects), 1500, worlds, budget=rich).not_reportable)
         <= (lost[1])
     )
 
@@ -283,7 +283,7 @@ def test_reach_never_falls(schema: Schema, guessed: dict[str, Any], other: dict[
         found = planned(
             twin(schema, every=40, **guessed), n, worlds, budget=budget, confidence_level=level
         )
-        return set(found.names[:-1]) - set(found.out_of_reach)
+        return set(found.names[:-1]) - set(found.not_reportable)
 
     middle = reach()
     assert middle

@@ -224,7 +224,7 @@ def test_what_was_not_asked_in_its_terms_is_refused(after: ReleaseInference) -> 
         after.contrast({"age": 1}, level=1.0)
 
 
-def test_a_record_is_silent_where_it_was(made: Release) -> None:
+def test_a_record_has_no_region_where_it_is_not_estimable(made: Release) -> None:
     first, *rest = made.coefficients
     after = ReleaseInference(
         replace(made, coefficients=(replace(first, is_not_estimable=True), *rest))
@@ -236,11 +236,11 @@ def test_a_record_is_silent_where_it_was(made: Release) -> None:
     assert set(after.together().intervals) == {"city=b", "constant"}
     with pytest.raises(AfterError) as caught:
         after.region(["age", "city=b"])
-    assert caught.value.code == "silent_about"
-    silent = tuple(replace(c, is_not_estimable=True) for c in made.coefficients)
+    assert caught.value.code == "not_estimable"
+    lost = tuple(replace(c, is_not_estimable=True) for c in made.coefficients)
     with pytest.raises(AfterError) as caught:
-        ReleaseInference(replace(made, coefficients=silent)).together()
-    assert caught.value.code == "nothing_spoken_about"
+        ReleaseInference(replace(made, coefficients=lost)).together()
+    assert caught.value.code == "nothing_estimable"
 
 
 def test_intervals_that_are_not_those_of_the_matrices_are_refused(made: Release) -> None:

@@ -41,7 +41,7 @@ def test_every_question_is_answered_or_left_to_the_deployer(made: Release) -> No
         assert OPEN in answers[title]  # what a record cannot know is not made up
     assert guarantee_sentence(made) in answers["Privacy parameters"]
     assert made.guarantee.neighbours in answers["Unit of privacy"]
-    assert all(name in answers["Utility"] for name in made.silent)
+    assert all(name in answers["Utility"] for name in made.not_estimable)
     assert all(sentence in text for sentence in made.assumptions)
 
 

@@ -35,7 +35,7 @@ from dpci_core.release import (
     warnings_of,
 )
 from dpci_core.release.effects import told_odds
-from dpci_core.report.cautions import sentences, silent
+from dpci_core.report.cautions import not_reportable, sentences
 from dpci_core.schema import CategoricalColumn, Guesses, NumericColumn, Schema, StandardEncoding
 from tests.release_example import Desk
 
@@ -98,22 +98,22 @@ def made(desk: Desk) -> Release:
 
 
 def lost(made: Release, *names: str) -> Release:
-    """The same, were it silent about these."""
+    """The same, were these not estimable."""
     coefficients = (replace(c, is_not_estimable=c.name in names) for c in made.coefficients)
-    return replace(made, coefficients=tuple(coefficients), out_of_reach=names)
+    return replace(made, coefficients=tuple(coefficients), not_reportable=names)
 
 
 def test_it_is_for_the_effects_and_says_where_the_hessian_is(made: Release, desk: Desk) -> None:
     record = json.loads((desk.folder / "out/release.json").read_text())
     assert record["version"] == 1
     assert record["covers"] == made.covers == "coefficient without penalty"
-    assert record["out_of_reach"] == list(price_of(PLAN).numbers.out_of_reach) == []
+    assert record["not_reportable"] == list(price_of(PLAN).numbers.not_reportable) == []
     at = np.array(record["matrices"]["hessian_at"])
     assert at.shape == made.theta.shape
     assert not np.array_equal(at, made.theta)  # half way, not at the coefficients
     full = at + (at - made.theta)
     assert abs(full[0]) > abs(made.theta[0])  # towards the coefficient without penalty
-    assert made.silent == ()
+    assert made.not_estimable == ()
     pressure, cost = (c.original for c in made.coefficients[:2])
     assert abs(pressure.estimate - 0.02) < 0.01
     assert abs(cost.estimate - 0.3) < 0.2
@@ -185,8 +185,8 @@ def test_the_table_holds_effects_and_what_is_covered(desk: Desk, made: Release) 
 def test_what_is_out_of_reach_has_no_interval_in_a_headline(made: Release) -> None:
     quiet = lost(made, "pressure", "constant")
     sentences = effect_sentences(quiet)
-    assert sentences[0] == silent(["pressure"])
-    assert sentences[-1] == silent(["constant"])
+    assert sentences[0] == not_reportable(["pressure"])
+    assert sentences[-1] == not_reportable(["constant"])
     assert len(effect_lines(quiet)) == 2
     page, card = (
         run.files_of(quiet, PLAN)["report.html"],
@@ -194,10 +194,10 @@ def test_what_is_out_of_reach_has_no_interval_in_a_headline(made: Release) -> No
     )
     shown = f"{made.coefficients[0].original.low:.4g}"
     picture, full = page.split("<table")[0], page.split("<table")[1]
-    assert silent(["pressure", "constant"]) in page
-    assert silent(["pressure", "constant"]) in card
+    assert not_reportable(["pressure", "constant"]) in page
+    assert not_reportable(["pressure", "constant"]) in card
     assert shown in full  # and marked there
-    assert "pressure (out of reach)" in full
+    assert "pressure (not estimable)" in full
     assert shown not in picture + card
     assert "pressure" not in picture.split("<svg")[1].split("</svg>")[0]
     everything = lost(made, *(c.name for c in made.coefficients))
@@ -209,25 +209,25 @@ def test_what_is_out_of_reach_has_no_interval_in_a_headline(made: Release) -> No
 def test_what_the_plan_calls_out_of_reach_is_marked_whatever_is_drawn(tmp_path: Path) -> None:
     few = ZCDP(model="0.05", hessian="0.01", covariance="0.01")
     plan = replace(PLAN, design=replace(PLAN.design, budget=few, regularization=0.05))
-    planned = price_of(plan).numbers.out_of_reach
+    planned = price_of(plan).numbers.not_reportable
     assert planned
     made = desk_at(tmp_path, plan).release()
-    assert made.out_of_reach == planned
+    assert made.not_reportable == planned
     assert made.warnings == sentences(warnings_of(plan, price_of(plan)))
-    assert silent(planned) in made.warnings
+    assert not_reportable(planned) in made.warnings
     page, card = (
         (tmp_path / "out" / name).read_text() for name in ("report.html", "model_card.md")
     )
-    assert f"<li>{silent(planned)}</li>" in page.split("before the noise was drawn:")[1]
-    assert silent(planned) in card
-    assert set(planned) <= set(made.silent)
-    record = made.to_dict() | {"out_of_reach": ["constant"]}
+    assert f"<li>{not_reportable(planned)}</li>" in page.split("before the noise was drawn:")[1]
+    assert not_reportable(planned) in card
+    assert set(planned) <= set(made.not_estimable)
+    record = made.to_dict() | {"not_reportable": ["constant"]}
     record["coefficients"][-1]["is_not_estimable"] = False
     path = tmp_path / "edited.json"
     path.write_text(json.dumps(record))
     with pytest.raises(RecordError) as caught:
         load_release(path)
-    assert caught.value.field == "out_of_reach"
+    assert caught.value.field == "not_reportable"
 
 
 def test_it_is_decided_before_anything_is_booked_or_read(

@@ -15,8 +15,8 @@ from dpci_core.report.cautions import (
     Caution,
     cautions,
     gravest,
+    not_reportable,
     sentences,
-    silent,
     stopping,
 )
 from dpci_core.report.covered import covered, transformations
@@ -51,7 +51,7 @@ def test_nothing_is_said_where_nothing_speaks_against_it() -> None:
 
 def test_each_reason_has_its_sentence() -> None:
     lost = np.array([True, False, False])
-    assert said(foreseen(is_not_reportable=lost)) == (silent(["age"]),)
+    assert said(foreseen(is_not_reportable=lost)) == (not_reportable(["age"]),)
     short = np.array([0.91, 0.939, 0.941])
     assert said(foreseen(coverage=short)) == (
         "2 of 3 intervals promise too much: they say 95 % and cover 91.0 % at worst.",
@@ -153,7 +153,7 @@ def test_transformations_are_named() -> None:
 
 
 def test_many_names_are_cut() -> None:
-    assert silent([f"x{j}" for j in range(9)]).endswith("x4, x5 and 3 more.")
+    assert not_reportable([f"x{j}" for j in range(9)]).endswith("x4, x5 and 3 more.")
 
 
 @pytest.mark.parametrize("name", ["public standard", "twin standard"])
@@ -164,6 +164,6 @@ def test_numbers_and_forecast_say_the_same(name: str) -> None:
     others = {"design": plan.design, "names": plan.names}
     made = replace(made, is_not_reportable=made.is_not_reportable | found.is_not_reportable)
     assert set(cautions(made, **others)) <= set(cautions(found, **others))
-    assert set(found.out_of_reach) == {
+    assert set(found.not_reportable) == {
         name for name, lost in zip(plan.names, made.is_not_reportable, strict=True) if lost
     }

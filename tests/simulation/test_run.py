@@ -129,7 +129,7 @@ def _job():
     X, y = simulated_table()
     design, _ = make_pair("pure", "objective", "logistic", n=50)
     table = engine._tables(as_table(y[:, None] * X), (design,))[design.loss, design.regularization]
-    return engine._job(design, table, engine.model_noise(design), {})
+    return engine._job(design, table, engine.model_noise(design), lambda loss: np.empty(0))
 
 
 # --- invariance -----------------------------------------------------------------------------------

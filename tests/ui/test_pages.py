@@ -459,9 +459,9 @@ def test_the_target_can_be_the_coefficient_without_penalty():
     assert now(app).target == "unpenalised"
     assert "without penalty" in picture_of(app)["footer"]
     assert lengths_of(app)["objective"] > leverage_correction["objective"]
-    assert "cannot speak about" not in remarks_of(app)
+    assert "Not reportable with this release" not in remarks_of(app)
     flat = start(d="4", n="30000", c="0.01", target="unpenalised")
-    assert "cannot speak about" in remarks_of(flat)
+    assert "Not reportable with this release" in remarks_of(flat)
 
 
 def names_of(app) -> list[str]:

@@ -111,7 +111,7 @@ def quick_controls(settings: Settings, names: tuple[str, ...]) -> None:
             log_grid("c"),
             lambda v: state.update(c=float(v)),
             help=f"{text.c_sentence(settings)} {_C_HELP}",
-            beside=None if is_chosen or settings.is_in_paper_terms else _choose_penalty,
+            beside=None if is_chosen or settings.is_penalised else _choose_penalty,
         )
     if settings.has_width:
         with next(columns):

@@ -146,10 +146,10 @@ def take_dataset(key: str) -> None:
     own = now.encoding if now.encoding in info.encodings else info.encodings[0]
     state.update(
         dataset=key,
-        names=() if now.is_in_paper_terms or key != START.dataset else START.names,
+        names=() if now.is_penalised or key != START.dataset else START.names,
         d=min(10, info.max_features),
         n=info.n_rows,
-        encoding=own if now.is_in_paper_terms else START.encoding,
+        encoding=own if now.is_penalised else START.encoding,
     )
 
 

@@ -161,7 +161,7 @@ def _accept(frame: pd.DataFrame, choice: _Choice, kind: Provenance) -> None:
 
 def standard_in_terms(schema: Schema) -> StandardEncoding | None:
     """The encoding that goes with the terms of the settings: none where a penalty stays."""
-    return None if state.settings().is_in_paper_terms else usual_encoding(schema)
+    return None if state.settings().is_penalised else usual_encoding(schema)
 
 
 def _edited(proposed: Schema) -> Schema:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ui.evidence import errors
+from ui.evidence import attack, errors
 from ui.evidence.coverage import tab as coverage
 from ui.evidence.lengths import tab as lengths
 from ui.evidence.replication import tab as replication
@@ -18,6 +18,7 @@ _SECTIONS = {
     "lengths": lengths.section,
     "replication": replication.section,
     "errors": errors.section,
+    "attack": attack.section,
 }
 
 

@@ -42,7 +42,7 @@ def line(names: tuple[str, ...]) -> None:
             required=True,
             label_visibility="collapsed",
             help=_TERMS_HELP,
-            **bound("terms", "paper" if settings.is_in_paper_terms else "plain", _take_terms),
+            **bound("terms", "paper" if settings.is_penalised else "plain", _take_terms),
         )
 
 

@@ -22,7 +22,7 @@ def panel(view: compute.View) -> None:
 
 def _printed(settings: Settings) -> str:
     """Lines that print the finding of the page."""
-    if settings.is_in_paper_terms:
+    if settings.is_penalised:
         return (
             'print(f"mean length {expected.ci_length_mean:.4g}, '
             'coverage {expected.coverage_mean:.1%}")\n'
@@ -63,7 +63,7 @@ def code_of(settings: Settings) -> str:
         )
     spread = ", with_spread=True" if shape else ""
     imports, meaning = "import dpci_core as dp\n", ""
-    if not settings.is_in_paper_terms:
+    if not settings.is_penalised:
         imports = "import numpy as np\n\n" + imports
     if settings.encoding == "standard":
         imports += "from dpci_core.planner.standard import enclosing\n"

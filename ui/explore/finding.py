@@ -84,7 +84,7 @@ def cost(private: Array, plain: Array, settings: Settings) -> float:
     """How many times as long intervals are as without privacy: mean by mean in the paper's terms,
     and the geometric mean of the ratios where effects have units of their own.
     """
-    if settings.is_in_paper_terms:
+    if settings.is_penalised:
         return float(private.mean() / plain.mean())
     return float(np.exp(np.log(private / plain).mean()))
 
@@ -94,7 +94,7 @@ def counted_coefficients(view: View) -> Flags:
     without penalty.
     """
     names = view.records.feature_names
-    is_all = view.settings.is_in_paper_terms or len(names) == 1
+    is_all = view.settings.is_penalised or len(names) == 1
     return np.array([is_all or name != CONSTANT for name in names])
 
 

@@ -279,7 +279,7 @@ def _hover(rows: Sequence[IntervalRows], placed: Rows) -> list[tuple[float, list
         for item in rows:
             way = f"{item.combination.short}: " if len(rows) > 1 else ""
             if not item.counts[j]:
-                lines.append(f"{way}not reportable: such a release cannot speak about it")
+                lines.append(f"{way}not reportable with such a release")
                 continue
             ci, vi, plain = (
                 float(x[j]) for x in (item.ci_length, item.vi_length, item.nonprivate_length)

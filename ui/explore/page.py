@@ -127,5 +127,5 @@ def _useless_warning(view: compute.View) -> None:
         for o in useless
         if o.forecast
     ]
-    help = found.sentence if view.settings.is_in_paper_terms else text.WHAT_HELPS
+    help = found.sentence if view.settings.is_penalised else text.WHAT_HELPS
     st.warning("  \n".join([*told, help]), icon="🚫")

@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpci_core.mechanisms.objective import NOT_REVIEWED
 from dpci_core.report.answers import shortfall
-from dpci_core.report.cautions import silent
+from dpci_core.report.cautions import not_reportable
 from ui.controls.sidebar import feature_names
 from ui.explore import code, finding, later, lines, pinned, sentences, wasted
 from ui.explore.intervals import ChartText, interval_picture, styles_of
@@ -148,14 +148,14 @@ def content(view: compute.View, tab: str, units: str) -> None:
 
 
 def _lost(view: compute.View) -> tuple[str, ...]:
-    """Effects that none of the releases on the chart could speak about, and why."""
+    """Effects that are not reportable with any release on the chart, and why."""
     lost: dict[str, None] = {}
     for outcome in view.drawn:
         assert outcome.forecast is not None
         is_lost = outcome.forecast.is_not_reportable & finding.counted_coefficients(view)
         pairs = zip(view.records.feature_names, is_lost, strict=True)
         lost |= dict.fromkeys(name for name, is_out in pairs if is_out)
-    return (f"{silent(list(lost))} {text.WHY_OUT_OF_REACH}",) if lost else ()
+    return (f"{not_reportable(list(lost))} {text.WHY_NOT_REPORTABLE}",) if lost else ()
 
 
 def _remarks(view: compute.View) -> tuple[str, ...]:

@@ -220,7 +220,7 @@ class Picture:
             "tables": [table.data for table in self.tables],
             "remarks": self.remarks,
             "least": self.least,
-            "tall": max(self.least, 420),
+            "tall": max(self.least, 350),
             "quiet": QUIET,
         }
         return drawn | {"version": sha256(dumps(drawn, default=float).encode()).hexdigest()[:16]}

@@ -23,23 +23,31 @@ def begin_at_top(step: str) -> None:
     _component(key="top", data={"step": step})
 
 
-_TOLD_JS = """let told
+_BRING_JS = """let brought
 export default function ({ data }) {
-  if (told === data.turn) return
-  told = data.turn
-  const shown = document.querySelector('.st-key-told_here')
+  if (brought === data.turn) return
+  brought = data.turn
+  const shown = document.querySelector(`.st-key-${data.key}`)
   if (!shown) return
-  shown.tabIndex = -1
-  shown.focus({ preventScroll: true })
-  shown.scrollIntoView({ block: 'center' })
+  if (data.isAlert) {
+    shown.tabIndex = -1
+    shown.focus({ preventScroll: true })
+  }
+  shown.scrollIntoView({ block: data.isAlert ? 'center' : 'nearest' })
 }"""
-_told = st.components.v2.component("dpci_told", html="<span></span>", js=_TOLD_JS)
-_TURN = "told_turn"
+_bring = st.components.v2.component("dpci_bring", html="<span></span>", js=_BRING_JS)
+_TURN = "brought_turn"
+
+
+def bring(key: str, *, is_alert: bool = False) -> None:
+    """Bring the container with a key into view, once for each call; an alert gets the focus."""
+    st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
+    turn = f"{key} {st.session_state[_TURN]}"
+    _bring(key=f"bring_{key}", data={"key": key, "turn": turn, "isAlert": is_alert})
 
 
 def told_here(error: str) -> None:
     """Show an error, in Markdown, and bring it into view; one on a page."""
-    st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
     with st.container(key="told_here"):
         st.error(error)
-        _told(key="told", data={"turn": st.session_state[_TURN]})
+        bring("told_here", is_alert=True)

@@ -266,5 +266,5 @@ CROWD = Screen(
         "lies between. Weights move estimates by less than a twentieth of the half-length here. "
         "docs/whitened.md has the proofs."
     ),
-    height=560,
+    height=480,
 )

@@ -21,7 +21,8 @@ from ui.kit.exports import download_csv
 from ui.kit.palette import SOURCE_MARKS
 from ui.kit.picture import Picture, draw, keep_animation, whole_frames
 from ui.kit.streamlit_internals import is_back, is_over
-from ui.kit.top import begin_at_top
+from ui.kit.style import themed
+from ui.kit.top import begin_at_top, bring
 from ui.learn import teach
 from ui.learn.model import Screen
 from ui.learn.numbers import Numbers
@@ -34,6 +35,8 @@ _TAB = linked.one_of("learn", TABS, default="path", widget="learn_tab")
 EXERCISES = "exercises"
 """The screen for students: tasks without solutions."""
 _PLACE, _PROBLEM = "learn_place", "learn_problem"
+_ANSWERED = "learn_answered"
+"""Whether the last thing that happened was an answer."""
 _VALUES, _ANSWERS, _SENT = "learn_values", "learn_answers", "learn_frames_sent"
 _ARRIVES = 1.0
 """Seconds within which frames reach the browser; a run that comes sooner may discard them."""
@@ -42,6 +45,19 @@ _PICTURES = linked.one_of(
     "pictures", ("after", "first"), default="after", widget="learn_open_toggle"
 )
 _PATH = linked.one_of("path", ("all", "lesson"), default="all", widget="learn_path_toggle")
+_CSS = """<style>
+/* On a phone Next is in reach, and what an answer brings is not behind it. */
+@media (max-width: 640px) {
+  [data-testid=stLayoutWrapper]:has(> .st-key-learn_steps) { position: sticky; bottom: 0; z-index: 50;
+    padding: 0.5rem 0; background: light-dark(LIGHT_PAGE, DARK_PAGE);
+    border-top: 1px solid light-dark(LIGHT_LINE, DARK_LINE) }
+  .st-key-learn_steps { flex-wrap: nowrap !important }
+  .st-key-learn_steps > * { min-width: 0 }
+  .st-key-learn_steps .stButton p { white-space: nowrap }
+  .st-key-learn_seen { scroll-margin: 4rem 0 4.5rem; gap: 0.5rem }
+  .st-key-learn_seen .foot button { display: none }
+}
+</style>"""  # noqa: E501 - CSS
 _LARGE_CSS = "<style>html {font-size: 128%}</style>"
 
 
@@ -59,6 +75,7 @@ def page() -> None:
     screen = _here()
     begin_at_top(screen.key)
     _mirror(screen)
+    st.html(themed(_CSS))
     if _TYPE.value == "large":
         st.html(_LARGE_CSS)
     _screen(screen)
@@ -176,7 +193,12 @@ def _screen(screen: Screen) -> None:
                 st.markdown(screen.mechanism)
     with right:
         if is_open:
-            _picture(screen)
+            with st.container(key="learn_seen"):
+                _reply(screen)
+                _picture(screen)
+            if st.session_state.pop(_ANSWERED, False):
+                bring("learn_seen")
+            _numbers(screen)
         else:
             st.info(
                 "The picture appears when you have answered. A guess is fine: nothing is counted "
@@ -190,8 +212,20 @@ def _screen(screen: Screen) -> None:
             )
 
 
+def _reply(screen: Screen) -> None:
+    """What is said to the answer, over the picture that shows it."""
+    given = _answers().get(screen.key, -1)
+    if given < 0:
+        return
+    choice = screen.question.choices[given]
+    if choice.is_right:
+        st.success(choice.reply)
+    else:
+        st.info(f"Not quite. {choice.reply}")
+
+
 def _question(screen: Screen) -> bool:
-    """The question with its reply; whether the picture may be seen."""
+    """The question; whether the picture may be seen."""
     question, given = screen.question, _answers().get(screen.key)
     shown = given if given is not None and given >= 0 else None
     with st.container(border=True):
@@ -202,17 +236,12 @@ def _question(screen: Screen) -> bool:
             index=None,
             **bound(f"learn_{screen.key}_answer", shown, lambda index: _answer(screen, index)),
         )
-        if shown is not None:
-            choice = question.choices[shown]
-            if choice.is_right:
-                st.success(choice.reply)
-            else:
-                st.info(f"Not quite. {choice.reply}")
     return given is not None or _PICTURES.value == "first"
 
 
 def _answer(screen: Screen, index: int) -> None:
     _answers()[screen.key] = index
+    st.session_state[_ANSWERED] = True
 
 
 def slider_key(screen: Screen) -> str:
@@ -250,10 +279,20 @@ def _picture(screen: Screen) -> None:
     live = {"slider": slider, "here": here, "animation": screen.key, "isAnimated": True}
     draw(f"learn_{screen.key}", picture, **live)
     _control(screen)
-    with st.container(key="learn_table"), st.expander("The numbers as a table"):
-        st.dataframe(numbers.table, hide_index=True, alt=picture.alt, key=f"{slider}_table")
-        download_csv("CSV", numbers.table, name=f"learn_{screen.key}")
     _frames_when_quiet(screen.key, slider)
+
+
+def _numbers(screen: Screen) -> None:
+    """The numbers of the picture as a table."""
+    numbers = screen.compute(_value(screen))
+    with st.container(key="learn_table"), st.expander("The numbers as a table"):
+        st.dataframe(
+            numbers.table,
+            hide_index=True,
+            alt=screen.sentence(numbers),
+            key=f"{slider_key(screen)}_table",
+        )
+        download_csv("CSV", numbers.table, name=f"learn_{screen.key}")
 
 
 def _frames_when_quiet(key: str, slider: str) -> None:
@@ -304,23 +343,19 @@ def _steps(screen: Screen) -> None:
     """Back, forward, or anywhere."""
     path = _path(screen)
     number = path.index(screen)
-    left, middle, right = st.columns([1, 2, 1], vertical_alignment="bottom")
-    if number > 0:
-        before = path[number - 1].key
-        left.button(
-            "← Previous", key="learn_previous", on_click=_go, args=(before,), width="stretch"
-        )
     titles = {s.key: f"{number}. {s.title}" for number, s in enumerate(SCREENS, 1)}
-    middle.selectbox(
-        "All screens",
-        **among(titles),
-        **bound("learn_contents", screen.key, _go),
-        label_visibility="collapsed",
-    )
-    if number + 1 < len(path):
-        after = path[number + 1].key
-        right.button(
-            "Next →", key="learn_next", on_click=_go, args=(after,), type="primary", width="stretch"
+    with st.container(key="learn_steps", horizontal=True, vertical_alignment="center"):
+        if number > 0:
+            before = path[number - 1].key
+            st.button("← Previous", key="learn_previous", on_click=_go, args=(before,))
+        st.selectbox(
+            "All screens",
+            **among(titles),
+            **bound("learn_contents", screen.key, _go),
+            label_visibility="collapsed",
         )
-    else:
-        right.page_link("../pages/explore.py", label="**Now with your own settings: Explore →**")
+        if number + 1 < len(path):
+            after = path[number + 1].key
+            st.button("Next →", key="learn_next", on_click=_go, args=(after,), type="primary")
+        else:
+            st.page_link("../pages/explore.py", label="**Now with your own settings: Explore →**")

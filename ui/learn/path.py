@@ -65,7 +65,7 @@ SPREAD = Screen(
         "estimate the same law from two noisy matrices, so its length varies from release to "
         "release; drawn is its mean."
     ),
-    height=420,
+    height=340,
 )
 
 

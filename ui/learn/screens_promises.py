@@ -80,7 +80,7 @@ PROMISE = Screen(
         "quantile of the normal distribution times that standard error. The truth is the penalised "
         "coefficient of the whole population."
     ),
-    height=420,
+    height=340,
 )
 
 
@@ -136,7 +136,7 @@ NOISE = Screen(
         "direction is uniform. The seed is fixed, so the same budget gives the same picture; a "
         "real release takes its noise from the operating system."
     ),
-    height=380,
+    height=340,
 )
 
 NEIGHBOURS = Screen(
@@ -358,7 +358,7 @@ CLOUDS = Screen(
         "rate ε′/2, ε′ = ε₁ − log(1 + t/(2nc)); near the minimum that is θ̂ − H⁻¹b/n. H is at least "
         "2c in every direction, and larger where the data have something to say."
     ),
-    height=400,
+    height=340,
 )
 
 FIRST = (PROMISE, NOISE, NEIGHBOURS, ODDS, CONCENTRATED, CLOUDS)

@@ -106,5 +106,5 @@ UNSTABLE = Screen(
         "numbers moves by no more than the largest shift. Stability-based validation needs the "
         "second kind: a score of bounded slope moves by 1/(nc) at most."
     ),
-    height=420,
+    height=340,
 )

@@ -149,7 +149,7 @@ def _numbers(
         st.markdown(words.risk_of(case.settings, to_float_down(option.total)))
     st.markdown(words.effects_sentence(option))
     if option.is_not_reportable:
-        st.markdown(words.OUT_OF_REACH)
+        st.markdown(words.NOT_REPORTABLE)
     else:
         shown = text.plain(goals.interval_words(case, option.length))
         st.markdown(

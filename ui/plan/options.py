@@ -57,7 +57,7 @@ class Option:
     probability: of meeting the goal.
     against: how many times as long as without privacy.
     as_if: records that give intervals so long without privacy.
-    is_not_reportable: whether such a release cannot speak about the coefficient of the goal.
+    is_not_reportable: whether the coefficient of the goal is not.
     is_useless: whether its intervals are too long to be of use.
     cautions: what speaks against it, as on the page for the board.
     nearby: of the least budget, factor, length and probability at 0.8 and 1.25 times it.
@@ -96,7 +96,7 @@ def described(case: Case, source: TableSource | None = None) -> Option:
     drawn = drawn_intervals(case.moments, design=case.design)
     found = outcome_of(drawn, case.target)
     made = forecast_of(drawn, case.moments)
-    if not case.settings.is_penalised:  # as the page for the board: out of reach in any units
+    if not case.settings.is_penalised:  # as the page for the board: not reportable in any units
         L = case.records.to_original
         original = forecast(case.moments, design=case.design, contrasts=L)
         made = replace(made, is_not_reportable=made.is_not_reportable | original.is_not_reportable)
@@ -151,7 +151,7 @@ def without_privacy(made: Forecast, target: Target) -> float:
 
 
 def is_not_reportable(made: Forecast, target: Target) -> bool:
-    """Whether a goal is about a coefficient that such a release cannot speak about."""
+    """Whether a goal is about a coefficient that is not reportable."""
     place = target.coefficient
     return place is not None and bool(made.is_not_reportable[place])
 

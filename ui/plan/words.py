@@ -97,7 +97,7 @@ def effects_sentence(option: Option) -> str:
     return said
 
 
-OUT_OF_REACH = "**Out of reach**: such a release cannot speak about this coefficient."
+NOT_REPORTABLE = "This coefficient is **not reportable** with such a release."
 
 
 def nearby_words(case: Case, option: Option) -> str:

@@ -11,7 +11,7 @@ from dpci_core.release import Answer, Prediction, Release, ReleaseInference, Tog
 from dpci_core.release.after import Unit
 from dpci_core.release.reading import release_from
 from dpci_core.report import afterwards
-from dpci_core.report.cautions import silent
+from dpci_core.report.cautions import not_reportable
 from dpci_core.report.words import called
 from ui.session.forms import FORMS
 from ui.session.text import number, plain
@@ -99,7 +99,7 @@ def combination_words(weights: dict[str, float], found: Answer) -> str:
     )
     asked = terms.removeprefix("+ ")
     if found.is_not_estimable:
-        return plain(silent(list(weights)))
+        return plain(not_reportable(list(weights)))
     told = found.interval
     return (
         f"{asked} = **{number(told.estimate)}**, {100 * found.level:.10g} % interval "
@@ -124,7 +124,7 @@ def _prediction(after: ReleaseInference) -> None:
 def prediction_words(made: Release, found: Prediction) -> str:
     """Score and chance of a row."""
     if found.is_not_estimable:
-        return plain(silent(made.silent))
+        return plain(not_reportable(made.not_estimable))
     outcome = plain(f"{made.schema.target} = {made.schema.positive}")
     told, what = found.score, f"score for {outcome}"
     if found.probability is not None:

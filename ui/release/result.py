@@ -23,7 +23,7 @@ from dpci_core.release import (
 from dpci_core.release.effects import Effect, effect_lines, effects, told_odds
 from dpci_core.release.record import Interval
 from dpci_core.release.signature import SIGNATURE_NAME
-from dpci_core.report.cautions import silent
+from dpci_core.report.cautions import not_reportable
 from dpci_core.report.html import ticks
 from dpci_core.report.words import called
 from dpci_core.schema import MappingNote
@@ -72,7 +72,7 @@ def _counted(made: Release) -> str:
 def takeaway(made: Release) -> str:
     """The result in a sentence: what is told from nothing."""
     if not any(not c.is_not_estimable for c in made.coefficients):
-        return silent(made.silent)
+        return not_reportable(made.not_estimable)
     spoken = [c for c in made.coefficients[:-1] if not c.is_not_estimable]
     clear = [c.name for c in spoken if c.scaled.low > 0 or c.scaled.high < 0]
     none = "1" if has_odds(made) else "zero"
@@ -83,7 +83,8 @@ def takeaway(made: Release) -> str:
     else:
         told = f"No interval excludes {none}."
     beside = "Released intervals, each beside its planned length."
-    return " ".join(filter(None, [beside, silent(made.silent) if made.silent else "", told]))
+    lost = not_reportable(made.not_estimable) if made.not_estimable else ""
+    return " ".join(filter(None, [beside, lost, told]))
 
 
 _LIKE_PLANNED = (0.9, 1.1)
@@ -142,7 +143,7 @@ def has_odds(made: Release) -> bool:
 
 def release_chart(made: Release) -> go.Figure:
     """Released intervals for the step of each column, as odds ratios where the model has odds, with
-    the planned length as a thin line under each; grey where the release cannot speak.
+    the planned length as a thin line under each; grey where they are not estimable.
     """
     fig = go.Figure()
     is_odds = has_odds(made)
@@ -157,7 +158,7 @@ def release_chart(made: Release) -> go.Figure:
 
     for word, width, colour, shift, is_not_estimable in (
         ("released interval", 10, BLUE, 0.0, False),
-        ("out of reach", 10, GRID, 0.0, True),
+        ("not estimable", 10, GRID, 0.0, True),
         ("planned length", 2, QUIET, -0.32, None),
     ):
         xs: list[float | None] = []
@@ -227,7 +228,7 @@ def release_chart(made: Release) -> go.Figure:
 
 def _hover(effect: Effect, odds: Callable[[float], str]) -> str:
     if effect.is_not_estimable:
-        return f"{literal(effect.name)}: this release cannot speak about it"
+        return f"{literal(effect.name)}: not estimable from this release"
     shown, told = _shown(effect), number if effect.odds is None else odds
     ends = f"({told(shown.low)} to {told(shown.high)})"
     return f"{literal(effect.name)}: {told(shown.estimate)} {ends} {literal(effect.per)}"
@@ -277,7 +278,7 @@ def release_table(made: Release) -> pd.DataFrame:
                 "from sampling (se)": c.sampling_se,
                 "from privacy (se)": c.privacy_se,
             }
-            | ({"out of reach": c.is_not_estimable} if made.silent else {})
+            | ({"not estimable": c.is_not_estimable} if made.not_estimable else {})
             for c, effect, factor in zip(made.coefficients, told, factors, strict=True)
         ]
     )

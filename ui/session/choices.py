@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dpci_core.design import CalibrationName, Estimand
+from dpci_core.design import CalibrationName
+from dpci_core.intervals.estimands import Penalised, Unpenalised
 from dpci_core.losses import HuberSVM, Logistic, SmoothedHinge
 from dpci_core.mechanisms.objective import Objective
 from dpci_core.mechanisms.output import Output
@@ -58,11 +59,6 @@ class Target(Option):
 
     word: str
     estimate: str
-    is_penalised: bool
-
-    def covers(self, c: float) -> str:
-        """What stands after "for the"."""
-        return f"coefficient penalised at c = {c:g}" if self.is_penalised else self.estimate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,20 +125,17 @@ CALIBRATIONS: dict[CalibrationName, Part] = {
     "sharp": Part(label="Sharp (this project)", word="sharp", short="sharp"),
     "published": Part(label="Published (the paper)", word="published", short="published"),
 }
-PENALISED: Estimand = "penalised"
-UNPENALISED: Estimand = "unpenalised"
+PENALISED, UNPENALISED = Penalised.name, Unpenalised.name
 TARGETS = {
     PENALISED: Target(
         label="Coefficient with penalty (as in the paper)",
         word="Penalised target",
         estimate="shrunken coefficient",
-        is_penalised=True,
     ),
     UNPENALISED: Target(
         label="Coefficient without penalty",
         word="Without penalty",
         estimate="coefficient without penalty",
-        is_penalised=False,
     ),
 }
 # Mid-tones: at least 3 : 1 against both themes; the four of a loss stay apart under every colour

@@ -22,7 +22,7 @@ from dpci_core import Forecast, InfeasibleDesignError, Moments, datasets, fit_mo
 from dpci_core.base.array import Array
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.datasets.upload_rules import check_records
-from dpci_core.design import Design, Estimand, Geometry
+from dpci_core.design import ESTIMANDS, Design, Geometry, TargetName
 from dpci_core.losses import Loss
 from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.plan import DeclaredTable
@@ -34,7 +34,7 @@ from dpci_core.planner.standard import enclosing
 from dpci_core.privacy.budget import PARTS
 from dpci_core.schema import Column, Provenance, Records, Schema, StandardEncoding, encode
 from ui.session import quota
-from ui.session.choices import PENALISED, TARGETS, UNPENALISED, Combination
+from ui.session.choices import PENALISED, UNPENALISED, Combination
 from ui.session.results import IntervalRows, SweepCurve
 from ui.session.settings import LIMITS, PRECISION, Settings
 from ui.session.words import in_words
@@ -132,7 +132,7 @@ class ImportedFit:
         names: tuple[str, ...],
         loss: Loss,
         c: float,
-        target: Estimand = PENALISED,
+        target: TargetName = PENALISED,
         *,
         with_spread: bool = False,
         geometry: Geometry | None = None,
@@ -143,7 +143,7 @@ class ImportedFit:
         return (
             (self.names, found.loss, found.regularization) == (names, loss, c)
             and found.geometry == geometry
-            and (TARGETS[target].is_penalised or is_told)
+            and (not ESTIMANDS[target].needs_unpenalised_fit or is_told)
             and (found.spread is not None or not with_spread)
         )
 
@@ -171,7 +171,7 @@ class Store:
         records: Records,
         loss: Loss,
         c: float,
-        target: Estimand = PENALISED,
+        target: TargetName = PENALISED,
         *,
         with_spread: bool = False,
         geometry: Geometry | None = None,
@@ -405,7 +405,7 @@ def packed_table(table: DeclaredTable) -> str:
         ) from None
 
 
-def fit_target(records: Records, design: Design) -> Estimand:
+def fit_target(records: Records, design: Design) -> TargetName:
     """For which target a table is fitted: also without penalty, if that does not take long."""
     return UNPENALISED if records.X.size <= LARGEST_UNPENALISED else design.target
 
@@ -480,7 +480,7 @@ def effect_label(name: str, columns: Sequence[Column]) -> str:
 def left_by_penalty(made: Forecast, moments: Moments, contrasts: Array | None) -> Array | None:
     """Share of each coefficient without penalty that intervals for penalised ones lie around."""
     free = moments.unpenalised_fit
-    if not TARGETS[made.design.target].is_penalised or free is None:
+    if not ESTIMANDS[made.design.target].is_shrunk or free is None:
         return None
     meant = free.unweighted if contrasts is None else contrasts @ free.unweighted
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -9,6 +9,7 @@ TABS = {
     "lengths": "Lengths",
     "replication": "Replication",
     "errors": "Prediction error",
+    "attack": "Attack on ε",
 }
 TAB = linked.one_of("evidence", TABS, default="coverage", widget="evidence_tab")
 """Which one is open."""

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from dpci_core import Calibration, DeclaredTable, Loss, Persons
 from dpci_core.base.errors import InfeasibleDesignError
-from dpci_core.design import CalibrationName, Design, Estimand
+from dpci_core.design import ESTIMANDS, CalibrationName, Design, TargetName
 from dpci_core.losses import HuberSVM, Logistic, make_loss
 from dpci_core.mechanisms.mechanism import mechanism_named
 from dpci_core.plan.codec import read
@@ -48,6 +48,7 @@ from ui.session.choices import (
     PROMISE,
     SMOOTHINGS,
     TARGETS,
+    UNPENALISED,
     Combination,
     Currency,
 )
@@ -107,7 +108,7 @@ class Settings:
     results: str = "all"
     noise: Noise = "even"
     shape: str = ""
-    target: Estimand = PENALISED
+    target: TargetName = PENALISED
     currency: str = PureDP.definition
     epsilon: str = "1"
     delta: str = "1e-6"
@@ -132,7 +133,7 @@ class Settings:
         """These settings with the c that budget and n ask for, the largest of all designs, where a
         target without penalty leaves it free and it is not typed. Of any other it counts as typed.
         """
-        if self.is_in_paper_terms:
+        if self.is_penalised:
             return replace(self, penalty="typed")
         if self.penalty == "typed":
             return self
@@ -170,8 +171,8 @@ class Settings:
 
     @property
     def is_penalised(self) -> bool:
-        """Whether intervals are for coefficients with the penalty."""
-        return TARGETS[self.target].is_penalised
+        """Whether intervals are those of the paper, for what is left by a penalty."""
+        return ESTIMANDS[self.target].is_shrunk
 
     @property
     def typed(self) -> Currency:
@@ -321,11 +322,6 @@ class Settings:
         follows = {"c"} if self.penalty == "chosen" and self.settled() == self else set()
         return {k: v for k, v in now.items() if v != first[k] and k not in follows}
 
-    @property
-    def is_in_paper_terms(self) -> bool:
-        """Whether intervals are those of the paper, for what is left by a penalty."""
-        return self.target == "penalised"
-
     def in_paper_terms(self) -> Settings:
         """Return the same study as the paper would show it: columns by their bounds, coefficients
         with penalty.
@@ -342,7 +338,7 @@ class Settings:
         return replace(
             self,
             encoding="standard" if is_named else self.encoding,
-            target="unpenalised",
+            target=UNPENALISED,
             units="odds",
             penalty="chosen",
             mechanisms=("objective",),

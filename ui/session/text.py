@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from dpci_core.design import Design
+from dpci_core.design import ESTIMANDS, Design
 from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.privacy.budget import (
     approx_risk,
@@ -266,7 +266,7 @@ def covers(settings: Settings) -> str:
     rows = ", extreme rows weighted down" if settings.is_shaped else ""
     if rows and len(settings.combinations) > 1:
         rows += " where noise is shaped"
-    return f"{TARGETS[settings.target].covers(settings.c)}{rows}"
+    return f"{ESTIMANDS[settings.target].covers(settings.c)}{rows}"
 
 
 def pairing_words(settings: Settings) -> str:
@@ -331,7 +331,7 @@ TARGET_HELP = (
 
 
 WHAT_HELPS = "A larger budget, more records or fewer columns help."
-WHY_OUT_OF_REACH = (
+WHY_NOT_REPORTABLE = (
     "What penalty, limits or noise do to them is too much of their intervals. A larger budget, "
     "fewer columns and mostly more records help."
 )

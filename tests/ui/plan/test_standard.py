@@ -189,8 +189,8 @@ def test_a_coefficient_out_of_reach_is_named_and_has_no_length():
     case = make_case(now(app), TableSource(PUBLIC))
     made = forecast(case.moments, design=case.design)
     assert made.is_not_reportable[0]
-    assert "cannot speak about this coefficient" in words(app)
-    assert "cannot speak about pressure" in words(app)
+    assert "This coefficient is **not reportable**" in words(app)
+    assert "Not reportable with this release\\: pressure" in words(app)
 
 
 def test_shrunken_intervals_are_called_so_before_they_are_planned_with():
