@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from dpci_core import datasets, release
     from dpci_core.estimators import (
         DPHistogram,
+        DPLinearRegression,
         DPLinearSVC,
         DPLogisticRegression,
         DPScorecard,
@@ -176,6 +177,7 @@ __all__ = [
     # scikit-learn estimators
     "DPLogisticRegression",
     "DPLinearSVC",
+    "DPLinearRegression",
     "DPSelection",
     "DPHistogram",
     "DPScorecard",
@@ -194,6 +196,7 @@ _LATE = {
     "release": ("Release", "ReleaseInference", "load_release"),
     "estimators": (
         "DPHistogram",
+        "DPLinearRegression",
         "DPLinearSVC",
         "DPLogisticRegression",
         "DPScorecard",

@@ -20,7 +20,7 @@ LAYERS = (
     ("privacy", "design", "report"),
     ("schema", "datasets"),
     ("solvers", "mechanisms"),
-    ("intervals", "tuning", "scorecards"),
+    ("intervals", "regression", "tuning", "scorecards"),
     ("simulation", "planner"),
     ("plan", "ledger", "release"),
     ("estimators",),

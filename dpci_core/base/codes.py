@@ -144,8 +144,9 @@ SENTENCES: dict[str, str] = {
     "batch_broken_off": "A batch of the table could not be worked on ({problem}).",
     "batch_unreadable": "The file {file} of the table is gone or cannot be read any more.",
     "rows_do_not_count": (
-        "Expected a finite number in every feature and one of the declared classes as label, in "
-        "every row. Which rows break it is not said: clean the table by a rule for single rows."
+        "Expected a finite number in every feature and one of the declared classes, or a finite "
+        "number, as outcome, in every row. Which rows break it is not said: clean the table by a "
+        "rule for single rows."
     ),
     "chunks_unknown": (
         "Expected chunks of {name} whose sizes are known: {name}.compute_chunk_sizes() counts them."

@@ -1,9 +1,10 @@
-"""Private linear classifiers with confidence intervals, as scikit-learn estimators."""
+"""Private linear models with confidence intervals, as scikit-learn estimators."""
 
 from dpci_core.estimators.account import LedgerAccount
 from dpci_core.estimators.histogram import DPHistogram
 from dpci_core.estimators.kernel import RandomCosines
 from dpci_core.estimators.linear import DPLinearSVC, DPLogisticRegression
+from dpci_core.estimators.regression import DPLinearRegression
 from dpci_core.estimators.scorecard import DPScorecard
 from dpci_core.estimators.selection import DPSelection
 from dpci_core.estimators.statement import ChoiceStatement, PrivacyStatement
@@ -15,6 +16,7 @@ __all__ = [
     "ChoiceStatement",
     "CoefficientIntervals",
     "DPHistogram",
+    "DPLinearRegression",
     "DPLinearSVC",
     "DPLogisticRegression",
     "DPScorecard",

@@ -118,6 +118,43 @@ def _check_numbers(X: Any) -> None:
             ) from None
 
 
+def check_outcome(y: Any, *, n_records: int) -> Array:
+    """Return an outcome that is a number as float64 (n,); errors as `check_labels`."""
+    _check_kind(y)
+    if _kinds(y) & set("OSUMmVT"):
+        try:
+            y = np.asarray(y, dtype=object).astype(np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError("Expected y to hold a number for each record.") from None
+    values = column_or_1d(
+        check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"), warn=True
+    )
+    _check_length(values, n_records)
+    return np.asarray(values)
+
+
+def _check_kind(y: Any) -> None:
+    if y is None:
+        raise ValueError(
+            "Expected y: this estimator requires y to be passed, but the target y is None."
+        )
+    if _ndim(y) == 0:  # scikit-learn's message would show it
+        raise ValueError(
+            "Expected y to hold a label for each record, got a single value: a bad input shape."
+        )
+    if np.ma.is_masked(y):
+        raise ValueError("Expected y without masked values.")
+    if "c" in _kinds(y):
+        raise ValueError("Complex data not supported: y holds labels.")
+
+
+def _check_length(y: npt.NDArray[Any], n_records: int) -> None:
+    if len(y) != n_records:
+        raise ValueError(
+            f"Expected y to have {n_records} labels like X, got {len(y)}: inconsistent lengths."
+        )
+
+
 def check_labels(y: Any, declared: Any, *, n_records: int) -> tuple[npt.NDArray[Any], Positions]:
     """Return the classes, sorted, and the place among them of every label.
 
@@ -132,26 +169,11 @@ def check_labels(y: Any, declared: Any, *, n_records: int) -> tuple[npt.NDArray[
         codes = _codes(y, classes)
         if (codes >= 0).all():
             return classes, codes
-    if y is None:
-        raise ValueError(
-            "Expected y: this estimator requires y to be passed, but the target y is None."
-        )
-    if _ndim(y) == 0:  # scikit-learn's message would show it
-        raise ValueError(
-            "Expected y to hold a label for each record, got a single value: a bad input shape."
-        )
-    if np.ma.is_masked(y):
-        raise ValueError("Expected y without masked values.")
-    if "c" in _kinds(y):
-        raise ValueError("Complex data not supported: y holds labels.")
+    _check_kind(y)
     labels = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
     if declared is None:
         _check_occurring(labels)
-    if len(labels) != n_records:
-        raise ValueError(
-            f"Expected y to have {n_records} labels like X, got {len(labels)}: inconsistent "
-            "lengths."
-        )
+    _check_length(labels, n_records)
     if declared is None:
         classes, codes = np.unique(labels, return_inverse=True)
         if len(classes) < 2:

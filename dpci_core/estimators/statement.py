@@ -65,6 +65,7 @@ class PrivacyStatement:
     """The guarantee of one fit.
 
     amount: epsilon or rho of everything the fit drew, exact.
+    mechanism: None for the steps of a linear regression.
     classes_declared: whether the labels came from `classes=`.
     status: what must be said about the results it rests on.
     noise: drawn from the operating system's entropy, or from a generator that can be run again.
@@ -78,7 +79,7 @@ class PrivacyStatement:
 
     definition: Definition
     amount: Decimal
-    mechanism: MechanismName
+    mechanism: MechanismName | None
     n_models: int
     classes_declared: bool
     status: str
@@ -136,8 +137,8 @@ class PrivacyStatement:
         )
         labels = "" if self.classes_declared else LABELS_READ
         protected = f"Protected is {self.unit}: neighbours are {self.neighbours}."
-        is_rare = mechanism_named(self.mechanism).perturbs_objective and not self.is_simulation
-        rare = RARELY_REFUSED if is_rare else ""
+        perturbs = self.mechanism and mechanism_named(self.mechanism).perturbs_objective
+        rare = RARELY_REFUSED if perturbs and not self.is_simulation else ""
         before = "" if self.is_simulation else READ_BEFORE
         found = (
             self.caution,

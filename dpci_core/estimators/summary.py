@@ -21,9 +21,11 @@ _COLUMNS = ("coef", "std err", "sampling", "privacy", "low", "high")
 class CoefficientIntervals:
     """Intervals of every coefficient of every model, arrays (n_models, d+1), the intercept last.
 
-    models: the class each model tells from the rest; one entry for two classes.
+    models: the class each model tells from the rest; one entry for two classes, and the outcome
+        where it is a number.
     is_not_estimable: where the step to the unpenalised coefficient falls short (`_newton_step`).
     covers: what the intervals are for (`report.covered`).
+    kind: what the models are of, "class" or "outcome".
     Joint intervals hold all together at `confidence_level`.
     """
 
@@ -39,11 +41,12 @@ class CoefficientIntervals:
     units: str
     joint: bool
     covers: str
+    kind: str = "class"
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each model and coefficient."""
         index = pd.MultiIndex.from_product(
-            [list(self.models), list(self.names)], names=["class", "coefficient"]
+            [list(self.models), list(self.names)], names=[self.kind, "coefficient"]
         )
         total = np.hypot(self.sampling_se, self.privacy_se)
         columns = (self.estimate, total, self.sampling_se, self.privacy_se, self.low, self.high)
@@ -93,7 +96,7 @@ class Summary:
         for model, of_class, flagged in zip(
             found.models, tables, found.is_not_estimable, strict=True
         ):
-            name = f"class {model}"[:21]
+            name = f"{found.kind} {model}"[:21]
             lines += [f"{name:<22}" + "".join(f"{header:>11}" for header in headers), "-" * WIDTH]
             for coefficient, row, flag in zip(found.names, of_class, flagged, strict=True):
                 label = coefficient[:20] + FLAG if flag else coefficient[:21]

@@ -1,14 +1,15 @@
-"""Records of a folder of Parquet files for a classifier: its columns of numbers scaled, and its
-column of labels turned to signs, where a batch is read.
+"""Records of a folder of Parquet files for an estimator: its columns of numbers scaled, and its
+column of labels turned to signs or put beside them as a number, where a batch is read.
 """
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ from dpci_core.base.batches import Place, RecordBatches
 from dpci_core.base.dask_blocks import as_array, dask_batches
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.packed import Kept
-from dpci_core.base.rows import plain, signed
+from dpci_core.base.rows import WeightedRows, plain, signed
 from dpci_core.base.validation import check_rows
 from dpci_core.datasets.folder import (
     PartFile,
@@ -34,6 +35,7 @@ from dpci_core.datasets.folder import (
 from dpci_core.estimators.input import check_order, signs_of
 from dpci_core.estimators.scaling import Scaling, Standardisation
 from dpci_core.schema.mapping import Cells, Coded
+from dpci_core.schema.numeric import NumericColumn
 from dpci_core.schema.spelling import number_of
 
 
@@ -89,7 +91,13 @@ class FeatureTable:
         self, scaling: Scaling | Standardisation, classes: npt.NDArray[Any], k: int
     ) -> RecordBatches:
         """The rows y x of model k: +1 is its class, the second one where there are two."""
-        encode = _Encoding.of(scaling, classes, k)
+        return self._read_by(_Encoding.of(scaling, classes, k))
+
+    def outcomes(self, scaling: Standardisation, outcome: NumericColumn) -> RecordBatches:
+        """The rows [t, x] with a number as outcome."""
+        return self._read_by(OutcomeEncoding(scaling, outcome))
+
+    def _read_by(self, encode: _Encoding | OutcomeEncoding) -> RecordBatches:
         return RecordBatches.listed(
             [
                 FeatureBatch(file, first, last, self.names, self.label, encode)
@@ -143,19 +151,64 @@ class DaskTable:
         self, scaling: Scaling | Standardisation, classes: npt.NDArray[Any], k: int
     ) -> RecordBatches:
         """Return the batches of model k, as `FeatureTable.batches`."""
+        return self._read_by(_Encoding.of(scaling, classes, k))
+
+    def outcomes(self, scaling: Standardisation, outcome: NumericColumn) -> RecordBatches:
+        """Return the batches with a number as outcome, as `FeatureTable.outcomes`."""
+        return self._read_by(OutcomeEncoding(scaling, outcome))
+
+    def _read_by(self, encode: _Encoding | OutcomeEncoding) -> RecordBatches:
+        dim = self.n_features + encode.n_more
+        is_weighted = isinstance(encode.scaling, Standardisation)
         return RecordBatches.listed(
-            dask_batches(
-                self.X,
-                self.y,
-                _Encoding.of(scaling, classes, k),
-                dim=self.n_features + 1,
-                is_weighted=isinstance(scaling, Standardisation),
-            )
+            dask_batches(self.X, self.y, encode, dim=dim, is_weighted=is_weighted)
+        )
+
+
+class _Cells:
+    """What makes rows of arrays makes them of columns."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def rows(self, columns: Sequence[Array], labels: Cells) -> Block:
+        """The rows of numbers, a column each, and labels."""
+
+    def __call__(self, X: npt.NDArray[Any], y: npt.NDArray[Any]) -> Block:
+        are_numbers = X.dtype.kind in "iufb"
+        columns = [_by_value(x if are_numbers else x.tolist(), number_of) for x in _unmasked(X).T]
+        return self.rows(columns, _unmasked(y).tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeEncoding(_Cells):
+    """Rows [t, x] of cells and numbers t, the outcome in its spreads, each row for itself; one with
+    a cell or an outcome that is no finite number becomes a row of zeros.
+    """
+
+    scaling: Standardisation
+    outcome: NumericColumn
+
+    n_more: ClassVar[int] = 2
+    """Columns beside the features."""
+
+    def rows(self, columns: Sequence[Array], labels: Cells) -> Block:
+        """The rows [t, x] of numbers, a column each, and outcomes."""
+        return self.encoded(np.column_stack(columns), _by_value(labels, number_of))
+
+    def encoded(self, X: Array, y: Array) -> WeightedRows:
+        """The rows [t, x] (n, d + 2), the constant last, of numbers (n, d) and outcomes (n,)."""
+        counts = np.isfinite(X).all(axis=1) & np.isfinite(y)
+        found = self.scaling.encode(np.where(counts[:, None], X, 0.0))
+        check_rows(found, np.ones(len(y)))
+        t = self.outcome.encoded(np.where(counts, y, self.outcome.low), math.inf)
+        return WeightedRows(
+            np.where(counts[:, None], np.hstack([t, found.rows]), 0.0), found.weights
         )
 
 
 @dataclass(frozen=True, slots=True)
-class _Encoding:
+class _Encoding(_Cells):
     """Rows y x of cells and labels, each row for itself and whatever it holds.
 
     A row with a cell that is masked or no finite number, or with a label that is not declared,
@@ -167,17 +220,15 @@ class _Encoding:
     scaling: Scaling | Standardisation
     signs: Mapping[Any, float]
 
+    n_more: ClassVar[int] = 1
+    """Columns beside the features."""
+
     @classmethod
     def of(cls, scaling: Scaling | Standardisation, classes: npt.NDArray[Any], k: int) -> _Encoding:
         """Return the encoding of model k: +1 is its class, the second one where there are two."""
         n_models = 1 if len(classes) == 2 else len(classes)
         y = signs_of(np.arange(len(classes)), k, n_models)
         return cls(scaling, dict(zip(classes.tolist(), y.tolist(), strict=True)))
-
-    def __call__(self, X: npt.NDArray[Any], y: npt.NDArray[Any]) -> Block:
-        are_numbers = X.dtype.kind in "iufb"
-        columns = [_by_value(x if are_numbers else x.tolist(), number_of) for x in _unmasked(X).T]
-        return self.rows(columns, _unmasked(y).tolist())
 
     def rows(self, columns: Sequence[Array], labels: Cells) -> Block:
         """The rows y x of numbers, a column each, and labels."""
@@ -237,7 +288,7 @@ class FeatureBatch(Batch):
     last_group: int
     names: tuple[str, ...]
     label: str
-    encode: _Encoding
+    encode: _Encoding | OutcomeEncoding
     kept: Kept[Block] = field(default_factory=Kept)
 
     @property
@@ -247,8 +298,8 @@ class FeatureBatch(Batch):
 
     @property
     def dim(self) -> int:  # type: ignore[override]
-        """The features and the constant."""
-        return len(self.names) + 1
+        """The features, the constant, and an outcome that is a number."""
+        return len(self.names) + self.encode.n_more
 
     @property
     def is_weighted(self) -> bool:  # type: ignore[override]

@@ -298,6 +298,27 @@ def second_moment_sensitivity(*, n_records: int) -> float:
     return _up(math.sqrt(2.0) / n_records)
 
 
+def gradient_sensitivity(*, n_records: int) -> float:
+    """Return 2/n, the L2 sensitivity of a mean of vectors of norm at most 1; attained by opposite
+    ones.
+
+    Args:
+        n_records: number of records, public (>= 1).
+    """
+    check_count(n_records=n_records)
+    return _up(2.0 / n_records)
+
+
+def count_sensitivity(*, n_records: int) -> float:
+    """Return 1/n, the sensitivity of a share of the records.
+
+    Args:
+        n_records: number of records, public (>= 1).
+    """
+    check_count(n_records=n_records)
+    return _up(1.0 / n_records)
+
+
 def gaussian_sd(*, sensitivity: float, rho: float, divided_by: float = 1.0) -> float:
     """Return sensitivity / sqrt(2 rho), the standard deviation of rho-zCDP Gaussian noise [BS16
     Prop. 1.6].

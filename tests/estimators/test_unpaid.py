@@ -16,14 +16,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from dpci_core import (
+    ApproxDP,
     Cap,
     DPHistogram,
+    DPLinearRegression,
     DPLinearSVC,
     DPLogisticRegression,
     DPScorecard,
     DPSelection,
     Ledger,
     LedgerAccount,
+    NumericColumn,
     PureDP,
     UnpaidFitWarning,
 )
@@ -41,6 +44,12 @@ MODEL = {"feature_bounds": (0, 1), "classes": (False, True), "budget": BUDGET, "
 KINDS = {
     "logistic": DPLogisticRegression(**MODEL),
     "svm": DPLinearSVC(**MODEL),
+    "linear": DPLinearRegression(
+        budget=ApproxDP("1", "1e-6", ("0.7", "0.2", "0.1")),
+        outcome=NumericColumn("y", 0, 1, typical=0.5, spread=0.5),
+        feature_typical=0.5,
+        feature_spread=0.5,
+    ),
     "selection": DPSelection(
         DPLogisticRegression(feature_bounds=(0, 1), classes=(False, True)),
         [{"regularization": c} for c in (0.1, 0.5)],
@@ -71,7 +80,7 @@ def warned_of(call: Callable[[], object]) -> list[warnings.WarningMessage]:
 def test_the_second_unpaid_fit_is_told_whatever_its_settings() -> None:
     """And of another class, as budgets add up over all."""
     calls = [lambda model=model: clone(model).fit(X, Y) for model in KINDS.values()]
-    assert [len(warned_of(call)) for call in calls] == [0, 1, 1, 1, 1]
+    assert [len(warned_of(call)) for call in calls] == [0, 1, 1, 1, 1, 1]
     assert len(warned_of(calls[0])) == 1
 
 

@@ -1,0 +1,132 @@
+"""What is public about a private linear regression, decided before the data are touched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import NamedTuple
+
+from dpci_core.base.decimals import DOWN, EXACT
+from dpci_core.base.errors import InfeasibleDesignError, check_count, check_range
+from dpci_core.base.limits import BUDGET_PART, confidence_level_in_range, records_in_range
+from dpci_core.privacy.budget import (
+    GDP,
+    PARTS,
+    ZCDP,
+    ApproxDP,
+    Budget,
+    PureDP,
+    check_amount,
+    to_float_down,
+)
+
+STEPS = (2, 8)
+CLIP = (0.1, 100.0)
+_ROUGH = Decimal("0.3")
+"""Share of `budget.hessian` for the rough metric."""
+_LOOK = Decimal("0.03")
+"""Share of `budget.model` for each look at lengths: one at rows, one before each step."""
+_CHECK = Decimal("0.02")
+"""Share of `budget.model` for the number of gradients that were cut."""
+_GROWTH = Decimal("2.5")
+"""A step has so many times the budget of the step before it."""
+
+
+class Amounts(NamedTuple):
+    """What each release costs, in the order of the draws but for the looks."""
+
+    rough: float
+    moment: float
+    look: float
+    steps: tuple[float, ...]
+    check: float
+    covariance: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LinearDesign:
+    """Budget, number of records, steps and clip of one private linear regression with intervals.
+
+    Args:
+        budget: `ZCDP` or `GDP`; an `ApproxDP` is stored as the `GDP` it becomes, since all noise is
+            Gaussian. Its parts pay for the steps (model), the second moment of the rows (hessian)
+            and that of the gradients (covariance); 0.7, 0.2 and 0.1 do everywhere.
+        n_records: n >= 1, public.
+        steps: Newton steps; each has 2.5 times the budget of the one before it.
+        clip: where gradients are cut, in lengths that nine of ten do not exceed.
+        row_clip: from where rows count less, in lengths of rows in their metric that nine of ten
+            do not exceed.
+        confidence_level: of each interval, in (0, 1).
+
+    Privacy: says what is spent and promises nothing by itself; `budget.total` is the price.
+    Raises:  ValueError naming the argument, the rule and the value; InfeasibleDesignError for a
+             pure epsilon.
+
+    >>> LinearDesign(budget=ApproxDP("1", "1e-6", ("0.7", "0.2", "0.1")), n_records=2000).definition
+    'gdp'
+    """
+
+    budget: Budget
+    n_records: int
+    steps: int = 3
+    clip: float = 1.5
+    row_clip: float = 1.2
+    confidence_level: float = 0.95
+
+    def __post_init__(self) -> None:
+        given: object = self.budget
+        if isinstance(given, ApproxDP):
+            object.__setattr__(self, "budget", given.to_gdp())
+        if isinstance(given, PureDP):
+            raise _pure_refused(given)
+        if type(self.budget) not in (ZCDP, GDP):
+            raise ValueError(
+                f"Expected budget to be ZCDP, GDP or ApproxDP, got {type(given).__name__}."
+            )
+        if self.budget.metric:
+            raise ValueError(
+                "Expected no budget.metric: budget.hessian pays for the metric of a linear "
+                "regression."
+            )
+        for name in PARTS:
+            check_amount(BUDGET_PART, **{f"budget.{name}": getattr(self.budget, name)})
+        object.__setattr__(self, "n_records", records_in_range(self.n_records))
+        check_count(steps=self.steps)
+        check_range(STEPS, steps=self.steps)
+        check_range(CLIP, clip=self.clip)
+        check_range(CLIP, row_clip=self.row_clip)
+        object.__setattr__(
+            self, "confidence_level", confidence_level_in_range(self.confidence_level)
+        )
+
+    @property
+    def definition(self) -> str:
+        """ "zcdp" or "gdp"."""
+        return self.budget.definition
+
+    def amounts(self) -> Amounts:
+        """Return what each release costs; together at most `budget.total`, every rounding down."""
+        model, hessian = self.budget.model, self.budget.hessian
+        look, check = DOWN.multiply(model, _LOOK), DOWN.multiply(model, _CHECK)
+        looks = EXACT.multiply(look, Decimal(self.steps + 1))
+        left = EXACT.subtract(EXACT.subtract(model, looks), check)
+        weights = [_GROWTH**k for k in range(self.steps)]
+        steps = [DOWN.divide(DOWN.multiply(left, w), sum(weights)) for w in weights]
+        rough = DOWN.multiply(hessian, _ROUGH)
+        return Amounts(
+            rough=to_float_down(rough),
+            moment=to_float_down(EXACT.subtract(hessian, rough)),
+            look=to_float_down(look),
+            steps=tuple(map(to_float_down, steps)),
+            check=to_float_down(check),
+            covariance=to_float_down(self.budget.covariance),
+        )
+
+
+def _pure_refused(budget: PureDP) -> InfeasibleDesignError:
+    shares = tuple(f"{part / budget.total:.3g}" for part in budget.parts)
+    return InfeasibleDesignError(
+        "A linear regression releases several vectors and matrices, and under a pure epsilon each "
+        "would need spherical Laplace noise that grows with its dimension.",
+        f"Allow a small delta: ApproxDP('{budget.total}', '1e-6', {shares}).",
+    )

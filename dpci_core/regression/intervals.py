@@ -1,0 +1,110 @@
+"""Half-widths of the intervals of a linear regression, of released numbers only.
+
+The error of phi after T steps is linear in what was drawn (docs/linear.md, section 6):
+
+    A s + sum_j D^(T-1-j) e_j - D^T phi,    A = I + D + ... + D^(T-1),    D = I - K
+
+with s the error of the mean gradient by sampling, e_j the noise of step j and K the true second
+moment of the rows that are not cut, in the metric. K is not known: the released second moment less
+its noise, averaged over fixed draws of that noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import t as student
+
+from dpci_core.base.array import Array, Flags
+from dpci_core.base.limits import confidence_level_in_range
+from dpci_core.base.linalg import floor_eigenvalues
+from dpci_core.mechanisms.matrices import fixed_draws
+from dpci_core.regression.design import LinearDesign
+from dpci_core.regression.noise import gradient_sd, matrix_sd
+
+_DRAWS = 128
+_SEED = 20261124
+_LARGEST_LOSS = 0.5
+_LEAST_DEGREES = 5.0
+"""Degrees of freedom of a released variance below which an interval says too little."""
+_LARGEST_LEFT = 0.25
+"""Share of the variance that the steps may leave."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearWidths:
+    """Half-widths (k,) of contrasts, and what they are made of.
+
+    sampling, privacy: variances (k,) of the estimate; privacy counts all noise and what the steps
+        leave.
+    is_not_estimable: contrasts that are not estimable: what the steps leave is much
+        of its variance, or the noise on the covariance is.
+    """
+
+    half_width: Array
+    sampling: Array
+    privacy: Array
+    is_not_estimable: Flags
+
+
+def linear_half_widths(
+    rows: Array,
+    *,
+    design: LinearDesign,
+    phi: Array,
+    second_moment: Array,
+    whiten: Array,
+    covariance: Array,
+    clips: tuple[float, ...],
+    share_clipped: float,
+    confidence_level: float | None = None,
+) -> LinearWidths:
+    """Return the half-widths of rows (k, p) times phi; the other arguments as of `LinearFit`."""
+    level = design.confidence_level if confidence_level is None else confidence_level
+    level = confidence_level_in_range(level)
+    p, n, amounts = len(phi), design.n_records, design.amounts()
+    D = np.eye(p) - _curvatures(second_moment, whiten, share_clipped, design)
+    powers = [np.broadcast_to(np.eye(p), D.shape)]
+    for _ in clips:
+        powers.append(powers[-1] @ D)
+    through = np.sum(powers[:-1], axis=0)
+    S = clips[-1] ** 2 * floor_eigenvalues(covariance, 0.0).matrix
+    sampling = _of(rows, through @ S @ through) / n
+    left = _of(rows, powers[-1] @ np.outer(phi, phi) @ powers[-1])
+    privacy = left
+    for step, clip in enumerate(clips):
+        power = powers[len(clips) - 1 - step]
+        privacy = privacy + (clip * gradient_sd(design, step)) ** 2 * _of(rows, power @ power)
+    total = sampling + privacy
+    sd = clips[-1] ** 2 * matrix_sd(design, amounts.covariance) / n
+    spread = sd * _of(rows, through @ through)
+    degrees = np.maximum(2.0 * (total / spread) ** 2, 2.0)
+    quantile = student.ppf(0.5 + level / 2.0, degrees)
+    return LinearWidths(
+        half_width=quantile * np.sqrt(total),
+        sampling=sampling,
+        privacy=privacy,
+        is_not_estimable=np.asarray((degrees < _LEAST_DEGREES) | (left > _LARGEST_LEFT * total)),
+    )
+
+
+def _curvatures(
+    second_moment: Array, whiten: Array, share_clipped: float, design: LinearDesign
+) -> Array:
+    """K (m, p, p): draws of the second moment of rows that are not cut, in its metric.
+
+    A row with a long gradient tends to be long itself: the rows that are cut take 1 + 2/p of their
+    share of the second moment with them, as normal rows nearly do.
+    """
+    p = len(whiten)
+    noise = matrix_sd(design, design.amounts().moment) * fixed_draws(
+        p, n_draws=_DRAWS, law="gaussian", symmetric=True, seed=_SEED
+    )
+    lost = min(max(share_clipped, 0.0) * (1.0 + 2.0 / p), _LARGEST_LOSS)
+    return np.asarray((1.0 - lost) * (whiten @ (second_moment - noise) @ whiten.T))
+
+
+def _of(rows: Array, matrices: Array) -> Array:
+    """Mean over matrices (m, p, p) of row M row', (k,)."""
+    return np.asarray(np.einsum("ki,ij,kj->k", rows, matrices.mean(axis=0), rows))
