@@ -232,7 +232,7 @@ class DPLinearRegression(Called, Payable, RegressorMixin, BaseEstimator):
             self.feature_spread,
             n_features=n_features,
             limit=self.column_limit,
-            radius=1.0,
+            shape=1.0,
             bounds=self.feature_bounds,
             names=names_of(self),
         )
