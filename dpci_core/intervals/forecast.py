@@ -228,9 +228,7 @@ def forecast(
         design: the one to forecast, with the n it is planned for.
         contrasts: L (k, p), to forecast intervals for these combinations of the coefficients, which
             are theta, or B theta where the moments have a `basis`.
-        n_draws: even; fewer are faster. Mean lengths from 16 were within 0.5 % of the default's in
-            nine of ten designs with r1 < 1, and up to 12 % off where more noise is on the Hessian
-            (`python -m benchmarks.constants few-draws`).
+        n_draws: even; fewer are faster, and further off the larger r1 is.
 
     Privacy: none (module docstring).
     Raises:  ValueError if the moments belong to another loss or regularization;
