@@ -52,8 +52,9 @@ N_DRAWS = 64
 """Draws of the matrix noise behind a forecast, in antithetic pairs."""
 HEADLINE_DELTA = 1e-6
 """The delta at which `Forecast.epsilon_delta` states a budget in rho or mu^2."""
-TOLERATED_BIAS = 0.25
-"""In half-widths: an interval of level 95 % with so much bias covers about 92 %."""
+REPORTABLE_BIAS = 0.25
+"""Bias in half-widths beyond which a coefficient is not reportable: an interval of level 95 % with
+so much covers about 92 %."""
 _TOLERATED_SHORTFALL = 0.03
 _ROUNDING = 1.0 + 1e-9
 _SEED = 20_111_201
@@ -249,7 +250,7 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments) -> Forecast:
     takes_step = estimand_of(design).takes_step
     share = (drawn.is_not_estimable & takes_step).mean(axis=0)
     is_never = (
-        (np.abs(bias) + goal.target_se > TOLERATED_BIAS * q.mean(axis=0))
+        (np.abs(bias) + goal.target_se > REPORTABLE_BIAS * q.mean(axis=0))
         | (coverage < level - _TOLERATED_SHORTFALL)
         | moments.is_separable
         | (validity.r3 >= mechanism_of(design).drift_limits[1])

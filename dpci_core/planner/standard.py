@@ -43,7 +43,7 @@ _ELLIPSOID_ROWS, _ELLIPSOID_STEPS = 3_000, 80
 _DRAWS = 16
 _TOLERATED = 0.2
 """Bias in half-widths beyond which the search counts a coefficient as not reportable: a little less
-than `TOLERATED_BIAS`, since the table of a release is not the planning rows."""
+than `REPORTABLE_BIAS`, since the table of a release is not the planning rows."""
 _UNREACHED = 20.0
 """An odds interval wider than this factor says nothing: one more coefficient in reach, in the worst
 of the worlds, is worth intervals longer by as much."""
