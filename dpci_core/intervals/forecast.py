@@ -41,7 +41,7 @@ from dpci_core.mechanisms.mechanism import Mechanism, mechanism_of, model_noise
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.noise import coverage_probability, half_width
 from dpci_core.report import words
-from dpci_core.report.cautions import SURE
+from dpci_core.report.cautions import REPORTABLE_CHANCE
 from dpci_core.solvers.metric import metric_of
 from dpci_core.solvers.moments import Moments
 from dpci_core.solvers.one_step import has_one_step_point, one_step_point
@@ -268,7 +268,7 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments) -> Forecast:
         nonprivate_length=plain,
         bias=bias,
         coverage=coverage,
-        is_not_reportable=chance < SURE,
+        is_not_reportable=chance < REPORTABLE_CHANCE,
         chance_to_report=chance,
         ci_length_mean=float(2.0 * q.mean()),
         mean_length_sd=float(2.0 * q.mean(axis=1).std()),

@@ -26,7 +26,7 @@ from dpci_core.planner.needed import NeededBudget
 from dpci_core.planner.standard import best_standard
 from dpci_core.planner.targets import as_if, outcome_of
 from dpci_core.privacy.budget import Budget
-from dpci_core.report.cautions import SURE, Caution, cautions
+from dpci_core.report.cautions import REPORTABLE_CHANCE, Caution, cautions
 from dpci_core.schema import Records, Schema, StandardEncoding, encode
 from ui.plan import numbers
 from ui.session.budget import from_shares, split_of
@@ -106,7 +106,7 @@ def described(case: Case, source: TableSource | None = None) -> Option:
         assert promised.probability is not None
         probability = promised.probability
         if place is not None and place < len(promised.chance):
-            is_lost = is_lost or bool(promised.chance[place] < SURE)
+            is_lost = is_lost or bool(promised.chance[place] < REPORTABLE_CHANCE)
             both = promised.shortest[place] * case.scale, promised.longest[place] * case.scale
     return Option(
         settings=case.settings,
