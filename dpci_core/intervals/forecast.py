@@ -165,8 +165,8 @@ class Forecast:
         nonprivate_length_mean: mean of `nonprivate_length`.
         coverage_mean: mean of `coverage`.
         epsilon_delta: what the total budget promises as (epsilon, delta); delta is 0 if pure.
-        unidentified_share: share of releases that would mark a coefficient as unidentified,
-            because its unpenalised target is not estimable; 0 for the penalised target.
+        not_estimable_share: share of releases that would mark a coefficient, because its
+            unpenalised target is not estimable; 0 for the penalised target.
         validity: whether the forecast can be believed, with reasons.
         usefulness: whether a release could say anything; `planner.remedies` says what would help.
         design: the design it is for.
@@ -190,7 +190,7 @@ class Forecast:
     nonprivate_length_mean: float
     coverage_mean: float
     epsilon_delta: tuple[float, float]
-    unidentified_share: Array
+    not_estimable_share: Array
     validity: Validity
     usefulness: Usefulness
     design: Design
@@ -276,7 +276,7 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments) -> Forecast:
         nonprivate_length_mean=float(plain.mean()),
         coverage_mean=float(coverage.mean()),
         epsilon_delta=guarantee_at(design, HEADLINE_DELTA),
-        unidentified_share=share,
+        not_estimable_share=share,
         validity=validity,
         usefulness=_usefulness(moments, q, truth, goal.contrasts),
         design=design,
