@@ -481,11 +481,11 @@ def _shortened_half_step(
     taken = one_step_point(theta, S, regularization=c, matrix_sd=noise_sd[1], whiten=whiten) - theta
     along = moments.covariance @ planned
     share = float(taken @ along) / max(float(planned @ along), np.finfo(np.float64).tiny)
-    led, pulled = _led_elsewhere(
+    factor, shift = _led_elsewhere(
         theta + min(share, 1.0) * planned, drawn, design, noise_sd[1], moments, whiten
     )
     if share >= 1.0:
-        return led, pulled
+        return factor, shift
     at_one_step = found.one_step_point
     reached = moments.hessian + share * (at_one_step - moments.hessian)
     steps = step_at(reached, theta, design, noise_sd[0], L, metric).contrasts
@@ -494,7 +494,7 @@ def _shortened_half_step(
         for rows in (steps @ np.linalg.inv(reached), goal.contrasts @ np.linalg.inv(at_one_step))
     )
     stretch: Array = np.sqrt(np.divide(size, np.maximum(planned_size, np.finfo(np.float64).tiny)))
-    return stretch * led, (steps - goal.contrasts) @ theta + pulled
+    return stretch * factor, (steps - goal.contrasts) @ theta + shift
 
 
 def _led_elsewhere(

@@ -353,7 +353,7 @@ def ellipsoid(rows: Array, share: float) -> tuple[tuple[float, ...], ...]:
     """Return the shape U of the smallest centred ellipsoid {v : |U v| <= 1} around a share of the
     rows (n, p), by its rows from the diagonal on, to three digits.
 
-    Longer rows, in the measure of the second moment, are first pulled in to the length that the
+    Longer rows, in the measure of the second moment, are first shortened to the length that the
     share has: left out, those of a rare level would leave no trace, and count for nothing. The
     smallest ellipsoid is the dual of the design whose information has the largest determinant
     (Kiefer and Wolfowitz 1960; Titterington 1975), found by its multiplicative algorithm.
