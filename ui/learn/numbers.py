@@ -428,7 +428,7 @@ def _at_width(h: float) -> tuple[float, ...]:
 
 
 def width(h: float) -> Numbers:
-    """Lengths for the SVM as the rounded corner of its loss gets wider."""
+    """Lengths for the SVM as the smoothing of its loss gets wider."""
     return _along("width h", WIDTHS, _at_width, h)
 
 
