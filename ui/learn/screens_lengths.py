@@ -44,10 +44,10 @@ def _lengths(control: Control) -> Callable[[Numbers], str]:
     """The sentence of a picture of lengths."""
 
     def say(found: Numbers) -> str:
-        private, plain = found.facts["private"], found.facts["non-private"]
+        private, without = found.facts["private"], found.facts["non-private"]
         return (
             f"At {control.show(found.value)} the private interval is {number(private)} long, "
-            f"{number(private / plain, 2)} times as long as without privacy ({number(plain)})."
+            f"{number(private / without, 2)} times as long as without privacy ({number(without)})."
         )
 
     return say
