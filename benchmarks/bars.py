@@ -209,7 +209,7 @@ def releases(bar: Bar, plan: Planned, world: str, count: int) -> Kept | None:
     fit = fitted(whole, plan.design).unpenalised_fit
     if fit is None:
         return None
-    basis = whole.meaning.basis
+    basis, constant = whole.meaning.basis, whole.meaning.constant
     truth = (fit.unweighted if basis is None else basis @ fit.unweighted)[:-1]
     scale = np.diag(to_original(plan.schema))[:-1]
     reported, held, is_short, length = (np.zeros((count, len(truth))) for _ in range(4))
@@ -217,7 +217,12 @@ def releases(bar: Bar, plan: Planned, world: str, count: int) -> Kept | None:
         rng = np.random.default_rng([zlib.crc32(f"{bar.title}, {world}".encode()), k])
         rows = rng.integers(0, len(whole.y), bar.released or bar.n)
         made = private_intervals(
-            whole.X[rows], whole.y[rows], design=plan.design, rng=rng, basis=basis
+            whole.X[rows],
+            whole.y[rows],
+            design=plan.design,
+            rng=rng,
+            basis=basis,
+            constant=constant,
         )
         low, high = made.low[:-1], made.high[:-1]
         reported[k] = ~made.is_not_estimable[:-1]

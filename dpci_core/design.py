@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar, Literal, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from dpci_core.base.errors import RangeError, check_choice, check_range
 from dpci_core.base.limits import (
     BUDGET_PART,
@@ -134,7 +131,9 @@ CALIBRATIONS = {"published": Calibration.published(), "sharp": Calibration.sharp
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Geometry:
-    """Noise shaped like the records: its metric is Q = (M + ridge I)^(-1/2), M their second moment.
+    """Noise shaped like the records: its metric is Q = (M + ridge I)^(-1/2), M their second moment,
+    which is released first, for `budget.metric`. What is public goes into the map of the encoding
+    (`schema.StandardEncoding`) and costs nothing.
 
     A record of leverage |Q x|^2 above `leverage` counts less: its loss has the weight leverage /
     |Q x|^2. The target is then the coefficient with such rows weighted down (docs/whitened.md).
@@ -142,20 +141,17 @@ class Geometry:
     Args:
         ridge: lambda > 0, added to the eigenvalues of M; records have norm at most 1.
         leverage: C^2 > 0, the largest leverage that counts in full; ridge * leverage <= 1.
-        second_moment: M (p, p), public: of a public table, a twin or an earlier release, the
-            constant column included; None where it is released first, for `budget.metric`.
 
     Privacy: public itself. A metric that does not fit the records costs length or bias, never
              privacy.
     Raises:  ValueError naming the argument, the rule and the value.
 
-    >>> Geometry(ridge=0.03, leverage=20).is_private
-    True
+    >>> Geometry(ridge=0.03, leverage=20).leverage
+    20.0
     """
 
     ridge: float
     leverage: float
-    second_moment: tuple[tuple[float, ...], ...] | None = None
 
     def __post_init__(self) -> None:
         check_range(RIDGE, ridge=self.ridge)
@@ -164,36 +160,6 @@ class Geometry:
             object.__setattr__(self, name, float(getattr(self, name)))
         if self.ridge * self.leverage > 1.0 + _ROUNDING:
             raise RangeError("leverage", self.leverage, 0.0, 1.0 / self.ridge)
-        if self.second_moment is not None:
-            matrix = _second_moment(self.second_moment)
-            rows = tuple(tuple(map(float, row)) for row in matrix)
-            object.__setattr__(self, "second_moment", rows)
-
-    @property
-    def is_private(self) -> bool:
-        """Whether the second moment is released, at a price."""
-        return self.second_moment is None
-
-
-def _second_moment(given: object) -> npt.NDArray[np.float64]:
-    """A matrix (p, p) that records of norm at most 1 can have, exactly symmetric."""
-    try:
-        matrix = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        matrix = np.empty(0)
-    is_square = matrix.ndim == 2 and 0 < len(matrix) == matrix.shape[1]
-    if not (is_square and np.isfinite(matrix).all()):
-        raise ValueError("Expected second_moment to be a square matrix of finite numbers.")
-    if np.abs(matrix - matrix.T).max() > _ROUNDING:
-        raise ValueError("Expected second_moment to be symmetric.")
-    matrix = (matrix + matrix.T) / 2.0
-    smallest, trace = float(np.linalg.eigvalsh(matrix)[0]), float(np.trace(matrix))
-    if smallest < -_ROUNDING or trace > 1.0 + _ROUNDING:
-        raise ValueError(
-            f"Expected second_moment to have eigenvalues >= 0 and a trace of at most 1, got "
-            f"{smallest:.3g} and {trace:.3g}."
-        )
-    return matrix
 
 
 _ROUNDING = 1e-9
@@ -299,10 +265,8 @@ class Design:
             )
         if not self.loss.allows_weights:
             raise ValueError(f"Expected no geometry: loss {self.loss.name!r} allows no weights.")
-        if geometry.is_private and not metric:
-            raise ValueError("Expected a budget.metric for a second moment that is released.")
-        if metric and not geometry.is_private:
-            raise ValueError("Expected no budget.metric for a second moment that is public.")
+        if not metric:
+            raise ValueError("Expected a budget.metric for the second moment that is released.")
 
     @property
     def switches(self) -> Calibration:

@@ -141,7 +141,7 @@ def schemas(draw: st.DrawFn) -> Schema:
             names[-1],
             draw(WORDS),
             tuple(draw(st.lists(TEXT, max_size=2))),
-            draw(st.sampled_from([None, StandardEncoding(radius=4.0)])),
+            draw(st.sampled_from([None, StandardEncoding(shape=4.0)])),
             negative=tuple(draw(st.lists(WORDS, max_size=2, unique=True))),
             complete=draw(st.sampled_from([1.0, 0.85])),
             suggested=draw(st.sampled_from([(), (columns[0].name,)])),
@@ -190,7 +190,7 @@ def plans(draw: st.DrawFn) -> Plan:
                 declared,
                 PublicTable(key="census"),
                 PublicTable(key="census", n_rows=200),
-                PublicTable(key="census", standard=StandardEncoding(radius=3.0, limit=2.5)),
+                PublicTable(key="census", standard=StandardEncoding(shape=3.0, limit=2.5)),
             ]
         )
     )
@@ -263,7 +263,7 @@ STANDARD_TWIN = DeclaredTable(
         "ill",
         "yes",
         negative=("no",),
-        standard=StandardEncoding(radius=3.0),
+        standard=StandardEncoding(shape=3.0),
     ),
     guesses=Guesses(effects={"age": 0.03}, n_rows=2_000),
     unit=HOSTILE,
@@ -292,7 +292,7 @@ PLANS = {
         CENSUS, APPROX, features=4, design={"loss": SmoothedHinge(h=0.5), "calibration": ODD}
     ),
     "public standard": _hostile(
-        replace(CENSUS, standard=StandardEncoding(radius=4.0)),
+        replace(CENSUS, standard=StandardEncoding(shape=4.0)),
         RHO,
         features=3,
         design={"calibration": "sharp", "target": "unpenalised", "regularization": 0.0003},

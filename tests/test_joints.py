@@ -395,7 +395,7 @@ def test_the_search_sees_a_branch() -> None:
 def test_the_dashboard_leaves_alone_what_it_has_no_control_for() -> None:
     """What is registered and not offered is in no ranking of Plan, and opens in words."""
     case = make_case(Settings(d=2, n=20_000), TableSource(PUBLIC))
-    rows = planning.ranking(case)
+    rows = planning.ranking(case, TableSource(PUBLIC))
     assert {row.mechanism for row in rows} == {"objective", "output"}
     assert {row.definition for row in rows} == {"pure", "zcdp", "gdp"}
     plan = plan_of(case, "Toys")

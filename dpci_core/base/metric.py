@@ -25,7 +25,7 @@ from dpci_core.base.linalg import symmetrise
 class Metric:
     """A metric (p, p), or a stack of them (..., p, p) in a simulation.
 
-    second_moment: M as it was released or is public, (..., p, p).
+    second_moment: M as it was released, (..., p, p).
     whiten: Q/C, from records to the coordinates of the noise.
     unwhiten: C Q^-1, from coefficients to them.
     """

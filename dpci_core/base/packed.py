@@ -62,16 +62,15 @@ class PackedRows:
     signs: y (n,), as whole numbers; 0 for a row of zeros, whose record has a missing cell.
     constant: the last column of X.
     dim: p.
-    is_weighted: whether rows get the weights of their length (`WeightedRows.of`).
-    mapped: writes rows (n, p) in other coordinates in their place; None leaves them as they are.
+    mapped: writes rows (n, p) in other coordinates in their place, where they get the weights of
+        their length (`WeightedRows.of`); None for rows as they are, of norm at most 1.
     """
 
     columns: tuple[PackedColumn, ...]
     signs: npt.NDArray[np.int8]
     constant: float
     dim: int
-    is_weighted: bool
-    mapped: Callable[[Array], Array] | None = None
+    mapped: Callable[[Array], Array] | None
 
     def __len__(self) -> int:
         return len(self.signs)
@@ -120,7 +119,7 @@ def _rows(pieces: list[tuple[PackedRows, slice]], n: int) -> Block:
         last = first + rows.stop - rows.start
         part.write(rows, X[first:last], y[first:last])
         first = last
-    found = WeightedRows.of(X) if part.is_weighted else X
+    found = X if part.mapped is None else WeightedRows.of(X)
     check_rows(found, y)
     X *= y[:, None]
     return found

@@ -32,7 +32,6 @@ from dpci_core.planner import (
     as_if_records,
     best_regularization,
     best_split,
-    meeting_probability,
     needed_budget,
     needed_records,
     rank_mechanisms,
@@ -65,7 +64,7 @@ _DEFAULTS: dict[str, Any] = {
 }
 _OF_A_PLAN = (
     *(*_NEEDED, *_NEEDED_OF_A_DESIGN, *_DEFAULTS),
-    *("target", "features", "rows", "h", "rho", "mu", "radius", "limit"),
+    *("target", "features", "rows", "h", "rho", "mu", "shape", "limit"),
 )
 """Flags that say what a plan file says already."""
 
@@ -85,6 +84,14 @@ class _Start:
     def moments(self) -> Moments:
         """The moments of the records themselves, which are the first world."""
         return self.worlds[0].moments
+
+    def fewest(self, n_records: int) -> int:
+        """How many records an answer is for: the fewest that a release of the plan takes."""
+        return n_records if self.plan is None else self.plan.fewest_of(n_records)
+
+    def counted(self, design: Design) -> Design:
+        """The design with the fewest records."""
+        return replace(design, n_records=self.fewest(design.n_records))
 
 
 def add_plan(subparsers: Any) -> None:
@@ -107,13 +114,6 @@ def add_plan(subparsers: Any) -> None:
                 "--delta-shown",
                 help="at which an answer in rho or mu^2 is stated as (epsilon, delta) (default: "
                 "--delta, the plan's, or 1e-6)",
-            )
-        if name == "geometry":
-            parser.add_argument(
-                "--second-moment",
-                choices=("released", "planning"),
-                default="released",
-                help="released at a price, or that of the planning rows (default: released)",
             )
         if name == "persons":
             parser.add_argument(
@@ -162,7 +162,12 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
         choices=("schema", "standard", "paper"),
         help="(default: schema; standard is by typical values and spreads)",
     )
-    parser.add_argument("--radius", type=float, help="of rows in the standard encoding, in spreads")
+    parser.add_argument(
+        "--shape",
+        type=float,
+        metavar="R",
+        help="of rows in the standard encoding: longer than R spreads, they count less",
+    )
     parser.add_argument(
         "--limit", type=float, help="of values in the standard encoding, in spreads (default: 4)"
     )
@@ -255,7 +260,7 @@ def _check_flags(options: argparse.Namespace) -> None:
         return ", ".join(f"--{name.replace('_', '-')}" for name in found)
 
     if options.action == "standard" and options.plan is None:
-        options.parser.error("--plan is required: radius and limit are fields of a plan")
+        options.parser.error("--plan is required: shape and limit are fields of a plan")
     if options.complete is not None and options.plan is None:
         options.parser.error("--complete needs --plan: a set that is here has its own rows")
     if options.plan is not None:
@@ -269,9 +274,9 @@ def _check_flags(options: argparse.Namespace) -> None:
         if _is_chosen(options):
             needed = tuple(name for name in needed if name != "regularization")
         if options.encoding == "standard" and not _is_chosen(options):
-            needed = (*needed, "radius")
-        elif options.encoding != "standard" and flags(("radius", "limit"), given=True):
-            options.parser.error("--radius and --limit are for --encoding standard")
+            needed = (*needed, "shape")
+        elif options.encoding != "standard" and flags(("shape", "limit"), given=True):
+            options.parser.error("--shape and --limit are for --encoding standard")
         if missing := flags(needed, given=False):
             options.parser.error(f"the following arguments are required: {missing} (or --plan)")
         if not is_rank and options.write is not None:
@@ -284,8 +289,8 @@ def _check_flags(options: argparse.Namespace) -> None:
 
 
 def _is_chosen(options: argparse.Namespace) -> bool:
-    """Whether the planner chooses radius, limit and c together."""
-    given = (options.regularization, options.radius, options.limit, options.plan)
+    """Whether the planner chooses shape, limit and c together."""
+    given = (options.regularization, options.shape, options.limit, options.plan)
     return (
         options.encoding == "standard"
         and options.action != "rank"
@@ -310,10 +315,10 @@ def _choose(options: argparse.Namespace) -> StandardEncoding | None:
         return None
     if not _is_chosen(options):
         limit = {} if options.limit is None else {"limit": options.limit}
-        return StandardEncoding(radius=options.radius, **limit)
+        return StandardEncoding(shape=options.shape, **limit)
     n = options.n_records
     if n is None:
-        n = len(_loaded(options, StandardEncoding(radius=1.0)).y)
+        n = len(_loaded(options, StandardEncoding()).y)
     found = best_standard(
         lambda encoding: _loaded(options, encoding),
         design=_design_of(options, _loss(options), _ANY_PENALTY, n),
@@ -464,9 +469,10 @@ def _warned(start: _Start, found: Forecast) -> list[str]:
 
 def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
     locked = dict(item.partition("=")[::2] for item in options.locked)
+    design = _design(options, start)
     found = best_split(
         start.worlds,
-        design=_design(options, start),
+        design=start.counted(design),
         locked=locked,
         delta=_delta(options, start),
     )
@@ -482,24 +488,38 @@ def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | N
         "reason": found.reason,
         "warnings": _warned(start, found.forecast),
     }
-    return answer, _better(start, found.design)
+    return answer, _better(start, found.design, design.n_records)
 
 
 def _records(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
     design, target = _design(options, start), _target(options, start)
-    found = needed_records(start.worlds, design=design, target=target, delta=_delta(options, start))
-    return _needed(found, start), _better(start, found.design)
+    found = needed_records(
+        start.worlds,
+        design=design,
+        target=target,
+        delta=_delta(options, start),
+        fewest=start.fewest,
+    )
+    return _needed(found, start), _better(start, found.design, found.n_records)
 
 
 def _needed_budget(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
     design, target = _design(options, start), _target(options, start)
-    found = needed_budget(start.worlds, design=design, target=target, delta=_delta(options, start))
-    return _needed(found, start), _better(start, found.design)
+    found = needed_budget(
+        start.worlds,
+        design=design,
+        target=target,
+        delta=_delta(options, start),
+        fewest=start.fewest,
+    )
+    return _needed(found, start), _better(start, found.design, design.n_records)
 
 
-def _better(start: _Start, design: Design) -> Plan | None:
-    """The plan with the answer in it."""
-    return None if start.plan is None else replace(start.plan, design=design)
+def _better(start: _Start, design: Design, n_records: int) -> Plan | None:
+    """The plan with the answer in it, for so many records."""
+    if start.plan is None:
+        return None
+    return replace(start.plan, design=replace(design, n_records=n_records))
 
 
 def _delta(options: argparse.Namespace, start: _Start) -> Amount:
@@ -517,12 +537,13 @@ def _delta(options: argparse.Namespace, start: _Start) -> Amount:
 def _needed(found: NeededRecords | NeededBudget, start: _Start) -> Answer:
     return {
         "n_records": found.design.n_records,
+        "fewest": found.fewest,
         "design": _plain_design(found.design),
         "epsilon_delta": found.epsilon_delta,
         "target": found.target.sentence,
         "length": found.length,
         "decided_by": found.decided_by,
-        "probability": meeting_probability(start.worlds, design=found.design, target=found.target),
+        "probability": found.probability,
         "around": [
             {
                 "factor": a.factor,
@@ -532,7 +553,7 @@ def _needed(found: NeededRecords | NeededBudget, start: _Start) -> Answer:
             }
             for a in found.around
         ],
-        "as_if_records": as_if_records(start.moments, design=found.design),
+        "as_if_records": as_if_records(start.moments, design=found.at_fewest),
         "reason": found.reason,
         "warnings": _warned(start, found.forecast),
     }
@@ -554,7 +575,7 @@ def _rank(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | No
         epsilon=epsilon,
         delta=delta,
         regularization=moments.regularization,
-        n_records=options.n_records if plan is None else plan.n_records,
+        n_records=options.n_records if plan is None else plan.fewest,
         confidence_level=options.confidence_level if plan is None else plan.design.confidence_level,
         target=options.target if plan is None else plan.design.target,
         calibrations=options.calibrations,
@@ -577,8 +598,8 @@ def _rank(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | No
 
 
 def _c(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
-    design = _design(options, start)
-    tables = [start.records]
+    planned = _design(options, start)
+    design, tables = start.counted(planned), [start.records]
     if start.plan is not None:
         tables = [table for _, table in start.plan.source.worlds(start.plan.features)]
     found = best_regularization(
@@ -621,7 +642,7 @@ def _c(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]
         "reason": found.reason,
         "warnings": _warned(start, best.forecast),
     }
-    return answer, _better(start, best.design)
+    return answer, _better(start, best.design, planned.n_records)
 
 
 def _standard(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
@@ -653,7 +674,6 @@ def _geometry(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan 
         start.records.X,
         start.records.y,
         design=_design(options, start),
-        second_moment=options.second_moment,
         meaning=start.records.meaning,
     )
     geometry = found.design.geometry
@@ -673,7 +693,7 @@ def _geometry(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan 
             sentences(cautions(found.forecast, design=found.design, names=start.names))
         ),
     }
-    return answer, _better(start, found.design)
+    return answer, _better(start, found.design, found.design.n_records)
 
 
 def _persons(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:

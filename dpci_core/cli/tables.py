@@ -13,7 +13,7 @@ from dpci_core.base.rows import Meaning
 from dpci_core.cli.engines import Watched, add_engine, progress_line, say
 from dpci_core.cli.refuse import refuse
 from dpci_core.plan import as_json, read_plan
-from dpci_core.schema import basis_of
+from dpci_core.schema import basis_of, constant_of
 from dpci_core.solvers.moments import fit_moments
 from dpci_core.solvers.moments_file import moments_record, write_moments
 
@@ -162,7 +162,10 @@ def run_moments(options: argparse.Namespace) -> int:
                 target="unpenalised",
                 geometry=plan.design.geometry,
                 with_spread=plan.design.geometry is None,
-                meaning=Meaning(basis_of(plan.schema, plan.features)),
+                meaning=Meaning(
+                    basis_of(plan.schema, plan.features),
+                    constant=constant_of(plan.schema, plan.features),
+                ),
             )
         record = json.loads(as_json(plan))
         if options.output is None:

@@ -163,10 +163,10 @@ def schema_of(key: str, *, standard: StandardEncoding | None = None) -> Schema:
 
 @cache
 def _with_typical(key: str) -> Schema:
-    """The schema of a set with what the standard encoding needs; any radius would do."""
+    """The schema of a set with what the standard encoding needs; any map would do."""
     schema = _ENTRIES[key].schema
     columns = tuple(column.name for column in schema.features)
-    return propose_standard(_read(key, columns, None), schema, StandardEncoding(radius=1.0))
+    return propose_standard(_read(key, columns, None), schema, StandardEncoding())
 
 
 def feature_names(key: str) -> tuple[str, ...]:
@@ -192,7 +192,7 @@ def load(
         n_rows: the census is generated to this size (the first rows never depend on it); of another
             set, a fixed pseudo-random choice of so many rows, nested in n_rows and in the order of
             the file.
-        standard: radius and limit, for the encoding "standard" and no other.
+        standard: shape and limit, for the encoding "standard" and no other.
 
     Raises:  ValueError naming the argument; FileNotFoundError with the command that gets the set.
     """

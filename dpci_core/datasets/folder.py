@@ -205,6 +205,7 @@ class ParquetBatch(Batch):
             ),
             identity=(self.file.stamp, self.file.columns, self.file.kinds, self.file.group_rows),
             make=self._packed,
+            mapped=RecordMapper(self.schema, self.features).mapped,
         )
 
     def _packed(self) -> Iterator[PackedRows]:

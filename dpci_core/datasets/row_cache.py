@@ -22,6 +22,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from dpci_core.base.array import Array
 from dpci_core.base.batch import BatchError
 from dpci_core.base.packed import PackedColumn, PackedRows
 
@@ -38,6 +39,7 @@ def cached(
     place: tuple[object, ...],
     identity: tuple[object, ...],
     make: Callable[[], Iterator[PackedRows]],
+    mapped: Callable[[Array], Array] | None,
 ) -> Iterator[PackedRows]:
     """Yield the parts of a batch from its file, or those that are made while it is written.
 
@@ -46,12 +48,13 @@ def cached(
         place: what decides the name of the file.
         identity: what besides must be the same as when it was written.
         make: maps the batch.
+        mapped: as of its parts, which no file holds; what it does is part of the identity.
 
     Raises:  BatchError where the folder cannot be written.
     """
     path = folder / f"{_hash(place)[:32]}.rows"
     head = _MARK + bytes.fromhex(_hash((VERSION, place, identity)))
-    found = _read(path, head)
+    found = _read(path, head, mapped)
     if found is not None:
         yield from found
         return
@@ -99,7 +102,7 @@ class _Writer:
             arrays += [column.values, *([] if column.codes is None else [column.codes])]
             kind = None if column.codes is None else column.codes.dtype.str
             columns.append([column.places, column.values.shape[0], kind])
-        about = [len(part), part.constant.hex(), part.dim, part.is_weighted, columns]
+        about = [len(part), part.constant.hex(), part.dim, columns]
         text = json.dumps(about).encode()
         self.write(len(text).to_bytes(8, "little") + text)
         for array in arrays:
@@ -107,7 +110,9 @@ class _Writer:
             self.write(np.ascontiguousarray(array).tobytes())
 
 
-def _read(path: Path, head: bytes) -> list[PackedRows] | None:
+def _read(
+    path: Path, head: bytes, mapped: Callable[[Array], Array] | None
+) -> list[PackedRows] | None:
     """The parts of a file that is whole and of this head; None for any other."""
     try:
         with path.open("rb") as file:
@@ -123,15 +128,17 @@ def _read(path: Path, head: bytes) -> list[PackedRows] | None:
     if digest.digest() != content[last:]:
         return None
     try:
-        return list(_parts(content, len(head), last))
+        return list(_parts(content, len(head), last, mapped))
     except (ValueError, TypeError, IndexError):
         return None
 
 
-def _parts(content: mmap.mmap, at: int, last: int) -> Iterator[PackedRows]:
+def _parts(
+    content: mmap.mmap, at: int, last: int, mapped: Callable[[Array], Array] | None
+) -> Iterator[PackedRows]:
     while at < last:
         size = int.from_bytes(content[at : at + 8], "little")
-        n, constant, dim, is_weighted, columns = json.loads(content[at + 8 : at + 8 + size])
+        n, constant, dim, columns = json.loads(content[at + 8 : at + 8 + size])
         at += 8 + size
 
         def array(kind: str, *shape: int) -> Any:
@@ -148,4 +155,4 @@ def _parts(content: mmap.mmap, at: int, last: int) -> Iterator[PackedRows]:
             values = array("f8", n_values, len(places))
             codes = None if kind is None else array(kind, n)
             made.append(PackedColumn(tuple(places), values, codes))
-        yield PackedRows(tuple(made), signs, float.fromhex(constant), dim, is_weighted)
+        yield PackedRows(tuple(made), signs, float.fromhex(constant), dim, mapped)

@@ -69,7 +69,7 @@ from dpci_core.privacy.budget import ApproxDP, Budget
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
 from dpci_core.report.covered import covered
 from dpci_core.report.words import number_at_most
-from dpci_core.schema.declare import DEFAULT_LIMIT
+from dpci_core.schema.declare import DEFAULT_LIMIT, Shape
 from dpci_core.tuning.released import for_coefficients_alone
 
 Units = Literal["original", "scaled"]
@@ -102,7 +102,7 @@ class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
         feature_bounds: Any = None,
         feature_typical: Any = None,
         feature_spread: Any = None,
-        row_radius: float | None = None,
+        shape: Shape | None = None,
         column_limit: float = DEFAULT_LIMIT,
         random_state: Any = None,
         classes: Any = None,
@@ -121,7 +121,7 @@ class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
         self.feature_bounds = feature_bounds
         self.feature_typical = feature_typical
         self.feature_spread = feature_spread
-        self.row_radius = row_radius
+        self.shape = shape
         self.column_limit = column_limit
         self.random_state = random_state
         self.classes = classes
@@ -266,10 +266,10 @@ class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
     def _declared_scaling(self, n_features: int) -> Scaling | Standardisation:
         """The encoding by typical values and spreads where they are declared, else by bounds."""
         if not self._has_typical:
-            if self.row_radius is not None or self.column_limit != DEFAULT_LIMIT:
+            if self.shape is not None or self.column_limit != DEFAULT_LIMIT:
                 raise ValueError(
-                    "Expected feature_typical and feature_spread beside row_radius and "
-                    "column_limit, which count in spreads."
+                    "Expected feature_typical and feature_spread beside shape and column_limit, "
+                    "which count in spreads."
                 )
             return Scaling.of(
                 self.feature_bounds,
@@ -280,14 +280,14 @@ class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
         if self.norm_bound is not None:
             raise ValueError(
                 f"Expected norm_bound={self.norm_bound!r} to be None beside feature_typical: "
-                "row_radius says where rows count less."
+                "shape says where rows count less."
             )
         return Standardisation.of(
             self.feature_typical,
             self.feature_spread,
             n_features=n_features,
             limit=self.column_limit,
-            radius=self.row_radius,
+            shape=self.shape,
             bounds=self.feature_bounds,
             names=names_of(self),
         )
@@ -374,7 +374,7 @@ class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
         Args:
             level: like 0.95 (default: `confidence_level`).
             units: "original", slopes for one unit of each feature as in `coef_`, or "scaled",
-                coefficients of the encoded records.
+                for one spread, or for one step of a feature on the scale of its bounds.
             joint: all intervals of all classes hold together at this level, by Bonferroni.
 
         Privacy: none spent.
@@ -383,9 +383,10 @@ class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
         check_choice(units, ("original", "scaled"), name="units")
         level = confidence_level_in_range(self.confidence_level if level is None else level)
         p = len(self._models[0].theta_priv)
-        contrasts = self._scaling.to_original if units == "original" else np.eye(p)
+        contrasts = self._scaling.to_original if units == "original" else self._scaling.basis
         each = 1.0 - (1.0 - level) / (len(self._models) * p) if joint else level
-        widths = [model.half_widths(contrasts, each) for model in self._models]
+        constant = float(self._scaling.to_original[-1, -1])
+        widths = [model.half_widths(contrasts, each, constant) for model in self._models]
         pairs = list(zip(widths, self._models, strict=True))
         estimate = np.array([w.estimate(model.theta_priv) for w, model in pairs])
         half = np.array([w.half_width for w in widths])
@@ -491,8 +492,9 @@ class DPLogisticRegression(PrivateLinearClassifier):
             declared beforehand; of a column of 0 and 1 the share of 1. None encodes by bounds.
         feature_spread: about its standard deviation, likewise; 0.5 for a column of 0 and 1. With
             both, features are cut, centred and scaled by them (`schema.StandardEncoding`).
-        row_radius: R, in spreads; records longer than that count less, by a public function of
-            their own values. None takes 1.25 sqrt(d + 1).
+        shape: the public map U of rows in spreads, as for `schema.StandardEncoding`: its rows from
+            the diagonal on, made of planning rows (`planner.ellipsoid`), or R for U = I/R. Records
+            with |U v| > 1 count less. None takes R = 1.25 sqrt(d + 1).
         column_limit: values further than so many spreads from the typical one count as that far.
         random_state: None draws from the operating system's entropy as a release does. A seed or a
             generator, for tests and teaching, makes the fit a SIMULATION whose noise can be
@@ -578,7 +580,7 @@ class DPLinearSVC(PrivateLinearClassifier):
         feature_bounds: Any = None,
         feature_typical: Any = None,
         feature_spread: Any = None,
-        row_radius: float | None = None,
+        shape: Shape | None = None,
         column_limit: float = DEFAULT_LIMIT,
         random_state: Any = None,
         classes: Any = None,
@@ -600,7 +602,7 @@ class DPLinearSVC(PrivateLinearClassifier):
             feature_bounds=feature_bounds,
             feature_typical=feature_typical,
             feature_spread=feature_spread,
-            row_radius=row_radius,
+            shape=shape,
             column_limit=column_limit,
             random_state=random_state,
             classes=classes,

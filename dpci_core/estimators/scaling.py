@@ -15,7 +15,8 @@ from dpci_core.base.array import Array
 from dpci_core.base.errors import check_positive, check_range, shown_short
 from dpci_core.base.limits import NORM_MARGIN
 from dpci_core.base.rows import EncodedRows, WeightedRows
-from dpci_core.schema.declare import RADIUS
+from dpci_core.schema.declare import Shape, check_shape, map_of
+from dpci_core.schema.encode import mapped_by
 from dpci_core.schema.numeric import LIMIT, SPAN
 
 _SMALLEST_NORM_BOUND = 1e-6
@@ -144,6 +145,11 @@ class Scaling:
         return L
 
     @property
+    def basis(self) -> Array:
+        """The identity: theta are the coefficients of the scaled features."""
+        return np.eye(len(self.low) + 1)
+
+    @property
     def _shrink(self) -> float:
         return NORM_MARGIN / (self.norm_bound * math.sqrt(2.0))
 
@@ -151,13 +157,13 @@ class Scaling:
 @dataclass(frozen=True, slots=True)
 class Standardisation:
     """A public map of features: v = ((x - typical) / spread, 1), its numbers cut at their limits,
-    to rows v / R with weights min(1, R^2 / |v|^2) (`schema.StandardEncoding`).
+    to rows U v with weights min(1, 1 / |U v|^2) (`schema.StandardEncoding`).
 
     typical, spread: (d,), declared, in the units of the columns.
     low, high: (d,), where numbers are cut, in spreads from the typical value.
-    radius: R, in spreads; a longer v counts less.
+    shape: U by its rows from the diagonal on, or R for U = I/R.
 
-    >>> scaling = Standardisation.of([40, 2], [10, 1], n_features=2, radius=2, limit=4)
+    >>> scaling = Standardisation.of([40, 2], [10, 1], n_features=2, shape=2.0, limit=4)
     >>> rows = scaling.encode(np.array([[50.0, 2.0], [999.0, 1.0]]))
     >>> rows.rows.tolist(), np.round(rows.weights, 3).tolist()
     ([[0.5, 0.0, 0.5], [2.0, -0.5, 0.5]], [1.0, 0.222])
@@ -167,7 +173,7 @@ class Standardisation:
     spread: Array
     low: Array
     high: Array
-    radius: float
+    shape: Shape
 
     @classmethod
     def of(
@@ -177,7 +183,7 @@ class Standardisation:
         *,
         n_features: int,
         limit: object,
-        radius: object = None,
+        shape: Shape | None = None,
         bounds: object = None,
         names: Sequence[str] | None = None,
     ) -> Standardisation:
@@ -186,7 +192,7 @@ class Standardisation:
 
         Args:
             limit: spreads from the typical value at which numbers are cut.
-            radius: R; None takes 1.25 sqrt(d + 1).
+            shape: as for `StandardEncoding`; None takes R = 1.25 sqrt(d + 1).
             bounds: (low, high), at which numbers are cut as well, or None.
             names: of the features, for numbers that are given by name.
 
@@ -203,12 +209,14 @@ class Standardisation:
                 f"Expected {least[j]:g} <= feature_spread={float(unit[j])!r} <= {SPAN[1]:g} of "
                 f"feature {j}."
             )
-        R = _RADIUS * math.sqrt(n_features + 1.0) if radius is None else radius
-        check_range(RADIUS, row_radius=R)
+        if shape is None:
+            shape = _RADIUS * math.sqrt(n_features + 1.0)
+        check_shape(shape)
+        map_of(shape, n_features + 1)  # or raise
         check_range(LIMIT, column_limit=limit)
         reach = np.full(n_features, float(limit))  # type: ignore[arg-type]
         if bounds is None:
-            return cls(centre, unit, -reach, reach, float(R))  # type: ignore[arg-type]
+            return cls(centre, unit, -reach, reach, shape)
         low, high = ((side - centre) / unit for side in _pair(bounds, n_features, names))
         if (bad := ~((low <= 0.0) & (high >= 0.0))).any():
             j = int(bad.argmax())
@@ -216,7 +224,7 @@ class Standardisation:
                 f"Expected feature_typical={float(centre[j])!r} of feature {j} to lie within its "
                 "feature_bounds."
             )
-        return cls(centre, unit, np.maximum(low, -reach), np.minimum(high, reach), float(R))  # type: ignore[arg-type]
+        return cls(centre, unit, np.maximum(low, -reach), np.minimum(high, reach), shape)
 
     def encode(self, X: Array) -> WeightedRows:
         """Return rows (n, d+1), the constant last, with weights that make up for their length.
@@ -231,16 +239,26 @@ class Standardisation:
                 z /= self.spread
                 np.clip(z, self.low, self.high, out=z)
         rows[:, -1] = 1.0
-        rows /= self.radius
-        return WeightedRows.of(rows)
+        return WeightedRows.of(mapped_by(rows, self.shape))
+
+    @property
+    def basis(self) -> Array:
+        """B (d+1, d+1): B theta are coefficients per spread."""
+        return map_of(self.shape, len(self.spread) + 1).T
+
+    @property
+    def radius(self) -> float:
+        """R of the ball that is as large as {v : |U v| <= 1}."""
+        if not isinstance(self.shape, tuple):
+            return self.shape
+        return float(np.exp(-np.log(np.diag(self.basis)).mean()))
 
     @property
     def to_original(self) -> Array:
         """L (d+1, d+1), as for `Scaling`."""
-        slopes = 1.0 / (self.spread * self.radius)
-        L = np.diag(np.append(slopes, 1.0 / self.radius))
-        L[-1, :-1] = -slopes * self.typical
-        return L
+        L = np.diag(np.append(1.0 / self.spread, 1.0))
+        L[-1, :-1] = -self.typical / self.spread
+        return np.asarray(L @ self.basis)
 
 
 def _blocks(X: Array) -> Iterator[Array]:

@@ -24,8 +24,12 @@ the change of the curvature along the step, and b the noise:
 
 as the estimate is a Newton step from theta_priv towards the minimiser of the same records without
 penalty or noise: their sampling error is that minimiser's, and b enters twice, by e and by where K
-is taken. A release cannot know T3, whose share shrinks with the step; half-widths leave it out, the
-forecast has it (`unpenalised_error`), with the bias that is left.
+is taken. A release cannot know T3 and K*, but the curvature of its typical record: K is a mean over
+records with their curvatures as weights, and so its last column, divided by its last entry, is the
+mean record by curvature, but for the constant u that ends every row. By `lift` the curvature of
+that record is smaller at theta* than where K is taken, and half-widths take K / lift for K*
+(docs/standard.md, section 7). The forecast has every term (`unpenalised_error`), with the bias that
+is left.
 """
 
 from __future__ import annotations
@@ -52,6 +56,13 @@ _TOLERATED = 0.25
 this share of its half-width; `python -m benchmarks.constants newton-step` prints the coverage of
 marked and unmarked intervals."""
 
+_FALLS = np.linspace(0.0, np.log(2.0), 65)
+_BY_STEP = (1.0 - np.exp(-_FALLS)) * np.exp((np.exp(_FALLS) - 1.0) / 2.0)
+_BEYOND = _FALLS - (np.exp(_FALLS) - 1.0) / 2.0
+"""Falls of the logarithm of the curvature along the whole way, along the step that is taken for it,
+and beyond the point of H (`_fall`). The last is largest, .193, where the first is log 2, and is
+kept for longer ways."""
+_TINY = float(np.finfo(np.float64).tiny)
 _NO_CURVATURE = 1e-10
 """A direction flatter than this share of the steepest is one that no record tells apart, as among
 all levels of a column and the constant; coefficients with a part in it are marked."""
@@ -67,6 +78,8 @@ class Correction:
     remainder: about the bias that is left, (..., k).
     rows: of L K^-1 (..., k, p), and moved (..., p): the noise on H, of entries of variance 1 on the
         diagonal, acts between the two.
+    lift: how many times larger K is than K*, (...,); 1 where that is not known.
+    acting: J (..., k, p), by which noise on the minimiser moves the estimates.
     """
 
     contrasts: Array
@@ -75,6 +88,12 @@ class Correction:
     remainder: Array
     rows: Array
     moved: Array
+    lift: Array
+    acting: Array
+
+    def lifted(self, rows: Array) -> Array:
+        """Return the rows (..., k, p) of L K*^-1 for those of L K^-1."""
+        return np.asarray(self.lift[..., None, None] * rows)
 
     @property
     def extra_root(self) -> Array:
@@ -148,7 +167,10 @@ def no_correction(contrasts: Array, size: int) -> Correction:
     stacked = np.broadcast_to(contrasts, (size, *contrasts.shape[-2:]))
     nothing = np.zeros(stacked.shape[:2])
     still = np.zeros((size, stacked.shape[-1]))
-    return Correction(stacked, nothing, nothing.astype(np.bool_), nothing, stacked, still)
+    lost = nothing.astype(np.bool_)
+    return Correction(
+        stacked, nothing, lost, nothing, stacked, still, lift=np.ones(size), acting=stacked
+    )
 
 
 def correction(
@@ -161,6 +183,7 @@ def correction(
     hessian_sd: float,
     contrasts: Array,
     whiten: Array | None = None,
+    constant: float | None = None,
 ) -> Correction:
     """Return the step to the unpenalised coefficients, with what it costs.
 
@@ -174,6 +197,8 @@ def correction(
         hessian_sd: standard deviation of a diagonal entry of the noise on H.
         contrasts: L (k, p), for L T.
         whiten: W (..., p, p) of the metric that H is in, so W H W.
+        constant: the last entry u of every row; None where it is not known, which leaves out what
+            the curvature does beyond the point of H.
 
     Privacy: post-processing; released quantities and public constants are all it sees.
     """
@@ -206,6 +231,39 @@ def correction(
         moved, rows = np.einsum("...ij,...j->...i", whiten, moved), rows @ whiten
         size = np.einsum("...i,...i->...", moved, moved)[..., None]
     remainder = loss.newton_remainder * two_c * np.sqrt(size) * step
+    steps = contrasts + two_c * rows
+    fall = np.zeros(theta.shape[:-1])
+    if constant is not None and loss.is_log_odds:
+        column = np.einsum("...ij,...j->...i", vectors * steep[..., None, :], vectors[..., -1, :])
+        record = constant * column / column[..., -1:]
+        fall = _fall(record, theta, two_c * moved, loss)
     return Correction(
-        contrasts + two_c * rows, extra, inestimable_share > _MARKED, remainder, *between
+        steps,
+        extra,
+        inestimable_share > _MARKED,
+        remainder,
+        *between,
+        lift=np.exp(fall),
+        acting=steps + fall[..., None, None] * (contrasts + steps),
     )
+
+
+def _fall(record: Array, theta: Array, step: Array, loss: Loss) -> Array:
+    """Return by how much the logarithm of the curvature falls (...,) from the one-step point to the
+    coefficients without penalty, as that of one record does; 0 where it rises.
+
+    Were K = e^-Fs K0 on the way, s from 0 to 1, its mean would make the way (1 - e^-F) / F times
+    2c K0^-1 theta, the point were at F s = (e^F - 1) / 2 by a gradient covariance that is K*, and
+    the step with K there would fall by (1 - e^-F) e^(Fs). F is found from that.
+
+    Args:
+        record: mean record by curvature (..., p).
+        theta: where the step begins (..., p).
+        step: the whole way (..., p).
+        loss: f.
+    """
+    begin, end = (
+        np.maximum(loss.curvature(np.einsum("...i,...i->...", record, at)), _TINY)
+        for at in (theta, theta + step)
+    )
+    return np.asarray(np.interp(np.log(begin) - np.log(end), _BY_STEP, _BEYOND))

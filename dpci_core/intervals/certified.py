@@ -26,7 +26,7 @@ from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.randomness import SystemSource, check_system_source
 from dpci_core.solvers.guaranteed import Guaranteed, gradient_rounding
-from dpci_core.solvers.metric import check_size, longest_stretch, metric_of
+from dpci_core.solvers.metric import longest_stretch
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.risk import Fit, PenalisedRisk
 
@@ -88,11 +88,7 @@ def check_feasible(design: Design, *, dim: int) -> None:
     Args:
         design: as it is planned.
         dim: p.
-
-    Raises:  ValueError also for a public second moment of another size.
     """
-    if design.geometry is not None and not design.geometry.is_private:
-        check_size(metric_of(design.geometry), dim)
     shares = share_out(design)
     noise = model_noise(shares.design_after_solver_share, solver_error=_solver_error(shares))
     longest = 0.0

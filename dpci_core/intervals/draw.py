@@ -62,6 +62,7 @@ def draw_release(
     design: Design,
     to_original: Array | None = None,
     basis: Array | None = None,
+    constant: float | None = None,
     persons: Numbers | None = None,
 ) -> Drawn:
     """Draw coefficients, matrices and intervals once, with noise from the operating system.
@@ -72,6 +73,7 @@ def draw_release(
         design: what is released, at which budget; its n becomes that of the rows, or persons.
         to_original: L (k, p), intervals for L times the coefficients as well.
         basis: B (p, p), public, of `Meaning`: the coefficients are B theta; None for theta.
+        constant: public, of `Meaning`.
         persons: the number of each row's person (n,), below 0 for a row that is left out
             (`persons.PersonNumbers`); None where a row is a record.
 
@@ -104,7 +106,8 @@ def draw_release(
     assert fit.moments is not None
     p = A.shape[1]
     B = np.eye(p) if basis is None else basis
-    widths = fit.half_widths(np.concatenate([B, B if to_original is None else to_original @ B]))
+    asked = np.concatenate([B, B if to_original is None else to_original @ B])
+    widths = fit.half_widths(asked, constant=constant)
     q, law, estimate = widths.half_width, widths.law, widths.estimate(fit.theta_priv)
     return Drawn(
         shares=share_out(design),

@@ -86,6 +86,7 @@ class Estimand(ABC):
         hessian_sd: float,
         contrasts: Array,
         metric: Metric | None,
+        constant: float | None = None,
     ) -> Correction:
         """Return the contrasts of the private coefficients that estimate it, with what they cost.
 
@@ -96,6 +97,7 @@ class Estimand(ABC):
             hessian_sd: standard deviation of a diagonal entry of the noise on the Hessian.
             contrasts: L (k, p) that are asked for.
             metric: of the design's geometry, in which the Hessians are.
+            constant: the last entry of every row (`Meaning.constant`), None if it is not known.
 
         Privacy: post-processing of what was released.
         """
@@ -164,6 +166,7 @@ class Penalised(Estimand):
         hessian_sd: float,
         contrasts: Array,
         metric: Metric | None,
+        constant: float | None = None,
     ) -> Correction:
         return no_correction(contrasts, len(theta))
 
@@ -206,6 +209,7 @@ class Unpenalised(Estimand):
         hessian_sd: float,
         contrasts: Array,
         metric: Metric | None,
+        constant: float | None = None,
     ) -> Correction:
         c = design.regularization
         bare = spectrum if metric is None else spectrum.plus(-metric.penalty(c))
@@ -218,6 +222,7 @@ class Unpenalised(Estimand):
             hessian_sd=hessian_sd,
             contrasts=contrasts,
             whiten=None if metric is None else metric.whiten,
+            constant=constant,
         )
 
     def goal(
@@ -232,7 +237,7 @@ class Unpenalised(Estimand):
         """The full Newton step, however flat a direction is."""
         H, theta, c = released_hessian(moments, design), moments.theta_hat, design.regularization
         L, found = contrasts, moments.unpenalised_fit
-        step = step_at(H, theta, design, hessian_sd, L, metric)
+        step = step_at(H, theta, design, hessian_sd, L, metric, moments.constant)
         target_se: Array | float = 0.0
         if found is not None:
             full = _unpenalised_target(moments, design.n_records)
@@ -255,11 +260,14 @@ class Unpenalised(Estimand):
         contrasts: Array,
         metric: Metric | None,
     ) -> ErrorVariance:
+        H, unwhiten = released_hessian(moments, design), None
         if moments.unpenalised_fit is None:
-            return super().error(
+            known, theta = moments.constant, moments.theta_hat
+            step = step_at(H, theta, design, 0.0, contrasts, metric, known)
+            found = super().error(
                 moments, steps, design=design, noise=noise, contrasts=contrasts, metric=metric
             )
-        H, unwhiten = released_hessian(moments, design), None
+            return ErrorVariance(*(float(step.lift) ** 2 * part for part in found))
         if metric is not None:
             H, unwhiten = metric.matrix(H), metric.unwhiten
         return unpenalised_error(
@@ -279,7 +287,13 @@ def released_hessian(moments: Moments, design: Design) -> Array:
 
 
 def step_at(
-    H: Array, theta: Array, design: Design, hessian_sd: float, L: Array, metric: Metric | None
+    H: Array,
+    theta: Array,
+    design: Design,
+    hessian_sd: float,
+    L: Array,
+    metric: Metric | None,
+    constant: float | None = None,
 ) -> Correction:
     """Return the step to the coefficients without penalty that a release with this Hessian (p, p)
     takes.
@@ -296,6 +310,7 @@ def step_at(
         hessian_sd=hessian_sd,
         contrasts=L,
         whiten=whiten,
+        constant=constant,
     )
 
 

@@ -383,6 +383,7 @@ def drawn_intervals(
         n_redraws=n_redraws,
         spectra=spectra,
         metric=metric,
+        constant=moments.constant,
     )
     rows = np.eye(p) if L is None else L
     estimand = estimand_of(design)
@@ -449,11 +450,8 @@ def _counts_in_full(moments: Moments, geometry: Geometry) -> bool:
     """Whether hardly a planning row has a weight (`Spread`), so that rows as they are will do."""
     spread = moments.spread
     assert spread is not None
-    is_own = geometry.is_private or np.array_equal(
-        np.array(geometry.second_moment), spread.second_moment
-    )
     is_below = spread.leverage(geometry.ridge) <= geometry.leverage * _ROUNDING
-    return moments.geometry is None and bool(is_own) and is_below
+    return moments.geometry is None and is_below
 
 
 def _shortened_half_step(

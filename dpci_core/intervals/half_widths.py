@@ -107,6 +107,7 @@ def private_half_widths(
     n_redraws: int = N_REDRAWS,
     spectra: SharedSpectra | None = None,
     metric: Metric | None = None,
+    constant: float | None = None,
 ) -> HalfWidths:
     """Return half-widths of the confidence level of the design from noisy symmetric matrices,
     before any floor.
@@ -126,6 +127,7 @@ def private_half_widths(
         spectra: for stacks of forecasts, where H_noisy is a function of its law and its length
             alone.
         metric: of the design's geometry, one or a stack (...,).
+        constant: the last entry of every row (`Meaning.constant`), public; None if it is not known.
 
     Privacy: post-processing; released matrices and public constants are all it sees.
     """
@@ -142,6 +144,7 @@ def private_half_widths(
         n_redraws=n_redraws,
         spectra=spectra,
         metric=None if metric is None else metric.stacked(),
+        constant=constant,
     )
     sd = covariance_noise.diagonal_sd(p) if covariance_sd is None else covariance_sd
     sd_s = np.broadcast_to(np.asarray(sd, dtype=np.float64), lead).reshape(-1)
@@ -184,6 +187,7 @@ class ReleaseContext:
     n_redraws: int
     spectra: SharedSpectra | None
     metric: Metric | None
+    constant: float | None = None
 
     @property
     def whiten(self) -> Array | None:
@@ -239,6 +243,7 @@ class ReleaseContext:
             hessian_sd=self.on_hessian.diagonal_sd(theta.shape[1]),
             contrasts=self.contrasts,
             metric=self.metric,
+            constant=self.constant,
         )
 
     def asking(self, contrasts: Array) -> ReleaseContext:
@@ -267,8 +272,8 @@ def _plain(
     """WKL Algorithm 2, lines 7-13, then Algorithm 3 or 5, from matrices that have their floors
     already; `allowance` (K, k) times |v|^2 is added to v'Sv."""
     estimand = known.estimand(spectrum, known.theta)
-    rows = spectrum.rows(known.turned(estimand.contrasts))
-    law = known.law(rows, S, estimand.contrasts)
+    rows = estimand.lifted(spectrum.rows(known.turned(estimand.contrasts)))
+    law = known.law(rows, S, estimand.acting)
     spread = allowance * np.einsum("...ij,...ij->...i", rows, rows) / known.design.n_records
     law = law._replace(sampling=law.sampling + spread, gaussian=law.gaussian + estimand.extra)
     q = known.half_width(law)
@@ -302,11 +307,11 @@ def _noise_aware(
     """
     p = S_noisy.shape[-1]
     estimand = known.estimand(spectrum, known.theta)
-    rows = spectrum.rows(known.turned(estimand.contrasts))
+    rows = estimand.lifted(spectrum.rows(known.turned(estimand.contrasts)))
     S = floor_eigenvalues(S_noisy, 0.0).matrix
-    law = known.law(rows, S_noisy, estimand.contrasts)
+    law = known.law(rows, S_noisy, estimand.acting)
     on_hessian = noise_ratio(known.on_hessian.diagonal_sd(p), p, spectrum.values.min(axis=-1))
-    total = known.law(rows, S, estimand.contrasts).total(p)
+    total = known.law(rows, S, estimand.acting).total(p)
     on_covariance = (
         sd_s[:, None]
         * np.einsum("...ij,...ij->...i", rows, rows)

@@ -50,7 +50,7 @@ class IntervalResult:
         n_lifted_covariance: the same for the gradient covariance.
         smallest_hessian_eigenvalue: of the noisy Hessian, before any repair.
         usefulness: whether the intervals can say anything.
-        basis: B (p, p), as it was given: intervals are for B theta.
+        basis, constant: as they were given: intervals are for B theta.
         results_version: raised when a number changes for the same input and generator.
     """
 
@@ -72,6 +72,7 @@ class IntervalResult:
     smallest_hessian_eigenvalue: float
     usefulness: Usefulness
     basis: Array | None = None
+    constant: float | None = None
     results_version: int = RESULTS_VERSION
 
     @property
@@ -94,6 +95,7 @@ class IntervalResult:
             self.design.loss,
             self.design.regularization,
             basis=self.basis,
+            constant=self.constant,
         )
 
     def to_record(self) -> dict[str, object]:
@@ -134,6 +136,7 @@ def private_intervals(
     rng: np.random.Generator,
     persons: Iterable[object] | None = None,
     basis: Array | None = None,
+    constant: float | None = None,
 ) -> IntervalResult:
     """Train privately, release both matrices privately, and return the intervals.
 
@@ -149,6 +152,9 @@ def private_intervals(
             their number.
         basis: B (p, p) of the records (`Records.meaning`): intervals are for B theta; None for
             theta itself.
+        constant: the last entry of every row, of `Records.meaning` too: where it is known,
+            intervals of coefficients without penalty allow for a curvature that falls further
+            (`Correction.lift`).
 
     Privacy: `design.budget.total` in its own definition, replace-one neighbours, n public, of one
              record, or with persons of all rows of one, whose number is public then; for noise
@@ -181,7 +187,7 @@ def private_intervals(
     fit = private_fit(A, design=design, source=rng)
     assert fit.moments is not None
     hessian, covariance = fit.moments.hessian, fit.moments.covariance
-    widths = fit.half_widths(basis)
+    widths = fit.half_widths(basis, constant=constant)
     q, law, estimate = widths.half_width, widths.law, widths.estimate(fit.theta_priv)
     return IntervalResult(
         estimate=estimate,
@@ -202,4 +208,5 @@ def private_intervals(
         smallest_hessian_eigenvalue=hessian.smallest_before,
         usefulness=judge_usefulness(q, estimate**2, law, dim=p),
         basis=basis,
+        constant=constant,
     )

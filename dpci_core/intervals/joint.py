@@ -78,6 +78,7 @@ class JointLaw:
         noise: NoiseLaw,
         theta_priv: Array,
         metric: Metric | None = None,
+        constant: float | None = None,
     ) -> JointLaw:
         """Return the law from what `intervals.draw` releases.
 
@@ -87,6 +88,7 @@ class JointLaw:
             noise: on the coefficients (`draw.noise_of_release`).
             theta_priv: released, (p,).
             metric: of the design's geometry.
+            constant: as for `private_half_widths`.
         """
         known = ReleaseContext(
             design=design,
@@ -98,6 +100,7 @@ class JointLaw:
             n_redraws=N_REDRAWS,
             spectra=None,
             metric=None if metric is None else metric.stacked(),
+            constant=constant,
         )
         return cls(known, hessian, covariance, theta_priv)
 
@@ -109,13 +112,13 @@ class JointLaw:
         S = floor_eigenvalues(known.taken(self.covariance)[None], 0.0).matrix
         estimand = known.estimand(spectrum, known.theta)
         steps = estimand.contrasts
-        rows = spectrum.rows(known.turned(steps))
-        law = known.law(rows, S, steps)
+        rows = estimand.lifted(spectrum.rows(known.turned(steps)))
+        law = known.law(rows, S, estimand.acting)
         aware = bool(np.any(widths.weight > 0.0))
         again_rows, again_S = rows[0][None], S
         if aware:
             again = redrawn(spectrum, known)
-            again_rows = again.rows(known.turned(steps)[:, None])[0]
+            again_rows = estimand.lift[0] * again.rows(known.turned(steps)[:, None])[0]
             again_S = S + self._noise_on_covariance()
         return Errors(
             known=known,
@@ -123,6 +126,7 @@ class JointLaw:
             theta_priv=self.theta_priv,
             rows=rows[0],
             steps=steps[0],
+            acting=estimand.acting[0],
             S=S[0],
             extra_root=estimand.extra_root[0],
             law=ErrorVariance(law.sampling[0], law.gaussian[0] + estimand.extra[0], law.laplace[0]),
@@ -142,7 +146,7 @@ class Errors:
     """The errors of k combinations together, and their half-widths one by one.
 
     widths: of the level of the design, with a leading axis of length 1.
-    rows, steps: L T H^-1 and L T, (k, p).
+    rows, steps, acting: L T H^-1, L T and by what noise on the minimiser moves them, (k, p).
     S: gradient covariance without negative eigenvalues, (p, p).
     extra_root: of what the step to the unpenalised target adds, (k, p).
     law: of each error, the matrices taken for the truth, (k,).
@@ -154,6 +158,7 @@ class Errors:
     theta_priv: Array
     rows: Array
     steps: Array
+    acting: Array
     S: Array
     extra_root: Array
     law: ErrorVariance
@@ -202,7 +207,7 @@ class Errors:
         """Half-widths from redrawn matrices against those at the truth, (draws, k); of plain ones
         1.
         """
-        law = self.known.law(self.again_rows, self.again_S, self.steps[None])
+        law = self.known.law(self.again_rows, self.again_S, self.acting[None])
         gaussian = law.gaussian + np.einsum("kp,kp->k", self.extra_root, self.extra_root)
         found = self.known.half_width(law._replace(gaussian=gaussian))
         weight = self.widths.weight[0]
@@ -299,14 +304,14 @@ class Errors:
         """Return that covariance (k, k) for rows and a covariance with redrawn noise."""
         known = self.known
         total = rows @ S @ rows.T / known.design.n_records + self._noise_variance(rows)
-        total = total + known.noise.added_var * (self.steps @ self.steps.T)
+        total = total + known.noise.added_var * (self.acting @ self.acting.T)
         return symmetrise(total + self.extra_root @ self.extra_root.T)
 
     def _noise_variance(self, rows: Array) -> Array:
         """Return the covariance (k, k) that the noise on the coefficients alone adds."""
         known = self.known
         is_moved = mechanism_of(known.design).perturbs_objective
-        spread = rows / known.design.n_records if is_moved else self.steps
+        spread = rows / known.design.n_records if is_moved else self.acting
         return np.asarray(known.noise.variance(self.dim) * (spread @ spread.T))
 
     def distance(self, gap: Array) -> float:

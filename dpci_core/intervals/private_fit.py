@@ -61,17 +61,20 @@ class PrivateFit:
     @property
     def second_moment(self) -> Array | None:
         """The second moment (p, p) of the rows as it was drawn; None if none was."""
-        is_drawn = self.design.geometry is not None and self.design.geometry.is_private
-        return self.metric.second_moment if self.metric is not None and is_drawn else None
+        return None if self.metric is None else self.metric.second_moment
 
     def half_widths(
-        self, contrasts: Array | None = None, confidence_level: float | None = None
+        self,
+        contrasts: Array | None = None,
+        confidence_level: float | None = None,
+        constant: float | None = None,
     ) -> HalfWidths:
         """Return the half-widths of the intervals of contrasts @ theta; post-processing.
 
         Args:
             contrasts: L (k, p); None for the coefficients themselves.
             confidence_level: like 0.95; None for that of the design.
+            constant: as for `private_half_widths`.
 
         Raises:  ValueError for a fit without matrices, and for a level out of range.
         """
@@ -92,6 +95,7 @@ class PrivateFit:
             theta_priv=self.theta_priv,
             contrasts=contrasts,
             metric=self.metric,
+            constant=constant,
         )
 
 

@@ -186,8 +186,8 @@ def train_private(
         solver_error: bound on the distance that solver error adds between the minimisers of
             neighbouring tables; it adds to the sensitivity of a minimiser, and a perturbed one is
             hidden by its caller (`intervals.draw`).
-        metric: of the design's geometry, public or released before (`metric.release_metric`); the
-            rows have its weights (`solvers.metric.weighted`).
+        metric: of the design's geometry, released before (`metric.release_metric`); the rows have
+            its weights (`solvers.metric.weighted`).
 
     Privacy: `budget.model` in the definition of the design.
     Raises:  ValueError for another number of rows than the design says, a design with a geometry

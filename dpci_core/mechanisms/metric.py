@@ -10,7 +10,7 @@ from dpci_core.mechanisms.mechanism import check_n_records
 from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
 from dpci_core.privacy.sensitivity import second_moment_sensitivity
-from dpci_core.solvers.metric import check_size, metric_of, second_moment_of
+from dpci_core.solvers.metric import metric_of, second_moment_of
 from dpci_core.solvers.risk import rounding_of_sums
 
 
@@ -18,7 +18,7 @@ def metric_noise(design: Design) -> MatrixNoise:
     """Return the law of the noise on the second moment; docs/whitened.md, Theorem 3.
 
     Args:
-        design: with a private geometry; its n counts.
+        design: with a geometry; its n counts.
     """
     return MatrixNoise(
         second_moment_sensitivity(n_records=design.n_records),
@@ -37,15 +37,12 @@ def release_metric(A: Table, *, design: Design, rng: NoiseSource) -> Metric | No
         design: whose geometry is meant.
         rng: as for `matrices.private_matrix`.
 
-    Privacy: `budget.metric` if the second moment is private, nothing if it is public.
-    Raises:  ValueError for another number of rows than the design says, and for a public second
-             moment of another size.
+    Privacy: `budget.metric`.
+    Raises:  ValueError for another number of rows than the design says.
     """
     geometry = design.geometry
     if geometry is None:
         return None
-    if not geometry.is_private:
-        return check_size(metric_of(geometry), A.shape[1])
     check_n_records(A, design)
     law = metric_noise(design)
     is_exact = isinstance(rng, SystemSource)

@@ -34,6 +34,7 @@ from dpci_core.schema import (
     Schema,
     StandardEncoding,
 )
+from dpci_core.schema.declare import Shape, Triangle
 from dpci_core.schema.twin import Rate
 
 
@@ -48,6 +49,12 @@ def _calibration_from(value: object) -> Calibration:
 def _rate_from(value: object) -> Rate:
     """A share, or the ends of its range."""
     found: Rate = read(tuple[float, float] if isinstance(value, list | tuple) else float, value)
+    return found
+
+
+def _shape_from(value: object) -> Shape:
+    """One number, or the rows of a triangle."""
+    found: Shape = read(Triangle if isinstance(value, list | tuple) else float, value)
     return found
 
 
@@ -70,12 +77,13 @@ READERS.update(
         Budget: Kinds("definition", ChainMap({"approx": ApproxDP}, DEFINITIONS)),
         get_type_hints(Design)["calibration"]: _calibration_from,
         Rate: _rate_from,
+        Shape: _shape_from,
     }
 )
 FORMS.update(
     {
         Column: Form(short=None),
-        StandardEncoding: Form(short=("radius", "limit", "shape")),
+        StandardEncoding: Form(short=("shape", "limit")),
         Schema: Form(first=("target", "positive", "negative"), short=("complete",)),
         NumberGuess: Form(short=("centre", "spread")),
         Guesses: Form(always=("base_rate", "n_rows"), short=("effects", "pairs")),

@@ -43,10 +43,9 @@ _EXACT_COMMENTS = {
 _STANDARD_COMMENTS = {
     "source": _COMMENTS["source"] + "\n"
     "typical and spread (of a logarithm a factor) centre and scale a number, step is the "
-    "difference that effects\nare told for; shares are of the levels; radius and limit are in "
-    "spreads.",
-    "goal": "What the plan is for, in encoded units (per spread, times the radius); null for "
-    "nothing.",
+    "difference that effects\nare told for; shares are of the levels; limit is in spreads, and "
+    "shape is the map of rows in spreads,\nby its rows, or R, in spreads; longer rows count less.",
+    "goal": "What the plan is for, per spread; null for nothing.",
 }
 """Instead, where the encoding is the standard one."""
 

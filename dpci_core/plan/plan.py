@@ -34,7 +34,6 @@ from dpci_core.planner import (
     Worlds,
     best_geometry,
 )
-from dpci_core.planner.geometry import SecondMoment
 from dpci_core.planner.promise import fewest_records
 from dpci_core.planner.standard import StandardAnswer, best_standard
 from dpci_core.planner.targets import check_target
@@ -164,7 +163,12 @@ class Plan:
         """How many records the release counts on at least, where no question is asked: what is
         promised is for them.
         """
-        return fewest_records(self.n_range[0], self.schema.complete)
+        return self.fewest_of(self.n_records)
+
+    def fewest_of(self, n_records: int) -> int:
+        """Return the same where another number of records is planned for."""
+        least = n_records - floor(Fraction(repr(self.n_tolerance)) * n_records)
+        return fewest_records(max(1, least), self.schema.complete)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -251,26 +255,15 @@ class Plan:
         design = replace(found.design, n_records=self.n_records)
         return replace(self, source=source, design=design, goal=None), found
 
-    def with_geometry(
-        self, second_moment: SecondMoment = "released"
-    ) -> tuple[Plan, GeometryAnswer]:
+    def with_geometry(self) -> tuple[Plan, GeometryAnswer]:
         """Return the plan with noise shaped like its planning rows and the split that goes with it,
         or with the best split of noise as it is where that is shorter.
-
-        Args:
-            second_moment: as for `planner.best_geometry`.
 
         Raises:  ValueError for a mechanism or loss that no geometry goes with;
                  InfeasibleDesignError.
         """
         records = self.records()
-        found = best_geometry(
-            records.X,
-            records.y,
-            design=self.design,
-            second_moment=second_moment,
-            meaning=records.meaning,
-        )
+        found = best_geometry(records.X, records.y, design=self.design, meaning=records.meaning)
         return replace(self, design=found.design), found
 
     @property

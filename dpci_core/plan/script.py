@@ -282,6 +282,7 @@ def _goal(goal: Target) -> str:
         "length": goal.length,
         "coefficient": goal.coefficient,
         "excludes_zero_at": goal.excludes_zero_at,
+        "limits": goal.limits,
     }
     given["probability"] = goal.probability
     return _call(

@@ -186,6 +186,8 @@ def _chance(goal: Target, promised: Promise) -> str:
 def _goal(plan: Plan, goal: Target) -> str:
     """The goal of a plan in the units of its column, as an odds ratio where the model has odds."""
     place = goal.coefficient
+    if goal.limits is not None and plan.design.loss.is_log_odds:
+        return _all_goal(plan, goal, goal.limits)
     if place is None or place >= len(plan.names) - 1:
         return goal_words(goal, plan.names)
     name = plan.names[place]
@@ -201,6 +203,18 @@ def _goal(plan: Plan, goal: Target) -> str:
         return f"an odds ratio of {as_typed(factor)} {told} is told from 1 {chance}"
     surely = "" if goal.probability == 0.5 else f" with probability {goal.probability:g} or more"
     return f"the odds ratio {told} is known to within a factor of {as_typed(factor)}{surely}"
+
+
+def _all_goal(plan: Plan, goal: Target, limits: tuple[float, ...]) -> str:
+    """A goal about all odds ratios: the widest factor that it allows."""
+    units = (
+        np.array(told_steps(plan.schema, plan.names))
+        * to_original(plan.schema, plan.features).diagonal()
+    )
+    factor = math.exp(min(max(units[: len(limits)] * limits) / 2.0, _LARGEST_LOG_ODDS))
+    surely = "" if goal.probability == 0.5 else f" with probability {goal.probability:g} or more"
+    told = as_typed(float(f"{factor:.9g}"))
+    return f"every odds ratio is known to within a factor of {told}{surely}"
 
 
 def goal_words(goal: Target, names: tuple[str, ...]) -> str:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from dpci_core.base.array import Array
 from dpci_core.base.decimals import DOWN, EXACT
-from dpci_core.base.errors import InfeasibleDesignError, check_choice
+from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.base.rows import Meaning, WeightedRows
 from dpci_core.design import Design, Geometry, check_design
 from dpci_core.intervals.forecast import Forecast, forecast
@@ -24,9 +23,6 @@ from dpci_core.planner.split import best_split, quick_split
 from dpci_core.privacy.budget import Budget
 from dpci_core.solvers.metric import metric_of
 from dpci_core.solvers.moments import Moments, fit_moments
-
-SecondMoment = Literal["released", "planning"]
-"""Whether the second moment is released at a price, or that of the planning rows is used."""
 
 RIDGES = (0.004, 0.008, 0.012, 0.016, 0.024, 0.032, 0.048, 0.064, 0.1)
 METRIC_SHARES = (Decimal("0.01"), Decimal("0.02"), Decimal("0.04"), Decimal("0.08"))
@@ -78,7 +74,6 @@ def best_geometry(
     y: npt.ArrayLike,
     *,
     design: Design,
-    second_moment: SecondMoment = "released",
     meaning: Meaning | None = None,
 ) -> GeometryAnswer:
     """Return ridge, largest leverage and split of the shortest mean interval, by forecast.
@@ -93,8 +88,6 @@ def best_geometry(
         y: their labels (n,), -1 or +1.
         design: its loss, budget total, c, level, calibration, target and n count; a geometry and a
             split that it has do not.
-        second_moment: "released" pays for that of the private records, "planning" uses that of the
-            planning rows at no price. A wrong one costs length or bias, never privacy.
         meaning: of the coefficients of the planning rows, as for `fit_moments`.
 
     Privacy:
@@ -106,7 +99,6 @@ def best_geometry(
         InfeasibleDesignError: the design cannot run at its total and c.
     """
     check_design(design)
-    check_choice(second_moment, ("released", "planning"), name="second_moment")
     bare = without_geometry(design)
     moments = fit_moments(
         X,
@@ -129,7 +121,7 @@ def best_geometry(
         n_weighted=0,
         n_rows=moments.n_records,
     )
-    looks = sorted(_looks(moments, bare, second_moment), key=lambda look: look[0])
+    looks = sorted(_looks(moments, bare), key=lambda look: look[0])
     chosen = [quick_split(moments, design=look) for _, look in looks[:_FINALISTS]]
     if not chosen:
         return answer
@@ -157,25 +149,19 @@ def best_geometry(
     )
 
 
-def shaped(
-    moments: Moments,
-    *,
-    design: Design,
-    second_moment: SecondMoment = "released",
-) -> Design | None:
+def shaped(moments: Moments, *, design: Design) -> Design | None:
     """Return the design with the geometry of the shortest intervals by a closed form, at once: what
     is left beside the metric is split as the design splits its total. None where none is shorter.
 
     Args:
         moments: of planning rows that count in full, with their `spread`.
         design: as for `best_geometry`; its split counts.
-        second_moment: as for `best_geometry`.
 
     Raises:
         ValueError: for a mechanism or loss that no geometry goes with.
     """
     bare = without_geometry(design)
-    looks = list(_looks(moments, bare, second_moment, split=bare.budget))
+    looks = list(_looks(moments, bare, split=bare.budget))
     if not looks:
         return None
     length, found = min(looks, key=lambda look: look[0])
@@ -211,8 +197,8 @@ def with_room(
 
 
 def with_metric_share(design: Design, geometry: Geometry, share: Decimal) -> Design:
-    """Return the design with a geometry and a share of the total for its second moment, 0 for a
-    public one; what is left is split as the design splits its total.
+    """Return the design with a geometry and a share of the total for its second moment; what is
+    left is split as the design splits its total.
     """
     bare = without_geometry(design)
     return _with_shares(bare, share, geometry, bare.budget)
@@ -230,26 +216,20 @@ def without_geometry(design: Design) -> Design:
 
 
 def _looks(
-    moments: Moments,
-    bare: Design,
-    second_moment: SecondMoment,
-    *,
-    split: Budget | None = None,
+    moments: Moments, bare: Design, *, split: Budget | None = None
 ) -> Iterator[tuple[float, Design]]:
     """Designs with a geometry that can run, with the closed form of their mean length without noise
     on the matrices; the best metric share for each ridge. The rest is split like `split`, or with
     little for the matrices.
     """
     assert moments.spread is not None
-    M, p = moments.spread.second_moment, len(moments.theta_hat)
-    rows = tuple(map(tuple, M.tolist())) if second_moment == "planning" else None
-    shares = METRIC_SHARES if rows is None else (Decimal(0),)
+    p = len(moments.theta_hat)
     for ridge in RIDGES:
         tried = []
-        for share in shares:
-            geometry = Geometry(ridge=ridge, leverage=1.0, second_moment=rows)
+        for share in METRIC_SHARES:
+            geometry = Geometry(ridge=ridge, leverage=1.0)
             look = _with_shares(bare, share, geometry, split)
-            size = metric_noise(look).diagonal_sd(p) * (2.0 * p) ** 0.5 if share else 0.0
+            size = metric_noise(look).diagonal_sd(p) * (2.0 * p) ** 0.5
             if _NOISE_BELOW * size > ridge:
                 continue
             leverage = _round_up(moments.spread.leverage(ridge - size))

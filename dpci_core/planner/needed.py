@@ -34,6 +34,8 @@ from dpci_core.privacy.budget import Amount
 from dpci_core.report import answers, words
 from dpci_core.solvers.moments import Moments
 
+Fewest = Callable[[int], int]
+"""Gives the number of records that a promise is for, where so many are planned for."""
 NEIGHBOURS = (0.8, 1.25)
 """An answer comes with the lengths at these multiples of it."""
 
@@ -82,6 +84,8 @@ class _Needed:
         delta: at which a budget in rho or mu^2 is stated as (epsilon, delta).
         decided_by: the assumption of the world that needs most, whose numbers the others are;
             `probability` is the least over the worlds. Empty where planning rows are the only one.
+        fewest: number of records that everything here is for; those of the design unless a release
+            takes fewer.
     """
 
     design: Design
@@ -92,11 +96,17 @@ class _Needed:
     around: tuple[Neighbour, ...]
     delta: float = HEADLINE_DELTA
     decided_by: str = ""
+    fewest: int
 
     @property
     def epsilon_delta(self) -> tuple[float, float]:
         """The guarantee as (epsilon, delta), at the delta asked for."""
         return guarantee_at(self.design, self.delta)
+
+    @property
+    def at_fewest(self) -> Design:
+        """The design with the fewest records."""
+        return replace(self.design, n_records=self.fewest)
 
     @property
     def amount(self) -> tuple[int, Decimal]:
@@ -156,11 +166,20 @@ def _in_words(answer: NeededRecords | NeededBudget, amount: str) -> str:
         probability=answer.probability if answer.target.is_power else None,
         around=[(a.factor, a.length, a.probability) for a in answer.around],
     )
-    return f"{said} Most is needed if {answer.decided_by}." if answer.decided_by else said
+    if answer.decided_by:
+        said = f"{said} Most is needed if {answer.decided_by}."
+    if answer.fewest == answer.design.n_records:
+        return said
+    return f"{said} {words.for_fewest(answer.fewest)}"
 
 
 def needed_records(
-    moments: Worlds, *, design: Design, target: Target, delta: Amount = HEADLINE_DELTA
+    moments: Worlds,
+    *,
+    design: Design,
+    target: Target,
+    delta: Amount = HEADLINE_DELTA,
+    fewest: Fewest = int,
 ) -> NeededRecords:
     """Return the smallest number of records from which on the target is met in every world, by
     forecast.
@@ -178,6 +197,8 @@ def needed_records(
         target: precision, for every coefficient or one of them.
         delta: at which an answer in rho or mu^2 is stated as (epsilon, delta), in (0, 1); moves no
             answer.
+        fewest: the number of records that have to be enough where so many are planned for
+            (`Plan.fewest_of`); default all of them.
 
     Raises:
         OutOfReachError: even 10^12 records do not meet the target; with the nearest one they do.
@@ -187,16 +208,16 @@ def needed_records(
     """
     check_design(design)
     stated_at = delta_in_range(delta)
-    return _in_all(moments, target, lambda one: _records_in(one, design, target, stated_at))
+    return _in_all(moments, target, lambda one: _records_in(one, design, target, stated_at, fewest))
 
 
 def _records_in(
-    moments: Moments, design: Design, target: Target, stated_at: float
+    moments: Moments, design: Design, target: Target, stated_at: float, fewest: Fewest
 ) -> NeededRecords:
     """Return the number of records that one world needs."""
 
     def at(amount: Decimal, n_draws: int) -> Outcome:
-        there = replace(design, n_records=math.ceil(amount))
+        there = replace(design, n_records=fewest(math.ceil(amount)))
         return outcome(moments, design=there, target=target, n_draws=n_draws)
 
     search = _Search(
@@ -211,11 +232,12 @@ def _records_in(
     if amount is None:
         _refuse_records(moments, design, target)
     n = math.ceil(amount)
-    found, answer = at(Decimal(n), N_DRAWS), replace(design, n_records=n)
+    found = at(Decimal(n), N_DRAWS)
     return NeededRecords(
-        design=answer,
+        design=replace(design, n_records=n),
         target=target,
-        forecast=forecast(moments, design=answer),
+        forecast=forecast(moments, design=replace(design, n_records=fewest(n))),
+        fewest=fewest(n),
         length=found.length,
         probability=found.probability,
         around=search.around(Decimal(n), whole=True),
@@ -229,6 +251,7 @@ def needed_budget(
     design: Design,
     target: Target,
     delta: Amount = HEADLINE_DELTA,
+    fewest: Fewest = int,
 ) -> NeededBudget:
     """Return the smallest total from which on the target is met in every world, split as the
     design's, by forecast.
@@ -244,6 +267,7 @@ def needed_budget(
         target: precision, for every coefficient or one of them.
         delta: at which an answer in rho or mu^2 is stated as (epsilon, delta), in (0, 1); moves no
             answer.
+        fewest: as for `needed_records`.
 
     Raises:
         OutOfReachError: no total meets the target; with the nearest target and the n that would.
@@ -253,14 +277,17 @@ def needed_budget(
     """
     check_design(design)
     stated_at = delta_in_range(delta)
-    return _in_all(moments, target, lambda one: _budget_in(one, design, target, stated_at))
+    return _in_all(moments, target, lambda one: _budget_in(one, design, target, stated_at, fewest))
 
 
-def _budget_in(moments: Moments, design: Design, target: Target, stated_at: float) -> NeededBudget:
+def _budget_in(
+    moments: Moments, design: Design, target: Target, stated_at: float, fewest: Fewest
+) -> NeededBudget:
     """Return the total budget that one world needs."""
+    there = replace(design, n_records=fewest(design.n_records))
 
     def at(total: Decimal, n_draws: int) -> Outcome:
-        return outcome(moments, design=with_total(design, total), target=target, n_draws=n_draws)
+        return outcome(moments, design=with_total(there, total), target=target, n_draws=n_draws)
 
     own = design.budget
     least = DOWN.divide(
@@ -276,12 +303,13 @@ def _budget_in(moments: Moments, design: Design, target: Target, stated_at: floa
     )
     total = search.run()
     if total is None:
-        _refuse_budget(moments, with_total(design, search.high), target)
-    answer, found = with_total(design, total), at(total, N_DRAWS)
+        _refuse_budget(moments, with_total(there, search.high), target, fewest)
+    found = at(total, N_DRAWS)
     return NeededBudget(
-        design=answer,
+        design=with_total(design, total),
         target=target,
-        forecast=forecast(moments, design=answer),
+        forecast=forecast(moments, design=with_total(there, total)),
+        fewest=there.n_records,
         length=found.length,
         probability=found.probability,
         around=search.around(total),
@@ -302,12 +330,12 @@ def _in_all(given: Worlds, target: Target, solve: Callable[[Moments], Answer]) -
         found = replace(solve(world.moments), decided_by=world.assumption)
         if best is None or found.amount > best.amount:
             best = found
-        made = [outcome(one.moments, design=best.design, target=target) for one in left]
+        made = [outcome(one.moments, design=best.at_fewest, target=target) for one in left]
         lacking = [place for place, one in enumerate(made) if not one.meets]
         if not lacking:
             break
         world = left.pop(min(lacking, key=lambda place: made[place].probability))
-    chance = meeting_probability(worlds, design=best.design, target=target)
+    chance = meeting_probability(worlds, design=best.at_fewest, target=target)
     return replace(best, probability=chance)
 
 
@@ -326,7 +354,8 @@ class _Search:
     ) -> None:
         self.at = at
         self.is_noise_aware = design.switches.noise_aware
-        self.scan = _SCAN["mean" if target.coefficient is None else "coefficient"]
+        is_mean = target.coefficient is None and target.limits is None
+        self.scan = _SCAN["mean" if is_mean else "coefficient"]
         self.lowest, self.highest = place_up(low), place_up(high)
         self.start = min(max(place_up(start), self.lowest), self.highest)
         self.high = amount_at(self.highest)
@@ -440,12 +469,12 @@ def _refuse_records(moments: Moments, design: Design, target: Target) -> NoRetur
     raise OutOfReachError(best, MOST_RECORDS, (nearest,), is_records=True, is_floored=is_floored)
 
 
-def _refuse_budget(moments: Moments, design: Design, target: Target) -> NoReturn:
+def _refuse_budget(moments: Moments, design: Design, target: Target, fewest: Fewest) -> NoReturn:
     best = outcome(moments, design=design, target=target)
     nearest = _nearest(moments, design, target, best)
     changes: tuple[Change, ...] = (nearest,)
     with suppress(InfeasibleDesignError):
-        more = needed_records(moments, design=design, target=target).n_records
+        more = needed_records(moments, design=design, target=target, fewest=fewest).n_records
         changes = (Change("n_records", more), nearest)
     raise OutOfReachError(best, design.n_records, changes, is_records=False)
 

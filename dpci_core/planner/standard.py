@@ -44,6 +44,8 @@ _DRAWS = 16
 _TOLERATED = 0.2
 """Bias in half-widths beyond which the search counts a coefficient as not reportable: a little less
 than `REPORTABLE_BIAS`, since the table of a release is not the planning rows."""
+_LACKING = 0.025
+"""Coverage below the level beyond which it does so too, for the same reason."""
 _UNREACHED = 20.0
 """An odds interval wider than this factor says nothing: one more coefficient in reach, in the worst
 of the worlds, is worth intervals longer by as much."""
@@ -119,7 +121,7 @@ def best_standard(
     the noise along its axes). Rows of the first world make such shapes, and those of all worlds.
 
     A coefficient is not reportable (`Forecast.is_not_reportable`), here already from a bias, by
-    penalty, weights, limit and curvature, of `_TOLERATED` half-widths.
+    penalty, weights, limit and curvature, of `_TOLERATED` half-widths, and `_LACKING` coverage.
 
     Args:
         encode: the planning rows under an encoding: a public table or a twin, never a private one.
@@ -398,7 +400,8 @@ def _splits(design: Design) -> Iterator[Design]:
 def _is_out(made: Forecast) -> Flags:
     """Which features are not reportable."""
     is_biased = np.abs(made.bias) > _TOLERATED * made.ci_length / 2.0
-    return np.asarray((made.is_not_reportable | is_biased)[:-1])
+    is_lacking = made.coverage < made.design.confidence_level - _LACKING
+    return np.asarray((made.is_not_reportable | is_biased | is_lacking)[:-1])
 
 
 def _counted(made: Forecast, level: float) -> float:

@@ -1,4 +1,4 @@
-"""What a plan is for: a length, or a coefficient that is told from zero."""
+"""What a plan is for: a length, lengths of all effects, or a coefficient told from zero."""
 
 from __future__ import annotations
 
@@ -53,6 +53,8 @@ class Target:
             mean and median. For `excludes_zero_at`, the power: the chance that the private estimate
             lies farther from zero than its half-width, in either direction, under the law of the
             forecast.
+        limits: upper limits of the lengths of the first coefficients, met only all at once. What
+            counts as length of such a target is the largest length in units of its limit.
 
     Raises:
         ValueError: naming the argument.
@@ -67,14 +69,17 @@ class Target:
     coefficient: int | None = None
     excludes_zero_at: float | None = None
     probability: float = _EVEN_ODDS
+    limits: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         check_probability(probability=self.probability)
-        if (self.length is None) == (self.excludes_zero_at is None):
+        if sum(x is not None for x in (self.length, self.excludes_zero_at, self.limits)) != 1:
             raise ValueError(
-                f"Expected exactly one of length={self.length!r} and "
-                f"excludes_zero_at={self.excludes_zero_at!r}."
+                f"Expected exactly one of length={self.length!r}, "
+                f"excludes_zero_at={self.excludes_zero_at!r} and limits={self.limits!r}."
             )
+        if self.limits is not None:
+            _check_limits(self.limits, self.coefficient)
         if self.length is not None:
             check_positive(length=self.length)
         if self.coefficient is not None:
@@ -93,8 +98,15 @@ class Target:
         return self.excludes_zero_at is not None
 
     @property
+    def most(self) -> float | None:
+        """The length that is asked for, 1 of all limits together; None where power is asked for."""
+        return self.length if self.limits is None else 1.0
+
+    @property
     def what(self) -> str:
         """Which interval."""
+        if self.limits is not None:
+            return f"the longest of {len(self.limits)} intervals, over its limit,"
         return (
             "the mean interval"
             if self.coefficient is None
@@ -110,7 +122,7 @@ class Target:
         """Return the target in words for an interval that is named by `what`; `unit` of its units
         are one unit of the scaled coefficient.
         """
-        asked = self.excludes_zero_at if self.length is None else self.length
+        asked = self.excludes_zero_at if self.most is None else self.most
         assert asked is not None
         return words.precision_target(
             what,
@@ -120,6 +132,15 @@ class Target:
             usual=_EVEN_ODDS,
             unit=unit,
         )
+
+
+def _check_limits(limits: object, coefficient: object) -> None:
+    if coefficient is not None:
+        raise ValueError(f"Expected no coefficient beside limits, got {coefficient!r}.")
+    if not isinstance(limits, tuple) or not limits:
+        raise ValueError(f"Expected limits={limits!r} to be a tuple of lengths.")
+    for limit in limits:
+        check_positive(limits=limit)
 
 
 def _check_place(coefficient: object) -> None:
@@ -146,6 +167,8 @@ def check_target(target: object, *, p: int) -> None:
         raise ValueError(
             f"Expected coefficient={target.coefficient} < {p}, the number of coefficients."
         )
+    if target.limits is not None and len(target.limits) > p:
+        raise ValueError(f"Expected at most {p} limits, got {len(target.limits)}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +195,7 @@ class Outcome:
     @property
     def probability(self) -> float:
         """The chance that the target is met: the power, or that of a length, rounded down."""
-        length = self.target.length
+        length = self.target.most
         return self.power if length is None else self._chance(length)
 
     def _chance(self, length: float) -> float:
@@ -188,9 +211,9 @@ class Outcome:
     def meets(self) -> bool:
         """Whether the target is met often enough."""
         target = self.target
-        if target.length is None or target.probability < _EVEN_ODDS:
+        if target.most is None or target.probability < _EVEN_ODDS:
             return self.probability >= target.probability
-        return self.probability >= target.probability and self.length <= target.length
+        return self.probability >= target.probability and self.length <= target.most
 
     @property
     def within_reach(self) -> float:
@@ -221,6 +244,8 @@ def outcome(moments: Moments, *, design: Design, target: Target, n_draws: int = 
 
 def outcome_of(drawn: DrawnIntervals, target: Target) -> Outcome:
     """Return what intervals that are already drawn say about a target."""
+    if target.limits is not None:
+        return _of_all(drawn, target, np.array(target.limits))
     lengths, j = drawn.lengths, target.coefficient
     power = (
         0.0
@@ -232,6 +257,18 @@ def outcome_of(drawn: DrawnIntervals, target: Target) -> Outcome:
     sampling = (_OF_MEAN if j is None else _OF_ONE) / math.sqrt(drawn.design.n_records)
     spread = math.hypot(sampling, _of_drift(drawn, j))
     return Outcome(target, float(draws.mean()), draws, spread, power, settled)
+
+
+def _of_all(drawn: DrawnIntervals, target: Target, limits: Array) -> Outcome:
+    """Return how far lengths stay below their limits: in each draw the one that is nearest to its
+    own, or farthest beyond. Of the spreads of single lengths the largest.
+    """
+    k = len(limits)
+    draws = (drawn.lengths[:, :k] / limits).max(axis=1)
+    sampling = _OF_ONE / math.sqrt(drawn.design.n_records)
+    spread = max(math.hypot(sampling, _of_drift(drawn, j)) for j in range(k))
+    settled = bool(np.all(drawn.weight[:, :k] == 1.0))
+    return Outcome(target, float(draws.mean()), draws, spread, 0.0, settled)
 
 
 def _of_drift(drawn: DrawnIntervals, coefficient: int | None) -> float:

@@ -185,10 +185,7 @@ class ReleaseInference:
     def _law(self) -> JointLaw:
         made = self.made
         geometry = made.design.geometry
-        metric = None
-        if geometry is not None:
-            moment = np.array(made.second_moment) if geometry.is_private else None
-            metric = metric_of(geometry, moment)
+        metric = None if geometry is None else metric_of(geometry, np.array(made.second_moment))
         return JointLaw.of(
             np.array(made.hessian),
             np.array(made.covariance),
@@ -196,6 +193,7 @@ class ReleaseInference:
             noise=noise_of_release(made.design, dim=len(made.coefficients)),
             theta_priv=made.theta,
             metric=metric,
+            constant=made.mapper.constant,
         )
 
     @cached_property

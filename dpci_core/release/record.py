@@ -170,12 +170,10 @@ class Release(Entry):
             raise RecordError(
                 "coefficients", "Expected one for each feature in order, and the constant last."
             )
-        geometry = self.design.geometry
-        has_metric = geometry is not None and geometry.is_private
         for name, p in (
             ("hessian", len(names)),
             ("covariance", len(names)),
-            ("second_moment", len(names) if has_metric else 0),
+            ("second_moment", 0 if self.design.geometry is None else len(names)),
         ):
             matrix = getattr(self, name)
             if len(matrix) != p or any(len(row) != p for row in matrix):

@@ -164,7 +164,13 @@ def _draw(
         persons: Numbers | None = None,
     ) -> Drawn:
         return draw_release(
-            X, y, design=plan.design, to_original=to_original, basis=basis, persons=persons
+            X,
+            y,
+            design=plan.design,
+            to_original=to_original,
+            basis=basis,
+            constant=mapper.constant,
+            persons=persons,
         )
 
     if plan.persons is not None:

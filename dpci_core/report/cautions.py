@@ -89,7 +89,7 @@ def reach(promised: Promised) -> str:
     where = f" in all {n_worlds} worlds that were checked" if n_worlds > 1 else ""
     return (
         f"{promised.reportable} of {n} coefficients can be reported{where}, even with "
-        f"{promised.fewest:,} records."
+        f"{promised.fewest:,} records, the fewest that a release takes without a question."
     )
 
 

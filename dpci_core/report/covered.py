@@ -47,9 +47,8 @@ def weighted_rows(design: Design, n_weighted: int, n_rows: int) -> tuple[str, ..
     """
     if design.geometry is None:
         return ()
-    whose = "released" if design.geometry.is_private else "public"
     return (
-        f"The noise is shaped by a {whose} second moment of the records. Rows whose leverage in "
+        "The noise is shaped by a released second moment of the records. Rows whose leverage in "
         f"that metric exceeds {number(design.geometry.leverage)} count less; of {n_rows:,} "
         f"planning rows {n_weighted:,} do.",
     )

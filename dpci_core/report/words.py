@@ -231,6 +231,18 @@ def useless(half_width: float, coefficient: float, privacy_share: float) -> str:
     )
 
 
+def for_fewest(fewest: int) -> str:
+    """Say how many records an answer is for where a release may have fewer than planned.
+
+    >>> for_fewest(6_840)
+    'It holds even with 6,840 records, the fewest that such a release takes without a question.'
+    """
+    return (
+        f"It holds even with {fewest:,} records, the fewest that such a release takes without a "
+        "question."
+    )
+
+
 def remedies(
     n_records: int | None, budget_factor: float | None, regularization: float | None
 ) -> str:

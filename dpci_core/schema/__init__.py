@@ -13,6 +13,7 @@ from dpci_core.schema.declare import (
 )
 from dpci_core.schema.encode import (
     basis_of,
+    constant_of,
     design_matrix,
     encode,
     leave_out,
@@ -53,6 +54,7 @@ __all__ = [
     "World",
     "as_text",
     "basis_of",
+    "constant_of",
     "design_matrix",
     "encode",
     "leave_out",

@@ -25,67 +25,81 @@ CONSTANT = "constant"
 COMPLETE = (0.05, 1.0)
 """Least and greatest expected share of records without a missing cell."""
 RADIUS = (1.0, 1e6)
-"""Least and greatest length of a row that still counts in full."""
+"""Least and greatest R of a map that is one number."""
 DEFAULT_LIMIT = 4.0
+
+Triangle = tuple[tuple[float, ...], ...]
+Shape = float | Triangle
+"""A map of rows in spreads: U by its rows from the diagonal on, or R for U = I/R."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StandardEncoding:
     """Columns centred and scaled by what is declared of them, the constant beside them, and rows
-    longer than a public radius counting less.
+    that are long in the measure of a public map counting less.
 
     A row is v = ((g - typical)/spread for every number, (0 or 1 - share)/`LEVEL_SPREAD` for every
     level, 1), where g is the value, or its logarithm, cut off `limit` spreads from the typical one.
-    It enters as x = U v with weight w = min(1, 1/|x|^2) on its loss, where U is `shape` or, without
-    one, 1/radius times the identity. The weight depends on that row and on public numbers only, and
-    w |x|^2 <= 1: docs/standard.md has the argument that noise for rows of norm 1 protects it.
+    It enters as x = U v with weight w = min(1, 1/|x|^2) on its loss. The weight depends on that row
+    and on public numbers only, and w |x|^2 <= 1: docs/standard.md has the argument that noise for
+    rows of norm 1 protects it.
 
     Args:
-        radius: R, in spreads; a row longer than that counts less. 1 beside a shape.
-        limit: in spreads, for columns without a limit of their own.
         shape: U by its rows from the diagonal on, p, p - 1, ..., 1 numbers for the features that
-            are used and the constant; the diagonal positive. None for one radius.
+            are used and the constant, the diagonal positive; or R, in spreads, for U = I/R,
+            whichever features are used: a row longer than R counts less.
+        limit: in spreads, for columns without a limit of their own.
 
     Raises:
         ValueError: naming the argument, the rule and the value.
     """
 
-    radius: float = 1.0
+    shape: Shape = 1.0
     limit: float = DEFAULT_LIMIT
-    shape: tuple[tuple[float, ...], ...] | None = None
 
     def __post_init__(self) -> None:
-        check_range(RADIUS, radius=self.radius)
         check_range(LIMIT, limit=self.limit)
-        if self.shape is None:
-            return
-        if self.radius != 1.0:
-            raise ValueError(f"Expected radius={self.radius!r} to be 1 beside a shape.")
-        for k, row in enumerate(self.shape):
-            if len(row) != len(self.shape) - k:
-                raise ValueError(
-                    f"Expected {len(self.shape) - k} numbers in row {k} of shape, got {len(row)}."
-                )
-            check_range(SHAPE, **{f"shape[{k}][0]": row[0]})
-            for j, number in enumerate(row[1:], start=1):
-                check_range((-SHAPE[1], SHAPE[1]), **{f"shape[{k}][{j}]": number})
+        check_shape(self.shape)
 
     def map_of(self, p: int) -> Array:
         """Return U (p, p), upper triangular, for p - 1 features and the constant.
 
         Raises:  ValueError for a shape of another size.
         """
-        if self.shape is None:
-            return np.eye(p) / self.radius
-        if len(self.shape) != p:
+        return map_of(self.shape, p)
+
+
+def check_shape(shape: Shape) -> None:
+    """Raise ValueError, naming the place, unless these are the numbers of a map."""
+    if not isinstance(shape, tuple):
+        check_range(RADIUS, shape=shape)
+        return
+    for k, row in enumerate(shape):
+        if len(row) != len(shape) - k:
             raise ValueError(
-                f"Expected a shape of {p} rows, for the features used and the constant, got "
-                f"{len(self.shape)}."
+                f"Expected {len(shape) - k} numbers in row {k} of shape, got {len(row)}."
             )
-        U = np.zeros((p, p))
-        for k, row in enumerate(self.shape):
-            U[k, k:] = row
-        return U
+        check_range(SHAPE, **{f"shape[{k}][0]": row[0]})
+        for j, number in enumerate(row[1:], start=1):
+            check_range((-SHAPE[1], SHAPE[1]), **{f"shape[{k}][{j}]": number})
+
+
+def map_of(shape: Shape, p: int) -> Array:
+    """Return U (p, p), upper triangular, of a checked shape.
+
+    Raises:  ValueError for a shape of another size.
+    """
+    if not isinstance(shape, tuple):
+        return np.eye(p) / shape
+    if len(shape) != p:
+        raise ValueError(
+            f"Expected a shape of {p} rows, for the features used and the constant, got "
+            f"{len(shape)}."
+        )
+    U = np.zeros((p, p))
+    for k, row in enumerate(shape):
+        U[k, k:] = row
+    return U
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +127,9 @@ class Transformations(NamedTuple):
 
     logarithms: columns of which the logarithm is taken.
     cut: limits in spreads, each with the columns whose bounds are wider than it.
-    radius: in spreads, beyond which a row counts less; None where every row counts in full, or a
-        shape says which do.
-    is_shaped: whether a shape says it.
+    radius: in spreads, beyond which a row counts less; None where every row counts in full, or an
+        ellipsoid says which do.
+    is_shaped: whether an ellipsoid says it.
     filled: columns of which a missing cell counts as something, with what that is.
     complete: expected share of records without a missing cell.
     """
@@ -229,9 +243,10 @@ class Schema:
             if (limit := column.cut(self.standard.limit)) is not None:
                 cut.setdefault(limit, []).append(column.name)
         listed = tuple((limit, tuple(names)) for limit, names in sorted(cut.items()))
-        is_shaped = self.standard.shape is not None
-        radius = None if is_shaped else self.standard.radius
-        return made._replace(cut=listed, radius=radius, is_shaped=is_shaped)
+        shape = self.standard.shape
+        if isinstance(shape, tuple):
+            return made._replace(cut=listed, is_shaped=True)
+        return made._replace(cut=listed, radius=shape)
 
     def used(self, names: tuple[str, ...]) -> Schema:
         """Return the declaration of the columns that the encoded `names` are made of."""

@@ -24,7 +24,7 @@ from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.limits import NORM_MARGIN
 from dpci_core.base.rows import Meaning, WeightedRows, parted, plain
 from dpci_core.schema.column import Column, Scale, read_each
-from dpci_core.schema.declare import Schema, StandardEncoding
+from dpci_core.schema.declare import Schema, Shape, StandardEncoding, map_of
 from dpci_core.schema.records import Provenance, Records, make_records
 from dpci_core.schema.spelling import level_finder
 
@@ -84,7 +84,7 @@ def encode(
         source=source,
         title=title,
         to_original=to_original(schema, names),
-        meaning=Meaning(basis_of(schema, names), in_full),
+        meaning=Meaning(basis_of(schema, names), in_full, constant=constant_of(schema, names)),
         notes=notes,
     )
 
@@ -128,20 +128,19 @@ def scaled_rows(
         X[:, -1] = is_complete * (NORM_MARGIN / math.sqrt(2.0))
         return X
     X[:, -1] = is_complete
-    return WeightedRows.of(mapped_by(X, standard))
+    return WeightedRows.of(mapped_by(X, standard.shape))
 
 
-def mapped_by(V: Array, standard: StandardEncoding) -> Array:
+def mapped_by(V: Array, shape: Shape) -> Array:
     """Return the rows U v (n, p) of the rows v in spreads, written in their place.
 
     Column by column, in one order and with one rounding an operation: a row is a function of that
     record alone to its last bit, wherever it stands in a block.
     """
-    if standard.shape is None:
-        V /= standard.radius
+    if not isinstance(shape, tuple):
+        V /= shape
         return V
-    U = standard.map_of(V.shape[1])
-    for j, row in enumerate(U):
+    for j, row in enumerate(map_of(shape, V.shape[1])):
         V[:, j] *= row[j]
         for k in np.flatnonzero(row[j + 1 :]) + j + 1:
             V[:, j] += row[k] * V[:, k]
@@ -156,9 +155,15 @@ def scale_by(standard: StandardEncoding | None) -> Scale:
 def basis_of(schema: Schema, features: int | tuple[str, ...] | None = None) -> Array | None:
     """Return the B of `Meaning.basis` from the declaration alone."""
     standard = schema.standard
-    if standard is None or standard.shape is None:
-        return None
-    return standard.map_of(len(schema.select(features)) + 1).T
+    return None if standard is None else standard.map_of(len(schema.select(features)) + 1).T
+
+
+def constant_of(schema: Schema, features: int | tuple[str, ...] | None = None) -> float:
+    """Return the `Meaning.constant` from the declaration alone."""
+    standard = schema.standard
+    if standard is None:
+        return NORM_MARGIN / math.sqrt(2.0)
+    return float(standard.map_of(len(schema.select(features)) + 1)[-1, -1])
 
 
 def to_original(schema: Schema, features: int | tuple[str, ...] | None = None) -> Array:
@@ -170,9 +175,9 @@ def to_original(schema: Schema, features: int | tuple[str, ...] | None = None) -
     """
     names, standard = schema.select(features), schema.standard
     columns = schema.columns_of(names)
-    scale = scale_of(columns) if standard is None else 1.0 / standard.radius
+    scale = scale_of(columns) if standard is None else 1.0
     L = np.zeros((len(names) + 1, len(names) + 1))
-    L[-1, -1] = NORM_MARGIN / math.sqrt(2.0) if standard is None else scale
+    L[-1, -1] = NORM_MARGIN / math.sqrt(2.0) if standard is None else 1.0
     position = {name: j for j, name in enumerate(names)}
     for column in columns:
         affine = column.affine(is_standard=standard is not None)

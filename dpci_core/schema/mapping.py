@@ -27,6 +27,7 @@ from dpci_core.schema.column import Column
 from dpci_core.schema.declare import Schema
 from dpci_core.schema.encode import (
     basis_of,
+    constant_of,
     feature_matrix,
     leave_out,
     mapped_by,
@@ -133,6 +134,17 @@ class RecordMapper:
         """B (p, p): B theta are the coefficients; None where theta is (`Meaning`)."""
         return basis_of(self.schema, self.names)
 
+    @property
+    def constant(self) -> float:
+        """The last entry of the row of a complete record (`Meaning`)."""
+        return constant_of(self.schema, self.names)
+
+    @property
+    def mapped(self) -> Callable[[Array], Array] | None:
+        """Writes U v in the place of rows v in spreads; None for the encoding by bounds."""
+        standard = self.schema.standard
+        return None if standard is None else partial(mapped_by, shape=standard.shape)
+
     def features_of(self, cells: Mapping[str, Cells]) -> Array | WeightedRows:
         """X (n, p) for cells by column; rows of norm at most 1, or with weights."""
         values = {column.name: self._values(column, cells[column.name]) for column in self.columns}
@@ -160,9 +172,7 @@ class RecordMapper:
         values, codes = _distinct(cells[self.schema.target], self._sign)
         signs = values.astype(np.int8) if codes is None else values.astype(np.int8)[codes]
         packed, standard = list[PackedColumn](), self.schema.standard
-        factor, radius = (
-            (scale_of(self.columns), 1.0) if standard is None else (1.0, standard.radius)
-        )
+        factor = scale_of(self.columns) if standard is None else 1.0
         for column in self.columns:
             found, codes = _distinct(cells[column.name], column.reader)
             values = column.filled(column.within(found))
@@ -175,12 +185,9 @@ class RecordMapper:
                 values = np.arange(float(column.n_values))
             here, places = places_in(column, self.names)
             features = column.encoded(values, scale_by(standard))[:, here]
-            packed.append(PackedColumn(places, features * factor / radius, codes))
-        constant = NORM_MARGIN / math.sqrt(2.0) if standard is None else 1.0 / standard.radius
-        dim, mapped = len(self.names) + 1, None
-        if standard is not None and standard.shape is not None:
-            mapped = partial(mapped_by, standard=standard)
-        return PackedRows(tuple(packed), signs, constant, dim, standard is not None, mapped)
+            packed.append(PackedColumn(places, features * factor, codes))
+        constant = NORM_MARGIN / math.sqrt(2.0) if standard is None else 1.0
+        return PackedRows(tuple(packed), signs, constant, len(self.names) + 1, self.mapped)
 
     def fits(self, cells: Mapping[str, Cells]) -> Fits:
         """How many cells of each needed column fit, (k + 4,), the outcome last; of those how many

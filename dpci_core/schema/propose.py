@@ -68,7 +68,7 @@ def propose_standard(frame: pd.DataFrame, schema: Schema, standard: StandardEnco
     Args:
         frame: the public table.
         schema: what is declared of it; typical values, spreads and shares that it has stay.
-        standard: radius and limit.
+        standard: shape and limit.
 
     Privacy: none. The numbers come from the data, so the table must be public, simulated or
              synthetic.

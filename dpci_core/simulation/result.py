@@ -203,8 +203,7 @@ def _geometry_record(design: Design) -> dict[str, Any]:
     """What shapes the noise, of designs that have it."""
     if design.geometry is None:
         return {}
-    price = {"metric": str(design.budget.metric)} if design.geometry.is_private else {}
-    return {"geometry": asdict(design.geometry), **price}
+    return {"geometry": asdict(design.geometry), "metric": str(design.budget.metric)}
 
 
 def _loss_from(record: dict[str, Any]) -> Loss:

@@ -53,7 +53,7 @@ from dpci_core.solvers.batch_replicates import (
     second_moments,
 )
 from dpci_core.solvers.kernels import Counts
-from dpci_core.solvers.metric import check_size, metric_of
+from dpci_core.solvers.metric import metric_of
 from dpci_core.solvers.moments import unweighted_minimiser
 from dpci_core.solvers.one_step import has_one_step_point, one_step_point
 from dpci_core.solvers.replicates import (
@@ -98,7 +98,7 @@ class _Job:
     def metric_key(self) -> tuple[object, ...]:
         """Designs with equal keys have the same metrics."""
         geometry, budget = self.design.geometry, self.design.budget
-        return geometry, (budget.law, budget.metric) if geometry and geometry.is_private else None
+        return geometry, (budget.law, budget.metric) if geometry else None
 
     @property
     def fit_key(self) -> tuple[object, ...]:
@@ -122,6 +122,7 @@ class _Plan:
     n_coverage: int
     tolerance: float
     basis: Array | None = None
+    constant: float | None = None
 
     @property
     def n_records(self) -> int:
@@ -140,8 +141,7 @@ class _Plan:
     @property
     def has_metric(self) -> bool:
         """Whether a design releases the second moment."""
-        found = (job.design.geometry for job in self.jobs)
-        return any(geometry is not None and geometry.is_private for geometry in found)
+        return any(job.design.geometry is not None for job in self.jobs)
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,8 @@ def run_experiment(
         _job(d, tables[d.loss, d.regularization], law, unpenalised)
         for d, law in zip(designs, laws, strict=True)
     )
-    plan = _Plan(jobs, int(rng.integers(2**63)), n_coverage, tolerance, meaning.basis)
+    seed = int(rng.integers(2**63))
+    plan = _Plan(jobs, seed, n_coverage, tolerance, meaning.basis, meaning.constant)
     total = max(n_variability, n_coverage)
     kept: list[list[Outcomes]] = [[] for _ in jobs]
     started, n_done = time.monotonic(), 0
@@ -418,17 +419,13 @@ def replicate_draws(plan: _Plan, first: int, last: int) -> Draws:
 
 
 def _metrics(plan: _Plan, job: _Job, draws: Draws) -> Metrics | None:
-    """The metric of each replicate, released by it or public, with its weights."""
+    """The metric that each replicate releases, with its weights."""
     design, geometry, counts = job.design, job.design.geometry, draws.counts
     if geometry is None:
         return None
-    if geometry.is_private:
-        law = metric_noise(design)
-        M = _second_moments(plan, job, counts)
-        metric = metric_of(geometry, symmetrise(M + law.scale * draws.metric[law.law]))
-    else:
-        one = check_size(metric_of(geometry), len(job.table.theta_hat)).stacked()
-        metric = one[np.zeros(len(counts), dtype=np.int64)]
+    law = metric_noise(design)
+    M = _second_moments(plan, job, counts)
+    metric = metric_of(geometry, symmetrise(M + law.scale * draws.metric[law.law]))
     if isinstance(job.table, BatchTable):
         return Metrics(metric, None)
     columns, w = job.table.columns, job.table.weights
@@ -581,6 +578,7 @@ def _intervals(
         covariance_sd=sds,
         contrasts=plan.basis,
         metric=None if metric is None else metric.of,
+        constant=plan.constant,
     )
     estimate, q = widths.estimate(theta), widths.half_width
     return estimate, np.abs(estimate - plan.named(job.goal)) <= q, 2.0 * q

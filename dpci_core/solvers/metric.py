@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 
@@ -28,31 +28,9 @@ def second_moment_of(A: Rows | Table) -> Array:
     return np.asarray(table.total(Outer("moment", np.zeros(A.shape[1]))) / len(A))
 
 
-def metric_of(geometry: Geometry, second_moment: Array | None = None) -> Metric:
-    """Return the metric of a geometry: its public one, or that of a second moment (p, p) that is
-    released.
-
-    Raises:  ValueError for a public second moment of another size than the one that is given.
-    """
-    if geometry.is_private:
-        assert second_moment is not None
-        return Metric.of(second_moment, ridge=geometry.ridge, leverage=geometry.leverage)
-    metric = _public(geometry)
-    return metric if second_moment is None else check_size(metric, second_moment.shape[-1])
-
-
-def check_size(metric: Metric, p: int) -> Metric:
-    """Return a metric for p coefficients, or raise ValueError."""
-    if metric.whiten.shape[-1] != p:
-        found = metric.whiten.shape[-1]
-        raise ValueError(f"Expected second_moment to have {p} rows, got {found}.")
-    return metric
-
-
-@lru_cache(maxsize=64)
-def _public(geometry: Geometry) -> Metric:
-    matrix = np.array(geometry.second_moment)
-    return Metric.of(matrix, ridge=geometry.ridge, leverage=geometry.leverage)
+def metric_of(geometry: Geometry, second_moment: Array) -> Metric:
+    """Return the metric of a geometry at second moments (..., p, p) that are released."""
+    return Metric.of(second_moment, ridge=geometry.ridge, leverage=geometry.leverage)
 
 
 def weighted(A: Rows, metric: Metric) -> WeightedRows:

@@ -72,7 +72,6 @@ class _VarianceDrift(_Strict):
 class _Geometry(_Strict):
     ridge: FiniteFloat
     leverage: FiniteFloat
-    second_moment: Matrix | None = None
 
 
 class _File(_Strict):
@@ -98,6 +97,7 @@ class _File(_Strict):
     is_simulated: bool = False
     variance_drift: _VarianceDrift | None = None
     unpenalised_variance_drift: _VarianceDrift | None = None
+    constant: FiniteFloat | None = Field(default=None, gt=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,11 +188,8 @@ def _check_sizes(moments: Moments) -> None:
 
 
 def _moments(found: _File, p: int) -> Moments:
-    geometry = None
-    if (given := found.geometry) is not None:
-        rows = given.second_moment
-        at = None if rows is None else tuple(tuple(row) for row in rows)
-        geometry = Geometry(ridge=given.ridge, leverage=given.leverage, second_moment=at)
+    given = found.geometry
+    shape = None if given is None else Geometry(ridge=given.ridge, leverage=given.leverage)
     return Moments(
         theta_hat=_shaped(found.theta_hat, p),
         hessian=_shaped(found.hessian, p, p),
@@ -205,7 +202,7 @@ def _moments(found: _File, p: int) -> Moments:
             None if found.unpenalised_fit is None else _without(found.unpenalised_fit, p)
         ),
         is_separable=found.is_separable,
-        geometry=geometry,
+        geometry=shape,
         spread=None if found.spread is None else _spread(found.spread, p),
         n_weighted=found.n_weighted,
         leverage_correction=None
@@ -215,6 +212,7 @@ def _moments(found: _File, p: int) -> Moments:
         is_simulated=found.is_simulated,
         variance_drift=_variance_drift(found.variance_drift, p),
         unpenalised_variance_drift=_variance_drift(found.unpenalised_variance_drift, p),
+        constant=found.constant,
     )
 
 

@@ -91,15 +91,17 @@ def test_questions_start_from_a_plan(
     file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     worlds, design = PLAN.worlds(), PLAN.design
-    split = best_split(worlds, design=design)
+    fewest = replace(design, n_records=PLAN.fewest)
+    split = best_split(worlds, design=fewest)
     better = tmp_path / "better.json"
     found = said(capsys, "split", "--plan", file, "--write", str(better))
     assert (found["length"], found["reason"]) == (split.forecast.ci_length_mean, split.reason)
-    assert read_plan(better) == replace(PLAN, design=split.design)
+    planned = replace(split.design, n_records=PLAN.n_records)
+    assert read_plan(better) == replace(PLAN, design=planned)
     assert found["epsilon_delta"][1] == 1e-7
     assert found["epsilon_delta"][0] == read_plan(better).numbers().epsilon
     assert PLAN.goal is not None
-    records = needed_records(worlds, design=design, target=PLAN.goal)
+    records = needed_records(worlds, design=design, target=PLAN.goal, fewest=PLAN.fewest_of)
     assert (
         said(capsys, "records", "--plan", file, "--write", str(better))["n_records"]
         == records.n_records
@@ -107,14 +109,24 @@ def test_questions_start_from_a_plan(
     assert read_plan(better) == replace(PLAN, design=records.design)
     other = Target(0.15)
     budget = needed_budget(
-        worlds, design=replace(design, n_records=10_000), target=other, delta="1e-7"
+        worlds,
+        design=replace(design, n_records=10_000),
+        target=other,
+        delta="1e-7",
+        fewest=PLAN.fewest_of,
     )
     found = said(capsys, "budget", "--plan", file, "--length", "0.15", "--n-records", "10000")
     assert (found["n_records"], found["reason"]) == (10_000, budget.reason)
     epsilon = PLAN.numbers().epsilon
     ranked = rank_mechanisms(
-        worlds, epsilon=epsilon, delta="1e-7", regularization=0.01, n_records=50_000
+        worlds, epsilon=epsilon, delta="1e-7", regularization=0.01, n_records=PLAN.fewest
     )
+    for asked in ("records", "budget"):
+        found = said(capsys, asked, "--plan", file, "--write", str(better))
+        promised = read_plan(better).promise()
+        assert promised.probability == found["probability"] >= PLAN.goal.probability
+        assert promised.fewest == found["fewest"] < found["n_records"]
+        assert f"even with {found['fewest']:,} records" in found["reason"]
     found = said(capsys, "c", "--plan", file, "--write", str(better))
     assert (
         read_plan(better).design.regularization
@@ -239,11 +251,11 @@ def test_the_planner_chooses_c_in_the_standard_encoding(
 ) -> None:
     budget = ["--epsilon", "2", "--delta", "1e-6", "--encoding", "standard"]
     found = said(capsys, *STANDARD, *budget)
-    given = said(capsys, *STANDARD, *budget, "--regularization", "0.01", "--radius", "3")
+    given = said(capsys, *STANDARD, *budget, "--regularization", "0.01", "--shape", "3")
     assert found["length"] != given["length"]
     for flags, words in (
-        ((*budget, "--regularization", "0.01"), "--radius"),
-        ((*budget[:4], "--regularization", "0.01", "--radius", "3"), "--encoding standard"),
+        ((*budget, "--regularization", "0.01"), "--shape"),
+        ((*budget[:4], "--regularization", "0.01", "--shape", "3"), "--encoding standard"),
     ):
         with pytest.raises(SystemExit):
             main(["plan", *STANDARD, *flags])
@@ -293,7 +305,8 @@ def test_an_expected_share_of_complete_records_is_given_by_a_flag(
     ]
     assert lengths[0] != lengths[1]
     written = read_plan(asked)
-    made = [forecast(one.moments, design=written.design) for one in written.worlds()]
+    design = replace(written.design, n_records=written.fewest)
+    made = [forecast(one.moments, design=design) for one in written.worlds()]
     of_worlds = [one.ci_length_mean for one in made]
     assert min(abs(length - lengths[1]) for length in of_worlds) < 1e-9 * lengths[1]
     assert lengths[1] >= written.numbers().ci_length_mean  # in the world that decides

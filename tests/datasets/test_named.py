@@ -32,7 +32,7 @@ needs_originals = pytest.mark.skipif(
 )
 
 
-STANDARD = {"standard": StandardEncoding(radius=8.0)}
+STANDARD = {"standard": StandardEncoding(shape=8.0)}
 """What an encoding asks for besides."""
 
 

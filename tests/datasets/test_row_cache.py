@@ -49,7 +49,9 @@ SCHEMA = Schema(
     target="sick",
     positive="yes",
 )
-STANDARD = replace(SCHEMA, standard=StandardEncoding(radius=2.0))
+STANDARD = replace(SCHEMA, standard=StandardEncoding(shape=2.0))
+U = ((0.6, 0.2, 0.1, 0.0, 0.1), (0.5, -0.2, 0.1, 0.0), (0.7, 0.3, 0.1), (0.5, 0.1), (0.4,))
+MAPPED = replace(SCHEMA, standard=StandardEncoding(shape=U))
 N = 300
 
 
@@ -101,7 +103,7 @@ def test_whole_numbers_close_together_are_read_as_they_are(first: int) -> None:
         assert isinstance(cells, Coded) == (first + 4 <= 2**53)
 
 
-@pytest.mark.parametrize("schema", [SCHEMA, STANDARD])
+@pytest.mark.parametrize("schema", [SCHEMA, STANDARD, MAPPED])
 def test_rows_by_code_are_the_rows_of_the_encoding(schema: Schema, folder: Path) -> None:
     header = read_header(folder)
     X, y, _ = read_records(header, RecordMapper(schema))
@@ -111,12 +113,13 @@ def test_rows_by_code_are_the_rows_of_the_encoding(schema: Schema, folder: Path)
     )
 
 
-def test_what_is_kept_changes_no_bit(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("schema", [SCHEMA, STANDARD, MAPPED])
+def test_what_is_kept_changes_no_bit(schema: Schema, folder: Path, tmp_path: Path) -> None:
     """On workers: tests/solvers/test_batches.py."""
     cache = tmp_path / "cache"
-    expected = sums(batches(folder, STANDARD, most_kept=0))
+    expected = sums(batches(folder, schema, most_kept=0))
     for given in ({}, {"most_kept": 3_000}, {"cache": cache}, {"cache": cache, "most_kept": 0}):
-        table = batches(folder, STANDARD, **given)
+        table = batches(folder, schema, **given)
         assert [sums(table), sums(table)] == [expected] * 2
     assert len(list(cache.iterdir())) == 6
 

@@ -86,7 +86,7 @@ def test_rows_and_weights_by_hand(radius: float | None, limit: float, bounds: An
     X[:3] = [[1e300, -1e300], [60.0, 1.0], [60.0, -7.0]]
     R = 1.25 * math.sqrt(3.0) if radius is None else radius
     scaling = Standardisation.of(
-        TYPICAL, SPREAD, n_features=2, limit=limit, radius=radius, bounds=bounds
+        TYPICAL, SPREAD, n_features=2, limit=limit, shape=radius, bounds=bounds
     )
     found = scaling.encode(X)
     values, weights = by_hand(X, radius=R, limit=limit, bounds=bounds)
@@ -109,17 +109,43 @@ def test_the_encoding_is_that_of_a_schema() -> None:
         NumericColumn(name, bounds[0][j], bounds[1][j], typical=TYPICAL[j], spread=SPREAD[j])
         for j, name in enumerate(("age", "dose"))
     )
-    schema = Schema(columns, target="ill", positive="yes", standard=StandardEncoding(radius=2.0))
+    schema = Schema(columns, target="ill", positive="yes", standard=StandardEncoding(shape=2.0))
     frame = pd.DataFrame(X, columns=["age", "dose"])
     frame["ill"] = np.where(y, "yes", "no")
     records = encode(frame, schema, source="simulated", title="clinic")
-    scaling = Standardisation.of(
-        TYPICAL, SPREAD, n_features=2, limit=4.0, radius=2.0, bounds=bounds
-    )
+    scaling = Standardisation.of(TYPICAL, SPREAD, n_features=2, limit=4.0, shape=2.0, bounds=bounds)
     found = scaling.encode(X)
     np.testing.assert_allclose(found.rows, records.X.rows, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(found.weights, records.X.weights, rtol=1e-12)
-    np.testing.assert_allclose(scaling.to_original, records.to_original, rtol=1e-12)
+    np.testing.assert_allclose(scaling.to_original, records.to_original / 2.0, rtol=1e-12)
+
+
+def test_rows_of_a_map_are_those_of_a_schema_and_its_units_come_back() -> None:
+    X, y = table(2_000)
+    bounds, U = ([18.0, 0.0], [98.0, 6.0]), ((0.6, 0.2, 0.1), (0.5, -0.2), (0.4,))
+    columns = tuple(
+        NumericColumn(name, bounds[0][j], bounds[1][j], typical=TYPICAL[j], spread=SPREAD[j])
+        for j, name in enumerate(("age", "dose"))
+    )
+    schema = Schema(columns, target="ill", positive="yes", standard=StandardEncoding(shape=U))
+    frame = pd.DataFrame(X, columns=["age", "dose"])
+    frame["ill"] = np.where(y, "yes", "no")
+    records = encode(frame, schema, source="simulated", title="clinic")
+    scaling = Standardisation.of(TYPICAL, SPREAD, n_features=2, limit=4.0, shape=U, bounds=bounds)
+    found = scaling.encode(X)
+    np.testing.assert_array_equal(found.rows, records.X.rows)
+    np.testing.assert_array_equal(found.weights, records.X.weights)
+    assert (found.weights < 1.0).any()
+    np.testing.assert_array_equal(scaling.basis, records.meaning.basis)
+    np.testing.assert_allclose(scaling.to_original, records.to_original @ scaling.basis, rtol=1e-12)
+    assert scaling.radius == pytest.approx((0.6 * 0.5 * 0.4) ** (-1.0 / 3.0), rel=1e-12)
+    model = made(shape=U, feature_bounds=bounds, budget=NO_PRIVACY, regularization=1e-5).fit(X, y)
+    plain = made(feature_bounds=bounds, budget=NO_PRIVACY, regularization=1e-5).fit(X, y)
+    np.testing.assert_allclose(model.coef_, plain.coef_, rtol=0.2)
+    scaled, original = (model.confidence_intervals(units=units) for units in ("scaled", "original"))
+    np.testing.assert_allclose(
+        (scaled.high - scaled.low)[0, :2] / SPREAD, (original.high - original.low)[0, :2], rtol=1e-9
+    )
 
 
 def test_a_record_decides_its_own_row_and_weight_only() -> None:
@@ -142,9 +168,7 @@ def test_estimate_and_intervals_are_those_of_a_weighted_fit_in_the_users_units(
     radius: float | None, limit: float
 ) -> None:
     X, y = table(1_500)
-    model = made(budget=NO_PRIVACY, row_radius=radius, column_limit=limit, regularization=1e-5).fit(
-        X, y
-    )
+    model = made(budget=NO_PRIVACY, shape=radius, column_limit=limit, regularization=1e-5).fit(X, y)
     R = 1.25 * math.sqrt(3.0) if radius is None else radius
     G, w = by_hand(X, radius=R, limit=limit)
     signed = np.where(y, 1.0, -1.0)[:, None] * G
@@ -324,7 +348,7 @@ def test_the_penalty_of_a_fit_comes_from_public_numbers(mechanism: str) -> None:
     assert model.regularization_ == other.regularization_
     design = model._models[0].design
     for radius in (None, 2.0):
-        found = made(mechanism=mechanism, row_radius=radius).fit(X, y).regularization_
+        found = made(mechanism=mechanism, shape=radius).fit(X, y).regularization_
         R = 1.25 * math.sqrt(3.0) if radius is None else radius
         assert found == effects_regularization(design, n_coefficients=3, row_radius=R)
     penalised = made(mechanism=mechanism, target="penalised").fit(X, y).regularization_
@@ -351,14 +375,16 @@ def test_the_penalty_of_a_fit_comes_from_public_numbers(mechanism: str) -> None:
         (r"feature_typical=1\.0 of feature 1 .* within", {"feature_bounds": ([0, 2], [99, 9])}),
         (r"feature_typical=60\.0 of feature 0 .* within", {"feature_bounds": ([0, 0], [59, 9])}),
         ("in feature_bounds of feature 1", {"feature_bounds": ([0, 2], [99, 2])}),
-        ("row_radius=0.5", {"row_radius": 0.5}),
-        ("row_radius='a'", {"row_radius": "a"}),
-        ("row_radius=nan", {"row_radius": np.nan}),
+        ("shape=0.5", {"shape": 0.5}),
+        ("shape='a'", {"shape": "a"}),
+        ("shape=nan", {"shape": np.nan}),
+        (r"shape\[0\]\[0\]=0.0", {"shape": ((0.0, 1.0, 1.0), (1.0, 0.0), (1.0,))}),
+        ("a shape of 3 rows", {"shape": ((1.0, 0.0), (1.0,))}),
         ("column_limit=0.9", {"column_limit": 0.9}),
         ("column_limit=None", {"column_limit": None}),
         ("norm_bound=1.0 to be None", {"norm_bound": 1.0}),
-        ("beside row_radius", {"feature_typical": None, "feature_spread": None, "row_radius": 2}),
-        ("beside row_radius", {"feature_typical": None, "feature_spread": None, "column_limit": 3}),
+        ("beside shape", {"feature_typical": None, "feature_spread": None, "shape": 2}),
+        ("beside shape", {"feature_typical": None, "feature_spread": None, "column_limit": 3}),
     ],
 )
 def test_a_wrong_declaration_is_named(words: str, settings: dict[str, Any]) -> None:

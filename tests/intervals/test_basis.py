@@ -78,24 +78,29 @@ def experiment(of: Records, runs: int) -> DesignResult:
 
 
 def test_a_round_map_is_a_radius() -> None:
-    one, other = records(radius=R), records(shape=ROUND)
+    one, other = records(shape=R), records(shape=ROUND)
     by_radius, by_map = (forecast(moments(of), design=DESIGN) for of in (one, other))
     for name in ("ci_length", "vi_length", "nonprivate_length", "bias", "estimate"):
-        np.testing.assert_allclose(getattr(by_map, name), getattr(by_radius, name) / R, rtol=1e-7)
+        np.testing.assert_allclose(getattr(by_map, name), getattr(by_radius, name), rtol=1e-7)
     np.testing.assert_allclose(by_map.coverage, by_radius.coverage, rtol=1e-9)
 
     by_radius, by_map = (
         private_intervals(
-            of.X, of.y, design=DESIGN, rng=np.random.default_rng(1), basis=of.meaning.basis
+            of.X,
+            of.y,
+            design=DESIGN,
+            rng=np.random.default_rng(1),
+            basis=of.meaning.basis,
+            constant=of.meaning.constant,
         )
         for of in (one, other)
     )
-    np.testing.assert_allclose(by_map.low, by_radius.low / R, rtol=1e-6)
-    np.testing.assert_allclose(by_map.length, by_radius.length / R, rtol=1e-6)
+    np.testing.assert_allclose(by_map.low, by_radius.low, rtol=1e-6)
+    np.testing.assert_allclose(by_map.length, by_radius.length, rtol=1e-6)
 
     by_radius, by_map = (experiment(of, 20) for of in (one, other))
-    np.testing.assert_allclose(by_map.ci_length, by_radius.ci_length / R, rtol=1e-5)
-    np.testing.assert_allclose(by_map.vi_length, by_radius.vi_length / R, rtol=1e-5)
+    np.testing.assert_allclose(by_map.ci_length, by_radius.ci_length, rtol=1e-5)
+    np.testing.assert_allclose(by_map.vi_length, by_radius.vi_length, rtol=1e-5)
     np.testing.assert_array_equal(by_map.coverage, by_radius.coverage)
 
 
@@ -164,9 +169,7 @@ def test_planners_that_fit_anew_speak_about_the_named_coefficients() -> None:
     objective = replace(
         DESIGN, mechanism="objective", budget=ZCDP(model="1", hessian="1", covariance="1")
     )
-    shaped = best_geometry(
-        of.X, of.y, design=objective, second_moment="planning", meaning=of.meaning
-    )
+    shaped = best_geometry(of.X, of.y, design=objective, meaning=of.meaning)
     assert shaped.moments.basis is of.meaning.basis
     np.testing.assert_allclose(shaped.forecast.estimate[:2], [0.03 * 15, 0.5 * 0.5], atol=0.08)
 

@@ -5,9 +5,11 @@ truth.
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.stats import norm
 
 from dpci_core import (
@@ -17,18 +19,21 @@ from dpci_core import (
     Forecast,
     HuberSVM,
     Logistic,
+    Moments,
     PureDP,
     fit_moments,
     forecast,
     private_intervals,
     run_experiment,
 )
+from dpci_core.base.rows import Meaning
 from dpci_core.intervals._newton_step import Correction, correction, floor_of, no_correction
 from dpci_core.intervals.half_widths import HalfWidths, private_half_widths
 from dpci_core.losses import Loss
 from dpci_core.mechanisms.matrices import MatrixNoise
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.solvers.moments import unpenalised_minimiser
+from dpci_core.solvers.one_step import one_step_point
 from tests.refusals import refuses
 
 C = 0.004
@@ -490,3 +495,123 @@ def test_separable_classes_have_no_unpenalised_minimiser() -> None:
     theta = unpenalised_minimiser(y[:, None] * X, loss=Logistic())
     gradient = -(X * (y / (1.0 + np.exp(y * (X @ theta))))[:, None]).mean(axis=0)
     assert np.linalg.norm(gradient) < 1e-6
+
+
+# --- the curvature beyond the point of the Hessian ------------------------------------------------
+
+RARE = np.array([[0.9, 1.0], [-0.6, 1.0], [-0.1, 1.0]])
+"""Rows of three kinds of records but for the constant, whose share of "yes" is a few per cent."""
+SHARES, U_LAST, C_RARE = np.array([0.2, 0.3, 0.5]), 0.4, 0.0003
+
+
+def rare_moments() -> tuple[Moments, np.ndarray]:
+    """Of a large table with so many of each kind, its outcomes those of log odds -3.4 and 0.6."""
+    rows, signs = [], []
+    for row, share in zip(RARE, SHARES, strict=True):
+        chance = 1.0 / (1.0 + math.exp(3.4 - 0.6 * row[0]))
+        n = round(40_000 * share)
+        yes = round(n * chance)
+        rows += [U_LAST * row] * n
+        signs += [1.0] * yes + [-1.0] * (n - yes)
+    X, y = np.array(rows), np.array(signs)
+    found = fit_moments(
+        X,
+        y,
+        loss=Logistic(),
+        regularization=C_RARE,
+        target="unpenalised",
+        meaning=Meaning(constant=U_LAST),
+    )
+    return found, X
+
+
+def rare_step(found: Moments, constant: float | None) -> Correction:
+    assert found.unpenalised_fit is not None
+    return correction(
+        *np.linalg.eigh(found.unpenalised_fit.one_step_point),
+        found.theta_hat,
+        loss=Logistic(),
+        regularization=C_RARE,
+        hessian_sd=0.0,
+        contrasts=np.eye(2),
+        constant=constant,
+    )
+
+
+def test_the_fall_of_the_curvature_is_that_of_the_mean_record_by_curvature() -> None:
+    """Against a loop over the records, which released matrices stand for."""
+    found, X = rare_moments()
+    step = rare_step(found, U_LAST)
+    point = one_step_point(found.theta_hat, found.covariance, regularization=C_RARE, matrix_sd=0.0)
+    end = step.contrasts @ found.theta_hat
+
+    def curvature(margin: float) -> float:
+        return math.exp(-margin) / (1.0 + math.exp(-margin)) ** 2
+
+    weights = np.array([curvature(float(row @ point)) for row in X])
+    mean = sum(w * row for w, row in zip(weights, X, strict=True)) / weights.sum()
+    taken = math.log(curvature(float(mean @ found.theta_hat)) / curvature(float(mean @ end)))
+
+    def lacking(fall: float) -> float:
+        return (1.0 - math.exp(-fall)) * math.exp((math.exp(fall) - 1.0) / 2.0) - taken
+
+    fall = float(brentq(lacking, 0.0, math.log(2.0)))
+    beyond = fall - (math.exp(fall) - 1.0) / 2.0
+    assert float(step.lift) == pytest.approx(math.exp(beyond), rel=1e-4)
+    assert float(step.lift) > 1.1, "or there would be nothing to see"
+    K = weights @ np.einsum("ni,nj->nij", X, X).reshape(len(X), -1) / len(X)
+    truth = found.unpenalised_fit
+    assert truth is not None
+    shares = np.diag(np.linalg.inv(truth.hessian)) / np.diag(np.linalg.inv(K.reshape(2, 2)))
+    np.testing.assert_allclose(shares, float(step.lift), rtol=0.03)
+    T, lost = step.contrasts, math.log(float(step.lift))
+    inverse = np.linalg.inv(found.unpenalised_fit.one_step_point - 2.0 * C_RARE * np.eye(2))
+    third = -2.0 * lost * np.linalg.inv(inverse)
+    acting = T - inverse @ third @ (np.eye(2) + C_RARE * inverse)
+    np.testing.assert_allclose(step.acting, acting, rtol=1e-9)
+    unknown = rare_step(found, None)
+    assert float(unknown.lift) == 1.0
+    np.testing.assert_array_equal(unknown.acting, unknown.contrasts)
+
+
+@pytest.mark.parametrize("mechanism", ["objective", "output"])
+@pytest.mark.parametrize("kind", ["pure", "zcdp"])
+def test_half_widths_are_those_of_the_error_in_full(mechanism: str, kind: str) -> None:
+    """Where an outcome is rare: within 5 %; without the constant they are short by more."""
+    found, _ = rare_moments()
+    budget = {
+        "pure": PureDP(model="4", hessian="400", covariance="400"),
+        "zcdp": ZCDP(model="1", hessian="400", covariance="400"),
+    }[kind]
+    design = Design(
+        loss=Logistic(),
+        mechanism=mechanism,
+        budget=budget,
+        regularization=C_RARE,
+        n_records=20_000,
+        target="unpenalised",
+    )
+    known, unknown = (
+        forecast(one, design=design) for one in (found, dataclasses.replace(found, constant=None))
+    )
+    np.testing.assert_allclose(known.ci_length, known.vi_length, rtol=0.05)
+    assert np.all(unknown.ci_length < 0.95 * known.vi_length)
+    np.testing.assert_allclose(known.vi_length, unknown.vi_length, rtol=1e-12)
+
+
+def test_a_fall_never_shortens_and_is_bounded() -> None:
+    """Whatever noise makes of the matrices."""
+    rng = np.random.default_rng(8)
+    for _ in range(200):
+        noise = rng.normal(size=(3, 3)) * 10.0 ** rng.uniform(-4, 1)
+        found = correction(
+            *np.linalg.eigh(np.diag([0.2, 0.1, 0.01]) + (noise + noise.T) / 2.0),
+            rng.normal(size=3) * 10.0 ** rng.uniform(-2, 3),
+            loss=Logistic(),
+            regularization=0.01,
+            hessian_sd=0.01,
+            contrasts=np.eye(3),
+            constant=0.5,
+        )
+        assert 1.0 <= float(found.lift) <= 1.22
+        assert np.all(np.isfinite(found.acting))

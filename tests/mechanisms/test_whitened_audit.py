@@ -356,19 +356,19 @@ def test_the_audit_of_divergences_flags_what_looks_alike(p: int) -> None:
 
 # --- the samplers of the package have these densities ---------------------------------------------
 
-MOMENT = ((0.5, 0.1), (0.1, 0.02))
-GEOMETRY = Geometry(ridge=0.02, leverage=9.0, second_moment=MOMENT)
+MOMENT = np.array([[0.5, 0.1], [0.1, 0.02]])
+GEOMETRY = Geometry(ridge=0.02, leverage=9.0)
 N_SAMPLES = 2_500
 
 
 def metric_by_hand() -> Array:
     """W = (M + ridge I)^(-1/2) / C."""
-    values, vectors = np.linalg.eigh(np.array(MOMENT) + 0.02 * np.eye(2))
+    values, vectors = np.linalg.eigh(MOMENT + 0.02 * np.eye(2))
     return (vectors / np.sqrt(9.0 * values)) @ vectors.T
 
 
 def test_the_metric_of_the_package_is_the_one_by_hand() -> None:
-    metric, W = metric_of(GEOMETRY), metric_by_hand()
+    metric, W = metric_of(GEOMETRY, MOMENT), metric_by_hand()
     np.testing.assert_allclose(metric.whiten, W, rtol=1e-12)
     np.testing.assert_allclose(metric.unwhiten, np.linalg.inv(W), rtol=1e-12)
     plain = TABLE / 3.0
@@ -386,13 +386,13 @@ def base_weighted(rows: Array) -> WeightedRows:
 @pytest.mark.parametrize("definition", ["pure", "zcdp"])
 @pytest.mark.parametrize("loss", ["logistic", "huber_svm"])
 def test_density_identity_in_a_metric(loss: str, definition: str) -> None:
-    kappa, W, metric = 0.9, metric_by_hand(), metric_of(GEOMETRY)
+    kappa, W, metric = 0.9, metric_by_hand(), metric_of(GEOMETRY, MOMENT)
     if definition == "pure":
-        budget: PureDP | ZCDP = PureDP(model="2", hessian="1", covariance="1")
+        budget: PureDP | ZCDP = PureDP(model="2", hessian="1", covariance="1", metric="1")
         rate, c = claimed_objective_rate(2.0, kappa), penalty(loss, 3, kappa)
         density = partial(log_density, loss=loss, c=c, rate=rate, W=W)
     else:
-        budget = ZCDP(model="2", hessian="1", covariance="1")
+        budget = ZCDP(model="2", hessian="1", covariance="1", metric="1")
         setting = Whitened(loss, H_WIDTH, kappa, test_renyi_audit.CLAIMED_SD, W)
         c = setting.stiffness / 6.0
 

@@ -23,7 +23,7 @@ from dpci_core import (
     Target,
 )
 from dpci_core.mechanisms.objective import NOT_REVIEWED
-from dpci_core.plan import to_html
+from dpci_core.plan import as_yaml, read_plan, to_html
 from dpci_core.plan.summary import MOST_ROWS, goal_words
 from dpci_core.report.words import number, number_at_most, percent, risk, risk_approx, risk_pure
 from dpci_core.schema import NumericColumn, Schema, StandardEncoding
@@ -220,14 +220,18 @@ def test_pages_and_summaries_speak_alike() -> None:
             "an odds ratio of 1.221 per 10 mmHg of pressure is told from 1 with probability 0.8",
         ),
         ({"length": 0.4}, "the odds ratio per 10 mmHg of pressure is known to within a factor of"),
+        ({"limits": 0.4}, "every odds ratio is known to within a factor of 1.221"),
     ],
 )
 def test_the_goal_stands_in_the_units_it_was_typed_in(goal, said):
     column = NumericColumn("pressure", 60, 260, typical=130.0, spread=20.0, step=10.0, units="mmHg")
-    schema = Schema((column,), "ill", "yes", standard=StandardEncoding(radius=2.0))
+    schema = Schema((column,), "ill", "yes", standard=StandardEncoding(shape=2.0))
     table = DeclaredTable(schema=schema, guesses=Guesses(n_rows=1_000))
     per_step = 10.0 / (2.0 * 20.0)
     encoded = {name: x if name == "probability" else x / per_step for name, x in goal.items()}
+    about = {"coefficient": 0} | encoded
+    if "limits" in goal:
+        about = {"limits": (encoded["limits"],)}
     plan = Plan(
         title="Goal",
         source=table,
@@ -239,7 +243,8 @@ def test_the_goal_stands_in_the_units_it_was_typed_in(goal, said):
             target="unpenalised",
             n_records=10_000,
         ),
-        goal=Target(coefficient=0, **encoded),
+        goal=Target(**about),
         delta="1e-6",
     )
     assert said in to_html(plan, plan.numbers())
+    assert read_plan(as_yaml(plan)) == plan

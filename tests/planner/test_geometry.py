@@ -50,23 +50,21 @@ def design(budget: ZCDP | PureDP, **fields: object) -> Design:
 RHO = ZCDP(model="0.06", hessian="0.03", covariance="0.03")
 
 
-@pytest.mark.parametrize("second_moment", ["released", "planning"])
-def test_the_plan_is_shorter_keeps_the_total_and_its_own_rules(second_moment: str) -> None:
+def test_the_plan_is_shorter_keeps_the_total_and_its_own_rules() -> None:
     X, y = table()
-    found = best_geometry(X, y, design=design(RHO), second_moment=second_moment)  # type: ignore[arg-type]
+    found = best_geometry(X, y, design=design(RHO))
     assert found.gain > 0.05
     assert found.forecast.ci_length_mean < found.plain_forecast.ci_length_mean
     assert found.plain == best_split(fit(X, y), design=design(RHO)).design
     assert found.design.budget.total == RHO.total == found.plain.budget.total
     geometry = found.design.geometry
     assert geometry is not None
-    assert geometry.is_private == (second_moment == "released") == bool(found.design.budget.metric)
+    assert found.design.budget.metric > 0
     assert geometry.ridge * geometry.leverage < 1.0
     assert found.bias.max() <= 0.05
     assert found.n_rows == N
-    if geometry.is_private:
-        sd = metric_noise(found.design).diagonal_sd(6)
-        assert 2.0 * sd * np.sqrt(2.0 * 6) <= geometry.ridge
+    sd = metric_noise(found.design).diagonal_sd(6)
+    assert 2.0 * sd * np.sqrt(2.0 * 6) <= geometry.ridge
 
 
 def fit(X: np.ndarray, y: np.ndarray, **fields: object):  # type: ignore[no-untyped-def]
@@ -179,7 +177,7 @@ def test_every_ridge_is_tried_with_its_best_share_and_what_noise_leaves_of_it(
     X, y = table()
     moments = fit(X, y)
     budget = ZCDP(model=model, hessian=Decimal(model) / 2, covariance=Decimal(model) / 2)
-    looks = [look for _, look in _looks(moments, design(budget), "released")]
+    looks = [look for _, look in _looks(moments, design(budget))]
     found = {look.geometry.ridge: 100 * look.budget.metric / budget.total for look in looks}  # type: ignore[union-attr]
     assert found == shares
     for look in looks:
@@ -198,8 +196,7 @@ def test_a_metric_in_which_every_row_counts_in_full_is_not_tried() -> None:
     ridges = np.logspace(-3, 0, 25)
     spread = Spread(moments.spread.second_moment, ridges, 1.0 / ridges)
     rows_everywhere = replace(moments, spread=spread)
-    for second_moment in ("released", "planning"):
-        assert not list(_looks(rows_everywhere, design(RHO), second_moment))  # type: ignore[arg-type]
+    assert not list(_looks(rows_everywhere, design(RHO)))
 
 
 def test_three_geometries_get_their_best_split(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,7 +208,7 @@ def test_three_geometries_get_their_best_split(monkeypatch: pytest.MonkeyPatch) 
         return quick_split(moments, **given)
 
     monkeypatch.setattr(planning, "quick_split", kept)
-    best_geometry(X, y, design=design(RHO), second_moment="planning")
+    best_geometry(X, y, design=design(RHO))
     assert len({one.geometry.ridge for one in asked if one.geometry}) == 3
 
 
@@ -254,9 +251,7 @@ def test_a_split_at_once_has_the_designs_proportions() -> None:
 def test_pure_budgets_and_the_svm_have_it_too() -> None:
     X, y = table()
     pure = PureDP(model="0.5", hessian="0.25", covariance="0.25")
-    public = best_geometry(X, y, design=design(pure), second_moment="planning")
-    assert public.gain > 0.05
-    assert public.design.budget.metric == Decimal(0)
+    assert best_geometry(X, y, design=design(pure)).gain > 0.05
     svm = best_geometry(X, y, design=design(RHO, loss=HuberSVM(h=0.5)))
     assert svm.gain > 0.05
 
@@ -265,8 +260,6 @@ def test_what_no_geometry_goes_with_is_refused() -> None:
     X, y = table(n=200)
     with pytest.raises(ValueError, match="not on its minimiser"):
         best_geometry(X, y, design=design(RHO, mechanism="output"))
-    with pytest.raises(ValueError, match="second_moment"):
-        best_geometry(X, y, design=design(RHO), second_moment="private")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="spread"):
         forecast(
             fit(X, y, with_spread=False),

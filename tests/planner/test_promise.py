@@ -43,9 +43,11 @@ from dpci_core import (
 )
 from dpci_core.intervals.forecast import drawn_intervals, forecast_of
 from dpci_core.planner import score
-from dpci_core.planner.amounts import with_total
+from dpci_core.planner.amounts import LARGEST_TOTAL, with_total
+from dpci_core.planner.needed import OutOfReachError
 from dpci_core.planner.promise import fewest_records
 from dpci_core.planner.standard import enclosing
+from dpci_core.planner.targets import outcome
 from dpci_core.planner.worlds import least_favourable
 from dpci_core.report.cautions import cautions, reach
 from dpci_core.schema import twin_table
@@ -60,7 +62,7 @@ SCHEMA = Schema(
     "ill",
     "yes",
     negative=("no",),
-    standard=StandardEncoding(radius=2.5),
+    standard=StandardEncoding(shape=2.5),
 )
 N = 8_000
 GOAL = Target(0.9, coefficient=1, probability=0.8)
@@ -250,7 +252,7 @@ def test_planning_rows_are_the_only_world():
     assert found.worlds == (world.assumption,)
     assert (found.longest >= found.shortest).all()
     assert found.probability is None
-    assert reach(found).endswith("of 3 coefficients can be reported, even with 6,840 records.")
+    assert "of 3 coefficients can be reported, even with 6,840 records, the" in reach(found)
     for wrong in ([], "x", None, [moments]):
         with pytest.raises(ValueError, match="Expected moments"):
             promise(wrong, design=plan.design)  # type: ignore[arg-type]
@@ -284,7 +286,8 @@ def test_the_numbers_of_a_plan_carry_its_promise_and_say_what_fails():
     ]
     assert [gravity for gravity, _ in said([0.0, 0.0, 0.0])] == ["stops", "stops"]
     assert reach(found.promise).endswith(
-        f"in all {len(worlds())} worlds that were checked, even with 6,840 records."
+        f"in all {len(worlds())} worlds that were checked, even with 6,840 records, "
+        "the fewest that a release takes without a question."
     )
 
 
@@ -378,3 +381,40 @@ def test_a_promise_is_for_the_fewest_records_that_a_release_takes_unasked():
     assert plan.promise(worlds()[:1]).fewest == 6_840
     half = replace(plan.source, schema=replace(plan.schema, complete=0.5))
     assert replace(plan, source=half).fewest == 6_480
+
+
+@pytest.mark.parametrize("what", ["budget", "records"])
+@pytest.mark.parametrize(
+    "goal", [GOAL, Target(coefficient=1, excludes_zero_at=0.7, probability=0.8)]
+)
+def test_what_a_goal_needs_is_solved_where_the_promise_is_made(what, goal):
+    """An answer that were solved for all records would fail its own promise, for fewer."""
+    plan = a_plan(goal=goal)
+    search = needed_budget if what == "budget" else needed_records
+
+    def promised(design: Design) -> float:
+        found = replace(plan, design=design).promise(worlds())
+        assert found.probability is not None
+        return found.probability
+
+    answer = search(worlds(), design=DESIGN, target=goal, fewest=plan.fewest_of)
+    own = replace(plan, design=answer.design)
+    assert (answer.fewest, answer.at_fewest.n_records) == (own.fewest, own.fewest)
+    assert answer.probability == promised(answer.design) >= goal.probability
+    assert f"even with {own.fewest:,} records" in answer.reason
+    of_all = search(worlds(), design=DESIGN, target=goal)
+    assert of_all.amount < answer.amount
+    assert promised(of_all.design) < goal.probability
+
+
+def test_a_budget_that_no_total_reaches_names_the_records_to_plan_for():
+    goal = Target(0.02, coefficient=1)
+    plan = a_plan(goal=goal)
+    few = replace(DESIGN, n_records=2_000)
+    with pytest.raises(OutOfReachError) as caught:
+        needed_budget(worlds()[0].moments, design=few, target=goal, fewest=plan.fewest_of)
+    assert caught.value.n_records == plan.fewest_of(2_000)
+    n = caught.value.needed
+    assert n is not None
+    largest = with_total(replace(few, n_records=plan.fewest_of(n)), LARGEST_TOTAL)
+    assert outcome(worlds()[0].moments, design=largest, target=goal).meets

@@ -26,6 +26,7 @@ from dpci_core import (
     Schema,
     datasets,
     forecast,
+    private_intervals,
 )
 from dpci_core.base.rows import WeightedRows
 from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
@@ -202,6 +203,10 @@ def test_the_search_tolerates_a_little_less_bias(answer: StandardAnswer) -> None
         for sign in (-1.0, 1.0):
             biased = replace(answer.forecast, bias=sign * share * half)
             assert standard._is_out(biased).tolist() == [expected] * 2
+    for lacking, expected in ((0.024, False), (0.026, True)):
+        coverage = np.full_like(half, answer.design.confidence_level - lacking)
+        short = replace(answer.forecast, coverage=coverage)
+        assert standard._is_out(short).tolist() == [expected] * 2
 
 
 def test_the_same_question_has_the_same_answer(answer: StandardAnswer) -> None:
@@ -333,6 +338,74 @@ def test_a_budget_that_no_penalty_serves(budget: Any) -> None:
     model_noise(
         replace(design_of(budget=budget, regularization=c), n_records=int(changes["n_records"]))
     )
+
+
+GIRTH = Schema(
+    (
+        NumericColumn("weight", 30, 200, typical=75, spread=14, step=5),
+        NumericColumn("waist", 40, 200, typical=90, spread=13, step=5),
+        SMOKER,
+    ),
+    target="ill",
+    positive="yes",
+)
+GIRTH_EFFECTS = {"weight": 0.02, "waist": 0.015, "smoker=yes": 0.4}
+PER_SPREAD = np.array([0.02 * 14, 0.015 * 13, 0.4 * 0.5])
+
+
+def with_pair(correlation: float, n_rows: int) -> Callable[[StandardEncoding], Records]:
+    return twin(
+        GIRTH,
+        every=1,
+        effects=GIRTH_EFFECTS,
+        pairs=(("weight", "waist", correlation),),
+        n_rows=n_rows,
+    )
+
+
+@pytest.fixture(scope="module")
+def maps() -> dict[str, StandardAnswer]:
+    """Made for a strong pair alone, and for the same with weaker pairs as further worlds."""
+    budget = ZCDP(model="0.06", hessian="0.03", covariance="0.03")
+    strong, *others = (with_pair(correlation, 20_000) for correlation in (0.95, 0.5, 0.0))
+    return {
+        "strong": planned(strong, budget=budget),
+        "any": planned(strong, worlds=others, budget=budget),
+    }
+
+
+@pytest.mark.parametrize(
+    ("made_for", "correlation"), [("strong", 0.95), ("strong", 0.5), ("any", 0.5), ("any", 0.0)]
+)
+def test_a_map_for_a_strong_pair_covers_where_the_pair_is_weaker(
+    made_for: str, correlation: float, maps: dict[str, StandardAnswer]
+) -> None:
+    """Fresh rows of another world: the true effects are covered. A map for all worlds reports all
+    in each; with that of the strong pair no interval is more than a quarter longer than with that
+    world's own.
+    """
+    answer, rng = maps[made_for], np.random.default_rng(5)
+    assert answer.out_of_reach == ()
+    records = with_pair(correlation, 100_000)(answer.encoding)
+    inside = []
+    for _ in range(300):
+        rows = rng.integers(0, len(records.y), N)
+        found = private_intervals(
+            records.X[rows],
+            records.y[rows],
+            design=answer.design,
+            rng=rng,
+            basis=records.meaning.basis,
+        )
+        assert not found.is_not_estimable[:3].any()
+        inside.append((found.low[:3] <= PER_SPREAD) & (found.high[:3] >= PER_SPREAD))
+    assert np.mean(inside, axis=0).min() > 0.95 - 3.2 * math.sqrt(0.95 * 0.05 / 300)
+    here = in_world(with_pair(correlation, 20_000), answer)
+    if made_for == "any":
+        assert not here.is_not_reportable[:3].any()
+    else:
+        own = planned(with_pair(correlation, 20_000), budget=answer.design.budget)
+        assert (here.ci_length[:3] < 1.25 * own.forecast.ci_length[:3]).all()
 
 
 def test_a_shape_that_holds_every_row() -> None:

@@ -100,7 +100,7 @@ def length_at(design: Design, n: int, moments: Moments = FIT) -> float:
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        ({}, "exactly one of length=None and excludes_zero_at=None"),
+        ({}, "exactly one of length=None, excludes_zero_at=None and limits=None"),
         ({"length": 1.0, "coefficient": 0, "excludes_zero_at": 0.5}, "exactly one of length=1.0"),
         ({"length": 0.0}, "length=0.0 > 0"),
         ({"length": math.nan}, "length=nan > 0"),
@@ -773,3 +773,24 @@ def test_the_command_refuses_in_words(
 def test_the_command_reads_no_file_of_the_user() -> None:
     with pytest.raises(SystemExit):
         main(["plan", "records", "--data", "mine.csv", *SET[2:], *SPEND, "--length", "1"])
+
+
+def test_limits_of_all_effects_are_met_only_at_once() -> None:
+    """One limit is a length; of several the hardest decides, and it takes at least as much."""
+    moments, design = FIT, make_design("pure", "objective")
+    one = [Target(limit, coefficient=j, probability=0.8) for j, limit in enumerate((0.6, 0.4))]
+    alone = Target(limits=(0.6,), probability=0.8)
+    both = Target(limits=(0.6, 0.4), probability=0.8)
+    found = [needed_budget(moments, design=design, target=target) for target in one]
+    assert needed_budget(moments, design=design, target=alone).total == found[0].total
+    together = needed_budget(moments, design=design, target=both)
+    assert together.total >= max(answer.total for answer in found)
+    ratios = forecast(moments, design=together.design).ci_length[:2] / (0.6, 0.4)
+    assert ratios.max() <= together.length <= 1.0
+    for limits in ((), [0.5], (0.5, -1.0), (math.nan,), (math.inf,)):
+        with pytest.raises(ValueError, match="limits"):
+            Target(limits=limits)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="no coefficient beside limits"):
+        Target(limits=(0.5,), coefficient=0)
+    with pytest.raises(ValueError, match="limits"):
+        needed_budget(moments, design=design, target=Target(limits=(0.5,) * 100))

@@ -26,7 +26,7 @@ N = 4 * len(CELLS)
 STANDARD = dataclasses.replace(
     SCHEMA,
     features=(NumericColumn("age", 0, 100, typical=50, spread=20), SCHEMA.features[1]),
-    standard=StandardEncoding(radius=3.0),
+    standard=StandardEncoding(shape=3.0),
 )
 PLANS = {
     "plain": make_plan(n=N),

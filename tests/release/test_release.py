@@ -726,7 +726,7 @@ def test_what_is_declared_for_planning_is_the_same_account():
     other = replace(
         given,
         features=(told, replace(levels, shares=(0.3, 0.7))),
-        standard=StandardEncoding(radius=3),
+        standard=StandardEncoding(shape=3),
     )
     assert schema_hash(other) == schema_hash(given)
     wider = replace(given, features=(NumericColumn("cost", 1, 2_000), levels))

@@ -49,7 +49,7 @@ SCHEMA = Schema(
     "ill",
     "yes",
     negative=("no",),
-    standard=StandardEncoding(radius=3.0),
+    standard=StandardEncoding(shape=3.0),
 )
 PLAN = Plan(
     title="Pressure",

@@ -98,17 +98,6 @@ def test_without_review_it_is_refused_unless_asked_for(plan: Plan) -> None:
         price_of(replace(plan, design=shaped))
 
 
-def test_a_public_second_moment_costs_nothing(plan: Plan, tmp_path: Path) -> None:
-    bare = replace(plan, design=without_geometry(plan.design))
-    shaped, answer = bare.with_geometry("planning")
-    assert answer.gain > 0.0
-    assert shaped.design.budget.metric == 0
-    made = desk_at(tmp_path, shaped).release(allow_unreviewed=True)
-    assert "metric" not in made.guarantee.lines
-    assert made.second_moment == ()
-    assert made.design.geometry == shaped.design.geometry
-
-
 def test_the_command_plans_it(tmp_path: Path) -> None:
     design = replace(STANDARD.design, mechanism="objective", target="penalised")
     budget = ZCDP(model="0.09", hessian="0.05", covariance="0.05")

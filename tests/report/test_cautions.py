@@ -139,7 +139,7 @@ def test_transformations_are_named() -> None:
         ),
         "ill",
         "yes",
-        standard=StandardEncoding(radius=3.5),
+        standard=StandardEncoding(shape=3.5),
         complete=0.9,
     )
     assert transformations(schema.transformations) == (

@@ -40,7 +40,7 @@ SCHEMA = Schema(
     positive="yes",
     negative=("no",),
 )
-STANDARD = replace(SCHEMA, standard=StandardEncoding(radius=2.0))
+STANDARD = replace(SCHEMA, standard=StandardEncoding(shape=2.0))
 BOTH = pytest.mark.parametrize("schema", [SCHEMA, STANDARD], ids=["bounds", "standard"])
 WHOLE: dict[str, object] = {"age": 50.0, "pay": 2e4, "home": "owned", "ill": "no"}
 MISSING: list[dict[str, object]] = [

@@ -17,7 +17,7 @@ from dpci_core.schema import (
 )
 from tests.refusals import refuses
 
-STANDARD = StandardEncoding(radius=5.0, limit=3.0)
+STANDARD = StandardEncoding(shape=5.0, limit=3.0)
 
 
 def test_medians_spreads_and_shares_have_two_digits() -> None:
@@ -74,7 +74,7 @@ def test_rounding_keeps_a_median_near_and_a_factor_above_1() -> None:
 
 
 def test_a_named_set_in_the_standard_encoding_is_the_same_table_whatever_the_radius() -> None:
-    a, b = (schema_of("census", standard=StandardEncoding(radius=r)) for r in (3.0, 6.0))
+    a, b = (schema_of("census", standard=StandardEncoding(shape=r)) for r in (3.0, 6.0))
     assert a.features == b.features
     numbers = [column for column in a.features if isinstance(column, NumericColumn)]
     assert all(column.typical is not None for column in numbers)

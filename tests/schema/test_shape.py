@@ -130,7 +130,7 @@ def test_rows_in_full_have_no_limit() -> None:
         ({"shape": ((0.0, 0.0), (1.0,))}, r"shape\[0\]\[0\]"),
         ({"shape": ((1.0, float("nan")), (1.0,))}, r"shape\[0\]\[1\]"),
         ({"shape": ((1.0, 1e9), (1.0,))}, r"shape\[0\]\[1\]"),
-        ({"shape": ((1.0, 0.0), (1.0,)), "radius": 2.0}, "radius=2.0 to be 1 beside a shape"),
+        ({"shape": 0.5}, "shape=0.5"),
     ],
 )
 def test_a_bad_shape_is_named(given: dict[str, Any], words: str) -> None:
@@ -199,7 +199,7 @@ def test_a_twin_says_that_it_is_one() -> None:
 def test_a_digest_covers_the_rows_in_full() -> None:
     """Beyond the limit tables may differ that are encoded alike."""
     column = NumericColumn("x", -50, 50, typical=0, spread=1)
-    schema = Schema((column,), "y", "1", standard=StandardEncoding(radius=2.0, limit=2.0))
+    schema = Schema((column,), "y", "1", standard=StandardEncoding(shape=2.0, limit=2.0))
     one, other = (
         encode(
             pd.DataFrame({"x": [0.0, far], "y": ["1", "0"]}), schema, source="simulated", title="t"

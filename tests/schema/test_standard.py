@@ -38,7 +38,7 @@ HOURS = NumericColumn("hours", 0, 100, missing=40)
 HOME = CategoricalColumn("home", ("none", "rented", "owned"), "none", shares=(0.2, 0.5, 0.3))
 SEX = CategoricalColumn("sex", ("f", "m", "x"), other="x", has_reference=False)
 COLUMNS = (AGE, HOME, PAY, HOURS, SEX)
-STANDARD = StandardEncoding(radius=2.5, limit=2.5)
+STANDARD = StandardEncoding(shape=2.5, limit=2.5)
 SCHEMA = Schema(COLUMNS, "ill", "yes", standard=STANDARD)
 
 
@@ -170,10 +170,10 @@ def test_bad_shares_are_named(shares: tuple[float, ...], words: str) -> None:
 
 
 @pytest.mark.parametrize("bad", [0.999, 1.1e6, math.nan, math.inf, "2"])
-@pytest.mark.parametrize("name", ["radius", "limit"])
+@pytest.mark.parametrize("name", ["shape", "limit"])
 def test_bad_numbers_of_the_encoding_are_named(name: str, bad: object) -> None:
     with pytest.raises(ValueError, match=f"{name}="):
-        StandardEncoding(**{"radius": 2.0, name: bad})  # type: ignore[arg-type]
+        StandardEncoding(**{"shape": 2.0, name: bad})  # type: ignore[arg-type]
 
 
 def test_what_follows_from_a_declaration() -> None:
@@ -202,7 +202,7 @@ def test_what_follows_from_a_declaration() -> None:
 @pytest.mark.parametrize("radius", [1.0, 2.5, 50.0])
 def test_rows_and_weights_are_those_of_a_slow_loop(radius: float) -> None:
     frame = make_table()
-    records = coded(frame, replace(SCHEMA, standard=replace(STANDARD, radius=radius)))
+    records = coded(frame, replace(SCHEMA, standard=replace(STANDARD, shape=radius)))
     X = weighted(records)
     for i in range(len(frame)):
         _, x, weight = slow_row(frame.iloc[i], radius)
@@ -220,9 +220,7 @@ def test_rows_and_weights_are_those_of_a_slow_loop(radius: float) -> None:
 
 def test_a_weighted_row_has_norm_at_most_one_exactly() -> None:
     for radius in (1.0, 1.7, 2.5, 3.3):
-        X = weighted(
-            coded(make_table(), replace(SCHEMA, standard=replace(STANDARD, radius=radius)))
-        )
+        X = weighted(coded(make_table(), replace(SCHEMA, standard=replace(STANDARD, shape=radius))))
         for row, weight in zip(X.rows, X.weights, strict=True):
             size = Fraction(float(weight)) * sum(Fraction(float(x)) ** 2 for x in row)
             assert size <= 1
@@ -241,15 +239,15 @@ def test_margins_are_those_of_original_units() -> None:
         original = np.array([slow_row(frame.iloc[i], 2.5)[0] for i in range(len(frame))])[:, used]
         for seed in range(5):
             theta = np.random.default_rng(seed).normal(size=len(used))
-            beta = records.to_original @ theta
+            beta = records.to_original @ records.meaning.basis @ theta
             np.testing.assert_allclose(records.X @ theta, original @ beta, rtol=0, atol=1e-12)
 
 
 def test_the_limit_of_the_encoding_is_for_columns_without_one() -> None:
     frame = pd.DataFrame({"age": [98.0], "pay": [1e6], "hours": [100.0], "ill": ["no"]})
-    schema = Schema((AGE, PAY, HOURS), "ill", "yes", standard=StandardEncoding(radius=1, limit=1.5))
+    schema = Schema((AGE, PAY, HOURS), "ill", "yes", standard=StandardEncoding(shape=1, limit=1.5))
     np.testing.assert_allclose(weighted(coded(frame, schema)).rows[0], [1.5, 2.0, 1.5, 1.0])
-    loose = replace(schema, standard=StandardEncoding(radius=1))
+    loose = replace(schema, standard=StandardEncoding(shape=1))
     expected = [38 / 15, 2.0, math.sqrt(3), 1.0]  # bounds, its own limit, bounds
     np.testing.assert_allclose(weighted(coded(frame, loose)).rows[0], expected)
 
@@ -280,7 +278,7 @@ def test_mapped_values_are_counted_in_words_that_are_true() -> None:
         }
     )
     schema = Schema(
-        (AGE, PAY, HOURS, HOME), "ill", "yes", standard=StandardEncoding(radius=2, limit=2)
+        (AGE, PAY, HOURS, HOME), "ill", "yes", standard=StandardEncoding(shape=2, limit=2)
     )
     assert coded(frame, schema).notes == (
         "1 missing values of age count as 60.",
@@ -428,7 +426,7 @@ def test_original_units_take_the_logarithm_and_no_limit() -> None:
 
 def test_a_missing_cell_is_not_beyond_the_limit() -> None:
     column = NumericColumn("age", 0, 100, typical=50, spread=10)
-    schema = Schema((column,), "ill", "yes", standard=StandardEncoding(radius=2.0, limit=2.0))
+    schema = Schema((column,), "ill", "yes", standard=StandardEncoding(shape=2.0, limit=2.0))
     frame = pd.DataFrame({"age": [50.0, None, 75.0, 200.0], "ill": ["yes", "no", "yes", "no"]})
     assert "1 values of age beyond the limit count as the limit." in coded(frame, schema).notes
 

@@ -406,7 +406,7 @@ def test_a_target_out_of_reach_keeps_its_name_its_units_and_what_can_be_had(
 ):
     case = case_of(start("plan", **SMALL))
     why = refused(lambda: search(case.moments, design=case.design, target=target))
-    said = no_answer(why, case.records, 0.5)
+    said = no_answer(why, replace(case, scale=0.5))
     assert NONSENSE not in said
     name = (
         "the mean interval"
@@ -441,8 +441,8 @@ def test_a_field_of_a_plan_keeps_its_path(nonsense):
 
 
 @pytest.mark.parametrize("page", ["explore", "coverage", "plan", "errors"])
-def test_pages_keep_the_numbers(page, nonsense):
-    app = start(page, n="100", mechanisms="objective")
+def test_pages_keep_the_numbers(page, nonsense, patient):
+    app = start(page, n="100", mechanisms="objective", find="precision")
     said = seen(app)
     assert NONSENSE not in said
     if page != "errors":

@@ -21,13 +21,12 @@ from dpci_core.schema import (
     NumericColumn,
     Persons,
     Schema,
-    StandardEncoding,
 )
 from dpci_core.schema.copula import Pair
 from dpci_core.schema.twin import Rate
 from ui.session import state
 from ui.session.choices import UNPENALISED
-from ui.session.compute import DECLARED, packed_table
+from ui.session.compute import DECLARED, packed_table, usual_encoding
 from ui.session.forms import FORMS, LEFT_OUT, form_of, text_of
 from ui.session.words import in_words
 
@@ -86,11 +85,6 @@ def is_example(table: DeclaredTable) -> bool:
     bare = replace(table, schema=replace(table.schema, standard=None))
     shown = example()
     return bare == replace(shown, schema=replace(shown.schema, standard=None))
-
-
-def usual_encoding(schema: Schema) -> StandardEncoding:
-    """The encoding before anybody chose one: most rows count in full."""
-    return StandardEncoding(radius=float(f"{math.sqrt(len(schema.feature_names) + 1):.2g}"))
 
 
 def to_grid(table: DeclaredTable) -> pd.DataFrame:

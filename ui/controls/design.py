@@ -6,6 +6,7 @@ import streamlit as st
 
 from ui.controls import hints
 from ui.controls.paired import Apply, Number, compact, log_grid, paired
+from ui.controls.shape import shape_control, update_features
 from ui.kit.bound import among, bound
 from ui.session import state, text
 from ui.session.choices import (
@@ -74,7 +75,7 @@ def feature_counts(names: tuple[str, ...]) -> list[Number]:
 
 def take_features(names: tuple[str, ...]) -> Apply:
     """What sets how many of a table's features are chosen."""
-    return lambda v: state.update(d=min(int(v), len(names)), names=())
+    return lambda v: update_features(d=min(int(v), len(names)), names=())
 
 
 def names_control(settings: Settings, names: tuple[str, ...]) -> None:
@@ -85,7 +86,7 @@ def names_control(settings: Settings, names: tuple[str, ...]) -> None:
         **bound(
             "names",
             [n for n in settings.names if n in names],
-            lambda picked: state.update(names=tuple(n for n in names if n in picked)),
+            lambda picked: update_features(names=tuple(n for n in names if n in picked)),
         ),
         placeholder="the first d of the list",
     )
@@ -263,16 +264,7 @@ def method_control(settings: Settings) -> None:
         text.CALIBRATION_HELP,
     )
     _reviewed_toggle(settings)
-    noise_control(settings)
-
-
-def noise_control(settings: Settings) -> None:
-    """How the noise is shaped, where it is in the objective and a result of this project may be
-    used.
-    """
-    if settings.results != "all" or not settings.perturbs_objective:
-        return
-    st.radio("Noise", **among(text.NOISE), **state.bound("noise"), help=text.NOISE_HELP)
+    shape_control(settings)
 
 
 def _reviewed_toggle(settings: Settings) -> None:

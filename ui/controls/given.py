@@ -26,7 +26,7 @@ def about_moments(*, takes_geometry: bool = False) -> None:
             make_loss(combination.loss, settings.h),
             settings.c,
             with_spread=settings.is_shaped,
-            geometry=found.geometry if takes_geometry and settings.shape else None,
+            geometry=found.geometry if takes_geometry and settings.opened else None,
         )
         for combination in settings.combinations
     )

@@ -23,9 +23,8 @@ from dpci_core.schema import (
     propose_standard,
 )
 from ui.controls import plan_file
-from ui.controls.declare import usual_encoding
 from ui.session import quota, state, steps
-from ui.session.compute import Upload
+from ui.session.compute import Upload, usual_encoding
 from ui.session.forms import FORMS
 from ui.session.text import plain
 from ui.session.words import in_words
@@ -143,7 +142,7 @@ def _accept(frame: pd.DataFrame, choice: _Choice, kind: Provenance) -> None:
     proposed = propose_standard(
         frame,
         propose_schema(frame, choice.target, choice.positive),
-        StandardEncoding(radius=1.0),  # any: what is usual in a column does not depend on it
+        StandardEncoding(),  # any: what is usual in a column does not depend on it
     )
     schema = _edited(proposed)
     schema = replace(schema, standard=now.schema.standard if now else standard_in_terms(schema))

@@ -57,16 +57,19 @@ def code_of(settings: Settings) -> str:
     )
     shape = ""
     if settings.is_shaped and mechanism_of(design).perturbs_objective:
-        whose = ', second_moment="planning"' if settings.noise == "planning" else ""
-        shape = (
-            f"shape = dp.planner.shaped(moments, design=design{whose})\ndesign = shape or design\n"
-        )
+        shape = "design = dp.planner.shaped(moments, design=design) or design\n"
     spread = ", with_spread=True" if shape else ""
     imports, meaning = "import dpci_core as dp\n", ""
     if not settings.is_penalised:
         imports = "import numpy as np\n\n" + imports
     if settings.encoding == "standard":
-        imports += "from dpci_core.planner.standard import enclosing\n"
+        is_declared = settings.map_source == "declared"
+        imports += (
+            "from dpci_core.schema import StandardEncoding\n"
+            if is_declared
+            else "from dpci_core.planner.standard import enclosing\n"
+        )
+        encoding = repr(compute.standard_of(settings, settings.names or settings.d))
         meaning = ", meaning=records.meaning"
         table = f'''
 def table(standard):
@@ -75,7 +78,7 @@ def table(standard):
     )
 
 
-records = table(enclosing(table))'''
+records = table({encoding if is_declared else "enclosing(table)"})'''
     else:
         table = f'''
 records = dp.datasets.load(

@@ -10,16 +10,21 @@ import streamlit as st
 
 from ui.kit.palette import SCANNED
 
+_LONGEST_SCANNED = 1_000
+"""Characters: with more the squares of a QR code are too small for a camera."""
 
-def button(query: Mapping[str, str]) -> None:
-    """A button that shows the link of this page with these parameters, and its QR code.
+
+def button(query: Mapping[str, str], label: str = "Share") -> None:
+    """A button that shows the link of this page with these parameters, and its QR code, unless that
+    would be too fine.
 
     The code is made here: no address is sent to anybody.
     """
-    with st.popover("Share"):
+    with st.popover(label):
         link = address(st.context.url or "", query)
         st.code(link, language=None, wrap_lines=True)
-        st.image(code(link), width=240)
+        if len(link) <= _LONGEST_SCANNED:
+            st.image(code(link), width=240)
 
 
 def address(page: str, query: Mapping[str, str]) -> str:

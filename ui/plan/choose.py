@@ -1,29 +1,34 @@
-"""Step 3: three budgets to choose from, each with its risk, what it would show and a verdict; and
-the method behind them.
+"""Step 3: budget, records and precision, of which two are given and the third is answered; and how
+the design comes about.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from dataclasses import fields, replace
 from typing import cast
+from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
-from dpci_core import NeededRecords
+from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.privacy.budget import to_float_down
-from dpci_core.report.cautions import Caution
 from ui.controls import currency, design
+from ui.controls.paired import Number, compact, log_grid, refusal, take
+from ui.controls.shape import encode_by, shape_control
 from ui.controls.sidebar import feature_names
-from ui.controls.split import split_controls
-from ui.kit.bound import among
-from ui.plan import bounds, numbers, options, pictures, standard, words
-from ui.plan.job import Answer, memo_key
-from ui.plan.options import Option
-from ui.plan.work import Work, work_on
-from ui.session import compute, state, steps, text
-from ui.session.case import Case, place_of
-from ui.session.compute import DECLARED
-from ui.session.settings import Settings
+from ui.controls.split import split_controls, split_slider
+from ui.kit import share
+from ui.kit.bound import among, put
+from ui.plan import bounds, goal, numbers, options, pictures, standard, words
+from ui.plan.options import Find, Option, Ways
+from ui.plan.work import Work, choice_of, work_on
+from ui.session import state, steps, text
+from ui.session.case import Case, make_case, place_of
+from ui.session.choices import MECHANISMS
+from ui.session.compute import DECLARED, schema_of
+from ui.session.settings import LIMITS, Settings, from_query
+from ui.session.words import in_words
 from ui.views import goals
 from ui.views.cautions import box
 
@@ -31,17 +36,35 @@ METHODS = {
     "chosen": "Chosen for me: encoding, penalty and split, without penalty in the target",
     "own": "Set by hand, with a closer look",
 }
+FIND: dict[Find, str] = {"budget": "Budget", "records": "Records", "precision": "Precision"}
+SPLITS = {"best": "Best for this goal", "own": "Set by me"}
+FACTORS: tuple[Number, ...] = (
+    *(1.01, 1.02, 1.03, 1.05, 1.07, 1.1, 1.15, 1.2, 1.25, 1.3, 1.4, 1.5, 1.6, 1.8),
+    *(2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0),
+)
+"""Round factors on the slider of the precision."""
+_KEPT = (
+    *("split", "shares", "locked", "epsilon", "delta", "currency"),
+    *("definitions", "n", "c", "penalty", "mechanisms"),
+)
+"""What a design that is kept to compare has of its own."""
+
+
+_CSS = """<style>
+[class*=st-key-compact_] [data-testid=stNumberInputStepDown],
+[class*=st-key-compact_] [data-testid=stNumberInputStepUp] { display: none }</style>"""
+"""Three cards side by side leave no room for buttons beside a number that has a slider."""
 
 
 def panel(case: Case) -> None:
-    """The three budgets, then how they are reached."""
-    st.title("Choose a budget")
-    sentence = goals.goal_words(case)
-    st.markdown(f"Goal: **{text.plain(sentence)}**, with {case.n:,} records.")
+    """The three quantities and what comes of them, then how the design is reached."""
+    st.title("Budget, records, precision")
     _say_if_gone(case)
     work: Work | None = None
     if _is_wanted(case):
-        work = _cards(case)
+        kept = _kept(case)
+        work = work_on(case, kept)
+        _calculator(case, work, kept)
     _method(case, work)
 
 
@@ -50,7 +73,7 @@ def _say_if_gone(case: Case) -> None:
     another one now.
     """
     asked = case.settings.goal_on
-    if asked == "" or asked in case.records.feature_names:
+    if asked == "" or asked in case.records.feature_names or case.settings.goal == "all":
         return
     place = place_of(case.settings, case.records)
     shown = "" if place is None else case.records.feature_names[place]
@@ -72,142 +95,292 @@ def _is_wanted(case: Case) -> bool:
     )
 
 
-# --- the three budgets ----------------------------------------------------------------------------
+# --- the calculator -------------------------------------------------------------------------------
 
 
-def _cards(case: Case) -> Work:
-    work = work_on(case)
-    if not steps.is_chosen(case.settings):
-        work.known.setdefault("own", _as_set(case))  # as declared, until the worst case is known
-    shared = _shared(work)
-    box(shared)
-    left, middle, right = st.columns(3, gap="small")
-    with left.container(border=True, height="stretch"):
-        _card(case, work, "least", "Least budget that works", shared)
-    with middle.container(border=True, height="stretch"):
-        _card(case, work, "balanced", "As much noise as sampling error", shared)
-    with right.container(border=True, height="stretch"):
-        _own(case, work, shared)
-    return work
+def _calculator(case: Case, work: Work, kept: Case | None) -> None:
+    """Two quantities to move, the third as it is found, and what such a release would tell."""
+    find = cast(Find, steps.FIND.value)
+    option, is_first, why = _shown(work)
+    st.html(_CSS)
+    st.segmented_control("Find", **among(FIND), **steps.FIND.bound(), required=True)
+    cards = {"budget": _budget, "records": _records, "precision": _precision}
+    for column, (name, card) in zip(st.columns(3, gap="small"), cards.items(), strict=True):
+        with column.container(border=True, height="stretch"):
+            card(case, option if name == find else None, name == find, is_first)
+    with st.container():  # one place, whatever is known: what is below stays what it is
+        if why is not None:
+            st.warning(words.no_answer(why, case))
+        elif option is not None:
+            _reach(case, option, find, is_first=is_first)
+        if "answer" in work.missing:
+            work.default_value("answer")
+    if choice_of(case) is not None:
+        _movable(case, work)
+    _use(case, option, is_first=is_first)
+    if kept is not None:
+        _beside(case, work, option)
 
 
-def _shared(work: Work) -> tuple[Caution, ...]:
-    """What speaks against every budget alike, to be said once."""
-    found = [one.cautions for one, _ in work.known.values() if isinstance(one, Option)]
-    if len(found) < 2:
-        return ()
-    return tuple(said for said in found[0] if all(said in other for other in found))
+def _shown(work: Work) -> tuple[Option | None, bool, Exception | None]:
+    """The answer as far as it is known, whether it is a first look, and why there is none."""
+    if "answer" in work.known:
+        option, why = work.known["answer"]
+        return cast("Option | None", option), False, why
+    return cast("Option | None", work.known.get("first", (None, None))[0]), True, None
 
 
-def _card(case: Case, work: Work, name: str, title: str, shared: Sequence[Caution]) -> None:
-    st.markdown(f"**{title}**")
-    if name in work.missing:
-        work.default_value(name)
+def _found(shown: str | None, *, is_first: bool) -> None:
+    """The quantity that is the answer."""
+    about = "about " if is_first and shown else ""
+    st.markdown(f"## {about}{shown or '…'}")
+
+
+def _budget(case: Case, option: Option | None, is_answer: bool, is_first: bool) -> None:
+    settings = case.settings
+    if is_answer:
+        st.markdown(f"**Privacy budget {settings.typed.letter}**")
+        _found(None if option is None else text.number(option.typed, 4), is_first=is_first)
+        if option is not None:
+            st.markdown(words.risk_of(option.settings, _spent(option.settings)))
         return
-    answer, why = work.known[name]
-    option = options.least_of(work.known) if name == "least" else cast("Option | None", answer)
-    if option is None:
-        assert why is not None
-        st.warning(words.no_answer(why, case.records, case.scale))
-        return
-    _numbers(case, option, shared)
-    if name == "least" and option.nearby:
-        st.caption(words.nearby_words(case, option))
-    _use(case, option, name)
-
-
-def _own(case: Case, work: Work, shared: Sequence[Caution]) -> None:
-    """The total of the settings, to be moved."""
-    st.markdown("**Your own total**")
-    currency.total_control(case.settings)
-    if "own" not in work.known:
-        work.default_value("own")
-        return
-    answer, why = work.known["own"]
-    if why is not None:
-        st.warning(words.no_answer(why, case.records, case.scale))
-        return
-    option = cast(Option, answer)
-    _numbers(case, option, shared, has_total=False)
-    _records(case, work)
-    _use(case, option, "own")
-
-
-def _as_set(case: Case) -> Answer:
-    """What the settings give as they are, which takes no search."""
-    return state.memo().get(
-        memo_key(case, "as declared"), lambda: numbers.attempt(lambda: options.described(case))
-    )
-
-
-def _numbers(
-    case: Case, option: Option, shared: Sequence[Caution], *, has_total: bool = True
-) -> None:
-    """The total with its risk, what would be seen, and the verdict with what speaks against it."""
-    if has_total:
-        st.metric(f"Total {case.settings.typed.letter}", text.number(option.typed, 4))
-        st.markdown(words.risk_of(case.settings, to_float_down(option.total)))
-    st.markdown(words.effects_sentence(option))
-    if option.is_not_reportable:
-        st.markdown(words.NOT_REPORTABLE)
-    else:
-        shown = text.plain(goals.interval_words(case, option.length))
-        st.markdown(
-            f"{shown}: {text.number(option.against)} times as long as without privacy, or as from "
-            f"{option.as_if:,} records."
-        )
-        if option.range is not None:
-            shortest, longest = (goals.interval_words(case, end) for end in option.range)
-            st.caption(text.plain(f"In the best world: {shortest}. In the worst: {longest}."))
-        st.markdown(words.verdict(case, option))
-    box([said for said in option.cautions if said not in shared])
-
-
-def _use(case: Case, option: Option, name: str) -> None:
-    reaches = numbers.in_limits(case.settings.currency, option.typed)
+    currency.quick_total(settings)
+    st.markdown(words.risk_of(settings, to_float_down(case.design.budget.total)))
     st.button(
-        "Use this budget",
-        key=f"use_{name}",
-        type="primary" if name == "least" else "secondary",
-        on_click=_take,
-        args=(option,),
-        disabled=not reaches,
+        "As much noise as sampling error",
+        key="use_balanced",
+        type="tertiary",
+        on_click=_balance,
+        args=(case,),
+        help="The budget at which privacy adds as much variance as sampling does.",
     )
-    if not reaches:
+    refusal("balanced")
+
+
+def _spent(settings: Settings) -> float:
+    return to_float_down(settings.design(settings.combinations[0]).budget.total)
+
+
+def _balance(case: Case) -> None:
+    """Take the budget at which privacy and sampling add as much variance each."""
+    choice, source = choice_of(case), state.source()
+    try:
+        if choice is not None:
+            mechanism = choice.mechanism or case.design.mechanism
+            look = options.FirstLook(case, source, choice.schema, mechanism, choice.is_split_free)
+            case = look.at(case.settings.typed_total, case.n)
+        low, high = case.settings.typed.limits
+        typed = min(max(options.balanced(case), low), high)
+        state.put(currency.at_total(state.settings(), float(f"{typed:.3g}")))
+    except InfeasibleDesignError as problem:
+        st.session_state["refused"] = ("balanced", in_words(problem))
+
+
+def _records(case: Case, option: Option | None, is_answer: bool, is_first: bool) -> None:
+    if is_answer:
+        st.markdown("**Records**")
+        _found(None if option is None else f"{option.settings.n:,}", is_first=is_first)
+        if option is not None and option.promise is not None:
+            st.markdown(f"Enough even if only {option.promise.fewest:,} of them can be used.")
+        return
+    compact(
+        "n",
+        "Records",
+        case.settings.n,
+        log_grid("n", whole=True),
+        _set_n,
+        help=design.N_HELP,
+    )
+    if case.fewest < case.n:
+        st.markdown(f"A promise holds even if only {case.fewest:,} of them can be used.")
+
+
+def _set_n(value: Number) -> None:
+    if not numbers.in_limits("n", value):
+        low, high = LIMITS["n"]
+        raise ValueError(f"Give a number of records from {low:,.0f} to {high:,.0f}.")
+    state.update(n=int(value))
+
+
+def _precision(case: Case, option: Option | None, is_answer: bool, is_first: bool) -> None:
+    label = text.plain(goals.label(case))
+    chance = words.chance_words(case.settings.goal, case.settings.goal_chance)
+    if is_answer:
+        st.markdown(f"**{label}**")
+        shown = None if option is None else goals.found_words(case, option.precision)
+        _found(shown, is_first=is_first)
+    else:
+        asked = case.settings.goal_value if case.target.is_power else case.settings.goal_length
+        _asked(case, label, goals.as_number(case, asked))
+    st.markdown(f"{chance[0].upper()}{chance[1:]}{' of releases' if '%' in chance else ''}.")
+
+
+def _asked(case: Case, label: str, shown: float | None) -> None:
+    """The control of the number of the goal."""
+
+    def apply(typed: Number) -> None:
+        state.update(**goal.changes_by(case, float(typed)))
+
+    is_factor = goals.has_odds(case) and not case.target.is_power and shown is not None
+    if is_factor and shown is not None:
+        grid = sorted({*FACTORS, shown})
+        compact("precision", label, shown, grid, apply, help=_FACTOR_HELP, show="×/÷ {:.4g}".format)
+        return
+    put("precision_number", shown, ())
+    st.number_input(
+        label,
+        value=None,
+        step=None,
+        format="%.9g",
+        key="precision_number",
+        on_change=take,
+        args=("precision_number", "precision", apply),
+    )
+    refusal("precision")
+
+
+_FACTOR_HELP = "An odds ratio of 1.2 to within a factor of 1.5 reads 0.8 to 1.8."
+
+
+def _reach(case: Case, option: Option, find: Find, *, is_first: bool) -> None:
+    """How many effects can be reported, which not and why, and what else speaks against it."""
+    if not is_first and find != "precision" and not option.works:
+        amount = f"{option.settings.n:,} records"
+        if find == "budget":
+            amount = f"{case.settings.typed.letter} = {text.number(option.typed)}"
+        st.warning(f"Not within reach: this is what {amount} would give.")
+    st.markdown(words.reach_sentence(case, option))
+    if is_first:
         st.caption(
-            "The budget control does not go there: this would protect nobody, or less than is of "
-            "use."
+            "A first look, as the table is declared. The other worlds are being checked, and the "
+            "best design is searched for."
         )
+        return
+    st.markdown(words.against_sentence(option))
+    box(option.cautions)
+
+
+def _movable(case: Case, work: Work) -> None:
+    """Mechanism and split, chosen for the goal until somebody moves them."""
+    looked = work.known.get("ways", (None, None))[0]
+    left, right = st.columns(2, gap="large")
+    with left:
+        best = "" if looked is None else f": {MECHANISMS[cast(Ways, looked).best].word}"
+        shown = {"": f"Chosen for you{best}"} | {
+            name: one.word.capitalize() for name, one in MECHANISMS.items()
+        }
+        st.segmented_control(
+            "Mechanism",
+            **among(shown),
+            **steps.MECHANISM.bound(),
+            required=True,
+            help="Where the noise goes: into the question that the model is fitted by (objective), "
+            "or onto its answer (output).",
+        )
+        if looked is not None:
+            st.caption(words.ways_sentence(cast(Ways, looked), cast(Find, steps.FIND.value)))
+    with right:
+        st.segmented_control(
+            "Split of the budget",
+            **among(SPLITS),
+            **steps.SPLIT.bound(),
+            required=True,
+            help=text.SPLIT_NOTE,
+        )
+        if steps.SPLIT.value == "own":
+            split_slider(case.settings)
+        elif "answer" in work.known and (option := work.known["answer"][0]) is not None:
+            st.caption(words.split_words(cast(Option, option).settings))
+
+
+def _use(case: Case, option: Option | None, *, is_first: bool) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        is_ready = option is not None and not is_first
+        st.button(
+            "Use this design",
+            key="use_design",
+            type="primary",
+            on_click=_take,
+            args=(option,),
+            disabled=not is_ready,
+        )
+        st.button(
+            "\\+ Compare",
+            key="keep_design",
+            on_click=_keep,
+            args=(option,),
+            disabled=not is_ready,
+            help="Keeps this design beside others that you look at.",
+        )
+        share.button(dict(st.query_params), "Copy link")
 
 
 def _take(option: Option) -> None:
-    """Plan with this design, and go on."""
+    """Plan with this design, and go on; what it was found to give is the goal then."""
     if option.encoding is not None:
-        standard.encode_by(option.encoding)
-    state.put(options.adopted(state.settings(), option))
+        encode_by(option.encoding)
+    now = options.adopted(state.settings(), option)
+    state.put(now)
+    if steps.FIND.value == "precision":
+        name = "goal_value" if now.goal == "zero" else "goal_length"
+        value = math.copysign(float(f"{abs(option.precision) * 1.0005:.4g}"), option.precision)
+        if numbers.in_limits(name, value):
+            state.update(**{name: value})
     steps.go("approve")
 
 
-def _records(case: Case, work: Work) -> None:
-    """How many records would do at this total, where the method stays as it is."""
-    if "records" not in work.known:
-        if "records" in work.missing:
-            st.caption("Records needed: being computed …")
-        return
-    answer, why = work.known["records"]
-    if why is not None:
-        st.caption(words.no_answer(why, case.records, case.scale))
-        return
-    found = cast(NeededRecords, answer)
-    st.metric("Records needed", f"{found.n_records:,}")
-    reaches = numbers.in_limits("n", found.n_records)
-    st.button(
-        "Plan for so many",
-        key="use_records",
-        type="tertiary",
-        on_click=lambda: state.update(n=found.n_records),
-        disabled=not reaches,
-    )
+# --- another design beside it ---------------------------------------------------------------------
+
+
+def _keep(option: Option) -> None:
+    """Keep this design to compare with."""
+    query = option.settings.to_query()
+    steps.KEPT.take(urlencode({name: query[name] for name in query if name in _KEPT}) or "n=")
+
+
+def _kept(case: Case) -> Case | None:
+    """The case with the design that was kept."""
+    if not steps.KEPT.value:
+        return None
+    now = case.settings
+    own = dict(parse_qsl(steps.KEPT.value, keep_blank_values=True))
+    found, _ = from_query({**_without(now), **{k: v for k, v in own.items() if v}})
+    changes = {f.name: getattr(found, f.name) for f in fields(Settings) if f.name in _KEPT}
+    try:
+        return make_case(replace(now, **changes), state.source())
+    except (ValueError, InfeasibleDesignError):
+        return None
+
+
+def _without(now: Settings) -> dict[str, str]:
+    """The parameters of the settings without those of the design."""
+    return {k: v for k, v in now.to_query().items() if k not in _KEPT}
+
+
+def _beside(case: Case, work: Work, option: Option | None) -> None:
+    """This design and the one that was kept."""
+    left, right = st.columns(2, gap="small")
+    with left.container(border=True, height="stretch"):
+        st.markdown("**This design**")
+        if option is None or "answer" in work.missing:
+            st.caption("Being computed …")
+        else:
+            st.markdown(words.design_lines(case, option))
+    with right.container(border=True, height="stretch"):
+        st.markdown("**Kept to compare**")
+        if "kept" in work.missing:
+            work.default_value("kept")
+        else:
+            other, why = work.known["kept"]
+            if why is not None:
+                st.warning(words.no_answer(why, case))
+            else:
+                st.markdown(words.design_lines(case, cast(Option, other)))
+        st.button("Remove", key="remove_kept", type="tertiary", on_click=_remove)
+
+
+def _remove() -> None:
+    steps.KEPT.take("")
 
 
 # --- the method -----------------------------------------------------------------------------------
@@ -215,13 +388,13 @@ def _records(case: Case, work: Work) -> None:
 
 def _method(case: Case, work: Work | None) -> None:
     """How the design is found; by hand with every control and every closer look."""
-    schema = options.schema_of(case.settings, state.source())
+    schema = schema_of(case.settings, state.source())
     if schema is not None:
         st.radio("Change method", **among(METHODS), **steps.METHOD.bound())
     settings = case.settings
-    _noise(case)
     if steps.is_chosen(settings):
         return
+    _shape(case)
     with st.expander("Every setting of the method", key="method_by_hand"):
         left, right = st.columns(2, gap="large")
         with left:
@@ -233,7 +406,6 @@ def _method(case: Case, work: Work | None) -> None:
             design.target_control()
             if schema is not None:
                 standard.controls(schema)
-            design.n_control(settings, _rows(settings))
             design.d_control(settings, feature_names())
     if settings.dataset == DECLARED and case.records.encoding == "schema":
         bounds.panel(case)
@@ -241,9 +413,9 @@ def _method(case: Case, work: Work | None) -> None:
         pictures.panel(case, work)
 
 
-def _noise(case: Case) -> None:
+def _shape(case: Case) -> None:
     """How the noise is shaped, and what came of it."""
-    design.noise_control(case.settings)
+    shape_control(case.settings, is_searched=steps.is_chosen(case.settings))
     if not case.settings.is_shaped:
         return
     if case.design.geometry is None:
@@ -252,11 +424,4 @@ def _noise(case: Case) -> None:
     how = text.OPENED_SHAPE if case.is_opened else text.HOW_SHAPED
     st.caption(f"{text.noise_sentence(case.design)} {how}")
     if case.is_opened:
-        st.button("Plan the shape anew", key="shape_anew", on_click=lambda: state.update(shape=""))
-
-
-def _rows(settings: Settings) -> int:
-    kept = state.upload()
-    if kept is not None and settings.dataset == "upload":
-        return len(kept.frame)
-    return compute.table_rows(settings)
+        st.button("Plan the shape anew", key="shape_anew", on_click=lambda: state.update(opened=""))

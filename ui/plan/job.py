@@ -11,15 +11,19 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import cast
 
-from dpci_core import StoppedError, needed_records, watched
+from dpci_core import StoppedError, watched
 from dpci_core.planner.amounts import with_total
+from dpci_core.schema import Schema
 from ui.plan import numbers, options
+from ui.plan.options import Find, Ways
+from ui.session.budget import from_shares
 from ui.session.case import Case
+from ui.session.choices import MECHANISMS
 from ui.session.compute import LRU, TableSource
 from ui.session.jobs import Task
 from ui.session.settings import Settings
-from ui.session.worlds import worlds_of_case
 
 Key = tuple[object, ...]
 Answer = numbers.Answer
@@ -42,56 +46,115 @@ class Part:
     find: Callable[[], object]
 
 
-def parts_of(case: Case, source: TableSource, *, is_chosen: bool = False) -> dict[str, Part]:
-    """What the settings ask for: the three budgets, and, where the method is set by hand, the
-    records needed and the look that is chosen.
+def parts_of(
+    case: Case, source: TableSource, find: Find = "budget", *, choice: Choice | None = None
+) -> dict[str, Part]:
+    """What the settings ask for: the answer, after a first look where its method is searched for;
+    else with the look that is chosen.
+
+    choice: how the method is searched for; None where it is set by hand.
 
     A search for an amount took 770 to 1,260 draws on the simulated census, one for the best split
     1,380 to 3,090, a ranking 5,740 to 6,660, or 3,080 above 20 features, a search for c 1,660 to
     1,760.
     """
-    now, look = case.settings, case.settings.look
-    found = options.finders(case, source, is_chosen=is_chosen)
-    if is_chosen:
-        n_bytes = None if source.upload is None else id(source.upload.frame)
-        return {
-            name: Part(
-                key=("chosen", name, options.basis(now, name), n_bytes),
-                name=_NAMES[name],
-                draws=_SEARCH_DRAWS[name],
-                find=find,
-            )
-            for name, find in found.items()
-        }
-    wanted = {
-        name: Part(
-            key=memo_key(case, name, but=set() if name == "own" else {"total"}),
-            name=_NAMES[name],
-            draws=_DRAWS[name],
-            find=find,
-        )
-        for name, find in found.items()
-    }
-    wanted["records"] = Part(
-        key=memo_key(case, "records", but={"n"}),
-        name="the records needed",
-        draws=2_500,
-        find=lambda: needed_records(
-            worlds_of_case(case, source), design=case.design, target=case.target
-        ),
+    look = case.settings.look
+    if choice is not None:
+        return _searched(case, source, find, choice)
+    but = {"precision": set(), "budget": {"total"}, "records": {"n"}}[find]
+    answer = Part(
+        key=memo_key(case, find, but=but),
+        name=_NAMES[find],
+        draws=_DRAWS[find],
+        find=lambda: options.Designs(case, source).answer(find),
     )
-    return wanted | {look: _analysis(case, source, look)}
+    return {"answer": answer, look: _analysis(case, source, look)}
 
 
-_NAMES = {
-    "own": "the design at your total",
-    "least": "the least budget that works",
-    "balanced": "the budget with as much noise as sampling error",
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How a method is searched for.
+
+    schema: of the table.
+    mechanism: "" where the better one is taken.
+    is_split_free: whether the split is searched for, or is that of the settings.
+    memo: where searches are kept.
+    """
+
+    schema: Schema
+    mechanism: str
+    is_split_free: bool
+    memo: LRU
+
+
+def _searched(case: Case, source: TableSource, find: Find, choice: Choice) -> dict[str, Part]:
+    n_bytes = None if source.upload is None else id(source.upload.frame)
+    now = replace(case.settings, mechanisms=Settings().mechanisms)
+    if choice.is_split_free:
+        now = replace(now, split=from_shares(now.split.total))
+    key = (find, options.basis(now, find), choice.is_split_free, n_bytes)
+
+    def look(name: str) -> Answer:
+        """What a mechanism gives without a search."""
+        designs = options.FirstLook(case, source, choice.schema, name, choice.is_split_free)
+        return choice.memo.get(
+            ("look", name, *key), lambda: numbers.attempt(lambda: designs.answer(find))
+        )
+
+    def both() -> Ways:
+        return options.ranked(find, {name: look(name) for name in MECHANISMS})
+
+    def first() -> object:
+        answer, why = look(choice.mechanism or next(iter(MECHANISMS)))
+        if why is not None:
+            raise why
+        return answer
+
+    def search() -> options.Option:
+        name = choice.mechanism or both().best
+        near, start = cast("options.Option | None", look(name)[0]), None
+        if near is not None and find != "precision":
+            start = near.typed if find == "budget" else float(near.settings.n)
+        designs = options.Searched(
+            case, source, choice.schema, name, choice.is_split_free, choice.memo
+        )
+        return designs.answer(find, start)
+
+    return {
+        "first": Part(
+            key=("first", choice.mechanism, *key), name="a first look", draws=1_000, find=first
+        ),
+        "ways": Part(key=("ways", *key), name="the mechanisms", draws=2_000, find=both),
+        "answer": Part(
+            key=("chosen", choice.mechanism, *key),
+            name=_NAMES[find],
+            draws=_SEARCH_DRAWS[find],
+            find=search,
+        ),
+    }
+
+
+def beside(kept: Case, source: TableSource, choice: Choice | None) -> Part:
+    """What a design that was kept gives, by the same search as the answers."""
+    if choice is not None:
+        mechanism = kept.settings.mechanisms[0]
+        found = parts_of(kept, source, "precision", choice=replace(choice, mechanism=mechanism))[
+            "answer"
+        ]
+    else:
+        found = parts_of(kept, source, "precision")["answer"]
+    return replace(found, name="the design beside it")
+
+
+_NAMES: dict[Find, str] = {
+    "budget": "the least budget that works",
+    "records": "the records needed",
+    "precision": "the precision",
 }
-_DRAWS = {"own": 1_500, "least": 3_500, "balanced": 2_500}
-_SEARCH_DRAWS = {"own": 8_000, "least": 18_000, "balanced": 9_000}
+_DRAWS: dict[Find, int] = {"budget": 3_500, "records": 3_500, "precision": 1_500}
+_SEARCH_DRAWS: dict[Find, int] = {"budget": 18_000, "records": 18_000, "precision": 8_000}
 """A search for encoding, penalty and split took 4,600 to 7,200 draws on the example and on tables
-with a dozen features; the least budget takes two of them."""
+with a dozen features; an amount takes two or three of them."""
 
 
 def _analysis(case: Case, source: TableSource, look: str) -> Part:
@@ -107,14 +170,14 @@ def _analysis(case: Case, source: TableSource, look: str) -> Part:
             key=(*memo_key(case, "split", but={"target"}), numbers.locked_parts(case)),
             name="the best split",
             draws=2_000 + len(numbers.SPLIT_SHARES) ** 2 * numbers.draws(case),
-            find=lambda: numbers.split_answer(case),
+            find=lambda: numbers.split_answer(case, source),
         )
     if look == "mechanisms":
         return Part(
             key=(*memo_key(case, "rank", but={"target"}), *numbers.guarantee(case.settings)),
             name="the comparison",
             draws=6_000 if len(case.moments.theta_hat) <= 21 else 3_000,
-            find=lambda: numbers.ranking(case),
+            find=lambda: numbers.ranking(case, source),
         )
     return Part(
         key=memo_key(case, "c", but={"target"}),
@@ -139,8 +202,8 @@ def memo_key(case: Case, kind: str, *, but: Collection[str] = ()) -> Key:
         if "target" in but
         else repr((goal.coefficient, goal.excludes_zero_at) if "length" in but else goal)
     )
-    noise = now.shape if case.is_opened else now.noise
-    typed = (now.currency, now.delta, now.results, case.scale, noise)
+    shape = now.opened if case.is_opened else now.is_shaped
+    typed = (now.currency, now.delta, now.results, case.scale, shape)
     return (kind, case.records.digest, repr(design), target, *typed)
 
 

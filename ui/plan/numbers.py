@@ -12,6 +12,7 @@ import numpy as np
 
 from dpci_core import (
     Forecast,
+    Moments,
     RankedDesign,
     RegularizationAnswer,
     SplitAnswer,
@@ -26,6 +27,7 @@ from dpci_core.planner.search import score
 from dpci_core.planner.split import Shares
 from dpci_core.planner.targets import outcome
 from dpci_core.privacy.budget import PARTS, Budget, to_float_down
+from dpci_core.schema import Records
 from ui.session.budget import Split, split_of
 from ui.session.case import Case
 from ui.session.choices import (
@@ -36,6 +38,7 @@ from ui.session.choices import (
 )
 from ui.session.compute import TableSource
 from ui.session.settings import LIMITS, Settings
+from ui.session.worlds import tables_of_case, worlds_of_case
 
 MAP_POINTS = {False: 13, True: 7}
 """Budgets, and numbers of records, at which the map is computed, fewer with more than `MANY`
@@ -156,12 +159,14 @@ def locked_parts(case: Case) -> tuple[tuple[str, Decimal], ...]:
     return tuple((name, part) for name, part, is_locked in parts if is_locked)
 
 
-def split_answer(case: Case) -> tuple[SplitAnswer, SplitMap]:
-    """The best split that keeps what is locked, and the lengths over all others."""
+def split_answer(case: Case, source: TableSource) -> tuple[SplitAnswer, SplitMap]:
+    """The best split that keeps what is locked, of all worlds the worst counts; and the lengths
+    over all others, as declared.
+    """
     locked = dict(locked_parts(case))
     best = best_split(
-        case.moments,
-        design=case.design,
+        worlds_of_case(case, source),
+        design=case.at_fewest,
         locked=locked,
         coefficient=case.target.coefficient,
     )
@@ -212,7 +217,7 @@ def _score(case: Case, hessian: float, covariance: float) -> float:
     h, s = (rest * _decimal(share) for share in (hessian, covariance))
     try:
         design = replace(
-            case.design, budget=replace(budget, model=rest - h - s, hessian=h, covariance=s)
+            case.at_fewest, budget=replace(budget, model=rest - h - s, hessian=h, covariance=s)
         )
         made = forecast(case.moments, design=design, n_draws=draws(case))
         return score_of(case, made)
@@ -233,16 +238,19 @@ def guarantee(settings: Settings) -> tuple[float, float]:
     return typed, float(settings.delta)
 
 
-def ranking(case: Case) -> tuple[RankedDesign, ...]:
-    """Mechanisms and definitions that the dashboard offers, both calibrations, at the guarantee."""
+def ranking(case: Case, source: TableSource) -> tuple[RankedDesign, ...]:
+    """Mechanisms and definitions that the dashboard offers, both calibrations, at the guarantee; of
+    all worlds the worst counts.
+    """
     epsilon, delta = guarantee(case.settings)
     switches = case.settings.calibration("sharp")
+    plain = replace(case, design=case.bare, moments=case.plain)
     rows = rank_mechanisms(
-        case.plain,
+        worlds_of_case(plain, source),
         epsilon=Decimal(f"{epsilon:.9g}"),
         delta=Decimal(f"{delta:g}"),
         regularization=case.settings.c,
-        n_records=case.n,
+        n_records=case.fewest,
         confidence_level=case.settings.level,
         target=case.settings.target,
         calibrations=(switches, "published"),
@@ -287,19 +295,17 @@ def adopted(settings: Settings, row: RankedDesign) -> Settings:
 
 
 def best_c(case: Case, source: TableSource) -> RegularizationAnswer:
-    """The c of the shortest intervals and of those with a low-bias target, each fit remembered in
-    the store.
+    """The c of the shortest intervals and of those with a low-bias target, of all worlds the worst
+    counts; each fit is remembered in the store.
     """
-    return best_regularization(
-        lambda c: source.store.moments(
-            case.records,
-            case.design.loss,
-            c,
-            case.design.target,
-            geometry=case.design.geometry,
-        ),
-        design=case.design,
-    )
+
+    def fits(records: Records) -> Callable[[float], Moments]:
+        return lambda c: source.store.moments(
+            records, case.design.loss, c, case.design.target, geometry=case.design.geometry
+        )
+
+    tables = tables_of_case(case, source)
+    return best_regularization([fits(records) for records in tables], design=case.at_fewest)
 
 
 Answer = tuple[object, Exception | None]

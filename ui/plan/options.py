@@ -1,48 +1,68 @@
-"""The budgets on offer at the step Choose: the least that works, a balanced one, one's own total.
+"""The calculator of the step Choose: of budget, records and precision two are given, and the third
+is found.
 
-Each is a whole design with what it would give. For a described table its encoding, penalty and
-split are searched for at that very budget, unless they are set by hand. No Streamlit.
+Every number that it shows comes from `described`, whether it is an answer, a first look, or a
+design that is kept to compare. No Streamlit.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import cached_property, partial
-from typing import cast
+from functools import cached_property
+from typing import ClassVar, Literal, NamedTuple, cast
 
 import numpy as np
 
-from dpci_core import Forecast, best_split, forecast, needed_budget
+from dpci_core import WorldMoments, best_split, forecast, needed_budget, needed_records
+from dpci_core.base.array import Flags
 from dpci_core.base.errors import InfeasibleDesignError
+from dpci_core.design import Design
 from dpci_core.intervals.forecast import drawn_intervals, forecast_of
+from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.plan.numbers import shrinkage_of
 from dpci_core.plan.source import Encoder
 from dpci_core.planner import Promise, Target, promise
-from dpci_core.planner.amounts import with_total
-from dpci_core.planner.needed import NeededBudget
-from dpci_core.planner.standard import best_standard
-from dpci_core.planner.targets import as_if, outcome_of
-from dpci_core.privacy.budget import Budget
+from dpci_core.planner.needed import OutOfReachError
+from dpci_core.planner.standard import best_standard, enclosing, enclosing_regularization
+from dpci_core.planner.targets import as_if, outcome_of, smallest_told_from_zero
+from dpci_core.privacy.budget import to_float_down
 from dpci_core.report.cautions import REPORTABLE_CHANCE, Caution, cautions
-from dpci_core.schema import Records, Schema, StandardEncoding, encode
+from dpci_core.schema import Schema, StandardEncoding
 from ui.plan import numbers
 from ui.session.budget import from_shares, split_of
 from ui.session.case import Case, make_case
 from ui.session.choices import UNPENALISED
-from ui.session.compute import DECLARED, TableSource, declared_table, packed_table
-from ui.session.settings import Settings
+from ui.session.compute import (
+    DECLARED,
+    LRU,
+    TableSource,
+    declared_table,
+    encoders_of,
+    packed_table,
+)
+from ui.session.settings import LIMITS, PRECISION, Settings
 from ui.session.worlds import worlds_of_case
+
+Find = Literal["budget", "records", "precision"]
 
 BALANCED = math.sqrt(2.0)
 """An interval so many times as long as without privacy: half of its variance is privacy noise."""
-_ROUNDS = 2
-"""Searches for the least budget: what is best at a total is not quite best at the total found."""
-_STEP, _STEPS, _NEAR = Decimal("1.6"), 8, Decimal("1.1")
-"""The least budget grows by this factor, at most so often, until its intervals are of use in every
-world; then it is found up to the last."""
+_USUAL_SPLIT = (Decimal("0.60"), Decimal("0.30"), Decimal("0.10"))
+"""Of the first look, which searches for none: near what searches find on the described tables."""
+_STEP, _NEAR, _LITTLE = 1.6, 1.01, 1.005
+"""An amount that is not enough grows by the first factor where nothing says how much is; an answer
+is the least up to the second, or where what its own design needs is nearer than the third."""
+_START = {"budget": 1.0, "records": 20_000.0}
+"""Where the search for an amount begins, so that an answer rests on nothing that it replaces."""
+_TINY = 1e-9
+"""A value that no design tells from zero."""
+_MOST_LOOKS = 16
+"""Designs that are looked at for one answer."""
+_A_DECADE = 6
+"""Totals, and numbers of records, for which designs are searched for."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,42 +71,41 @@ class Option:
 
     settings: of the whole page, this design among them.
     encoding: the standard encoding that was found for it; None where that is as it was set.
-    total: epsilon or rho.
-    typed: the same as it is typed.
-    length: of what the goal is about, in its units.
+    typed: the total as it is typed.
+    precision: the least goal of the kind asked for that is met, in the units of the settings: a
+        length, or a value that is told from zero. Of the least favourable world, with the fewest
+        records that a release takes.
+    length: expected of what the goal is about, in its units.
     probability: of meeting the goal.
-    against: how many times as long as without privacy.
+    reportable, of: how many effects can be reported, of how many.
+    against: how many times as long as without privacy, on average.
     as_if: records that give intervals so long without privacy.
-    is_not_reportable: whether the coefficient of the goal is not.
+    is_lost: whether an effect that the goal is about cannot be reported.
     is_useless: whether its intervals are too long to be of use.
     cautions: what speaks against it, as on the page for the board.
-    nearby: of the least budget, factor, length and probability at 0.8 and 1.25 times it.
-    promise: what holds in every world, scaled; None until it is computed. Then probability and
-    verdict are those of the least favourable world.
-    range: shortest and longest expected length over the worlds, of the goal's coefficient.
+    promise: what holds in every world, scaled; None until it is computed.
     """
 
     settings: Settings
-    total: Decimal
     typed: float
+    precision: float
+    meets: bool
     length: float
     probability: float
-    meets: bool
+    reportable: int
+    of: int
     against: float
     as_if: int
-    is_not_reportable: bool
+    is_lost: bool
     is_useless: bool
     cautions: tuple[Caution, ...]
-    nearby: tuple[tuple[float, float, float], ...] = ()
     encoding: StandardEncoding | None = None
     promise: Promise | None = None
-    range: tuple[float, float] | None = None
 
     @property
     def works(self) -> bool:
         """Whether it meets the goal with intervals that are of use, some of them in every world."""
-        is_silent = self.promise is not None and self.promise.reportable == 0
-        return self.meets and not (self.is_not_reportable or self.is_useless or is_silent)
+        return self.meets and not (self.is_lost or self.is_useless or self.reportable == 0)
 
 
 def described(case: Case, source: TableSource | None = None) -> Option:
@@ -96,30 +115,32 @@ def described(case: Case, source: TableSource | None = None) -> Option:
     drawn = drawn_intervals(case.moments, design=case.design)
     found = outcome_of(drawn, case.target)
     made = forecast_of(drawn, case.moments)
-    if not case.settings.is_penalised:  # as the page for the board: not reportable in any units
+    if not case.settings.is_penalised:  # as the page for the board: reportable in any units
         L = case.records.to_original
         original = forecast(case.moments, design=case.design, contrasts=L)
         made = replace(made, is_not_reportable=made.is_not_reportable | original.is_not_reportable)
-    promised, place = None if source is None else _promise(case, source), case.target.coefficient
-    is_lost, probability, both = is_not_reportable(made, case.target), found.probability, None
+    worlds = (WorldMoments("", case.moments),) if source is None else worlds_of_case(case, source)
+    precision = max((_precision(case, one) for one in worlds), key=abs)
+    promised = None if source is None else _promise(case, worlds)
+    chance = made.chance_to_report[:-1] if promised is None else promised.chance
+    is_lost = made.is_not_reportable[:-1] | (chance < REPORTABLE_CHANCE)
+    probability = found.probability
     if promised is not None:
         assert promised.probability is not None
         probability = promised.probability
-        if place is not None and place < len(promised.chance):
-            is_lost = is_lost or bool(promised.chance[place] < REPORTABLE_CHANCE)
-            both = promised.shortest[place] * case.scale, promised.longest[place] * case.scale
+    asked = (case.target.excludes_zero_at or case.target.most or 0.0) * case.scale
     return Option(
         settings=case.settings,
-        total=case.design.budget.total,
-        typed=numbers.typed_total(
-            case.settings, type(case.design.budget), case.design.budget.total
-        ),
+        typed=float(f"{case.settings.typed_total:.12g}"),
+        precision=precision,
+        meets=abs(precision) <= abs(asked) * (1.0 + 1e-9),
         length=found.length * case.scale,
         probability=probability,
-        meets=found.meets and probability >= case.target.probability,
-        against=found.length / without_privacy(made, case.target),
+        reportable=int(np.count_nonzero(~is_lost)),
+        of=len(is_lost),
+        against=made.ci_length_mean / made.nonprivate_length_mean,
         as_if=as_if(made),
-        is_not_reportable=is_lost,
+        is_lost=_is_lost(case, np.append(is_lost, made.is_not_reportable[-1])),
         is_useless=made.usefulness.is_useless,
         cautions=cautions(
             made,
@@ -129,14 +150,21 @@ def described(case: Case, source: TableSource | None = None) -> Option:
             promised=promised,
         ),
         promise=promised,
-        range=both,
     )
 
 
-def _promise(case: Case, source: TableSource) -> Promise:
+def _is_lost(case: Case, lost: Flags) -> bool:
+    """Whether an effect that the goal is about is lost; a mean is about none."""
+    if case.target.limits is not None:
+        return bool(lost[:-1].any())
+    place = case.target.coefficient
+    return place is not None and bool(lost[place])
+
+
+def _promise(case: Case, worlds: Sequence[WorldMoments]) -> Promise:
     """What holds in every world of the effects; the constant is nobody's goal."""
     return promise(
-        worlds_of_case(case, source),
+        worlds,
         design=case.design,
         contrasts=np.eye(len(case.moments.theta_hat))[:-1],
         target=case.target,
@@ -144,229 +172,345 @@ def _promise(case: Case, source: TableSource) -> Promise:
     )
 
 
-def without_privacy(made: Forecast, target: Target) -> float:
-    """Length without privacy of what a goal is about, scaled."""
-    place = target.coefficient
-    return made.nonprivate_length_mean if place is None else float(made.nonprivate_length[place])
+def _precision(case: Case, world: WorldMoments) -> float:
+    """The least goal that is met in a world with the fewest records, in the units of settings."""
+    fewer = replace(case.design, n_records=case.fewest)
+    if case.target.is_power:
+        asked = case.target.excludes_zero_at
+        assert asked is not None
+        near = replace(case.target, excludes_zero_at=math.copysign(_TINY, asked))
+        told = smallest_told_from_zero(world.moments, design=fewer, target=near)
+        return told * case.scale
+    drawn = drawn_intervals(world.moments, design=fewer)
+    return outcome_of(drawn, case.target).within_reach * case.scale
 
 
-def is_not_reportable(made: Forecast, target: Target) -> bool:
-    """Whether a goal is about a coefficient that is not reportable."""
-    place = target.coefficient
-    return place is not None and bool(made.is_not_reportable[place])
+# --- designs by total and number of records -------------------------------------------------------
 
 
-def least_of(known: Mapping[str, numbers.Answer]) -> Option | None:
-    """The least budget of the page that works: a search finds one near the least, and where a
-    balanced or a typed one works with less, it is that one; None while none is known.
-    """
-    found = [one for one, _ in known.values() if isinstance(one, Option)]
-    working = [one for one in found if one.works]
-    searched = known.get("least", (None, None))[0]
-    return min(working, key=lambda one: one.total, default=cast("Option | None", searched))
+@dataclass
+class Designs:
+    """The method as it is set by hand: a design for every total, as it is typed, and n.
 
-
-# --- with the method as it is set -----------------------------------------------------------------
-
-
-def least(case: Case, source: TableSource) -> Option:
-    """The least budget that meets the goal with intervals of use, the method as it is set."""
-    here = case
-    for _ in range(_ROUNDS):
-        found = needed_budget(
-            worlds_of_case(here, source),
-            design=replace(here.design, n_records=here.fewest),
-            target=here.target,
-        )
-        if case.design == case.bare:
-            break
-        here = _at(case, found.total, source)  # its noise is shaped for another total
-    return _of_use(case, found, source)
-
-
-def _of_use(case: Case, found: NeededBudget, source: TableSource) -> Option:
-    kind = type(case.design.budget)
-    low = numbers.own_total(case.settings, kind, case.settings.typed.limits[0])
-    total, nearby = max(found.total, _rounded(Decimal(repr(low)))), _nearby(found, case.scale)
-
-    def at(total: Decimal) -> Option:
-        return described(_at(case, total, source), source)
-
-    option = least = at(total)
-    for _ in range(_STEPS):
-        if option.works:
-            break
-        least, nearby = option, ()
-        option = at(_rounded(option.total * _STEP))
-    while option.total > _NEAR * least.total:
-        middle = at(_rounded((option.total * least.total).sqrt()))
-        option, least = (middle, least) if middle.works else (option, middle)
-    return replace(option, nearby=nearby)
-
-
-def _nearby(found: NeededBudget, scale: float) -> tuple[tuple[float, float, float], ...]:
-    return tuple((x.factor, x.length * scale, x.probability) for x in found.around)
-
-
-def balanced(case: Case, source: TableSource) -> Option:
-    """The budget at which privacy adds as much variance as sampling, the method as it is set."""
-    made = forecast(case.moments, design=case.design)
-    wanted = Target(BALANCED * without_privacy(made, case.target), case.target.coefficient)
-    found = needed_budget(case.moments, design=case.design, target=wanted)
-    return described(_at(case, found.total, source), source)
-
-
-def _rounded(total: Decimal) -> Decimal:
-    return Decimal(f"{total:.3g}")
-
-
-def _at(case: Case, total: Decimal, source: TableSource) -> Case:
-    """The case at another total, its shares kept, its noise shaped anew."""
-    design = with_total(case.bare, total)
-    now = numbers.with_budget(case.settings, design.budget)
-    if now.is_shaped:
-        return make_case(now, source)
-    return replace(case, settings=now, design=design)
-
-
-# --- with the method searched for -----------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Search:
-    """Looks for encoding, penalty and split of one table at a budget, for the goal of a case.
-
-    found: cases by their totals, so that no search is made twice.
+    case: of the settings.
+    source: of their table.
     """
 
     case: Case
     source: TableSource
-    schema: Schema
-    found: dict[Decimal, tuple[Case, StandardEncoding]] = field(default_factory=dict)
+    is_fixed: ClassVar[bool] = True
+    """Whether the method is the same at every amount, so that what it cannot reach is final."""
 
-    def own(self) -> Option:
-        """At the total of the settings."""
-        here, encoding = self.at(self.case.design.budget.total)
-        return replace(described(here, self._source(encoding)), encoding=encoding)
+    def at(self, typed: float, n: int) -> Case:
+        """The case with the design there: its shares kept, its noise shaped anew.
 
-    def least(self) -> Option:
-        """At the least total that meets the goal with intervals of use."""
-        best = None
-        total = self.case.design.budget.total
-        for _ in range(_ROUNDS):
-            here, encoding = self.at(total)
-            answer = needed_budget(
-                worlds_of_case(here, self._source(encoding)),
-                design=replace(here.design, n_records=here.fewest),
-                target=here.target,
-            )
-            option = replace(_of_use(here, answer, self._source(encoding)), encoding=encoding)
-            if best is None or (option.works, -option.total) > (best.works, -best.total):
-                best = option
-            total = option.total
-        assert best is not None
-        return best
-
-    def balanced(self) -> Option:
-        """At the total at which privacy adds as much variance as sampling."""
-        here, encoding = self.at(self.case.design.budget.total)
-        here, encoding = self.at(balanced(here, self._source(encoding)).total)
-        return replace(balanced(here, self._source(encoding)), encoding=encoding)
-
-    def at(self, total: Decimal) -> tuple[Case, StandardEncoding]:
-        """The case with the best design at a total, its split for the coefficient of the goal, and
-        its encoding.
+        Raises:  InfeasibleDesignError where none can run.
         """
-        if total not in self.found:
-            answer = best_standard(
-                self.encoders[0],
-                design=replace(with_total(self.case.bare, total), n_records=self.case.fewest),
-                worlds=self.encoders[1:],
-            )
-            here = self._with(answer.encoding, answer.design.regularization, answer.design.budget)
-            source = self._source(answer.encoding)
-            self.found[total] = _split_for_goal(here, source), answer.encoding
-        return self.found[total]
+        if (typed, n) == (self.case.settings.typed_total, self.case.n):
+            return self.case
+        now = replace(self.case.settings.swept("total", typed), n=n).settled()
+        if now.is_shaped or now.c != self.case.settings.c:
+            return make_case(now, self.source)
+        return replace(self.case, settings=now, design=now.design(now.combinations[0]))
+
+    def described(self, case: Case) -> Option:
+        """What a design gives in every world."""
+        return described(case, self.source)
+
+    def worlds(self, case: Case) -> tuple[WorldMoments, ...]:
+        """The worlds in which it has to be enough."""
+        return worlds_of_case(case, self.source)
+
+    def answer(self, find: Find, start: float | None = None) -> Option:
+        """The design that two of the three quantities ask for, with the third.
+
+        start: where to begin.
+
+        Raises:  InfeasibleDesignError, an OutOfReachError where no amount is enough.
+        """
+        typed, n = self.case.settings.typed_total, self.case.n
+        if find == "precision":
+            return self.described(self.at(typed, n))
+        start = _START[find] if start is None else start
+        if find == "budget":
+            name = self.case.settings.currency
+            return self._least(lambda x: self.at(x, n), self._total_for, name, start)
+        return self._least(lambda x: self.at(typed, round(x)), self._records_for, "n", start)
+
+    def _total_for(self, here: Case) -> float:
+        found = needed_budget(
+            self.worlds(here), design=here.design, target=here.target, fewest=here.fewest_of
+        )
+        return numbers.typed_total(here.settings, type(found.design.budget), found.total)
+
+    def _records_for(self, here: Case) -> float:
+        found = needed_records(
+            self.worlds(here), design=here.design, target=here.target, fewest=here.fewest_of
+        )
+        return float(found.n_records)
+
+    def _least(
+        self,
+        at: Callable[[float], Case],
+        needed_by: Callable[[Case], float],
+        name: str,
+        start: float,
+    ) -> Option:
+        """The least amount whose own design works; where none does, the last that was tried.
+
+        Raises:  as `answer`.
+        """
+        lowest, highest = LIMITS[name]
+        amount, low, high = start, 0.0, math.inf
+        best: Option | None = None
+        last: Option | None = None
+        for _ in range(_MOST_LOOKS):
+            needed, option = math.inf, None
+            try:
+                here = at(amount)
+                option = last = self.described(here)
+                needed = needed_by(here)
+            except InfeasibleDesignError as error:
+                if self.is_fixed and isinstance(error, OutOfReachError):
+                    raise
+                refusal = error
+            if option is not None and option.works:
+                best, high = (option, amount) if amount < high else (best, high)
+                if amount <= max(lowest, _LITTLE * needed):
+                    break
+            else:
+                low = max(low, amount)
+            if low >= highest or high <= _NEAR * low:
+                break
+            amount = _next(needed, low, high, is_short=option is not None and not option.meets)
+            amount = _up(min(max(amount, lowest), highest), is_whole=name == "n")
+        if best is None and last is None:
+            raise refusal
+        return cast(Option, best or last)
+
+
+def _next(needed: float, low: float, high: float, *, is_short: bool) -> float:
+    """The amount to look at, above one that is too little and below one that is enough.
+
+    needed: by the design that was looked at last.
+    is_short: whether that one met its goal only nearly.
+    """
+    if is_short and needed <= low:
+        needed = low * _LITTLE
+    if low < needed < high:
+        return needed
+    if high < math.inf:
+        return math.sqrt(max(low, high / 10.0) * high)
+    return low * (_STEP if needed < math.inf else _STEP**2)
+
+
+def _up(amount: float, *, is_whole: bool) -> float:
+    """Three digits, rounded up; a whole number in full below a thousand."""
+    shown = float(f"{amount:.3g}")
+    if shown < amount * (1.0 - 1e-9):
+        shown = float(f"{amount * 1.005:.3g}")
+    return float(math.ceil(shown)) if is_whole else shown
+
+
+@dataclass
+class FirstLook(Designs):
+    """Designs of a described table that take no search, in its first world alone: what can be told
+    at once.
+
+    mechanism: of every design.
+    is_split_free: whether the split is found too.
+    """
+
+    schema: Schema
+    mechanism: str
+    is_split_free: bool = True
+    is_fixed: ClassVar[bool] = False
 
     @cached_property
     def encoders(self) -> tuple[Encoder, ...]:
         """The planning rows of every world."""
         names = self.case.records.feature_names[:-1]
-        if (kept := self.source.upload) is None:
-            return declared_table(self.case.settings.declared).encoders(names)
+        return encoders_of(self.case.settings, self.source, names)
 
-        def encoded(encoding: StandardEncoding) -> Records:
-            schema = replace(self.schema, standard=encoding)
-            return encode(kept.frame, schema, features=names, source=kept.source, title=kept.title)
+    @cached_property
+    def enclosing(self) -> StandardEncoding:
+        """The encoding in which all planning rows count in full."""
+        return enclosing(self.encoders[0])
 
-        return (encoded,)
+    def asked(self, typed: float, n: int) -> Settings:
+        """The settings there, whose method is not found yet."""
+        now = self.case.settings.swept("total", typed)
+        return replace(now, n=n, mechanisms=(self.mechanism,), target=UNPENALISED)
 
-    def _with(self, encoding: StandardEncoding, c: float, budget: Budget) -> Case:
+    def at(self, typed: float, n: int) -> Case:
+        """The case with a usual split and penalty."""
+        now = self.asked(typed, n)
+        if self.is_split_free:
+            now = replace(now, split=from_shares(now.split.total, _USUAL_SPLIT))
+        c = enclosing_regularization(now.design(now.combinations[0]))
+        return self.made(now, self.enclosing, min(c, LIMITS["c"][1]))
+
+    def made(self, now: Settings, encoding: StandardEncoding, c: float) -> Case:
+        """The case of settings with this encoding and penalty."""
         schema = replace(self.schema, standard=encoding)
-        now = replace(numbers.with_budget(self.case.settings, budget), c=c, penalty="typed")
-        now = replace(now, target=UNPENALISED)
-        if self.source.upload is None:
+        now, source = replace(now, c=c, penalty="typed"), self.source
+        if (kept := source.upload) is None:
             table = replace(declared_table(now.declared), schema=schema)
             now = replace(now, declared=packed_table(table))
-        return make_case(now, self._source(encoding))
+        else:
+            source = replace(source, upload=replace(kept, schema=schema))
+        return make_case(now, source)
 
-    def _source(self, encoding: StandardEncoding) -> TableSource:
-        """Return the source of the table in this encoding."""
-        if (kept := self.source.upload) is None:
-            return self.source
-        schema = replace(self.schema, standard=encoding)
-        return replace(self.source, upload=replace(kept, schema=schema))
+    def described(self, case: Case) -> Option:
+        """What a design gives as declared."""
+        return replace(described(case), encoding=self.enclosing)
+
+    def worlds(self, case: Case) -> tuple[WorldMoments, ...]:
+        """The first."""
+        return (WorldMoments("", case.moments),)
+
+
+@dataclass
+class Searched(FirstLook):
+    """Designs whose encoding, penalty and split are searched for in all worlds: at round totals and
+    numbers of records; what lies between takes shape and split of the nearest below, and its
+    penalty as near to the smallest that can run.
+
+    memo: where what was found is kept.
+    """
+
+    memo: LRU = field(default_factory=lambda: LRU(_MOST_LOOKS))
+
+    def at(self, typed: float, n: int) -> Case:
+        """The case with the design there."""
+        now = self.asked(typed, n)
+        found = self._found(typed, n)
+        if self.is_split_free:
+            shares = split_of(found.design.budget, now.split.with_locks())
+            now = replace(now, split=shares.with_total(now.split.total))
+        c = _as_near(found.design, now.design(now.combinations[0]))
+        case = self.made(now, found.encoding, min(c, LIMITS["c"][1]))
+        return _split_for_goal(case, self.source) if self.is_split_free else case
+
+    def _found(self, typed: float, n: int) -> _Found:
+        """What was searched for nearest to there."""
+        near = self.asked(
+            _round(typed, LIMITS[self.case.settings.currency]), int(_round(n, LIMITS["n"]))
+        )
+        bare = replace(basis(near, "precision"), split=from_shares(near.split.total))
+        key = ("standard", bare.usual(*PRECISION), id(self.source.upload))
+
+        def search() -> _Found:
+            design = near.design(near.combinations[0])
+            fewest = replace(self.case, settings=near, design=design).fewest
+            answer = best_standard(
+                self.encoders[0],
+                design=replace(design, n_records=fewest),
+                worlds=self.encoders[1:],
+            )
+            return _Found(answer.encoding, replace(answer.design, n_records=near.n))
+
+        return self.memo.get(key, search)
+
+    def described(self, case: Case) -> Option:
+        """What a design gives in every world."""
+        found = self._found(case.settings.typed_total, case.n)
+        return replace(described(case, self.source), encoding=found.encoding)
+
+    def worlds(self, case: Case) -> tuple[WorldMoments, ...]:
+        """All of them."""
+        return worlds_of_case(case, self.source)
+
+
+class _Found(NamedTuple):
+    """What a search gave."""
+
+    encoding: StandardEncoding
+    design: Design
+
+
+def _round(amount: float, limits: tuple[float, float]) -> float:
+    """The nearest amount below at which designs are searched for: what less can report, more
+    can.
+    """
+    near = 10.0 ** (math.floor(_A_DECADE * math.log10(amount) + 1e-9) / _A_DECADE)
+    return min(max(float(f"{near:.3g}"), limits[0]), limits[1])
+
+
+def _as_near(found: Design, asked: Design) -> float:
+    """The penalty of a design, for another total or n: as many times the smallest that can run;
+    where none is the smallest, so that noise and bias fall alike.
+    """
+    smallest = mechanism_of(found).smallest_regularization(found)
+    if smallest:
+        now = mechanism_of(asked).smallest_regularization(asked)
+        return float(f"{found.regularization * now / smallest:.3g}")
+    more = asked.n_records * to_float_down(asked.budget.total)
+    less = found.n_records * to_float_down(found.budget.total)
+    return float(f"{found.regularization * math.sqrt(less / more):.3g}")
 
 
 def _split_for_goal(case: Case, source: TableSource) -> Case:
-    """The case with the split that serves the coefficient of its goal, or that goes with the shape
-    of its noise.
+    """The case with the split that goes with the shape of its noise, where that has one; without,
+    the search has found it for all worlds.
     """
-    place = case.target.coefficient
-    if case.design.geometry is None:  # split for all worlds already
+    if case.design.geometry is None:
         return case
     try:
-        best = best_split(case.moments, design=case.design, coefficient=place)
+        best = best_split(
+            worlds_of_case(case, source),
+            design=case.at_fewest,
+            coefficient=case.target.coefficient,
+        )
     except InfeasibleDesignError:
         return case
     split = split_of(best.design.budget, case.settings.split.with_locks())
-    now = replace(case.settings, split=split)
-    return (
-        make_case(now, source) if now.is_shaped else replace(case, settings=now, design=best.design)
-    )
+    return make_case(replace(case.settings, split=split), source)
 
 
-def schema_of(settings: Settings, source: TableSource) -> Schema | None:
-    """What is declared of a table that may have the standard encoding."""
-    if settings.dataset == DECLARED:
-        return declared_table(settings.declared).schema
-    kept = source.upload
-    return kept.schema if settings.dataset == "upload" and kept else None
+# --- what is asked, and what comes of it ----------------------------------------------------------
 
 
-def finders(case: Case, source: TableSource, *, is_chosen: bool) -> dict[str, Callable[[], Option]]:
-    """How each option is found, by its name."""
-    schema = schema_of(case.settings, source)
-    if is_chosen and schema is not None:
-        search = Search(case, source, schema)
-        return {"own": search.own, "least": search.least, "balanced": search.balanced}
-    return {
-        "own": partial(described, case, source),
-        "least": partial(least, case, source),
-        "balanced": partial(balanced, case, source),
-    }
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ways:
+    """A first look at every mechanism, the better first, with what each gives; None where it cannot
+    run.
+    """
+
+    found: tuple[tuple[str, Option | None], ...]
+
+    @property
+    def best(self) -> str:
+        """The mechanism to choose."""
+        return self.found[0][0]
 
 
-def basis(settings: Settings, name: str) -> Settings:
-    """What a searched option rests on: not what it chooses itself, nor how the page shows it."""
+def ranked(find: Find, looked: Mapping[str, numbers.Answer]) -> Ways:
+    """Order mechanisms by their first looks: those that work, then more effects, then the better
+    answer.
+    """
+
+    def cost(option: Option | None) -> tuple[float, ...]:
+        if option is None:
+            return (math.inf,)
+        amounts = {"budget": option.typed, "records": float(option.settings.n)}
+        fails = find != "precision" and not option.works
+        return float(fails), -option.reportable, amounts.get(find, abs(option.precision))
+
+    found = [(name, cast("Option | None", option)) for name, (option, _) in looked.items()]
+    return Ways(found=tuple(sorted(found, key=lambda one: cost(one[1]))))
+
+
+def basis(settings: Settings, find: Find) -> Settings:
+    """What a searched answer rests on: not what it finds, nor how the page shows it."""
     now = settings.usual("c", "penalty", "target", "look", "units", "sweep")
     if now.dataset == DECLARED:
         table = declared_table(now.declared)
         bare = replace(table, schema=replace(table.schema, standard=None))
         now = replace(now, declared=packed_table(bare))
-    if name == "own":
-        return replace(now, split=from_shares(now.split.total))
-    return replace(now, split=from_shares(Decimal(1)), epsilon="1")
+    if find == "records":
+        return now.usual("n")
+    return now.swept("total", 1.0) if find == "budget" else now
 
 
 def adopted(now: Settings, option: Option) -> Settings:
@@ -374,11 +518,24 @@ def adopted(now: Settings, option: Option) -> Settings:
     found = option.settings
     return replace(
         now,
+        n=found.n,
         c=found.c,
-        penalty="typed",
+        penalty=found.penalty,
         split=found.split,
         epsilon=found.epsilon,
+        mechanisms=found.mechanisms,
         target=found.target,
         declared=found.declared,
         encoding=found.encoding,
     )
+
+
+def balanced(case: Case) -> float:
+    """The total, as it is typed, at which privacy adds as much variance as sampling, as declared.
+
+    Raises:  InfeasibleDesignError.
+    """
+    made = forecast(case.moments, design=case.design)
+    wanted = Target(BALANCED * made.nonprivate_length_mean)
+    found = needed_budget(case.moments, design=case.design, target=wanted)
+    return numbers.typed_total(case.settings, type(found.design.budget), found.total)

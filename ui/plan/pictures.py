@@ -7,12 +7,13 @@ from typing import cast
 import pandas as pd
 import streamlit as st
 
-from dpci_core import NeededRecords, RankedDesign, RegularizationAnswer, SplitAnswer
+from dpci_core import RankedDesign, RegularizationAnswer, SplitAnswer
 from ui.kit.bound import among
-from ui.plan import charts, numbers, options, words
+from ui.plan import charts, numbers, words
 from ui.plan.numbers import IsoMap, SplitMap
+from ui.plan.options import Option
 from ui.plan.work import Work
-from ui.session import state, text
+from ui.session import state, steps, text
 from ui.session.budget import split_of
 from ui.session.case import Case
 from ui.session.compute import effective_settings
@@ -41,7 +42,7 @@ def panel(case: Case, work: Work) -> None:
         return
     answer, why = work.known[look]
     if why is not None:
-        st.warning(words.no_answer(why, case.records, case.scale))
+        st.warning(words.no_answer(why, case))
     elif look == "map":
         _map(case, cast(IsoMap, answer), work)
     elif look == "split":
@@ -91,14 +92,15 @@ def _answer_marks(case: Case, work: Work) -> list[charts.Mark]:
     """Where the target comes true on the two lines through the present settings, as far as that is
     known.
     """
-    settings, marks = case.settings, []
-    least, records = options.least_of(work.known), work.known.get("records", (None, None))[0]
-    if least is not None:
-        marks.append(charts.needed_budget(least.typed, case.n))
-    if records is not None:
-        total = current_value(settings, "total")
-        marks.append(charts.needed_records(total, cast(NeededRecords, records).n_records))
-    return marks
+    option = cast("Option | None", work.known.get("answer", (None, None))[0])
+    if option is None or not option.works:
+        return []
+    total = current_value(case.settings, "total")
+    found = {
+        "budget": lambda: charts.needed_budget(option.typed, case.n),
+        "records": lambda: charts.needed_records(total, option.settings.n),
+    }
+    return [found[steps.FIND.value]()] if steps.FIND.value in found else []
 
 
 def _split(case: Case, best: SplitAnswer, found: SplitMap) -> None:

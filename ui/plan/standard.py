@@ -1,4 +1,4 @@
-"""The standard encoding set by hand: row radius and limit, or bounds instead."""
+"""The standard encoding set by hand: one radius and limit, or bounds instead."""
 
 from __future__ import annotations
 
@@ -6,32 +6,20 @@ from dataclasses import replace
 
 import streamlit as st
 
-from dpci_core.schema import Schema, StandardEncoding
+from dpci_core.schema import Schema
 from dpci_core.schema.declare import RADIUS
 from dpci_core.schema.numeric import LIMIT
-from ui.controls import declare
+from ui.controls.shape import encode_by
 from ui.kit.bound import among, bound
-from ui.session import state
-from ui.session.compute import DECLARED, declared_table, packed_table
+from ui.session.compute import usual_encoding
 
 ENCODINGS = {True: "By typical value and spread", False: "By bounds"}
-
-
-def encode_by(encoding: StandardEncoding | None) -> None:
-    """Use this encoding for the table of the settings."""
-    settings = state.settings()
-    if settings.dataset == DECLARED:
-        table = declared_table(settings.declared)
-        schema = replace(table.schema, standard=encoding)
-        state.update(declared=packed_table(replace(table, schema=schema)))
-    elif (kept := state.upload()) is not None and kept.schema.standard != encoding:
-        state.set_upload(replace(kept, schema=replace(kept.schema, standard=encoding)))
 
 
 def controls(schema: Schema) -> None:
     """How columns are scaled, and the numbers of it."""
     now = schema.standard
-    usual = declare.usual_encoding(schema)
+    usual = usual_encoding(schema)
     st.radio(
         "Columns are scaled",
         **among(ENCODINGS),
@@ -41,8 +29,8 @@ def controls(schema: Schema) -> None:
     if now is None:
         return
     left, right = st.columns(2)
-    if now.shape is not None:
-        left.caption("Rows outside the ellipsoid that was chosen count less.")
+    if isinstance(now.shape, tuple):
+        left.caption("Rows outside the ellipsoid of the planning rows count less.")
     else:
         left.number_input(
             "Row radius R, in spreads",
@@ -51,7 +39,7 @@ def controls(schema: Schema) -> None:
             step=None,
             format="%.6g",
             **bound(
-                "standard_radius", now.radius, lambda r: encode_by(replace(now, radius=float(r)))
+                "standard_radius", now.shape, lambda r: encode_by(replace(now, shape=float(r)))
             ),
             help="Rows longer than R count less. A small R needs less noise, and adds bias.",
         )

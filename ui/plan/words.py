@@ -8,26 +8,25 @@ from decimal import Decimal
 from dpci_core import RankedDesign, RegularizationAnswer
 from dpci_core.planner import RegularizationChoice
 from dpci_core.planner.needed import OutOfReachError
+from dpci_core.privacy.budget import to_float_down
 from dpci_core.report.cautions import reach
 from dpci_core.report.words import LARGE_EPSILON, out_of_reach
-from dpci_core.schema import Records
 from ui.plan.charts import Mark
-from ui.plan.options import Option
+from ui.plan.options import Find, Option, Ways
 from ui.session.case import Case
-from ui.session.choices import COUNTED_AS, Combination
+from ui.session.choices import COUNTED_AS, MECHANISMS, Combination
 from ui.session.settings import Settings
 from ui.session.text import (
     as_typed,
     called,
     number,
     number_at_most,
-    percent,
     plain,
     risk_approx_short,
     risk_pure_short,
 )
 from ui.session.words import in_words
-from ui.views.goals import goal_words
+from ui.views.goals import found_words, goal_words, label, precision_words
 
 GOAL_HELP = "The whole length, from the lower to the upper end. An estimate ± 0.1 is 0.2 long."
 USUAL_CHANCE = {"length": 0.5, "zero": 0.8}
@@ -41,15 +40,23 @@ def chance_words(goal: str, chance: float) -> str:
     return f"{100 * chance:g} %"
 
 
-def no_answer(why: Exception, records: Records, scale: float = 1.0) -> str:
+def no_answer(why: Exception, case: Case) -> str:
     """Why there is no answer, with the name of the coefficient, in the units of the target."""
     if not isinstance(why, OutOfReachError):
         return in_words(why)
-    place = why.target.coefficient
+    place, scale = why.target.coefficient, case.scale
+    if why.target.limits is not None:
+        nearest = precision_words(case, why.nearest * scale)
+        at = f"{'Even ' if why.is_records else 'With '}{why.n_records:,} records"
+        needed = "" if why.needed is None else f" {why.needed:,} records would make it possible."
+        return plain(
+            f"{'No number of records' if why.is_records else 'No budget'} is enough for "
+            f"{goal_words(case)}.{needed} {at} give {nearest} at the best."
+        )
     what = (
         why.target.what
         if place is None
-        else f"the interval of “{plain(called(records.feature_names[place]))}”"
+        else f"the interval of “{plain(called(case.records.feature_names[place]))}”"
     )
     return " ".join(out_of_reach(why, why.target.told_of(what, scale), unit=scale))
 
@@ -70,48 +77,62 @@ def risk_of(settings: Settings, total: float) -> str:
     )
 
 
-def verdict(case: Case, option: Option) -> str:
-    """Whether a design meets the goal, with the chance of it."""
-    settings = case.settings
-    if option.is_useless:
-        return "**Too long to be of use**: the reasons are below."
-    said = "**Meets your goal**" if option.meets else "**Does not meet your goal**"
-    chance = percent(option.probability)
-    if settings.goal == "zero":
-        return (
-            f"{said}: {chance} chance to detect it; you asked for {100 * settings.goal_chance:g} %."
-        )
-    if option.meets and settings.goal_chance == USUAL_CHANCE["length"]:
-        return f"**Meets your goal on average**: {chance} of releases are this short."
-    return f"{said}: so short in {chance} of releases."
-
-
-def effects_sentence(option: Option) -> str:
-    """How many coefficients can be reported, and what decides."""
+def reach_sentence(case: Case, option: Option) -> str:
+    """How many coefficients can be reported, which not, and what decides."""
     found = option.promise
     if found is None:
-        return "What holds in every world that is checked: being computed …"
+        return f"**{option.reportable} of {option.of} coefficients can be reported.**"
     said = f"**{reach(found)}**"
     if len(found.worlds) > 1:
-        said += f" The chance of your goal is least if {plain(found.probability_decided_by)}."
+        said += f" The goal is hardest to meet if {plain(found.probability_decided_by)}."
     return said
 
 
-NOT_REPORTABLE = "This coefficient is **not reportable** with such a release."
+def against_sentence(option: Option) -> str:
+    """What privacy costs, in lengths and in records."""
+    return (
+        f"Intervals are {number(option.against)} times as long as without privacy on average, or "
+        f"as from {option.as_if:,} records."
+    )
 
 
-def nearby_words(case: Case, option: Option) -> str:
-    """What a little less and a little more than the least budget would give."""
-    parts = []
-    for factor, length, probability in option.nearby:
-        change = f"{abs(100 * (factor - 1)):.0f} % {'less' if factor < 1 else 'more'} budget"
-        if length == float("inf"):
-            parts.append(f"{change}: cannot run")
-        elif case.target.is_power:
-            parts.append(f"{change}: {percent(probability)} chance")
-        else:
-            parts.append(f"{change}: {number(length)} long")
-    return f"{'; '.join(parts)}."
+def ways_sentence(found: Ways, find: Find) -> str:
+    """What another mechanism than the better one would cost, by a first look."""
+    best = found.found[0][1]
+    said = []
+    for name, option in found.found[1:]:
+        word = MECHANISMS[name].word.capitalize()
+        if option is None or best is None:
+            said.append(f"{word} perturbation cannot run here.")
+            continue
+        times, what = {
+            "budget": (option.typed / best.typed, "times the budget"),
+            "records": (option.settings.n / best.settings.n, "times as many records"),
+            "precision": (abs(option.precision / best.precision), "times as long intervals"),
+        }[find]
+        said.append(f"{word} perturbation: {number(times, 2)} {what}, by a first look.")
+    return " ".join(said)
+
+
+def split_words(settings: Settings) -> str:
+    """The shares of a split."""
+    shares = [f"{settings.split.share(i):.3g} %" for i in range(3)]
+    return f"{shares[0]} for coefficients, {shares[1]} Hessian, {shares[2]} gradient covariance."
+
+
+def design_lines(case: Case, option: Option) -> str:
+    """A design on a card."""
+    now = option.settings
+    total = to_float_down(now.design(now.combinations[0]).budget.total)
+    lines = (
+        f"{now.typed.letter} = **{number(option.typed, 4)}**. {risk_of(now, total)}",
+        f"**{now.n:,}** records",
+        f"{plain(label(case))}: **{found_words(case, option.precision)}**",
+        f"**{option.reportable} of {option.of}** coefficients can be reported",
+        f"{MECHANISMS[now.mechanisms[0]].word} perturbation",
+        f"Split: {split_words(now)}",
+    )
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def map_sentence(case: Case, marks: Sequence[Mark]) -> str:

@@ -12,8 +12,9 @@ import streamlit as st
 
 from ui.controls.job_panel import JobPanel
 from ui.plan import numbers
-from ui.plan.job import Answer, Part, PlanJob, parts_of
-from ui.session import jobs, state, steps
+from ui.plan.job import Answer, Choice, Part, PlanJob, beside, parts_of
+from ui.plan.options import Find
+from ui.session import compute, jobs, state, steps
 from ui.session.case import Case
 
 _JOB = "plan_job"
@@ -27,10 +28,8 @@ it is done.
 """
 _QUICK = 21
 """With more coefficients no answer comes in time."""
-_TALL = {False: 300, True: 420}
-"""Pixels of the place of an answer (the key: of a look), so that what is below hardly moves when
-the answer comes.
-"""
+_TALL = 420
+"""Pixels of the place of a look, so that what is below hardly moves when it comes."""
 _ANALYSES = ("map", "split", "mechanisms", "c")
 
 
@@ -53,8 +52,8 @@ class Work:
         """What stands where an answer will; in one of the places how the work goes on, and how to
         stop it.
         """
-        is_analysis = name in _ANALYSES
-        with st.container(border=is_analysis, height=_TALL[is_analysis]):
+        is_look = name in _ANALYSES
+        with st.container(border=is_look, height=_TALL if is_look else "content"):
             if name != self.missing[-1]:  # the look, where it is among them
                 st.caption("Being computed …" if self.is_active else "Not computed.")
             elif self.is_active and self.job is not None:
@@ -74,15 +73,25 @@ class Work:
         )
 
 
-def work_on(case: Case) -> Work:
+def choice_of(case: Case) -> Choice | None:
+    """How the method is searched for; None where it is set by hand."""
+    schema = compute.schema_of(case.settings, state.source())
+    if schema is None or not steps.is_chosen(case.settings):
+        return None
+    return Choice(schema, steps.MECHANISM.value, steps.SPLIT.value == "best", state.memo())
+
+
+def work_on(case: Case, kept: Case | None = None) -> Work:
     """Look up what is known and have the rest found; of a session only the newest settings are
     worked on.
+
+    kept: with the design that is looked at beside.
     """
-    memo, parts, job = (
-        state.memo(),
-        parts_of(case, state.source(), is_chosen=steps.is_chosen(case.settings)),
-        _PANEL.job(),
-    )
+    find, choice = cast(Find, steps.FIND.value), choice_of(case)
+    memo, job = state.memo(), _PANEL.job()
+    parts = parts_of(case, state.source(), find, choice=choice)
+    if kept is not None:
+        parts["kept"] = beside(kept, state.source(), choice)
     left = (
         None if job is None else job.left(memo)
     )  # before what is missing: an answer that comes in between is known

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+import numpy as np
+
 from dpci_core import InfeasibleDesignError, Moments, Target, forecast
 from dpci_core.design import Design, Geometry
 from dpci_core.plan.plan import N_TOLERANCE
@@ -41,7 +43,7 @@ class Case:
     moments: of rows with the weights of the design's geometry, where it has one.
     plain: of rows that count in full, with what noise is shaped by where that is asked for.
     is_opened: whether the geometry is that of a plan that was opened.
-    scale: what a scaled length is multiplied by to be in the units of the goal.
+    scale: what a length of the target is multiplied by to be in the units of the goal.
     columns: of the table, with the steps that effects are told for; none for a named set.
     """
 
@@ -62,8 +64,7 @@ class Case:
         if not self.settings.is_shaped or self.is_opened:
             return replace(with_total(self.design, total), n_records=n_records), self.moments
         bare = replace(with_total(self.bare, total), n_records=n_records)
-        how = self.settings.second_moment
-        found = shaped(self.plain, design=bare, second_moment=how)
+        found = shaped(self.plain, design=bare)
         return found or bare, self.plain
 
     @property
@@ -83,12 +84,21 @@ class Case:
         """Records that a promise is for: a release of a table of one's own counts on so many
         without a question. Of a named table nothing is released: all of them.
         """
+        return self.fewest_of(self.n)
+
+    def fewest_of(self, n_records: int) -> int:
+        """The same where another number of records is planned for."""
         complete = 1.0
         if self.settings.dataset == DECLARED:
             complete = declared_table(self.settings.declared).schema.complete
         elif self.settings.dataset != "upload":
-            return self.n
-        return fewest_records(self.n - int(N_TOLERANCE * self.n), complete)
+            return n_records
+        return fewest_records(n_records - int(N_TOLERANCE * n_records), complete)
+
+    @property
+    def at_fewest(self) -> Design:
+        """The design with the fewest records, for which everything is solved."""
+        return replace(self.design, n_records=self.fewest)
 
 
 def single(settings: Settings) -> Settings:
@@ -124,8 +134,11 @@ def make_case(settings: Settings, source: TableSource) -> Case:
         design, moments, is_opened = _shape(chosen, records, plain, source.store)
     place = place_of(chosen, records)
     columns = columns_of(chosen, source)
-    scale = unit_of(records, place, columns)
-    target = make_target(chosen, place, scale)
+    if chosen.goal == "all":
+        scale, target = chosen.goal_length, target_of_all(chosen, records, columns)
+    else:
+        scale = unit_of(records, place, columns)
+        target = make_target(chosen, place, scale)
     return Case(
         chosen, records, moments, design, target, scale, plain, columns, is_opened=is_opened
     )
@@ -144,13 +157,9 @@ def _shape(
     def fit(geometry: Geometry) -> Moments:
         return store.moments(records, bare.loss, settings.c, fitted, geometry=geometry)
 
-    has_shape = settings.shape and settings.persons is None
-    opened = shape_of(settings.shape) if has_shape else None
+    opened = shape_of(settings.opened) if settings.opened else None
     if opened is not None and opened.goes_with(
-        settings.dataset,
-        records.feature_names,
-        noise=settings.noise,
-        definition=settings.own_definition,
+        settings.dataset, records.feature_names, definition=settings.own_definition
     ):
         design = opened.on(bare)
         assert design.geometry is not None
@@ -172,18 +181,18 @@ def _shape(
             return bare, plain
         return design, moments
 
-    key = (records.digest, repr(bare), fitted, settings.noise)
+    key = (records.digest, repr(bare), fitted)
     return (*store.shapes.get(key, make), False)
 
 
 def place_of(settings: Settings, records: Records) -> int | None:
-    """Which coefficient the goal is about; None for the mean, also where the named one is not in
-    the table.
+    """Which coefficient the goal is about; None for all of them or the mean, also where the named
+    one is not in the table.
     """
     names = records.feature_names
-    if settings.goal_on in names:
+    if settings.goal_on in names and settings.goal != "all":
         return names.index(settings.goal_on)
-    return None if settings.goal == "length" else 0
+    return 0 if settings.goal == "zero" else None
 
 
 def unit_of(records: Records, place: int | None, columns: Sequence[Column]) -> float:
@@ -194,6 +203,27 @@ def unit_of(records: Records, place: int | None, columns: Sequence[Column]) -> f
     if place is None or L is None or records.feature_names[place] == CONSTANT:
         return 1.0
     return float(L[place, place])
+
+
+def target_of_all(settings: Settings, records: Records, columns: Sequence[Column]) -> Target:
+    """The goal about all effects: every interval is at most as long as asked, as log odds for the
+    step of its column, or scaled where there are no odds.
+    """
+    k = len(records.feature_names) - 1
+    units, L = np.ones(k), contrast_matrix(records, columns)
+    if L is not None and settings.loss(settings.losses[0]).is_log_odds:
+        units = np.abs(L.diagonal()[:k])
+    try:
+        limits = tuple(float(x) for x in settings.goal_length / units)
+        return Target(limits=limits, probability=settings.goal_chance)
+    except ValueError:
+        raise PrecisionError(_CANNOT.format(settings.goal_length)) from None
+
+
+_CANNOT = (
+    "The target cannot be {:g} here: in units of this coefficient's column that is too large, or "
+    "too small, for any calculation."
+)
 
 
 def make_target(settings: Settings, place: int | None, scale: float) -> Target:
@@ -208,7 +238,4 @@ def make_target(settings: Settings, place: int | None, scale: float) -> Target:
         return Target(coefficient=place, excludes_zero_at=value, probability=settings.goal_chance)
     except ValueError:
         asked = settings.goal_length if settings.goal == "length" else settings.goal_value
-        raise PrecisionError(
-            f"The target cannot be {asked:g} here: in units of this coefficient's column that is "
-            "too large, or too small, for any calculation."
-        ) from None
+        raise PrecisionError(_CANNOT.format(asked)) from None

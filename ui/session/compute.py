@@ -7,6 +7,7 @@ Tables a person uploads live in a `Store` inside that person's session and nowhe
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -28,7 +29,7 @@ from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.plan import DeclaredTable
 from dpci_core.plan.codec import plain, read
 from dpci_core.plan.link import pack, unpack
-from dpci_core.plan.source import Source
+from dpci_core.plan.source import Encoder, Source
 from dpci_core.planner import shaped
 from dpci_core.planner.standard import enclosing
 from dpci_core.privacy.budget import PARTS
@@ -253,7 +254,8 @@ class TableSource:
                 lambda: declared_table(settings.declared).records(features),
             )
         rows = min(SUBSAMPLE, table_rows(settings)) if sample else None
-        key = (settings.dataset, settings.encoding, features, rows)
+        standard = standard_of(settings, features)
+        key = (settings.dataset, settings.encoding, features, rows, standard)
         return self.store.records(
             key,
             lambda: datasets.load(
@@ -261,9 +263,7 @@ class TableSource:
                 encoding=settings.encoding,
                 features=features,
                 n_rows=rows,
-                standard=standard_of(settings.dataset, features)
-                if settings.encoding == "standard"
-                else None,
+                standard=standard,
             ),
         )
 
@@ -281,9 +281,48 @@ def columns_of(settings: Settings, source: TableSource) -> tuple[Column, ...]:
     return ()
 
 
+def schema_of(settings: Settings, source: TableSource) -> Schema | None:
+    """What is declared of a table of one's own; None of a named set."""
+    if settings.dataset == DECLARED:
+        return declared_table(settings.declared).schema
+    kept = source.upload
+    return kept.schema if settings.dataset == "upload" and kept else None
+
+
+def encoders_of(
+    settings: Settings, source: TableSource, features: tuple[str, ...]
+) -> tuple[Encoder, ...]:
+    """The planning rows of a table of one's own under an encoding, in every world."""
+    if (kept := source.upload) is None:
+        return declared_table(settings.declared).encoders(features)
+
+    def encoded(encoding: StandardEncoding) -> Records:
+        schema = replace(kept.schema, standard=encoding)
+        return encode(kept.frame, schema, features=features, source=kept.source, title=kept.title)
+
+    return (encoded,)
+
+
+def usual_encoding(
+    schema: Schema, features: int | tuple[str, ...] | None = None
+) -> StandardEncoding:
+    """The encoding that needs no row: one radius, within which most rows are."""
+    size = len(schema.select(features)) + 1
+    return StandardEncoding(shape=float(f"{math.sqrt(size):.2g}"))
+
+
+def standard_of(settings: Settings, features: int | tuple[str, ...]) -> StandardEncoding | None:
+    """The standard encoding of a named set under these settings; None for the others."""
+    if settings.encoding != "standard":
+        return None
+    if settings.map_source == "declared":
+        return usual_encoding(datasets.schema_of(settings.dataset), features)
+    return _enclosing(settings.dataset, features)
+
+
 @lru_cache(maxsize=64)
-def standard_of(dataset: str, features: int | tuple[str, ...]) -> StandardEncoding:
-    """The standard encoding of a named set on these pages: every row counts in full."""
+def _enclosing(dataset: str, features: int | tuple[str, ...]) -> StandardEncoding:
+    """The standard encoding of a named set in which every row counts in full."""
     return enclosing(
         lambda standard: datasets.load(
             dataset, encoding="standard", features=features, standard=standard
@@ -447,14 +486,13 @@ def designed(settings: Settings, combination: Combination, moments: Moments) -> 
     design = settings.design(combination)
     if not (settings.is_shaped and mechanism_of(design).perturbs_objective):
         return design
-    found = shaped(moments, design=design, second_moment=settings.second_moment)
-    return found or design
+    return shaped(moments, design=design) or design
 
 
 def effective_settings(settings: Settings, designs: Iterable[Design]) -> Settings:
-    """The settings with the noise as it came out: even where no design is shorter with another."""
-    is_shaped = any(design.geometry is not None for design in designs)
-    return settings if is_shaped else settings.usual("noise")
+    """The settings with the noise as it came out: not paid for where no design is shorter so."""
+    is_kept = settings.shape != "released" or any(d.geometry is not None for d in designs)
+    return settings if is_kept else settings.usual("shape")
 
 
 def contrast_matrix(records: Records, columns: Sequence[Column]) -> Array | None:

@@ -13,7 +13,7 @@ from dpci_core.design import CalibrationName
 from dpci_core.losses import HuberSVM
 from dpci_core.planner import Target
 from dpci_core.privacy.budget import Budget, epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
-from dpci_core.schema import to_original
+from dpci_core.schema import to_original, told_steps
 from ui.session.budget import split_of
 from ui.session.case import Case
 from ui.session.choices import (
@@ -28,7 +28,7 @@ from ui.session.choices import (
 from ui.session.compute import DECLARED, declared_table, packed_table, standard_of
 from ui.session.forms import FORMS
 from ui.session.settings import LIMITS, Settings
-from ui.session.shape import noise_of, packed_shape
+from ui.session.shape import ShapeSource, packed_shape
 
 
 def plan_of(case: Case, title: str, notes: str = "") -> Plan:
@@ -49,7 +49,7 @@ def plan_of(case: Case, title: str, notes: str = "") -> Plan:
         if now.dataset == DECLARED
         else PublicTable(
             key=now.dataset,
-            standard=standard_of(now.dataset, features) if now.encoding == "standard" else None,
+            standard=standard_of(now, features),
         )
     )
     return Plan(
@@ -75,14 +75,10 @@ def settings_of(plan: Plan) -> Settings:
             "of them."
         )
     is_standard = isinstance(source, PublicTable) and source.is_standard
+    shape: ShapeSource = "planning" if design.geometry is None else "released"
     if is_standard:
         assert isinstance(source, PublicTable)
-        expect(
-            source.standard == standard_of(source.key, plan.features or plan.names[:-1]),
-            "This page has no control for another standard encoding of a public set than the one "
-            "in which all of its rows count in full. Describe your table, or bring the set as a "
-            "file.",
-        )
+        shape = _map_source(source, plan.features or plan.names[:-1], shape)
     offered = (
         ("mechanism", design.mechanism, MECHANISMS),
         ("privacy definition", design.definition, (*DEFINITIONS, *COUNTED_AS)),
@@ -119,8 +115,8 @@ def settings_of(plan: Plan) -> Settings:
         target=design.target,
         currency=definition,
         delta=_shortest(plan.delta),
-        noise=noise_of(design.geometry),
-        shape=packed_shape(plan),
+        shape=shape,
+        opened=packed_shape(plan),
         split=split_of(budget) if definition == design.definition else Settings().split,
         n=plan.n_records,
         c=design.regularization,
@@ -130,6 +126,23 @@ def settings_of(plan: Plan) -> Settings:
     now = _as_typed(now) if definition == design.definition else _as_promised(now, budget)
     _check_limits(now)
     return now if plan.goal is None else replace(now, **_goal_settings(plan, plan.goal))
+
+
+def _map_source(
+    table: PublicTable, features: int | tuple[str, ...], usual: ShapeSource
+) -> ShapeSource:
+    """What the map of a public set in the standard encoding was made of; ValueError where this page
+    makes another.
+    """
+    sources: tuple[ShapeSource, ...] = (usual, "declared")
+    for shape in sources:
+        now = Settings(dataset=table.key, encoding="standard", shape=shape)
+        if table.standard == standard_of(now, features):
+            return shape
+    raise ValueError(
+        "This page has no control for another standard encoding of a public set than the ones by "
+        "one radius and by all of its rows. Describe your table, or bring the set as a file."
+    )
 
 
 _SAME = 1e-10
@@ -210,6 +223,11 @@ def _goal_settings(plan: Plan, goal: Target) -> dict[str, Any]:
         "goal_on": "" if place is None else names[place],
         "goal_chance": goal.probability,
     }
+    if goal.limits is not None:
+        unit = 1.0
+        if plan.design.loss.is_log_odds:
+            unit = told_steps(schema, names)[0] * to_original(schema, plan.features)[0, 0]
+        return found | {"goal": "all", "goal_length": float(f"{goal.limits[0] * unit:.12g}")}
     if goal.length is not None:
         return found | {"goal": "length", "goal_length": goal.length * scale}
     assert goal.excludes_zero_at is not None

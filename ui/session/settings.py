@@ -21,7 +21,6 @@ from dpci_core.mechanisms.mechanism import mechanism_named
 from dpci_core.plan.codec import read
 from dpci_core.plan.link import unpack
 from dpci_core.plan.source import Source
-from dpci_core.planner.geometry import SecondMoment
 from dpci_core.planner.standard import enclosing_regularization
 from dpci_core.privacy.budget import (
     GDP,
@@ -52,14 +51,16 @@ from ui.session.choices import (
     Combination,
     Currency,
 )
-from ui.session.shape import Noise, shape_of
+from ui.session.shape import ShapeSource, shape_of
 
-Goal = Literal["length", "zero"]
+Goal = Literal["all", "length", "zero"]
 Look = Literal["map", "split", "mechanisms", "c"]
 Penalty = Literal["typed", "chosen"]
 
 PRECISION = ("goal", "goal_on", "goal_length", "goal_value", "goal_chance")
 """The settings that are the goal on the page Plan."""
+USUAL_LENGTH = float(f"{2.0 * math.log(1.3):.12g}")
+"""Of every effect, in log odds: each odds ratio to within a factor of 1.3."""
 DEFAULT_ROWS = 30_000
 """Rows of the simulated census on which moments are taken."""
 SWEEPS = ("total", *PARTS, "n", "d", "c", "h")
@@ -84,16 +85,16 @@ class Settings:
     declared: a table that is only described, packed as for a link, for the data set "declared".
     smoothing: the loss of the SVM, whose kink is rounded by a parabola or, twice differentiable, by
     a quartic.
-    noise: of equal size in every direction ("even"), or, where it is in the objective, shaped like
-    the records: by a second moment that is released ("shaped") or by that of the planning rows
-    ("planning"). Both ask for the moments of the table (`compute.designed`).
-    shape: the geometry of a plan that was opened, packed (`ui.session.shape`); "" where it is
+    shape: what the noise is shaped by (`ui.session.shape.ShapeSource`): "planning" is a map of the
+    standard encoding, and what is declared for any other; "released" asks for the moments of the
+    table, where noise is in the objective (`compute.designed`).
+    opened: the geometry of a plan that was opened, packed (`ui.session.shape`); "" where it is
     planned.
     penalty: whether c is as it was typed, or follows budget and n ("chosen", by
     `enclosing_regularization`).
-    goal, goal_on, goal_length, goal_value, goal_chance: the goal on the page Plan; goal_on is ""
-    for the mean over the coefficients or a feature, whose length and value are then in its own
-    units.
+    goal, goal_on, goal_length, goal_value, goal_chance: the goal on the page Plan; "all" asks the
+    same length, in log odds, of every effect. goal_on is "" for the mean over the coefficients or a
+    feature, whose length and value are then in its own units.
     """
 
     dataset: str = "census"
@@ -106,8 +107,8 @@ class Settings:
     losses: tuple[str, ...] = (Logistic.name,)
     calibrations: tuple[str, ...] = ("sharp",)
     results: str = "all"
-    noise: Noise = "even"
-    shape: str = ""
+    shape: ShapeSource = "planning"
+    opened: str = ""
     target: TargetName = PENALISED
     currency: str = PureDP.definition
     epsilon: str = "1"
@@ -153,11 +154,21 @@ class Settings:
 
     @property
     def is_shaped(self) -> bool:
-        """Whether noise is shaped like the records, where it is in the objective; not while only
-        reviewed results are asked for.
+        """Whether budget is paid for the shape of the noise, where that can be."""
+        return self.shape == "released" and self.may_pay_for_shape
+
+    @property
+    def may_pay_for_shape(self) -> bool:
+        """Whether a released second moment can shape the noise: it is in the objective, not only
+        reviewed results are asked for, and a row is a record.
         """
-        is_asked = self.noise != "even" and self.results == "all"
-        return is_asked and self.perturbs_objective and self.persons is None
+        return self.results == "all" and self.perturbs_objective and self.persons is None
+
+    @property
+    def map_source(self) -> ShapeSource:
+        """What the map of a named set's rows is made of, whether or not budget is paid besides."""
+        is_declared = self.encoding != "standard" or self.shape == "declared"
+        return "declared" if is_declared else "planning"
 
     @property
     def perturbs_objective(self) -> bool:
@@ -188,11 +199,6 @@ class Settings:
     def rows_per_person(self) -> int:
         """k of a design; 1 where a row is a record."""
         return 1 if self.persons is None else self.persons.rows
-
-    @property
-    def second_moment(self) -> SecondMoment:
-        """Whose second moment shapes the noise."""
-        return "planning" if self.noise == "planning" else "released"
 
     @property
     def is_compared(self) -> bool:
@@ -314,7 +320,8 @@ class Settings:
 
     def without_table(self) -> Settings:
         """These settings without anything that names or measures a column of the table."""
-        return self.usual("dataset", "names", "goal_on", "goal_length", "goal_value")
+        bare = self.usual("dataset", "names", "goal_on", "goal_value")
+        return replace(bare, goal_length=USUAL_LENGTH)
 
     def to_query(self) -> dict[str, str]:
         """The settings that differ from those of a first visit, as the parameters of a link."""
@@ -327,7 +334,7 @@ class Settings:
         with penalty.
         """
         own = "schema" if self.encoding == "standard" else self.encoding
-        now = self.usual("target", "units", "penalty", "c", "mechanisms")
+        now = self.usual("target", "units", "penalty", "c", "mechanisms", *PRECISION)
         return replace(now, encoding=own)
 
     def in_plain_terms(self) -> Settings:
@@ -342,6 +349,10 @@ class Settings:
             units="odds",
             penalty="chosen",
             mechanisms=("objective",),
+            goal="all",
+            goal_on="",
+            goal_length=USUAL_LENGTH,
+            goal_chance=0.5,
         ).settled()
 
 
@@ -427,7 +438,7 @@ def _is_described(packed: str) -> bool:
     return len(packed) <= _LONGEST_VALUE
 
 
-_OF_TABLE = ("dataset", "declared", "names", "shape", "goal_on", "goal_length", "goal_value")
+_OF_TABLE = ("dataset", "declared", "names", "opened", "goal_on", "goal_length", "goal_value")
 """What is about the columns of a table."""
 _OF_SPLIT = ("split", "shares", "locked")
 
@@ -468,9 +479,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "smoothing": tuple(SMOOTHINGS),
     "calibrations": tuple(CALIBRATIONS),
     "results": ("all", "reviewed"),
-    "noise": ("even", "shaped", "planning"),
+    "shape": ("declared", "planning", "released"),
     "target": tuple(TARGETS),
-    "goal": ("length", "zero"),
+    "goal": ("all", "length", "zero"),
     "look": ("map", "split", "mechanisms", "c"),
 }
 
@@ -517,7 +528,7 @@ def _parse(name: str, text: str) -> object:
             raise ValueError(name)
     elif name in CHOICES and text not in CHOICES[name]:
         raise ValueError(name)
-    elif name == "shape" and text:
+    elif name == "opened" and text:
         shape_of(text)
     return text
 

@@ -1,4 +1,5 @@
-"""The geometry of a plan that was opened, as the settings hold it. No Streamlit."""
+"""What shapes the noise, and the geometry of a plan that was opened, as the settings hold it. No
+Streamlit."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 from dpci_core import Logistic
 from dpci_core.design import Design, Geometry
@@ -17,7 +18,9 @@ from dpci_core.planner import with_metric_share
 from dpci_core.privacy.budget import DEFINITIONS, Budget
 from ui.session.budget import split_of
 
-Noise = Literal["even", "shaped", "planning"]
+ShapeSource = Literal["declared", "planning", "released"]
+"""Where the shape of the noise comes from: the declaration alone, the planning rows, or a second
+moment of the private records that is released at a price."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,17 +34,9 @@ class Shape:
     geometry: Geometry
     budget: Budget
 
-    def goes_with(
-        self, dataset: str, names: Sequence[str], *, noise: Noise, definition: str
-    ) -> bool:
-        """Whether it was planned for these coefficients of this table, and is asked for."""
-        M = self.geometry.second_moment
-        return (
-            self.of == _mark(dataset, names)
-            and self.budget.definition == definition
-            and noise_of(self.geometry) == noise
-            and (M is None or len(M) == len(names))
-        )
+    def goes_with(self, dataset: str, names: Sequence[str], *, definition: str) -> bool:
+        """Whether it was planned for these coefficients of this table."""
+        return self.of == _mark(dataset, names) and self.budget.definition == definition
 
     def on(self, design: Design) -> Design:
         """The design with this geometry: with this very budget where the settings still have its
@@ -54,29 +49,18 @@ class Shape:
 
 
 def packed_shape(plan: Plan) -> str:
-    """The geometry of a plan as the settings hold it; "" of a plan without one.
-
-    Raises:  ValueError in words where it is too long for a link.
-    """
+    """The geometry of a plan as the settings hold it; "" of a plan without one."""
     geometry, budget = plan.design.geometry, plan.design.budget
     if geometry is None:
         return ""
-    content: dict[str, Any] = {
+    content = {
         "of": _mark(getattr(plan.source, "key", "declared"), plan.names),
         "ridge": geometry.ridge,
         "leverage": geometry.leverage,
         "definition": budget.definition,
-        "parts": [str(part) for part in (*budget.parts, *_metric(budget))],
+        "parts": [str(part) for part in (*budget.parts, budget.metric)],
     }
-    if geometry.second_moment is not None:
-        content["second_moment"] = [list(row) for row in geometry.second_moment]
-    try:
-        return pack(content)
-    except ValueError:
-        raise ValueError(
-            "The second moment of this plan is too long for this page, whose address holds it. "
-            "Release and the command line take the plan as it is."
-        ) from None
+    return pack(content)
 
 
 _AMOUNTS = (Decimal("1e-9"), Decimal(1000))
@@ -97,12 +81,7 @@ def shape_of(packed: str) -> Shape:
         kind = DEFINITIONS[content["definition"]]
         names = ("model", "hessian", "covariance", "metric")
         parts = dict(zip(names, amounts, strict=False))
-        rows = content.get("second_moment")
-        geometry = Geometry(
-            ridge=content["ridge"],
-            leverage=content["leverage"],
-            second_moment=None if rows is None else tuple(map(tuple, rows)),
-        )
+        geometry = Geometry(ridge=content["ridge"], leverage=content["leverage"])
         Design(
             loss=Logistic(),
             mechanism="objective",
@@ -116,17 +95,6 @@ def shape_of(packed: str) -> Shape:
         return found
     except (AssertionError, KeyError, TypeError, ArithmeticError):
         raise ValueError("This shape of the noise is damaged.") from None
-
-
-def noise_of(geometry: Geometry | None) -> Noise:
-    """The setting that asks for such noise."""
-    if geometry is None:
-        return "even"
-    return "shaped" if geometry.is_private else "planning"
-
-
-def _metric(budget: Budget) -> tuple[Decimal, ...]:
-    return (budget.metric,) if budget.metric else ()
 
 
 def _mark(dataset: str, names: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from typing import Literal, cast
 import streamlit as st
 
 from ui.kit import linked
+from ui.session.choices import MECHANISMS
 from ui.session.settings import Settings
 
 Step = Literal["describe", "goal", "choose", "approve", "release"]
@@ -28,6 +29,14 @@ HOW = linked.one_of("how", ("type", "here", "file", "plan"), default="", widget=
 """How a table is described."""
 METHOD = linked.one_of("method", ("chosen", "own"), default="own", widget="method")
 """Whether encoding, penalty and split are searched for, or set by hand."""
+FIND = linked.one_of("find", ("budget", "records", "precision"), default="budget", widget="find")
+"""Which of the three quantities is the answer of the step Choose."""
+MECHANISM = linked.one_of("by", ("", *MECHANISMS), default="", widget="by")
+"""Which mechanism a searched design has; "" for the better one."""
+SPLIT = linked.one_of("parts", ("best", "own"), default="best", widget="parts")
+"""Whether the split is searched for too."""
+KEPT = linked.text("kept", 4_000, widget="kept")
+"""The design beside which others are looked at, as the parameters of a link."""
 TITLE = linked.text("title", 200, widget="plan_title")
 NOTES = linked.text("notes", 4_000, widget="plan_notes")
 _WRITTEN = "step_written"

@@ -27,6 +27,7 @@ from dpci_core.report.words import percent as percent
 from dpci_core.schema import Records
 from ui.session.choices import CALIBRATIONS, SMOOTHINGS, TARGETS
 from ui.session.settings import Settings
+from ui.session.shape import ShapeSource
 
 DECLARED_SENTENCE = (
     "Made-up rows from your description alone: bounds, levels and guesses. No file is opened, so "
@@ -284,40 +285,36 @@ CALIBRATION_HELP = (
     "intervals miss too often, it is longer. The page Evidence shows by how much, and "
     "why."
 )
-NOISE = {
-    "even": "As large in every direction",
-    "shaped": "Shaped like the data (new)",
-    "planning": "Shaped like the planning rows (new)",
+SHAPES: dict[ShapeSource, str] = {
+    "declared": "As declared",
+    "planning": "As in the planning rows",
+    "released": "Pay for a look (new)",
 }
-NOISE_HELP = (
+SHAPE_HELP = (
     "Noise is sized for a record that could lie in any direction, and few directions have any "
-    "records. Shaped like the data it is small where there is nobody to hide: on Adult, Bank and "
-    "the simulated census, ten features each, intervals were 10 to 36 % shorter from the same "
-    "zCDP budget. A small part of it learns the shape; that of the planning rows is free, and fits "
-    "as well as they do. A few extreme rows count a little less. For objective perturbation; not "
-    "peer-reviewed."
+    "records. As declared, every column counts alike. The planning rows, public or made up, show "
+    "how columns go together: that is free, and a shape that fits badly costs length, never "
+    "privacy. A look spends a small part of the budget on the shape of the private records: with "
+    "columns by their bounds, intervals of Adult, Bank and the simulated census were 10 to 36 % "
+    "shorter under zCDP; where typical values are declared it hardly ever helps. Not "
+    "peer-reviewed. Rows that are unusual in the shape count a little less."
 )
 
 
 def noise_sentence(design: Design) -> str:
-    """How the noise of a design is shaped; "" where it is as large in every direction."""
+    """How the noise of a design is shaped; "" where no budget is paid for that."""
     geometry, budget = design.geometry, design.budget
     if geometry is None:
         return ""
-    if geometry.is_private:
-        share = percent(float(budget.metric / budget.total))
-        how = f"the data, whose shape is learnt first, for {share} of the budget"
-    else:
-        how = "a public table, which costs no budget"
+    share = percent(float(budget.metric / budget.total))
     return (
-        f"The noise is shaped like {how}; rows far outside the crowd (leverage above "
-        f"{number(geometry.leverage)}) count less."
+        f"The noise is shaped like the data, whose shape is learnt first, for {share} of the "
+        f"budget; rows far outside the crowd (leverage above {number(geometry.leverage)}) count "
+        "less."
     )
 
 
-NO_SHAPE = (
-    "No shape makes these intervals shorter here, so the noise is as large in every direction."
-)
+NO_SHAPE = "A look makes these intervals no shorter here, so nothing is paid for one."
 HOW_SHAPED = (
     "The shape, and what it costs, are chosen for the shortest intervals; the split divides the "
     "rest of the budget."

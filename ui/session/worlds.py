@@ -17,10 +17,10 @@ def worlds_of_case(case: Case, source: TableSource) -> tuple[WorldMoments, ...]:
     if case.settings.dataset != DECLARED or is_given:
         return (WorldMoments(ONLY_WORLD, case.moments),)
     table = declared_table(case.settings.declared)
-    first, *others = worlds_of(table.schema, table.guesses)
-    found = [WorldMoments(first.assumption, case.moments)]
-    for world in others:
-        records = _records(table.schema, world, case, source)
+    assumptions = [world.assumption for world in worlds_of(table.schema, table.guesses)]
+    found = [WorldMoments(assumptions[0], case.moments)]
+    others = zip(assumptions, tables_of_case(case, source), strict=True)
+    for assumption, records in list(others)[1:]:
         moments = source.store.moments(
             records,
             case.design.loss,
@@ -28,8 +28,17 @@ def worlds_of_case(case: Case, source: TableSource) -> tuple[WorldMoments, ...]:
             fit_target(records, case.design),
             geometry=case.design.geometry,
         )
-        found.append(WorldMoments(world.assumption, moments))
+        found.append(WorldMoments(assumption, moments))
     return tuple(found)
+
+
+def tables_of_case(case: Case, source: TableSource) -> tuple[Records, ...]:
+    """The planning rows of every world, those of the case first."""
+    if case.settings.dataset != DECLARED:
+        return (case.records,)
+    table = declared_table(case.settings.declared)
+    others = worlds_of(table.schema, table.guesses)[1:]
+    return (case.records, *(_records(table.schema, world, case, source) for world in others))
 
 
 def _records(schema: Schema, world: World, case: Case, source: TableSource) -> Records:

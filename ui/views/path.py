@@ -100,8 +100,7 @@ def _lines(case: Case, step: Step) -> list[str]:
     ]
     if step == "describe":
         return found
-    if goals.is_set(settings):
-        found.append(f"Goal: {plain(goals.goal_words(case))}")
+    found.append(f"Goal: {plain(goals.goal_words(case))}")
     if step in ("approve", "release"):
         found += [budget_words(settings), method_words(case)]
     return found

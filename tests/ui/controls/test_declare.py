@@ -57,7 +57,7 @@ SEX = {"column": "sex", "kind": "levels", "levels": "f; m; x"}
 
 def table_of(*columns: object, **guesses: object) -> DeclaredTable:
     schema = Schema(columns, "y", "yes", negative=("no", "0"), complete=0.9)  # type: ignore[arg-type]
-    schema = replace(schema, standard=StandardEncoding(radius=2.0, limit=3.0))
+    schema = replace(schema, standard=StandardEncoding(shape=2.0, limit=3.0))
     return DeclaredTable(schema=schema, guesses=Guesses(base_rate=0.25, **guesses), unit="a visit")  # type: ignore[arg-type]
 
 
@@ -146,11 +146,11 @@ def test_guesses_of_an_older_description_become_part_of_it():
 
 def test_a_new_description_has_the_standard_encoding_and_keeps_the_one_that_was_chosen():
     columns = (NumericColumn("a", 0, 1), NumericColumn("b", 0, 1), NumericColumn("c", 0, 1))
-    assert through_the_grid(table_of(*columns)).schema.standard == StandardEncoding(radius=2.0)
+    assert through_the_grid(table_of(*columns)).schema.standard == StandardEncoding(shape=2.0)
     chosen = table_of(*columns)
     assert through_the_grid(chosen, before=chosen).schema.standard == chosen.schema.standard
     other = through_the_grid(table_of(*columns[:2]), before=chosen)
-    assert other.schema.standard == StandardEncoding(radius=1.7)
+    assert other.schema.standard == StandardEncoding(shape=1.7)
 
 
 def test_the_example_is_a_table_to_plan_with():
@@ -230,7 +230,7 @@ def test_the_whole_path_opens_no_file_and_no_connection():
     """Only code and the page's own settings are read: no table can be in reach of what is shown."""
     start("plan", step="approve", d="2")  # what is imported when it is needed is code as well
     TypeAdapter(int), go.Figure(go.Scatter(x=np.ones(2)))  # look once for plugins of their own
-    app = start("plan")
+    app = start("plan", find="precision")
     seen: list[str] = []
     with watched(seen):
         app.button(key="describe_example").click().run()

@@ -123,6 +123,7 @@ def test_nothing_of_an_uploaded_file_travels():
     app.button(key="pin").click().run()
     app.switch_page(str(ROOT / "pages" / "plan.py")).run()
     app.button(key="step_goal").click().run()
+    app.radio(key="goal_first").set_value("other").run()
     app.radio(key="goal").set_value("length").run()
     app.radio(key="goal_on").set_value("age").run()
     app.number_input(key="goal_length_age").set_value(1.23).run()

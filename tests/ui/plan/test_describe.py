@@ -354,7 +354,7 @@ def test_one_person_may_have_several_rows():
     assert {d.rows_per_person for d in settings.designs()} == {3}
     for design in settings.designs():  # none that is not shown to protect persons
         model_noise(replace(design, n_records=900))
-    assert not replace(settings, noise="shaped").is_shaped
+    assert not replace(settings, shape="released").is_shaped
     assert now(app) == from_query(now(app).to_query())[0]
 
 

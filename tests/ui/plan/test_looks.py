@@ -57,7 +57,7 @@ def test_every_look_has_an_answer(kind, look):
 
 def test_mechanisms_are_ranked_for_persons_as_they_are_released():
     source = TableSource(PUBLIC)
-    rows = ranking(make_case(KINDS["persons"], source))
+    rows = ranking(make_case(KINDS["persons"], source), source)
     assert {row.design.rows_per_person for row in rows} == {4}
     assert not any(row.status for row in rows)
 

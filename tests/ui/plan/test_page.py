@@ -24,10 +24,9 @@ from dpci_core import (
     needed_budget,
     needed_records,
 )
-from dpci_core.planner.amounts import with_total
-from dpci_core.planner.targets import meeting_probability
+from dpci_core.planner.targets import meeting_probability, outcome
 from dpci_core.schema import CategoricalColumn, Schema
-from tests.ui.test_pages import PAPER_TERMS, charts_of, check, now, start
+from tests.ui.test_pages import PAPER_TERMS, charts_of, check, now, start, visit
 from ui.controls import declare
 from ui.plan import charts as plan_charts
 from ui.plan import numbers as planning
@@ -36,7 +35,7 @@ from ui.plan.words import no_answer
 from ui.session.case import Case, make_case, single
 from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
 from ui.session.settings import Settings, from_query
-from ui.session.text import number, percent
+from ui.session.text import number
 
 pytestmark = pytest.mark.usefixtures("patient")
 
@@ -46,10 +45,6 @@ SMALL = {"d": "3", "n": "20000", "calibrations": "published"}
 
 def case_of(app) -> Case:
     return make_case(now(app), TableSource(PUBLIC))
-
-
-def metrics(app) -> dict[str, str]:
-    return {metric.label: metric.value for metric in app.metric}
 
 
 def words(app) -> str:
@@ -67,8 +62,12 @@ def look(app, name: str):
 def set_goal(app, kind: str, *, on: str = "", amount: float | None = None, chance: float = 0.5):
     """Back to the step Goal, another goal, and on."""
     app.button(key="step_goal").click().run()
-    app.radio(key="goal").set_value(kind).run()
-    if kind == "mean":
+    app.radio(key="goal_first").set_value("all" if kind == "all" else "other").run()
+    if kind != "all":
+        app.radio(key="goal").set_value(kind).run()
+    if kind == "all":
+        app.number_input(key="goal_all_").set_value(amount)
+    elif kind == "mean":
         app.number_input(key="goal_mean").set_value(amount)
     else:
         pick = app.radio if any(r.key == "goal_on" for r in app.radio) else app.selectbox
@@ -80,51 +79,63 @@ def set_goal(app, kind: str, *, on: str = "", amount: float | None = None, chanc
     return app
 
 
+def shown(app) -> str:
+    """The quantity that is the answer."""
+    (found,) = [m.value for m in app.markdown if m.value.startswith("## ")]
+    return found.removeprefix("## ")
+
+
 def least_total(app) -> float:
-    return float(next(m.value for m in app.metric if m.label == "Total ε"))
+    return float(shown(app))
 
 
-def test_three_budgets_stand_on_one_screen_and_are_those_of_the_core():
+def find(app, what: str):
+    app.segmented_control(key="find").set_value(what).run()
+    check(app)
+    return app
+
+
+def test_each_of_the_three_is_found_from_the_other_two_and_is_that_of_the_core():
     app = start("plan", **SMALL)
     case = case_of(app)
-    got = forecast(case.moments, design=replace(case.design, n_records=20_000))
-    budget = needed_budget(
-        case.moments, design=replace(case.design, n_records=20_000), target=Target(0.5)
-    )
-    records = needed_records(case.moments, design=case.design, target=Target(0.5))
-    assert f"Mean interval {number(got.ci_length_mean)} long" in words(app)
+    budget = needed_budget(case.moments, design=case.design, target=Target(0.5))
     assert least_total(app) == pytest.approx(float(budget.total), rel=1e-4)
-    assert int(metrics(app)["Records needed"].replace(",", "")) == records.n_records
+    records = needed_records(case.moments, design=case.design, target=Target(0.5))
+    assert int(shown(find(app, "records")).replace(",", "")) == records.n_records
+    reached = outcome(case.moments, design=case.design, target=Target(0.5)).within_reach
+    assert float(shown(find(app, "precision"))) == pytest.approx(reached, rel=5e-3)
+    assert not [b for b in app.button if b.key in ("use_least", "use_own", "use_records")]
 
 
-def test_in_the_balanced_budget_privacy_adds_as_much_variance_as_sampling():
-    app = start("plan", **SMALL)
+def test_a_suggestion_is_as_much_noise_as_sampling_error():
+    app = find(start("plan", **SMALL), "precision")
+    app.button(key="use_balanced").click().run()
+    check(app)
     case = case_of(app)
-    balanced = options.balanced(case, TableSource(PUBLIC))
-    made = forecast(case.moments, design=with_total(case.design, balanced.total))
+    made = forecast(case.moments, design=case.design)
     ratio = made.ci_length_mean / made.nonprivate_length_mean
     assert ratio == pytest.approx(math.sqrt(2.0), rel=0.01)
-    assert ratio <= math.sqrt(2.0)
-    assert [m.value for m in app.metric if m.label == "Total ε"][1] == number(balanced.typed, 4)
 
 
-def test_using_a_budget_meets_the_goal_and_leads_on():
+def test_using_a_design_meets_the_goal_and_leads_on():
     app = start("plan", **SMALL)
     needed = least_total(app)
-    app.button(key="use_least").click().run()
+    app.button(key="use_design").click().run()
     check(app)
     assert [t.value for t in app.title] == ["Approve the plan"]
     assert float(now(app).split.total) == pytest.approx(needed)
     assert sum(now(app).split.parts) == now(app).split.total
     case = case_of(app)
-    found = forecast(case.moments, design=case.design)
-    assert found.ci_length_mean <= 0.5
-    app = start("plan", **SMALL)
-    needed = int(metrics(app)["Records needed"].replace(",", ""))
-    app.button(key="use_records").click().run()
-    check(app)
+    assert forecast(case.moments, design=case.design).ci_length_mean <= 0.5
+    app = find(start("plan", **SMALL), "records")
+    needed = int(shown(app).replace(",", ""))
+    app.button(key="use_design").click().run()
     assert now(app).n == needed
-    assert "**Meets your goal on average**" in words(app)
+    app = find(start("plan", **SMALL), "precision")
+    app.button(key="use_design").click().run()
+    case = case_of(app)
+    assert options.described(case).meets  # the goal of the plan is what was found
+    assert now(app).goal_length != 0.5
 
 
 def test_the_least_budget_gives_intervals_that_are_of_use():
@@ -133,10 +144,63 @@ def test_the_least_budget_gives_intervals_that_are_of_use():
     case = case_of(app)
     bare = needed_budget(case.moments, design=case.design, target=case.target)
     assert bare.forecast.usefulness.is_useless
-    least = options.least(case, TableSource(PUBLIC))
+    least = options.Designs(case, TableSource(PUBLIC)).answer("budget")
     assert least.works
-    assert least.total > bare.total
-    assert "would do" not in words(app)
+    assert least.typed > float(bare.total)
+    assert least_total(app) == pytest.approx(least.typed, rel=1e-3)
+
+
+@pytest.mark.parametrize("goal", ["all", "length"])
+@pytest.mark.parametrize("on", ["", "age"])
+def test_the_three_answers_agree(goal, on):
+    """One truth: what is found at one place is given at another, and the same comes back."""
+    settings = Settings(d=3, n=20_000, goal=goal, goal_on=on, goal_length=0.4, goal_chance=0.8)
+    source = TableSource(PUBLIC)
+    case = make_case(settings, source)
+    least = options.Designs(case, source).answer("budget")
+    assert least.works
+    there = make_case(options.adopted(settings, least), source)
+    again = options.Designs(there, source).answer("precision")
+    assert abs(again.precision) <= 0.4 * (1.0 + 1e-9)
+    enough = options.Designs(there, source).answer("records")
+    assert enough.settings.n <= 20_000
+    assert (
+        options.Designs(make_case(options.adopted(settings, enough), source), source)
+        .answer("precision")
+        .works
+    )
+    little = make_case(settings.swept("total", 0.97 * least.typed), source)
+    assert not options.Designs(little, source).answer("precision").works
+
+
+@pytest.mark.parametrize("typed", [None, -5, 0, 1, 1e12])
+def test_odd_numbers_on_the_calculator_change_nothing(typed):
+    app = find(start("plan", goal="all", goal_length="0.5", **SMALL), "records")
+    before = now(app)
+    app.number_input(key="precision_number").set_value(typed).run()
+    check(app)
+    assert now(app) == before
+    find(app, "budget")
+    app.number_input(key="n_number").set_value(None if typed is None else int(typed)).run()
+    check(app)
+    assert now(app).n == before.n
+
+
+def test_a_design_is_kept_beside_another_and_the_link_restores_both():
+    app = find(start("plan", **SMALL), "precision")
+    app.button(key="keep_design").click().run()
+    app.number_input(key="total_number").set_value(2.0).run()
+    check(app)
+    kept, here = [m.value for m in app.markdown if m.value.startswith("- ε = ")]
+    kept, here = sorted((kept, here), key=lambda card: "**2**" in card)
+    assert "ε = **1**" in kept
+    assert "73.2 %" in kept
+    assert "ε = **2**" in here
+    link = {k: v if isinstance(v, str) else v[0] for k, v in app.query_params.items()}
+    again = visit("plan", **link)
+    assert [m.value for m in again.markdown] == [m.value for m in app.markdown]
+    again.button(key="remove_kept").click().run()
+    assert "kept" not in again.query_params
 
 
 def test_an_effect_is_asked_for_as_an_odds_ratio():
@@ -148,7 +212,9 @@ def test_an_effect_is_asked_for_as_an_odds_ratio():
     per_year = float(case.records.to_original[0, 0])
     assert case.target.excludes_zero_at == pytest.approx(math.log(1.005) / per_year)
     chance = meeting_probability(case.moments, design=case.design, target=case.target)
-    assert f"{percent(chance)} chance to detect it" in words(app)
+    found = options.described(case)
+    assert found.probability == pytest.approx(chance)
+    assert found.meets == (chance >= 0.8)
     assert charts_of(app)[0]["layout"]["meta"]["target"] == 0.8
 
 
@@ -170,7 +236,8 @@ def test_nothing_is_filled_in_for_a_described_table():
     app = start("plan", dataset=DECLARED, declared=packed_table(declare.example()), d="5")
     app.button(key="step_goal").click().run()
     check(app)
-    assert app.radio(key="goal").value is None
+    app.radio(key="goal_first").set_value("other").run()
+    app.radio(key="goal").set_value(None).run()
     app.button(key="goal_continue").click().run()
     assert "Choose what you need" in app.error[0].value
     app.radio(key="goal").set_value("zero").run()
@@ -203,7 +270,7 @@ def test_an_impossible_target_is_answered_with_what_is_possible():
     case = case_of(app)
     with pytest.raises(InfeasibleDesignError) as refusal:
         needed_budget(case.moments, design=case.design, target=case.target)
-    assert no_answer(refusal.value, case.records, case.scale) in words(app)
+    assert no_answer(refusal.value, case) in words(app)
     assert "needed budget" not in [trace.get("name") for trace in charts_of(app)[0]["data"]]
 
 
@@ -239,7 +306,7 @@ def test_the_split_is_scored_and_taken_over():
     assert charts_of(app)[0]["layout"]["meta"]["loss"] == pytest.approx(loss)
     title = f"Your split makes the mean interval {100 * loss:.1f} % longer than the best"
     assert title in [h.value for h in app.header]
-    app.button(key="use_split").click().run()
+    find(app, "precision").button(key="use_split").click().run()
     check(app)
     assert now(app).split.parts == best.design.budget.parts
     kept = charts_of(app)[0]["layout"]["meta"]["loss"]
@@ -269,10 +336,10 @@ def test_no_split_on_the_map_is_clearly_better_than_the_best_one():
     """Search and map score alike, coverage included; the default settings were a case where the
     best split lay outside of its own one per cent."""
     case = make_case(Settings(), TableSource(PUBLIC))
-    best, found = planning.split_answer(case)
+    best, found = planning.split_answer(case, TableSource(PUBLIC))
     assert np.nanmin(found.loss) > -0.01
     one = make_case(Settings(goal="zero", goal_on="age", goal_value=0.01), TableSource(PUBLIC))
-    serving, _ = planning.split_answer(one)
+    serving, _ = planning.split_answer(one, TableSource(PUBLIC))
     assert serving.coefficient == 0
     assert serving.forecast.ci_length[0] < best.forecast.ci_length[0]
 
@@ -290,7 +357,7 @@ def test_a_lock_stays_in_the_best_split():
 
 def test_all_ways_are_ranked_and_their_promise_is_the_same():
     app = look(start("plan", **SMALL), "mechanisms")
-    rows = planning.ranking(case_of(app))
+    rows = planning.ranking(case_of(app), TableSource(PUBLIC))
     assert len(rows) == 8
     assert [row.length for row in rows] == sorted(row.length for row in rows)
     assert all(row.epsilon <= 1.0 for row in rows)
@@ -303,7 +370,7 @@ def test_all_ways_are_ranked_and_their_promise_is_the_same():
 def test_a_way_is_adopted_with_its_guarantee(currency):
     base = replace_budget(Settings(d=3, n=20_000), currency)
     case = make_case(base, TableSource(PUBLIC))
-    for row in planning.ranking(case):
+    for row in planning.ranking(case, TableSource(PUBLIC)):
         taken = planning.adopted(base, row)
         epsilon, _ = planning.guarantee(base)
         assert planning.guarantee(taken)[0] <= epsilon * (1 + 1e-8)
@@ -331,7 +398,9 @@ def replace_budget(settings: Settings, currency: str) -> Settings:
 def test_a_way_out_of_reach_of_the_control_is_refused():
     base = replace_budget(Settings(d=3, n=20_000), "zcdp").swept("total", 15.0)
     row = next(
-        r for r in planning.ranking(make_case(base, TableSource(PUBLIC))) if r.definition == "pure"
+        r
+        for r in planning.ranking(make_case(base, TableSource(PUBLIC)), TableSource(PUBLIC))
+        if r.definition == "pure"
     )
     with pytest.raises(ValueError, match="does not reach"):
         planning.adopted(base, row)
@@ -365,7 +434,7 @@ def test_a_link_with_an_impossible_target_says_so(text):
 
 def test_a_coefficient_that_is_not_in_the_table_falls_back():
     app = start("plan", goal_on="no such column", **SMALL)
-    assert "Goal: **mean interval" in words(app)
+    assert "Goal: mean interval" in words(app)
     app = start("plan", goal="zero", goal_on="no such column", **SMALL)
     assert case_of(app).target.coefficient == 0
 
@@ -441,7 +510,7 @@ def shape_of(words: str) -> tuple[int, ...]:
 def test_a_move_computes_the_map_only_if_it_changes_the_map(monkeypatch):
     made, make = [], planning.iso_map
     monkeypatch.setattr(planning, "iso_map", lambda case: made.append(make(case)) or made[-1])
-    app = start("plan", **SMALL)
+    app = find(start("plan", **SMALL), "precision")
     app.number_input(key="total_number").set_value(2.0).run()
     app.number_input(key="n_number").set_value(50_000).run()
     set_goal(app, "mean", amount=0.7)
@@ -528,27 +597,3 @@ def test_many_coefficients_are_computed_on_request_only():
     assert app.toggle(key="many_coefficients").label.startswith(
         "Compute the answers for 100 coefficients"
     )
-
-
-def test_the_least_budget_is_one_number_wherever_it_stands():
-    """The card, the map and the verdicts beside it: nothing that works costs less."""
-    settings = replace(Settings(d=3, n=20_000), calibrations=("published",))
-    found = options.described(make_case(settings, TableSource(PUBLIC)))
-    works = replace(found, meets=True, is_not_reportable=False, is_useless=False)
-    dear, cheap, bad = (
-        replace(works, total=Decimal("0.76"), typed=0.76),
-        replace(works, total=Decimal("0.5"), typed=0.5),
-        replace(works, total=Decimal("0.1"), typed=0.1, meets=False),
-    )
-    refused = ValueError("No budget makes it true.")
-    known = {"least": (dear, None), "own": (cheap, None), "balanced": (bad, None)}
-    assert options.least_of(known) is cheap
-    assert options.least_of({**known, "own": (bad, None)}) is dear
-    assert options.least_of({**known, "least": (None, refused)}) is cheap
-    assert options.least_of({"least": (bad, None), "records": (None, refused)}) is bad
-    assert options.least_of({"least": (None, refused), "own": (bad, None)}) is None
-    app = start("plan", **SMALL)
-    app.number_input(key="total_number").set_value(least_total(app) * 1.001).run()
-    check(app)
-    (mark,) = [t for t in charts_of(app)[0]["data"] if t.get("name") == "needed budget"]
-    assert mark["x"] == [pytest.approx(least_total(app), rel=1e-3)]

@@ -14,7 +14,7 @@ from dpci_core import Plan, PublicTable, fit_moments, forecast, read_plan
 from dpci_core.design import Geometry
 from dpci_core.mechanisms.shares import share_out
 from dpci_core.plan import as_yaml
-from dpci_core.plan.link import pack, unpack
+from dpci_core.plan.link import pack
 from tests.ui.plan.test_page import words
 from tests.ui.test_pages import check, now, start
 from ui.plan import numbers, options
@@ -35,20 +35,18 @@ EVEN = Settings(
     currency="zcdp",
     split=Split(Decimal("0.2"), (Decimal("0.12"), Decimal("0.04"), Decimal("0.04"))),
 )
-SHAPED = replace(EVEN, noise="shaped")
-PLANNING = replace(EVEN, noise="planning")
+SHAPED = replace(EVEN, shape="released")
 LINK = {"d": "5", "n": "8000", "currency": "zcdp", "mechanisms": "objective", "definitions": "zcdp"}
 
 
 pytestmark = pytest.mark.usefixtures("patient")
 
 
-@pytest.mark.parametrize("settings", [SHAPED, PLANNING], ids=["shaped", "planning"])
-def test_a_shaped_plan_is_shorter_at_the_same_total_and_its_file_comes_back(settings):
-    case, even = make_case(settings, SOURCE), make_case(EVEN, SOURCE)
+def test_a_shaped_plan_is_shorter_at_the_same_total_and_its_file_comes_back():
+    case, even = make_case(SHAPED, SOURCE), make_case(EVEN, SOURCE)
     design = case.design
     assert design.geometry is not None
-    assert design.geometry.is_private == (settings is SHAPED) == bool(design.budget.metric)
+    assert design.budget.metric > 0
     assert design.budget.total == even.design.budget.total == Decimal("0.2")
     length = options.described(case).length
     assert length < 0.95 * options.described(even).length
@@ -56,7 +54,7 @@ def test_a_shaped_plan_is_shorter_at_the_same_total_and_its_file_comes_back(sett
     assert plan.design == design
     assert plan.numbers(case.moments).ci_length_mean == pytest.approx(length, rel=1e-9)
     opened = settings_of(plan)
-    assert opened.noise == settings.noise
+    assert opened.shape == "released"
     again = make_case(opened, SOURCE)
     assert again.is_opened
     assert again.design == design
@@ -65,14 +63,14 @@ def test_a_shaped_plan_is_shorter_at_the_same_total_and_its_file_comes_back(sett
 
 
 def test_the_switch_and_an_opened_shape_are_in_the_link():
-    for settings in (SHAPED, PLANNING, settings_of(plan_of(make_case(SHAPED, SOURCE), "A"))):
+    for settings in (SHAPED, settings_of(plan_of(make_case(SHAPED, SOURCE), "A"))):
         assert from_query(settings.to_query()) == (settings, ())
-    assert "shape" not in SHAPED.to_query()
-    assert not {"noise", "shape"} & set(EVEN.to_query())
+    assert "opened" not in SHAPED.to_query()
+    assert not {"shape", "opened"} & set(EVEN.to_query())
     for bad in ("x", "1.AAAA", pack({"of": "a"}), pack({"of": "a", "parts": ["1e-99999999"] * 4})):
-        settings, refused = from_query({**LINK, "noise": "shaped", "shape": bad})
-        assert refused == ("shape",)
-        assert settings.shape == ""
+        settings, refused = from_query({**LINK, "shape": "released", "opened": bad})
+        assert refused == ("opened",)
+        assert settings.opened == ""
 
 
 def test_a_double_change_and_back_restores_every_number():
@@ -87,8 +85,7 @@ def test_a_double_change_and_back_restores_every_number():
     other = seen(moved)
     assert other != first
     assert seen(replace(moved.swept("total", 0.2), c=0.001, split=EVEN.split)) == first
-    assert seen(PLANNING) not in (first, before)
-    assert seen(replace(PLANNING, noise="even")) == before
+    assert seen(replace(SHAPED, shape="declared")) == before
 
 
 def test_an_opened_shape_stays_through_changes_of_the_design_and_no_further():
@@ -111,7 +108,7 @@ def test_an_opened_shape_stays_through_changes_of_the_design_and_no_further():
     back = opened.swept("total", 0.4).swept("total", 0.2)
     assert make_case(back, SOURCE).design == design
     assert make_case(replace(opened, d=4), SOURCE).design.geometry != geometry
-    assert make_case(replace(opened, noise="planning"), SOURCE).design.geometry != geometry
+    assert make_case(replace(opened, shape="declared"), SOURCE).design.geometry is None
     assert make_case(replace(opened, mechanisms=("output",)), SOURCE).design.geometry is None
 
 
@@ -121,28 +118,19 @@ def test_what_the_page_cannot_show_is_refused_in_words():
     mixed = replace(plan, design=replace(plan.design, calibration=reviewed.calibration))
     with pytest.raises(ValueError, match="peer-reviewed results only"):
         settings_of(mixed)
-    p = 61
-    rng = np.random.default_rng(1)
-    M = np.cov(rng.normal(size=(400, p)).T)
-    huge = Geometry(
-        ridge=0.03, leverage=9.0, second_moment=tuple(map(tuple, M / np.trace(M) / 1.01))
-    )
-    bare = EVEN.design(EVEN.combinations[0])
-    with pytest.raises(ValueError, match="too long for this page"):
-        settings_of(replace(plan, design=replace(bare, geometry=huge)))
 
 
 def test_locked_parts_and_the_best_split_are_of_what_the_metric_leaves():
     locked = replace(SHAPED, split=SHAPED.split.with_locks((False, True, False)))
     case = make_case(locked, SOURCE)
-    best, _ = numbers.split_answer(case)
+    best, _ = numbers.split_answer(case, SOURCE)
     assert best.design.budget.hessian == case.design.budget.hessian
     assert best.design.budget.metric == case.design.budget.metric
     better = split_of(best.design.budget, locked.split)
     assert better.total == Decimal("0.2")
     assert better.parts[1] == locked.split.parts[1]
     assert better.locked == locked.split.locked
-    best, found = numbers.split_answer(make_case(SHAPED, SOURCE))
+    best, found = numbers.split_answer(make_case(SHAPED, SOURCE), SOURCE)
     assert found.best_length <= np.nanmin(found.lengths) * 1.01
     assert sum(numbers.shares_beside_metric(best)) == pytest.approx(1.0, rel=1e-9)
 
@@ -159,13 +147,12 @@ def test_the_metric_is_planned_anew_at_every_point_of_the_map():
     assert case.at(Decimal("0.001"), 300)[0].geometry is None
 
 
-@pytest.mark.parametrize("noise", ["shaped", "planning"])
-def test_the_least_budget_is_less_and_meets_the_goal_where_it_is_used(noise):
-    settings = replace(EVEN, noise=noise, goal_length=0.6)
-    least = options.least(make_case(settings, SOURCE), SOURCE)
-    even = options.least(make_case(replace(settings, noise="even"), SOURCE), SOURCE)
+def test_the_least_budget_is_less_and_meets_the_goal_where_it_is_used():
+    settings = replace(SHAPED, goal_length=0.6)
+    least = options.Designs(make_case(settings, SOURCE), SOURCE).answer("budget")
+    even = make_case(replace(settings, shape="declared"), SOURCE)
     assert least.works
-    assert least.total < even.total
+    assert least.typed < options.Designs(even, SOURCE).answer("budget").typed
     used = options.adopted(settings, least)
     case = make_case(used, SOURCE)
     assert options.described(case).length == least.length
@@ -182,34 +169,31 @@ def test_a_small_level_widens_the_leverage_or_leaves_noise_even():
 
 def test_the_switch_on_the_page_shows_the_shape_and_takes_it_back():
     app = start("plan", step="choose", **LINK)
-    before = words(app), {m.label: m.value for m in app.metric}
-    app.radio(key="noise").set_value("shaped").run()
+    before = words(app)
+    app.radio(key="shape").set_value("released").run()
     check(app)
     case = make_case(now(app), SOURCE)
     assert case.design.geometry is not None
     assert text.noise_sentence(case.design) in words(app)
     assert text.HOW_SHAPED in words(app)
-    app.radio(key="noise").set_value("planning").run()
+    app.radio(key="shape").set_value("declared").run()
     check(app)
-    assert "costs no budget" in words(app)
-    app.radio(key="noise").set_value("even").run()
-    check(app)
-    assert (words(app), {m.label: m.value for m in app.metric}) == before
+    assert words(app) == before
 
 
 @pytest.mark.parametrize("look", ["map", "split", "mechanisms", "c"])
 def test_every_closer_look_is_drawn_with_shaped_noise(look):
-    app = start("plan", step="choose", noise="shaped", look=look, **LINK)
+    app = start("plan", step="choose", shape="released", look=look, **LINK)
     assert not app.error
     if look == "split":
         app.button(key="use_split").click().run()
         check(app)
         assert now(app).split.total == Settings(currency="zcdp").split.total
-        assert now(app).noise == "shaped"
+        assert now(app).shape == "released"
 
 
 def test_approve_tells_the_shape_in_a_sentence():
-    app = start("plan", step="approve", noise="shaped", **LINK)
+    app = start("plan", step="approve", shape="released", **LINK)
     case = make_case(now(app), SOURCE)
     assert case.design.geometry is not None
     assert text.unbroken(text.noise_sentence(case.design)) in text.unbroken(words(app))
@@ -224,19 +208,9 @@ def test_the_release_tells_the_shape_and_names_what_it_pays_for_it():
     assert "shaped" not in plan_words(plan_of(make_case(EVEN, SOURCE), "Even"))
 
 
-def test_a_second_moment_of_another_size_in_a_link_is_planned_anew():
-    opened = settings_of(plan_of(make_case(PLANNING, SOURCE), "A"))
-    content = unpack(opened.shape)
-    assert isinstance(content, dict)
-    content["second_moment"] = [[0.5, 0.0], [0.0, 0.4]]
-    case = make_case(replace(opened, shape=pack(content)), SOURCE)
-    assert not case.is_opened
-    assert case.design == make_case(PLANNING, SOURCE).design
-
-
 def test_output_perturbation_has_no_switch_and_no_shape():
-    app = start("plan", step="choose", noise="shaped", **{**LINK, "mechanisms": "output"})
-    assert not [r for r in app.radio if r.key == "noise"]
+    app = start("plan", step="choose", shape="released", **{**LINK, "mechanisms": "output"})
+    assert not [r for r in app.radio if r.key == "shape"]
     assert make_case(now(app), SOURCE).design.geometry is None
     assert "weighted down" not in words(app)
 
@@ -254,5 +228,5 @@ def test_a_shape_that_was_opened_can_be_planned_anew():
     assert text.OPENED_SHAPE in words(app)
     app.button(key="shape_anew").click().run()
     check(app)
-    assert now(app).shape == ""
+    assert now(app).opened == ""
     assert text.HOW_SHAPED in words(app)

@@ -14,19 +14,20 @@ import pytest
 
 from dpci_core import DeclaredTable, Guesses, forecast
 from dpci_core.plan.summary import _goal
-from dpci_core.planner.standard import best_standard
 from dpci_core.report.cautions import cautions, gravest
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding
 from tests.ui.test_pages import check, now, start
 from ui.evidence.coverage import tab as validate_page
 from ui.plan import options
+from ui.plan.job import Choice, parts_of
+from ui.plan.options import Find
 from ui.session import jobs
 from ui.session.case import Case, make_case
-from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
+from ui.session.compute import DECLARED, LRU, PUBLIC, TableSource, declared_table, packed_table
 from ui.session.plan_settings import plan_of, settings_of
 from ui.session.settings import Settings
 from ui.session.text import plain
-from ui.views.goals import goal_words, interval_words, unit_words
+from ui.views.goals import goal_words, unit_words
 
 SCHEMA = Schema(
     (
@@ -36,7 +37,7 @@ SCHEMA = Schema(
     ),
     "ill",
     "yes",
-    standard=StandardEncoding(radius=2.0),
+    standard=StandardEncoding(shape=2.0),
 )
 TABLE = DeclaredTable(
     schema=SCHEMA, guesses=Guesses(effects={"pressure": 0.02}, base_rate=0.3, n_rows=1_000)
@@ -50,6 +51,7 @@ LINK = {
 }
 
 
+PRECISION = {"find": "precision"}
 pytestmark = pytest.mark.usefixtures("patient")
 
 
@@ -71,7 +73,7 @@ def wished():
     return {"method": "chosen", "goal": "zero", "goal_on": "pressure", "goal_value": "0.2"}
 
 
-def test_encoding_penalty_and_split_are_chosen_for_each_budget(wished, monkeypatch):
+def test_encoding_penalty_and_split_are_chosen_and_no_search_is_made_twice(wished, monkeypatch):
     made, search = [], options.best_standard
 
     def counted(*args, **kwargs):
@@ -79,35 +81,68 @@ def test_encoding_penalty_and_split_are_chosen_for_each_budget(wished, monkeypat
         return made[-1]
 
     monkeypatch.setattr(options, "best_standard", counted)
-    app = start("plan", **(LINK | wished | {"goal_chance": "0.8"}))
-    case = case_of(goal="zero", goal_on="pressure", goal_value=0.2, goal_chance=0.8)
-    first = made[0]
-    declared, *worlds = TABLE.encoders(3)
-    assert case.fewest == 17_100
-    asked = replace(case.design, n_records=case.fewest)
-    again = best_standard(declared, design=asked, worlds=worlds)
-    assert (again.encoding, again.design) == (first.encoding, first.design)
-    assert len(made) <= 3
-    app.button(key="use_own").click().run()
+    app = start("plan", **(LINK | wished | {"goal_chance": "0.8", "find": "precision"}))
+    (first,) = made
+    app.button(key="use_design").click().run()
     check(app)
     settings = now(app)
     assert declared_table(settings.declared).schema.standard == first.encoding
-    assert settings.c == first.design.regularization
     assert settings.target == "unpenalised"
-    assert settings.split.parts == first.design.budget.parts
+    shares = [float(x / first.design.budget.total) for x in first.design.budget.parts]
+    assert [settings.split.share(i) / 100 for i in range(3)] == pytest.approx(shares, rel=1e-3)
+    case = make_case(settings, TableSource(PUBLIC))
+    assert options.described(case, TableSource(PUBLIC)).meets  # what was found is the goal
     app.button(key="step_choose").click().run()
-    assert len(made) <= 3  # what is known is not searched for again
-
-
-def test_the_least_budget_of_a_described_table_meets_the_goal_and_is_of_use(wished):
-    app = start("plan", **(LINK | wished | {"goal_chance": "0.8"}))
-    app.button(key="use_least").click().run()
+    app.number_input(key="n_number").set_value(21_000).run()
     check(app)
-    found = options.described(make_case(now(app), TableSource(PUBLIC)))
-    assert found.works
-    assert found.probability >= 0.8
-    assert float(now(app).split.total) < 1.0
-    assert not any("too long to be of use" in one.sentence for one in found.cautions)
+    assert len(made) == 1  # near to it the same shape and split do
+
+
+@pytest.mark.parametrize("goal", ["all", "zero"])
+def test_the_answers_of_a_described_table_agree_and_are_of_use(goal):
+    """One truth: budget, records and precision come from the same designs."""
+    source, choice = TableSource(PUBLIC), Choice(SCHEMA, "objective", True, LRU(64))
+
+    def answer(settings: Settings, find: Find) -> options.Option:
+        case = make_case(settings, source)
+        return parts_of(case, source, find, choice=choice)["answer"].find()
+
+    about = {"goal_on": "pressure", "goal_value": 0.2, "goal_chance": 0.8}
+    settings = case_of(goal=goal, goal_length=1.0, **about).settings
+    least = answer(settings, "budget")
+    assert least.works
+    assert least.reportable == least.of
+    assert not any("too long to be of use" in one.sentence for one in least.cautions)
+    there = settings.swept("total", least.typed)
+    again = answer(there, "precision")
+    assert abs(again.precision) <= {"all": 1.0, "zero": 0.2}[goal] * (1.0 + 1e-9)
+    assert again.settings == least.settings
+    assert answer(there, "records").settings.n <= 20_200  # the least up to one per cent
+
+
+def answer_of(app) -> str:
+    (found,) = [m.value for m in app.markdown if m.value.startswith("## ")]
+    return found.removeprefix("## ")
+
+
+def test_mechanism_and_split_are_chosen_and_can_be_moved(wished):
+    app = start("plan", **(LINK | wished | {"find": "precision", "goal": "all"}))
+    control = app.segmented_control(key="by")
+    assert any("Chosen for you: objective" in str(one) for one in control.options)
+    assert "times as long intervals, by a first look" in words(app)
+    before = answer_of(app)
+    app.segmented_control(key="by").set_value("output").run()
+    check(app)
+    assert answer_of(app) != before
+    app.segmented_control(key="by").set_value("").run()
+    assert answer_of(app) == before
+    app.segmented_control(key="parts").set_value("own").run()
+    check(app)
+    app.slider(key="split_slider").set_value((40, 90)).run()
+    check(app)
+    assert answer_of(app) != before
+    app.button(key="use_design").click().run()
+    assert [round(now(app).split.share(i)) for i in range(3)] == [40, 50, 10]
 
 
 def test_the_encoding_can_be_set_by_hand():
@@ -116,10 +151,34 @@ def test_the_encoding_can_be_set_by_hand():
     app.number_input(key="standard_limit").set_value(3.0).run()
     check(app)
     schema = declared_table(now(app).declared).schema
-    assert schema.standard == StandardEncoding(radius=3.5, limit=3.0)
+    assert schema.standard == StandardEncoding(shape=3.5, limit=3.0)
     app.radio(key="is_standard").set_value(False).run()
     check(app)
     assert declared_table(now(app).declared).schema == replace(schema, standard=None)
+
+
+def test_one_choice_sets_the_map_of_a_described_table_and_takes_it_back():
+    app = start("plan", **LINK)
+    before = declared_table(now(app).declared).schema.standard
+    assert app.radio(key="shape").value == "declared"
+    app.radio(key="shape").set_value("planning").run()
+    check(app)
+    found = declared_table(now(app).declared).schema.standard
+    assert isinstance(found.shape, tuple)
+    assert found.limit == before.limit
+    assert not [one for one in app.number_input if one.key == "standard_radius"]
+    app.multiselect(key="names").set_value(["pressure", "smoker=yes"]).run()
+    check(app)
+    assert len(declared_table(now(app).declared).schema.standard.shape) == 3
+    app.multiselect(key="names").set_value([]).run()
+    check(app)
+    assert declared_table(now(app).declared).schema.standard == found
+    app.radio(key="shape").set_value("declared").run()
+    check(app)
+    assert declared_table(now(app).declared).schema.standard == before
+    app.radio(key="is_standard").set_value(False).run()
+    check(app)
+    assert "planning" not in app.radio(key="shape").options
 
 
 def test_an_example_starts_without_penalty_in_the_standard_encoding_and_says_what_it_is():
@@ -134,9 +193,9 @@ def test_an_example_starts_without_penalty_in_the_standard_encoding_and_says_wha
 @pytest.mark.parametrize(
     ("on", "unit", "factor"),
     [
-        ("pressure", "log odds per 10 of “pressure”", 10.0 / (2.0 * 18.0)),
-        ("log(cost)", "log odds per doubling of “cost”", math.log(2.0) / (2.0 * math.log(3.0))),
-        ("smoker=yes", "log odds, “smoker=yes” against its reference", 1.0 / (2.0 * 0.5)),
+        ("pressure", "log odds per 10 of “pressure”", 10.0 / 18.0),
+        ("log(cost)", "log odds per doubling of “cost”", math.log(2.0) / math.log(3.0)),
+        ("smoker=yes", "log odds, “smoker=yes” against its reference", 1.0 / 0.5),
     ],
 )
 def test_a_target_is_in_the_units_people_typed(on, unit, factor):
@@ -154,7 +213,6 @@ def test_log_odds_are_said_as_odds_too():
     assert goal_words(case) == said
     app = start("plan", **LINK | {"goal": "zero", "goal_on": "pressure", "goal_value": "0.2"})
     assert "odds ratio of 1.221" in words(app).replace("\\", "")
-    assert interval_words(case, 0.2) == "An odds ratio of 1.221 would read 1.11 to 1.35"
 
 
 def test_a_description_without_steps_is_told_per_unit_as_before():
@@ -168,7 +226,8 @@ def test_a_description_without_steps_is_told_per_unit_as_before():
 
 def test_what_speaks_against_a_design_is_said_in_the_words_of_the_boards_page():
     """And a target that is met by intervals of no use is not called met."""
-    app = start("plan", **LINK | {"split": "0.03~0.01~0.01", "n": "8000", "goal_length": "1e6"})
+    poor = {"split": "0.03~0.01~0.01", "n": "8000", "goal_length": "1e6"}
+    app = start("plan", **LINK | poor | PRECISION)
     case = make_case(now(app), TableSource(PUBLIC))
     plan = plan_of(case, "Title")
     numbers = plan.numbers(case.moments)
@@ -178,19 +237,18 @@ def test_what_speaks_against_a_design_is_said_in_the_words_of_the_boards_page():
     grave, smaller = gravest(said)
     assert box == "\n".join(f"- {plain(one.sentence)}" for one in grave)
     assert all(plain(one.sentence) in words(app) for one in smaller)
-    assert "Too long to be of use" in words(app)
-    fine = start("plan", **LINK | {"c": "0.0005", "goal_length": "1e6"})
-    assert "Meets your goal" in words(fine)
-    assert "Too long to be of use" not in words(fine)
+    assert not options.described(case).works
+    fine = make_case(replace(now(app), c=0.0005).swept("total", 1.0), TableSource(PUBLIC))
+    assert options.described(fine).works
 
 
 def test_a_coefficient_out_of_reach_is_named_and_has_no_length():
-    app = start("plan", **LINK | {"c": "0.02", "goal_on": "pressure", "n": "100000"})
+    app = start("plan", **LINK | {"c": "0.02", "goal_on": "pressure", "n": "100000"} | PRECISION)
     case = make_case(now(app), TableSource(PUBLIC))
     made = forecast(case.moments, design=case.design)
     assert made.is_not_reportable[0]
-    assert "This coefficient is **not reportable**" in words(app)
-    assert "Not reportable with this release\\: pressure" in words(app)
+    assert "Not reportable" in words(app)
+    assert "pressure" in next(one for one in words(app).split("\n") if "Not reportable" in one)
 
 
 def test_shrunken_intervals_are_called_so_before_they_are_planned_with():

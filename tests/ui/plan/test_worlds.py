@@ -8,12 +8,15 @@ from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
+import pytest
 
 from dpci_core import Target, needed_budget
+from dpci_core.design import Geometry
 from dpci_core.planner.amounts import with_total
 from tests.ui.test_pages import now, start
 from ui.controls import declare
 from ui.plan import options, words
+from ui.plan.job import parts_of
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource, packed_table
 from ui.session.text import plain
@@ -51,15 +54,13 @@ def test_the_worlds_of_a_case_are_those_of_its_declaration_its_own_first():
 def test_an_option_promises_no_more_than_its_worst_world():
     case = a_case()
     first = options.described(case)
-    assert words.effects_sentence(first).endswith("being computed …")
+    assert first.promise is None
     found = options.described(case, SOURCE)
     assert found.promise is not None
     assert found.probability <= first.probability
     assert not (found.meets and not first.meets)
-    assert found.range is not None
-    assert found.range[0] <= first.length * (1.0 + 1e-9)
-    assert found.range[1] >= first.length * (1.0 - 1e-9)
-    said = words.effects_sentence(found)
+    assert abs(found.precision) >= abs(first.precision)
+    said = words.reach_sentence(case, found)
     assert f"{found.promise.reportable} of 5 coefficients can be reported" in said
     assert plain(found.promise.probability_decided_by) in said
     gone = np.flatnonzero(found.promise.chance < 0.95)
@@ -69,10 +70,54 @@ def test_an_option_promises_no_more_than_its_worst_world():
 
 def test_the_least_budget_is_enough_in_every_world():
     case = a_case()
-    found = options.least(case, SOURCE)
+    found = options.Designs(case, SOURCE).answer("budget")
     kind = needed_budget(case.moments, design=case.design, target=case.target)
-    assert found.total >= kind.total
+    assert found.typed >= float(kind.total)
     assert found.promise is not None
+    assert found.promise.fewest == case.fewest < case.n
+    assert found.promise.probability >= case.target.probability
+
+
+def test_the_records_needed_keep_their_promise():
+    case = a_case()
+    answer = parts_of(case, SOURCE)["records"].find()
+    there = make_case(replace(case.settings, n=answer.n_records), SOURCE)
+    promised = options.described(there, SOURCE).promise
+    assert promised.fewest == answer.fewest
+    assert promised.probability == answer.probability >= case.target.probability
+
+
+@pytest.mark.parametrize("look", ["split", "mechanisms", "c"])
+def test_a_look_is_about_every_world_and_the_fewest_records(look, monkeypatch):
+    case, seen = a_case(), []
+    how = {"split": "best_split", "mechanisms": "rank_mechanisms", "c": "best_regularization"}[look]
+
+    def recorded(worlds, *, design=None, n_records=None, **_):
+        seen.append((len(worlds), n_records or design.n_records))
+        raise StopIteration
+
+    monkeypatch.setattr(f"ui.plan.numbers.{how}", recorded)
+    now = replace(case, settings=replace(case.settings, look=look))
+    with pytest.raises(StopIteration):
+        parts_of(now, SOURCE)[look].find()
+    assert seen == [(len(list(EXAMPLE.worlds())), case.fewest)]
+
+
+def test_the_split_for_a_goal_is_about_every_world_and_the_fewest_records(monkeypatch):
+    case, seen = a_case(), []
+
+    def recorded(worlds, *, design, **_):
+        seen.append((len(worlds), design.n_records))
+        raise StopIteration
+
+    monkeypatch.setattr(options, "best_split", recorded)
+    p = len(case.moments.theta_hat)
+    even = tuple(map(tuple, (np.eye(p) / p).tolist()))
+    geometry = Geometry(ridge=0.03, leverage=9.0, second_moment=even)
+    design = replace(case.design, geometry=geometry)
+    with pytest.raises(StopIteration):
+        options._split_for_goal(replace(case, design=design), SOURCE)
+    assert seen == [(len(list(EXAMPLE.worlds())), case.fewest)]
 
 
 def test_approval_asks_for_a_tick_where_the_goal_fails_in_a_world():

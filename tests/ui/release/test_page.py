@@ -165,7 +165,7 @@ def test_what_speaks_against_a_release_is_read_before_it():
 
 
 def test_a_release_that_nothing_speaks_against_needs_no_tick():
-    declared = replace(TABLE, schema=replace(SCHEMA, standard=StandardEncoding(radius=3.0)))
+    declared = replace(TABLE, schema=replace(SCHEMA, standard=StandardEncoding(shape=3.0)))
     fine = ready(declared=packed_table(declared), target="unpenalised", n="100000", c="0.0001")
     assert [c.key for c in fine.checkbox if c.key == "release_read"] == []
     assert not button(fine, "release_now").disabled

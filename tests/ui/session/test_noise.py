@@ -6,19 +6,21 @@ from dataclasses import replace
 
 import pytest
 
+from dpci_core.schema import StandardEncoding
 from ui.explore.code import code_of
 from ui.explore.later import _best
 from ui.session import compute, text
 from ui.session.case import make_case
+from ui.session.plan_settings import plan_of, settings_of
 from ui.session.settings import Settings, from_query
 
-SHAPED = Settings(d=5, n=8_000, noise="shaped", definitions=("pure", "zcdp"))
+SHAPED = Settings(d=5, n=8_000, shape="released", definitions=("pure", "zcdp"))
 SOURCE = compute.TableSource(compute.PUBLIC)
 
 
 def test_only_noise_in_the_objective_is_shaped_and_its_intervals_are_shorter() -> None:
     shaped = compute.compute(SHAPED, SOURCE)
-    even = compute.compute(replace(SHAPED, noise="even"), SOURCE)
+    even = compute.compute(replace(SHAPED, shape="declared"), SOURCE)
     assert len(shaped.outcomes) == len(even.outcomes) == 4
     for one, other in zip(shaped.outcomes, even.outcomes, strict=True):
         assert one.forecast is not None
@@ -44,9 +46,9 @@ def test_asking_for_reviewed_results_alone_leaves_noise_even() -> None:
 
 
 def test_the_switch_is_in_the_link_and_in_the_words() -> None:
-    assert SHAPED.to_query()["noise"] == "shaped"
+    assert SHAPED.to_query()["shape"] == "released"
     assert from_query(SHAPED.to_query())[0] == SHAPED
-    assert "noise" not in replace(SHAPED, noise="even").to_query()
+    assert "shape" not in SHAPED.usual("shape").to_query()
     assert "weighted down" in text.covers(SHAPED)
     assert "shaped like the data" in text.calibration_words(SHAPED)
     output = replace(SHAPED, mechanisms=("output",))
@@ -88,13 +90,38 @@ def test_the_code_on_the_page_prints_the_pages_length(capsys: pytest.CaptureFixt
     assert f"mean length {outcome.forecast.ci_length_mean:.4g}," in capsys.readouterr().out
 
 
+def test_the_map_of_a_named_set_is_one_number_or_made_of_its_rows(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = replace(
+        Settings(d=5, n=30_000, definitions=("pure",)).in_plain_terms(), penalty="typed", c=0.0005
+    )
+    declared = replace(rows, shape="declared")
+    assert compute.standard_of(declared, 5) == StandardEncoding(shape=2.4)
+    found = compute.standard_of(rows, 5)
+    assert found is not None
+    assert isinstance(found.shape, tuple)
+    assert compute.standard_of(rows.in_paper_terms(), 5) is None
+    lengths = []
+    for settings in (rows, declared):
+        (outcome,) = compute.compute(settings, SOURCE).outcomes
+        assert outcome.forecast is not None
+        lengths.append(outcome.forecast.ci_length_mean)
+        exec(code_of(settings), {})
+        told = int((~outcome.forecast.is_not_reportable[:-1]).sum())
+        assert capsys.readouterr().out.startswith(f"{told} effects, ")
+        plan = plan_of(make_case(settings, SOURCE), "Map")
+        assert settings_of(plan).shape == settings.shape
+    assert lengths[0] != pytest.approx(lengths[1], rel=0.01)
+
+
 def test_plan_shapes_its_noise_as_explore_does() -> None:
     """Where no row has to count in full for the sake of a coefficient, they are the same design."""
     settings = replace(
         SHAPED, definitions=("zcdp",), currency="zcdp", mechanisms=("objective",), encoding="schema"
     )
-    for noise in ("even", "shaped", "planning"):
-        asked = replace(settings, noise=noise)  # type: ignore[arg-type]
+    for shape in ("declared", "planning", "released"):
+        asked = replace(settings, shape=shape)  # type: ignore[arg-type]
         (outcome,) = compute.compute(asked, SOURCE).outcomes
         assert outcome.forecast is not None
         assert make_case(asked, SOURCE).design == outcome.forecast.design

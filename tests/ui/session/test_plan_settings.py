@@ -43,6 +43,8 @@ SOME = [
         results="reviewed",
         split=from_shares(Decimal("0.1")),
     ),
+    Settings(dataset=DECLARED, declared=packed_table(declare.example()), d=5, goal="all"),
+    Settings(d=3, goal="all", goal_length=0.3, goal_chance=0.8, losses=("huber_svm",)),
     Settings(d=3, goal="zero", goal_on="age", goal_value=-0.01, goal_chance=0.9),
     Settings(d=3, goal_on="constant", goal_length=0.7, goal_chance=0.8),
     Settings(
@@ -77,6 +79,9 @@ def test_settings_come_back_from_their_plan_and_its_file(settings):
         h = expected.h if expected.losses == ("huber_svm",) else Settings().h
         assert target == replace(expected, h=h, d=len(expected.names) or expected.d)
         assert case_of(again).target.length == pytest.approx(case.target.length)
+        assert case_of(again).target.limits == pytest.approx(case.target.limits)
+        if expected.goal == "all":
+            assert again.goal_length == pytest.approx(expected.goal_length, rel=1e-11)
         assert case_of(again).design == case.design
 
 

@@ -36,7 +36,7 @@ some_settings = st.builds(
     level=st.floats(0.5, 0.999),
     sweep=st.sampled_from(SWEEPS),
     units=st.sampled_from(["scaled", "original", "odds"]),
-    goal=st.sampled_from(["length", "zero"]),
+    goal=st.sampled_from(["all", "length", "zero"]),
     goal_on=st.sampled_from(["", "age", "sex=Male", "é|;"]),
     goal_length=st.floats(1e-9, 1e9),
     goal_value=st.floats(-1e9, 1e9).filter(bool),
