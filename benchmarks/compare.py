@@ -61,8 +61,8 @@ LADDER = {
     "floor": _FLOOR,
     "floor+tight": _TIGHT,
     "floor+tight+symmetric": _SYMMETRIC,
-    "floor+tight+symmetric+corner": _SMOOTHING,
-    "floor+tight+symmetric+corner+gaussian": _GAUSSIAN,
+    "floor+tight+symmetric+smoothing": _SMOOTHING,
+    "floor+tight+symmetric+smoothing+gaussian": _GAUSSIAN,
 }
 """From published, one switch more each; the next step, noise-aware half-widths, is sharp.
 
@@ -74,7 +74,7 @@ ALONE = {
     "only floor": _FLOOR,
     "only tight": Calibration.published(tight_sensitivity=True),
     "only symmetric": Calibration.published(symmetric_noise=True),
-    "only corner": Calibration.published(exact_slope_bound=True),
+    "only smoothing": Calibration.published(exact_slope_bound=True),
     "only gaussian": Calibration.published(gaussian_objective=True),
     "only aware": Calibration.published(noise_aware=True),
     "only split": Calibration.published(),

@@ -1,36 +1,31 @@
-"""Measurements behind constants of the core, one function each.
+"""Measurements behind the limits by which forecasts are graded and half-widths fade, one each.
 
     python -m benchmarks.constants NAME [--runs 100]
 
-The docstring beside a constant names the measurement that it was read off.
+The docstring beside a limit names the measurement that it was read off.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
-from functools import partial
-from pathlib import Path
+from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
-from benchmarks.planner import moments_of
 from dpci_core import (
     ZCDP,
     Design,
-    Forecast,
     HuberSVM,
     InfeasibleDesignError,
     Logistic,
+    Loss,
+    Moments,
     PureDP,
-    best_split,
     datasets,
     fit_moments,
     forecast,
@@ -38,15 +33,8 @@ from dpci_core import (
 )
 from dpci_core.base.array import Array
 from dpci_core.base.rows import signed
-from dpci_core.estimators.defaults import effects_regularization
-from dpci_core.estimators.scaling import Standardisation
-from dpci_core.ledger import Cap, Cost, Ledger
-from dpci_core.ledger.transaction import MOST_ENTRIES
 from dpci_core.planner.amounts import with_total
 from dpci_core.solvers.moments import unpenalised_minimiser
-from dpci_core.tuning import Learner
-from dpci_core.tuning.accuracy import accuracy_curve
-from dpci_core.tuning.training import HeldOut, Point, Training
 
 MECHANISMS = ("objective", "output")
 LOSSES = (Logistic(), HuberSVM(h=0.5), HuberSVM(h=0.1))
@@ -62,8 +50,17 @@ SPLITS = (
 """The last two give the Hessian next to nothing: its noise dominates, and half-widths fade from
 noise-aware to plain.
 """
+ROWS = 30_000
+"""Of the simulated census."""
 RISE = 0.001
 """A rise that is counted."""
+
+
+@cache
+def moments_of(loss: Loss, c: float) -> Moments:
+    """The fit of the simulated census with ten features."""
+    records = datasets.load("census", encoding="schema", features=10, n_rows=ROWS)
+    return fit_moments(records.X, records.y, loss=loss, regularization=c)
 
 
 def made(
@@ -76,10 +73,10 @@ def made(
     return Design(loss=loss, budget=budget, n_records=n, **how)
 
 
-def many(splits: tuple[tuple[float, ...], ...], epsilon: float) -> Iterator[Design]:
+def many(epsilon: float) -> Iterator[Design]:
     """Every combination at this epsilon, or at the rho that stands for it."""
     for loss, (n, c), mechanism, kind, split in itertools.product(
-        LOSSES, TABLES, MECHANISMS, (PureDP, ZCDP), splits
+        LOSSES, TABLES, MECHANISMS, (PureDP, ZCDP), SPLITS
     ):
         model, hessian, covariance = map(repr, split)
         design = made(loss, 1.0, c, n, mechanism)
@@ -88,38 +85,14 @@ def many(splits: tuple[tuple[float, ...], ...], epsilon: float) -> Iterator[Desi
         yield with_total(design, Decimal(f"{total:.6g}"))
 
 
-def few_draws(runs: int) -> None:
-    """How far mean lengths from 16 draws are from the default's, by r1."""
-    bands = (0.0, 1.0, 3.0, 6.0, 12.0, 24.0, np.inf)
-    ratios, off = [], []
-    for epsilon in (0.1, 0.3, 1.0, 3.0, 10.0):
-        for design in itertools.islice(many(SPLITS, epsilon), runs):
-            ask = partial(forecast, moments_of(design.loss, design.regularization), design=design)
-            try:
-                few, full = ask(n_draws=16), ask()
-            except InfeasibleDesignError:
-                continue
-            ratios.append(full.validity.r1)
-            off.append(few.ci_length_mean / full.ci_length_mean - 1.0)
-    for low, high in itertools.pairwise(bands):
-        here = np.array(off)[(np.array(ratios) >= low) & (np.array(ratios) < high)]
-        if len(here):
-            cells = " ".join(f"{x:+.1%}" for x in np.quantile(here, (0.0, 0.05, 0.5, 0.95, 1.0)))
-            print(f"r1 in [{low:g}, {high:g}): {len(here)} designs, {cells}")
-
-
-def rises(
-    runs: int,
-    splits: tuple[tuple[float, ...], ...] = SPLITS,
-    ask: Callable[..., Forecast] = forecast,
-) -> None:
+def rises(runs: int) -> None:
     """By how much a larger budget, split as before, lengthens a sharp interval at most; of `runs`
     budgets from epsilon 0.05 to 20.
     """
     epsilons = np.geomspace(0.05, 20.0, runs)
     means, single, longest = [], [], 1.0
-    for designs in zip(*(many(splits, float(e)) for e in epsilons), strict=True):
-        found = [(e, _lengths(ask, one)) for e, one in zip(epsilons, designs, strict=True)]
+    for designs in zip(*(many(float(e)) for e in epsilons), strict=True):
+        found = [(e, _lengths(one)) for e, one in zip(epsilons, designs, strict=True)]
         kept = [(e, row) for e, row in found if row is not None]
         at, lengths = np.array([e for e, _ in kept]), np.array([row for _, row in kept])
         rise = lengths / np.minimum.accumulate(lengths) - 1.0 if kept else np.zeros((1, 2))
@@ -135,17 +108,12 @@ def rises(
     )
 
 
-def _lengths(ask: Callable[..., Forecast], design: Design) -> Array | None:
+def _lengths(design: Design) -> Array | None:
     try:
-        found = ask(moments_of(design.loss, design.regularization), design=design)
+        found = forecast(moments_of(design.loss, design.regularization), design=design)
     except InfeasibleDesignError:
         return None
     return np.append(found.ci_length_mean, found.ci_length)
-
-
-def rises_best_split(runs: int) -> None:
-    """The same with every total divided anew, as the planner does."""
-    rises(runs, SPLITS[:1], lambda moments, **given: best_split(moments, **given).forecast)
 
 
 def cuts(runs: int) -> None:
@@ -233,100 +201,10 @@ def newton_step(runs: int) -> None:
         )
 
 
-def penalties(runs: int) -> None:
-    """Test error against the penalty in units of s = sqrt(p + 1)/(n epsilon), simulated census."""
-    factors = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
-    for d, n_rows in ((36, 30_000), (10, 30_000), (10, 3_000)):
-        records = datasets.load("census", features=d, n_rows=n_rows)
-        train, test = np.split(np.random.default_rng(0).permutation(n_rows), [4 * n_rows // 5])
-        X, y = records.X, records.y
-        split = HeldOut(y[train, None] * X[train], X[test], y[test])
-        for epsilon, method in itertools.product((0.05, 0.2, 1, 5), ("objective_tight", "output")):
-            s = np.sqrt(d + 2.0) / (len(train) * epsilon)
-            points = [
-                Point(
-                    Training.of_learner(
-                        Learner(loss=Logistic(), method=method, regularization=factor * s),
-                        epsilon=float(epsilon),
-                        n_records=len(train),
-                    ),
-                    len(train),
-                )
-                for factor in factors
-            ]
-            rng = np.random.default_rng(1)
-            found = accuracy_curve(split, points=points, n_fits=runs, rng=rng)
-            cells = " ".join(
-                f"{factor:g}: {row.error:.4f}" for factor, row in zip(factors, found, strict=True)
-            )
-            print(f"d = {d}, n = {len(train)}, epsilon {epsilon}, {method}: {cells}", flush=True)
-
-
-def effects(runs: int) -> None:
-    """Forecast length, and coverage without penalty, in multiples of the default penalty of
-    estimators with typical values; simulated logistic regressions of 200 rows a run.
-    """
-    for d in (2, 5, 15):
-        rng = np.random.default_rng(d)
-        X = rng.normal(size=(200 * runs, d))
-        slopes = np.resize((0.5, -0.3, 0.2, 0.7, 0.0), d)
-        y = np.where(rng.random(len(X)) < expit(X @ slopes - 1.0), 1.0, -1.0)
-        scaling = Standardisation.of(0.0, 1.0, n_features=d, limit=4.0)
-        rows, radius = scaling.encode(X), scaling.radius
-        for n, epsilon, mechanism in itertools.product(
-            (3_000, 30_000), (0.3, 1.0, 4.0), MECHANISMS
-        ):
-            design = made(Logistic(), epsilon, 1.0, n, mechanism, target="unpenalised")
-            cells = []
-            c = effects_regularization(design, n_coefficients=d + 1, row_radius=radius)
-            for factor in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0):
-                at = replace(design, regularization=factor * c)
-                how = {"loss": at.loss, "regularization": factor * c, "target": "unpenalised"}
-                try:
-                    found = forecast(fit_moments(rows, y, **how), design=at)
-                except InfeasibleDesignError:
-                    continue
-                length = found.ci_length_mean / radius
-                cells.append(f"{factor:g}: {length:.3g} {found.coverage_mean:.3f}")
-            print(f"d = {d}, n = {n:,}, epsilon {epsilon:g}, {mechanism}: {', '.join(cells)}")
-
-
-def booking(runs: int) -> None:
-    """Processor time of a booking, which checks every entry, by the length of the ledger."""
-    cost = Cost(definition="zcdp", amount="0.0001")
-    with tempfile.TemporaryDirectory() as folder:
-        ledger = Ledger(Path(folder) / "ledger.sqlite", key_path=Path(folder) / "key")
-        whose = {"schema_hash": "s", "person": "Ada"}
-        ledger.create_dataset("T", cap=Cap.zcdp(1000), unit="one row is one person", **whose)
-        for length in (1_000, MOST_ENTRIES - 10 - runs):
-            with ledger._writing() as transaction:
-                while transaction.last is not None and transaction.last.sequence < length:
-                    transaction.write(
-                        "booked",
-                        person="Ada",
-                        account=1,
-                        cost_definition="zcdp",
-                        cost_amount="0.0001",
-                        cost_lines="[]",
-                        spent="0.0001",
-                        purpose="model",
-                        plan_hash="p",
-                        request_id=f"filled {transaction.last.sequence}",
-                    )
-            took = []
-            for k in range(min(runs, 5)):
-                start, name = time.process_time(), f"{length}/{k}"
-                ledger.book("T", cost=cost, purpose="m", plan_hash="p", request_id=name, **whose)
-                took.append(time.process_time() - start)
-            print(f"after {length:,} entries: {np.median(took):.2f} s")
-
-
 MEASUREMENTS = {
     function.__name__.replace("_", "-"): function
-    for function in (
-        few_draws, rises, rises_best_split, cuts, sampling, newton_step, penalties, effects, booking
-    )
-}  # fmt: skip
+    for function in (rises, cuts, sampling, newton_step)
+}
 
 
 def main() -> None:

@@ -99,8 +99,7 @@ REFUSED = (
     "--epsilon 0.01 --mechanism objective --calibration published"
 )
 RENAMED = {
-    "is_not_estimable": "is_not_estimable",
-    "flat_share": "unidentified_share",
+    "flat_share": "not_estimable_share",
     "flat": "near_best",
 }
 """What attributes are called now, by the name under which their numbers are kept."""

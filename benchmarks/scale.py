@@ -111,7 +111,6 @@ def main() -> None:
     """Print a line for each size and engine."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 1_000_000, 2_000_000])
-    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES)
     parser.add_argument("--one", nargs=2, metavar=("FOLDER", "ENGINE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -122,7 +121,7 @@ def main() -> None:
         for rows in options.rows:
             folder = Path(place) / f"{rows}"
             write_census(folder, rows)
-            for engine in options.engines:
+            for engine in ENGINES:
                 if engine == "memory" and rows > MOST_IN_MEMORY:
                     continue
                 command = [sys.executable, "-m", "benchmarks.scale", "--one", str(folder), engine]

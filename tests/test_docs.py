@@ -9,15 +9,20 @@ import runpy
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import dpci_core
-from benchmarks import constants, security
+from benchmarks import constants
 from dpci_core.cli.main import main
 from tests.versions import RECORD, lowest, requirements
+from ui.session.jobs import MOST_HELD, MOST_WAITING
+from ui.session.quota import MB, Quota, most_minutes
 
 ROOT = Path(__file__).resolve().parents[1]
+SOAK = json.loads((ROOT / "docs" / "soak.json").read_text(encoding="utf-8"))
+"""What `make soak` counted, by test."""
 
 
 def test_the_table_of_questions_names_tests_that_exist():
@@ -103,13 +108,62 @@ def test_the_versions_on_record_are_those_that_are_allowed():
         assert oldest.removesuffix(".0").startswith(pin.removesuffix(".0"))
 
 
+def soaked(name: str) -> list[dict[str, Any]]:
+    """What the soak tests of this name counted."""
+    return [found for test, found in SOAK.items() if name in test]
+
+
 def test_the_page_of_attacks_has_the_figures_of_its_file_and_no_fault():
-    soak = json.loads(security.SOAK.read_text("utf-8"))
+    (kills,) = (one["found"] for one in soaked("test_killed_a_thousand_times"))
+    ends = [one["outcomes"] for one in soaked("test_sigterm.py")]
+    bits = [
+        one[matrix] for one in soaked("test_last_bits.py") for matrix in ("hessian", "covariance")
+    ]
+    right, wrong = (
+        sum(int(n) for one in bits for n in re.findall(rf"{word} (\d+)", one))
+        for word in ("right", "wrong")
+    )
+    audits = [one["log ratio, at least"] for one in soaked("long_audit")]
+    assert kills["faults"] == []
+    assert {end for one in ends for end in one} <= {"may go on, went on", "done, released"}
+    assert {one["outcome"] for one in soaked("test_last_bits")} == {"passed"}
+    assert max(audits) <= 2.0
     page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
-    for shown in (security.table(soak), security.quotas()):
-        assert shown in page, "python -m benchmarks.security prints what belongs there"
-    rows = re.findall(r"^\| .* \| [\d,]+ \| (\d+) \| .*`make soak`", page, re.MULTILINE)
-    assert rows == ["0"] * 4
+    rows = re.findall(r"^\| .* \| ([\d,]+) \| (\d+) \| (.*) \| `make soak`", page, re.MULTILINE)
+    assert [(tries, faults) for tries, faults, _ in rows] == [
+        (f"{tries:,}", "0")
+        for tries in (
+            sum(kills["outcomes"].values()),
+            sum(sum(one.values()) for one in ends),
+            right + wrong,
+            40_000 * len(audits),
+        )
+    ]
+    assert f"{kills['charges']:,} charges, {kills['draws']:,} draws, none twice" in rows[0][2]
+    assert f"{right:,} right, {wrong:,} wrong" in rows[2][2]
+    assert f"at least {max(audits):g} seen" in rows[3][2]
+
+
+def test_the_page_of_attacks_has_the_limits_of_a_process():
+    usual, demo = {"DPCI_VISITORS": "200"}, {"DPCI_PUBLIC_DEMO": "1", "DPCI_VISITORS": "200"}
+    limits = [
+        [
+            quota.visitors,
+            quota.visitors_each,
+            quota.upload // MB,
+            quota.upload_session // MB,
+            quota.upload_all // MB,
+            most_minutes(environment),
+            MOST_WAITING,
+            MOST_WAITING // 2,
+            MOST_HELD // MB,
+        ]
+        for environment in (usual, demo)
+        for quota in (Quota.from_environment(environment),)
+    ]
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| [^|]+ \| (\d+) \| (\d+) \|$", page, re.MULTILINE)
+    assert rows == [(f"{own}", f"{public}") for own, public in zip(*limits, strict=True)]
 
 
 def test_whoever_ends_the_dashboard_waits_longer_than_it_does():
@@ -122,8 +176,7 @@ def test_whoever_ends_the_dashboard_waits_longer_than_it_does():
 
 
 def test_what_releases_answer_afterwards_is_told_as_it_was_counted():
-    soak = json.loads(security.SOAK.read_text(encoding="utf-8"))
-    counted = [one["held"] for name, one in soak.items() if "test_what_many_whole" in name]
+    counted = [one["held"] for one in soaked("test_what_many_whole")]
     page = (ROOT / "docs" / "after.md").read_text(encoding="utf-8")
     assert len(counted) == 2
     for held in counted:

@@ -12,11 +12,11 @@ _WITHOUT_PRIVACY = 0.01
 _NOISE_SHARE = 4.0
 """Times t / (n epsilon): about an eighth of the share of the coefficients pays for the penalty, the
 rest for noise. A smaller c lengthens intervals quickly, a larger one hardly shortens them and adds
-bias (`python -m benchmarks.constants effects`)."""
+bias."""
 _BALANCE = 0.04
 """Of c R^2 over (s R)^(1/4). Noise on the minimiser, per spread, is s R / (c R^2), and what the
 step to the coefficient without penalty leaves of its bias grows with the cube of c R^2: so both
-fall alike (`python -m benchmarks.constants effects`)."""
+fall alike."""
 
 
 def default_regularization(design: Design, *, n_coefficients: int) -> float:

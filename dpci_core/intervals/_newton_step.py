@@ -48,8 +48,8 @@ from dpci_core.solvers.moments import Moments
 from dpci_core.solvers.one_step import floor_of, has_one_step_point, noise_floor, of_coefficients
 
 _MARKED = 0.05
-"""A coefficient is marked when more than this share of its squared length lies in unidentified
-directions.
+"""A coefficient is marked when more than this share of its squared length lies in directions
+that are not estimable.
 """
 _TOLERATED = 0.25
 """A coefficient is marked when the bias that a step leaves (`Loss.newton_remainder`) may exceed
@@ -74,7 +74,7 @@ class Correction:
 
     contrasts: L T, (..., k, p).
     extra: variance from the noise on H, (..., k).
-    in_unidentified: coefficients in unidentified directions, (..., k).
+    has_inestimable_part: coefficients with a part in directions that are not estimable, (..., k).
     remainder: about the bias that is left, (..., k).
     rows: of L K^-1 (..., k, p), and moved (..., p): the noise on H, of entries of variance 1 on the
         diagonal, acts between the two.
@@ -84,7 +84,7 @@ class Correction:
 
     contrasts: Array
     extra: Array
-    in_unidentified: Flags
+    has_inestimable_part: Flags
     remainder: Array
     rows: Array
     moved: Array
@@ -107,7 +107,7 @@ class Correction:
 
     def marked(self, half_width: Array) -> Flags:
         """Return where (k,) the step removes the bias of the penalty only in part."""
-        return self.in_unidentified | (self.remainder > _TOLERATED * half_width)
+        return self.has_inestimable_part | (self.remainder > _TOLERATED * half_width)
 
 
 def unpenalised_error(
@@ -225,7 +225,7 @@ def correction(
     size = np.einsum("...i,...i->...", moved, moved)[..., None]
     extra = two_c**2 * (hessian_sd**2 / 2.0) * (length * size + along**2)
     between = rows, two_c * hessian_sd * moved
-    in_unidentified = _share(contrasts, vectors, curvature < floor) + hidden
+    inestimable_share = _share(contrasts, vectors, curvature < floor) + hidden
     step = two_c * np.abs(np.einsum("...ij,...j->...i", rows, pull))
     if whiten is not None:
         moved, rows = np.einsum("...ij,...j->...i", whiten, moved), rows @ whiten
@@ -240,7 +240,7 @@ def correction(
     return Correction(
         steps,
         extra,
-        in_unidentified > _MARKED,
+        inestimable_share > _MARKED,
         remainder,
         *between,
         lift=np.exp(fall),

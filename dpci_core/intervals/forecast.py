@@ -41,7 +41,7 @@ from dpci_core.mechanisms.mechanism import Mechanism, mechanism_of, model_noise
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.noise import coverage_probability, half_width
 from dpci_core.report import words
-from dpci_core.report.cautions import SURE
+from dpci_core.report.cautions import REPORTABLE_CHANCE
 from dpci_core.solvers.metric import metric_of
 from dpci_core.solvers.moments import Moments
 from dpci_core.solvers.one_step import has_one_step_point, one_step_point
@@ -52,8 +52,9 @@ N_DRAWS = 64
 """Draws of the matrix noise behind a forecast, in antithetic pairs."""
 HEADLINE_DELTA = 1e-6
 """The delta at which `Forecast.epsilon_delta` states a budget in rho or mu^2."""
-TOLERATED_BIAS = 0.25
-"""In half-widths: an interval of level 95 % with so much bias covers about 92 %."""
+REPORTABLE_BIAS = 0.25
+"""Bias in half-widths beyond which a coefficient is not reportable: an interval of level 95 % with
+so much covers about 92 %."""
 _TOLERATED_SHORTFALL = 0.03
 _ROUNDING = 1.0 + 1e-9
 _SEED = 20_111_201
@@ -164,8 +165,8 @@ class Forecast:
         nonprivate_length_mean: mean of `nonprivate_length`.
         coverage_mean: mean of `coverage`.
         epsilon_delta: what the total budget promises as (epsilon, delta); delta is 0 if pure.
-        unidentified_share: share of releases that would mark a coefficient as unidentified,
-            because its unpenalised target is not estimable; 0 for the penalised target.
+        not_estimable_share: share of releases that would mark a coefficient, because its
+            unpenalised target is not estimable; 0 for the penalised target.
         validity: whether the forecast can be believed, with reasons.
         usefulness: whether a release could say anything; `planner.remedies` says what would help.
         design: the design it is for.
@@ -189,7 +190,7 @@ class Forecast:
     nonprivate_length_mean: float
     coverage_mean: float
     epsilon_delta: tuple[float, float]
-    unidentified_share: Array
+    not_estimable_share: Array
     validity: Validity
     usefulness: Usefulness
     design: Design
@@ -228,9 +229,7 @@ def forecast(
         design: the one to forecast, with the n it is planned for.
         contrasts: L (k, p), to forecast intervals for these combinations of the coefficients, which
             are theta, or B theta where the moments have a `basis`.
-        n_draws: even; fewer are faster. Mean lengths from 16 were within 0.5 % of the default's in
-            nine of ten designs with r1 < 1, and up to 12 % off where more noise is on the Hessian
-            (`python -m benchmarks.constants few-draws`).
+        n_draws: even; fewer are faster, and further off the larger r1 is.
 
     Privacy: none (module docstring).
     Raises:  ValueError if the moments belong to another loss or regularization;
@@ -251,7 +250,7 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments) -> Forecast:
     takes_step = estimand_of(design).takes_step
     share = (drawn.is_not_estimable & takes_step).mean(axis=0)
     is_never = (
-        (np.abs(bias) + goal.target_se > TOLERATED_BIAS * q.mean(axis=0))
+        (np.abs(bias) + goal.target_se > REPORTABLE_BIAS * q.mean(axis=0))
         | (coverage < level - _TOLERATED_SHORTFALL)
         | moments.is_separable
         | (validity.r3 >= mechanism_of(design).drift_limits[1])
@@ -269,7 +268,7 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments) -> Forecast:
         nonprivate_length=plain,
         bias=bias,
         coverage=coverage,
-        is_not_reportable=chance < SURE,
+        is_not_reportable=chance < REPORTABLE_CHANCE,
         chance_to_report=chance,
         ci_length_mean=float(2.0 * q.mean()),
         mean_length_sd=float(2.0 * q.mean(axis=1).std()),
@@ -277,7 +276,7 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments) -> Forecast:
         nonprivate_length_mean=float(plain.mean()),
         coverage_mean=float(coverage.mean()),
         epsilon_delta=guarantee_at(design, HEADLINE_DELTA),
-        unidentified_share=share,
+        not_estimable_share=share,
         validity=validity,
         usefulness=_usefulness(moments, q, truth, goal.contrasts),
         design=design,
@@ -480,11 +479,11 @@ def _shortened_half_step(
     taken = one_step_point(theta, S, regularization=c, matrix_sd=noise_sd[1], whiten=whiten) - theta
     along = moments.covariance @ planned
     share = float(taken @ along) / max(float(planned @ along), np.finfo(np.float64).tiny)
-    led, pulled = _led_elsewhere(
+    factor, shift = _led_elsewhere(
         theta + min(share, 1.0) * planned, drawn, design, noise_sd[1], moments, whiten
     )
     if share >= 1.0:
-        return led, pulled
+        return factor, shift
     at_one_step = found.one_step_point
     reached = moments.hessian + share * (at_one_step - moments.hessian)
     steps = step_at(reached, theta, design, noise_sd[0], L, metric).contrasts
@@ -493,7 +492,7 @@ def _shortened_half_step(
         for rows in (steps @ np.linalg.inv(reached), goal.contrasts @ np.linalg.inv(at_one_step))
     )
     stretch: Array = np.sqrt(np.divide(size, np.maximum(planned_size, np.finfo(np.float64).tiny)))
-    return stretch * led, (steps - goal.contrasts) @ theta + pulled
+    return stretch * factor, (steps - goal.contrasts) @ theta + shift
 
 
 def _led_elsewhere(

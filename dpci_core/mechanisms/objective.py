@@ -34,8 +34,7 @@ SHAPED_NOT_REVIEWED = "New result, not peer-reviewed: the proofs are in docs/whi
 """Stands wherever noise is shaped like the records; it rests on the other where that is Gaussian.
 """
 _PENALTY_FACTOR = 1.5
-"""Factor of sqrt(p + 1) s^1.5, near the least error on the simulated census
-(`python -m benchmarks.constants penalties`)."""
+"""Factor of sqrt(p + 1) s^1.5, for a small error of predictions; no guarantee depends on it."""
 
 
 class Objective(Mechanism):

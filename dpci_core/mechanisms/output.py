@@ -17,9 +17,7 @@ from dpci_core.solvers.moments import HessianDrift
 from dpci_core.solvers.risk import PenalisedRisk
 
 _PENALTY_FACTOR = 2.0
-"""Factor of s, near the least error on the simulated census (`python -m benchmarks.constants
-penalties`).
-"""
+"""Factor of s, for a small error of predictions; no guarantee depends on it."""
 
 
 class Output(Mechanism):

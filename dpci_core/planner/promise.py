@@ -13,7 +13,7 @@ from dpci_core.design import Design
 from dpci_core.intervals.forecast import forecast
 from dpci_core.planner.targets import Target, outcome
 from dpci_core.planner.worlds import Worlds, as_worlds
-from dpci_core.report.cautions import SURE
+from dpci_core.report.cautions import REPORTABLE_CHANCE
 
 MORE_INCOMPLETE = 0.05
 """Share of the records by which more may be incomplete than a plan declares, unasked."""
@@ -50,7 +50,7 @@ class Promise:
     @property
     def reportable(self) -> int:
         """How many coefficients are promised."""
-        return int(np.count_nonzero(self.chance >= SURE))
+        return int(np.count_nonzero(self.chance >= REPORTABLE_CHANCE))
 
 
 def promise(

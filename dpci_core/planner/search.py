@@ -18,8 +18,7 @@ again, until its favourite is an anchor already. A few full forecasts around the
 last word; the quick search, for many designs at once, does without.
 
 Where it fails: where noise dominates, or the coverage of one coefficient decides, narrow valleys
-lie apart and the search may end in the second best. `python -m benchmarks.planner` prints how much
-longer its answers are than those of an exhaustive search (`docs/planner.md`).
+lie apart and the search may end in the second best.
 """
 
 from __future__ import annotations

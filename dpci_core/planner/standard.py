@@ -43,7 +43,7 @@ _ELLIPSOID_ROWS, _ELLIPSOID_STEPS = 3_000, 80
 _DRAWS = 16
 _TOLERATED = 0.2
 """Bias in half-widths beyond which the search counts a coefficient as not reportable: a little less
-than `TOLERATED_BIAS`, since the table of a release is not the planning rows."""
+than `REPORTABLE_BIAS`, since the table of a release is not the planning rows."""
 _LACKING = 0.025
 """Coverage below the level beyond which it does so too, for the same reason."""
 _UNREACHED = 20.0
@@ -355,7 +355,7 @@ def ellipsoid(rows: Array, share: float) -> tuple[tuple[float, ...], ...]:
     """Return the shape U of the smallest centred ellipsoid {v : |U v| <= 1} around a share of the
     rows (n, p), by its rows from the diagonal on, to three digits.
 
-    Longer rows, in the measure of the second moment, are first pulled in to the length that the
+    Longer rows, in the measure of the second moment, are first shortened to the length that the
     share has: left out, those of a rare level would leave no trace, and count for nothing. The
     smallest ellipsoid is the dual of the design whose information has the largest determinant
     (Kiefer and Wolfowitz 1960; Titterington 1975), found by its multiplicative algorithm.

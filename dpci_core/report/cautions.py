@@ -79,7 +79,7 @@ class Promised(Protocol):
     def fewest(self) -> int: ...
 
 
-SURE = 0.95
+REPORTABLE_CHANCE = 0.95
 """A coefficient is promised from this chance on that a release reports it."""
 
 
@@ -147,7 +147,7 @@ def _elsewhere(promised: Promised, names: Sequence[str], lost: Sequence[str]) ->
     """What cannot be promised because of another world, by the world that decides; grave where it
     is what the goal is about, or everything.
     """
-    failing = [j for j, chance in enumerate(promised.chance) if chance < SURE]
+    failing = [j for j, chance in enumerate(promised.chance) if chance < REPORTABLE_CHANCE]
     for assumption in dict.fromkeys(promised.decided_by[j] for j in failing):
         here = [j for j in failing if promised.decided_by[j] == assumption]
         told = [names[j] for j in here if names[j] not in lost]

@@ -12,20 +12,23 @@ import pytest
 from scipy.special import expit
 
 from benchmarks import rivals
-from benchmarks import rivals_steps as steps
 from benchmarks.rivals import (
     CELLS,
     OURS,
     RIVALS,
+    Batch,
+    Coded,
     Outcome,
     Population,
+    TunedGradient,
+    TunedNewton,
     append_measured,
     candidates,
+    gradient_change,
     measure,
     read_measured,
     search,
 )
-from benchmarks.rivals_steps import Batch, Coded, TunedGradient, TunedNewton, gradient_change
 from dpci_core.datasets import load
 from dpci_core.simulation import run as simulation
 from dpci_core.solvers.replicates import Table, draw_counts
@@ -83,7 +86,7 @@ def test_the_change_grows_from_1_towards_2_and_the_attack_catches_a_smaller_one(
     assert found[0] == pytest.approx(1.0)
     assert gradient_change(4.727) == pytest.approx(1.60, abs=0.005)  # on Adult
     assert np.all(np.diff(found) > 0.0)
-    assert found.max() < steps.LARGEST_GRADIENT_CHANGE
+    assert found.max() < rivals.LARGEST_GRADIENT_CHANGE
     for radius in RADII[2:]:
         theta, u, v = worst_pair(radius, 3)
         assert change(theta, u, v) > gradient_change(
@@ -114,7 +117,7 @@ def test_neighbouring_tables_move_an_update_by_at_most_the_sensitivity():
     theta, u, v = worst_pair(radius, p)
     rng = np.random.default_rng(5)
     rows = np.r_[ball(rng, 200, p), [u, v, np.eye(p)[1], np.eye(p)[2]]]
-    table = Table.of(rows, loss=steps.LOSS, regularization=0.01)
+    table = Table.of(rows, loss=rivals.LOSS, regularization=0.01)
     n = 201
     counts = np.ones((4, len(rows)), dtype=np.float32)
     for row, replaced in zip(
@@ -140,7 +143,7 @@ def test_what_a_release_draws_costs_its_total(settings, population, monkeypatch)
     rho, batch = Decimal("0.3"), batch_of(population, 3)
     n, spent = batch.n_records, np.zeros(3)
     noisy_gradient = Batch.gradient
-    gaussian_sd = steps.gaussian_sd
+    gaussian_sd = rivals.gaussian_sd
     on_early_hessians = []
 
     def gradient(self, theta, sd):
@@ -157,12 +160,12 @@ def test_what_a_release_draws_costs_its_total(settings, population, monkeypatch)
         return sd
 
     monkeypatch.setattr(Batch, "gradient", gradient)
-    monkeypatch.setattr(steps, "gaussian_sd", recorded)
-    theta, half = steps.release(batch, settings, rho=rho, level=0.95)
+    monkeypatch.setattr(rivals, "gaussian_sd", recorded)
+    theta, half = rivals.release(batch, settings, rho=rho, level=0.95)
     assert np.isfinite(theta).all()
     assert (half > 0.0).all()
     if settings in TUNED:
-        budget = steps.design_of(settings, rho=rho, c=0.001, n=batch.n_records, level=0.95).budget
+        budget = rivals.design_of(settings, rho=rho, c=0.001, n=batch.n_records, level=0.95).budget
         spent = spent + sum(on_early_hessians) + float(budget.hessian + budget.covariance)
     else:
         T = settings.iterations
@@ -177,7 +180,7 @@ def test_a_coded_release_has_the_deviations_of_its_price():
     """Replace-one sensitivities of the mean gradient, H and S against the drawn deviations."""
     n, rho = 500, 0.01
     for sensitivity, sd in zip(
-        (2.0, np.sqrt(2.0) / 4.0, np.sqrt(2.0)), steps.coded_deviations(rho, n), strict=True
+        (2.0, np.sqrt(2.0) / 4.0, np.sqrt(2.0)), rivals.coded_deviations(rho, n), strict=True
     ):
         assert (sensitivity / n) ** 2 / (2.0 * sd**2) == pytest.approx(rho)
 
@@ -185,7 +188,7 @@ def test_a_coded_release_has_the_deviations_of_its_price():
 def test_the_noise_of_every_gradient_step_is_carried_to_the_estimate():
     T, eta, h = 9, 3.0, np.array([[0.01, 0.2, 0.55]])
     for averaged in (1, 4, 9):
-        weights = steps._gradient_weights(h, T, eta, averaged)
+        weights = rivals._gradient_weights(h, T, eta, averaged)
         for t in range(T):
             error, total = np.zeros(3), np.zeros(3)
             for s in range(T):
@@ -203,7 +206,7 @@ def test_intervals_cover_where_the_budget_is_ample(settings, population):
 
 def test_replicates_are_those_of_the_experiment_and_batches_change_nothing(population, monkeypatch):
     seen = []
-    release = steps.release
+    release = rivals.release
     monkeypatch.setattr(
         rivals, "release", lambda b, *a, **k: (seen.append(b.counts), release(b, *a, **k))[1]
     )

@@ -73,7 +73,7 @@ def test_the_step_in_one_dimension_by_hand() -> None:
     assert found.extra.item() == pytest.approx((7.5 * 0.003) ** 2, rel=1e-12)
     # Length of the step 0.3, times its own size, times 0.01.
     assert found.remainder.item() == pytest.approx(0.01 * 0.3 * 0.3, rel=1e-12)
-    assert not found.in_unidentified.any()
+    assert not found.has_inestimable_part.any()
 
 
 def test_a_newton_step_of_the_unpenalised_objective() -> None:
@@ -170,7 +170,7 @@ def test_the_floor_of_the_step() -> None:
     assert floor_of(1e-9, 0.3, 8) == pytest.approx(2.0 * 0.3 * 2.0)
 
 
-def test_an_unidentified_direction_is_marked_and_the_steep_ones_are_not() -> None:
+def test_a_direction_that_is_not_estimable_is_marked_and_the_steep_ones_are_not() -> None:
     """The first direction is flat next to the penalty or to the noise: the step there goes only
     part of the way.
     """
@@ -188,7 +188,7 @@ def test_an_unidentified_direction_is_marked_and_the_steep_ones_are_not() -> Non
         assert not step(steeper, theta, sd=sd).marked(half_width).any()
 
 
-def test_a_coefficient_partly_in_an_unidentified_direction() -> None:
+def test_a_coefficient_partly_in_a_direction_that_is_not_estimable() -> None:
     """Marked above 5 % of its squared length, whatever the length of the contrast."""
     H = np.diag([2.0 * C + 0.004, 0.1])
     for share, marked in ((0.04, False), (0.06, True)):
@@ -208,7 +208,7 @@ def test_a_long_step_is_marked() -> None:
     left = 0.01 * np.linalg.norm(own) * own
     found = step(H, theta)
     np.testing.assert_allclose(found.remainder, left, rtol=1e-12)
-    assert not found.in_unidentified.any()
+    assert not found.has_inestimable_part.any()
     assert found.marked(4.0 * left * 1.01).tolist() == [False, False]
     assert found.marked(4.0 * left * 0.99).tolist() == [True, True]
     assert found.marked(np.full(2, 0.03)).tolist() == [True, False]
@@ -229,7 +229,7 @@ def test_a_step_of_a_huber_loss_is_marked_earlier(h: float, share: float) -> Non
     assert found.marked(4.0 * left * 0.99).tolist() == [True, True]
     assert not logistic.marked(4.0 * left * 0.99).any()
     assert not logistic.marked(4.0 * left * 0.34).any()
-    for name in ("contrasts", "extra", "in_unidentified"):
+    for name in ("contrasts", "extra", "has_inestimable_part"):
         np.testing.assert_array_equal(getattr(found, name), getattr(logistic, name), err_msg=name)
 
 
@@ -401,7 +401,7 @@ def test_the_forecast_agrees_with_the_experiment(target: str, experiments: dict[
     expected = runs.expected
     np.testing.assert_allclose(expected.ci_length, runs.length.mean(axis=0), rtol=0.02)
     np.testing.assert_allclose(expected.coverage, 0.95, atol=0.01)
-    assert expected.unidentified_share.max() == 0.0
+    assert expected.not_estimable_share.max() == 0.0
     if target == "unpenalised":
         se = np.sqrt(0.95 * 0.05 / N_RUNS)
         np.testing.assert_allclose(expected.coverage, runs.inside.mean(axis=0), atol=3.0 * se)
@@ -423,7 +423,7 @@ def test_the_forecast_sees_a_target_out_of_reach() -> None:
     found = forecast(fit, design=dataclasses.replace(design, n_records=100_000))
     assert found.is_not_reportable[:2].all()
     assert np.abs(found.bias[:2]).min() > 0.25 * found.ci_length[:2].max() / 2.0
-    assert found.unidentified_share[:2].min() == 1.0
+    assert found.not_estimable_share[:2].min() == 1.0
     assert found.coverage[:2].max() < 0.5
 
 

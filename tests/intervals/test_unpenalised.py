@@ -491,4 +491,4 @@ def test_where_noise_moves_the_hessian_too_far_nothing_is_in_reach() -> None:
         found = forecast(fit, design=design)
         assert (found.validity.grade == "unusable") is expected
         assert found.is_not_reportable.tolist() == [expected] * 3
-        assert found.unidentified_share.max() <= 0.05
+        assert found.not_estimable_share.max() <= 0.05

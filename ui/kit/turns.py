@@ -1,7 +1,7 @@
 """One page is drawn at a time, in the order they were asked for; the others wait for their turn.
 
 The interpreter runs one thread at a time anyway. Twenty pages at once would each get a twentieth of
-it, and all would be ready as late as the last (`python -m benchmarks.load`).
+it, and all would be ready as late as the last.
 """
 
 from __future__ import annotations

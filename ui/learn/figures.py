@@ -102,7 +102,7 @@ def spread(numbers: Numbers) -> Picture:
     """The estimates of all studies, and under them the three intervals drawn to the same scale."""
     facts, table = numbers.facts, numbers.table
     truth, inside = facts["truth"], table["inside the variability interval"]
-    lengths = [facts[key] for key in ("plain", "vi", "ci")]
+    lengths = [facts[key] for key in ("non-private", "variability", "private")]
     bars = [
         (y, truth - length / 2, truth + length / 2, kind)
         for kind, (y, length) in enumerate(zip((-8.0, -16.0, -24.0), lengths, strict=True), start=2)

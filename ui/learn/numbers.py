@@ -233,20 +233,21 @@ def spread(epsilon: float) -> Numbers:
     X, y = population(REPLAYED)
     moments = _replay_moments(X, y)
     made = forecast(moments, design=design(epsilon, mechanism="output", c=REPLAY_C))
-    vi, ci, plain = (float(x[1]) for x in (made.vi_length, made.ci_length, made.nonprivate_length))
+    lengths = made.vi_length, made.ci_length, made.nonprivate_length
+    variability, private, without = (float(length[1]) for length in lengths)
     table = pd.DataFrame(
         {
             "study": np.arange(1, N_REPLAYS + 1),
             "published": released,
-            "inside the variability interval": np.abs(released - found.truth) <= vi / 2.0,
+            "inside the variability interval": np.abs(released - found.truth) <= variability / 2.0,
         }
     )
     inside = float(table["inside the variability interval"].sum())
     facts = {
         "truth": found.truth,
-        "vi": vi,
-        "ci": ci,
-        "plain": plain,
+        "variability": variability,
+        "private": private,
+        "non-private": without,
         "inside": inside,
         "level": level,
     }
@@ -428,7 +429,7 @@ def _at_width(h: float) -> tuple[float, ...]:
 
 
 def width(h: float) -> Numbers:
-    """Lengths for the SVM as the rounded corner of its loss gets wider."""
+    """Lengths for the SVM as the smoothing of its loss gets wider."""
     return _along("width h", WIDTHS, _at_width, h)
 
 

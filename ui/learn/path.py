@@ -49,10 +49,10 @@ SPREAD = Screen(
     compute=numbers.spread,
     figure=figures.spread,
     sentence=lambda found: (
-        f"The variability interval is {number(found.facts['vi'])} long and holds "
+        f"The variability interval is {number(found.facts['variability'])} long and holds "
         f"{found.facts['inside']:.0f} of the {numbers.N_REPLAYS} private estimates; the private "
-        f"interval is {number(found.facts['ci'])} long on average, the non-private one "
-        f"{number(found.facts['plain'])}."
+        f"interval is {number(found.facts['private'])} long on average, the non-private one "
+        f"{number(found.facts['non-private'])}."
     ),
     assumptions=(
         f"{numbers.N_REPLAYS} studies of {numbers.REPLAY_ROWS} people of the simulated census, "

@@ -35,8 +35,8 @@ _WIDTH = Control(
     values=numbers.WIDTHS,
     start=1.0,
     show=lambda value: f"h = {value:g}",
-    low_end="sharp corner",
-    high_end="wide corner",
+    low_end="sharp kink",
+    high_end="smooth kink",
 )
 
 
@@ -44,10 +44,10 @@ def _lengths(control: Control) -> Callable[[Numbers], str]:
     """The sentence of a picture of lengths."""
 
     def say(found: Numbers) -> str:
-        private, plain = found.facts["private"], found.facts["non-private"]
+        private, without = found.facts["private"], found.facts["non-private"]
         return (
             f"At {control.show(found.value)} the private interval is {number(private)} long, "
-            f"{number(private / plain, 2)} times as long as without privacy ({number(plain)})."
+            f"{number(private / without, 2)} times as long as without privacy ({number(without)})."
         )
 
     return say
@@ -248,15 +248,15 @@ WIDTH = Screen(
     key="h",
     address="rounding",
     name="Rounding the SVM",
-    title="An SVM needs its corner rounded, neither too little nor too much",
+    title="An SVM needs its kink smoothed, neither too little nor too much",
     text=(
         "A support vector machine's loss has a kink, and at a kink one person can flip the "
-        "curvature. So the kink is **rounded over a width h**. A sharp corner makes the curvature "
+        "curvature. So the kink is **smoothed over a width h**. A sharp kink makes the curvature "
         "hard to publish; a wide one blurs the model."
     ),
     control=_WIDTH,
     question=ReleaseTask(
-        ask="What limits how sharp the corner can be?",
+        ask="What limits how sharp the kink can be?",
         choices=(
             Choice(
                 "The noise on the Hessian, which grows like 1/h",
@@ -266,7 +266,7 @@ WIDTH = Screen(
             ),
             Choice(
                 "Computing time",
-                "The solver takes sharp corners well. It is the protection of the Hessian that "
+                "The solver takes sharp kinks well. It is the protection of the Hessian that "
                 "gets expensive.",
             ),
             Choice(

@@ -29,7 +29,7 @@ from dpci_core.planner.needed import OutOfReachError
 from dpci_core.planner.standard import best_standard, enclosing, enclosing_regularization
 from dpci_core.planner.targets import as_if, outcome_of, smallest_told_from_zero
 from dpci_core.privacy.budget import to_float_down
-from dpci_core.report.cautions import SURE, Caution, cautions
+from dpci_core.report.cautions import REPORTABLE_CHANCE, Caution, cautions
 from dpci_core.schema import Schema, StandardEncoding
 from ui.plan import numbers
 from ui.session.budget import from_shares, split_of
@@ -123,7 +123,7 @@ def described(case: Case, source: TableSource | None = None) -> Option:
     precision = max((_precision(case, one) for one in worlds), key=abs)
     promised = None if source is None else _promise(case, worlds)
     chance = made.chance_to_report[:-1] if promised is None else promised.chance
-    is_lost = made.is_not_reportable[:-1] | (chance < SURE)
+    is_lost = made.is_not_reportable[:-1] | (chance < REPORTABLE_CHANCE)
     probability = found.probability
     if promised is not None:
         assert promised.probability is not None

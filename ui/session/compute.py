@@ -56,9 +56,8 @@ SESSION_LIMIT = 300 * _MEGABYTE
 use.
 """
 SWEEP_DRAWS = {False: 16, True: 8}
-"""Draws of the matrix noise per sweep point, fewer in high dimension (key: d > 20). How far that is
-from a whole
-forecast: `python -m benchmarks.constants few-draws`."""
+"""Draws of the matrix noise per sweep point, fewer in high dimension (key: d > 20): curves have to
+follow a slider. The interval that is shown is a whole forecast."""
 
 
 class LRU:

@@ -221,7 +221,7 @@ def c_sentence(settings: Settings) -> str:
 
 
 def h_sentence(settings: Settings) -> str:
-    """Width of the rounded corner."""
+    """Width of the smoothing."""
     return (
         f"The SVM's kink is rounded between margins {number(1 - settings.h)} and "
         f"{number(1 + settings.h)}; a sharper kink (small h) needs more noise on the Hessian."

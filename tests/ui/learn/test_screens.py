@@ -235,9 +235,11 @@ def test_the_spread_is_that_of_the_forecast():
         own_moments_of_replays(),
         design=replace(own_design(2.0, mechanism="output", regularization=0.01), n_records=500),
     )
-    assert found.facts["vi"] == pytest.approx(made.vi_length[1])
-    assert found.facts["ci"] == pytest.approx(made.ci_length[1])
-    inside = np.abs(found.table["published"] - found.facts["truth"]) <= found.facts["vi"] / 2
+    assert found.facts["variability"] == pytest.approx(made.vi_length[1])
+    assert found.facts["private"] == pytest.approx(made.ci_length[1])
+    inside = (
+        np.abs(found.table["published"] - found.facts["truth"]) <= found.facts["variability"] / 2
+    )
     assert inside.sum() == found.facts["inside"]
     assert 93 <= found.facts["inside"] <= 97  # as most classes would see it
 

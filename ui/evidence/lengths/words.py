@@ -130,10 +130,10 @@ _MEASURED = (
     ),
 )
 
-CORNER = Improvement(
-    "only corner",
-    "Huber corner",
-    "The SVM's loss has a rounded corner of width h. If it is rounded widely and the coefficients "
+SMOOTHING = Improvement(
+    "only smoothing",
+    "Huber smoothing",
+    "The kink of the SVM's loss is smoothed over a width h. If h is large and the coefficients "
     "are small, no record can act with full strength, and the noise on one matrix may shrink. "
     "This needs h > 1 and a strong penalty, and it buys little even then: at the settings of this "
     "page, with h = 1, nothing.",
@@ -144,7 +144,7 @@ CORNER = Improvement(
     "coefficients than that.",
 )
 
-IMPROVEMENTS = (*_MEASURED, CORNER)
+IMPROVEMENTS = (*_MEASURED, SMOOTHING)
 """In the order of the rows; a further one takes a row more."""
 
 UNPENALISED = (
