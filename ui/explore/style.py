@@ -27,19 +27,6 @@ SHEET = (
 .st-key-about_budget [data-testid=stPopoverButton], .st-key-best_split [kind=tertiary] { min-height: 1.5rem; padding: 0 }
 .st-key-about_budget .odds { margin: 0; font-size: 0.9375rem; line-height: 1.375rem }
 
-/* A number of two lines: its name and what is typed, and the slider. What a thumb stands for is in the field above;
-   while it moves it says so itself. */
-[class*=st-key-compact_] [data-testid=stElementContainer]:has([data-testid=stNumberInput]) { width: 6.5rem; flex: none }
-[class*=st-key-compact_] [data-testid=stNumberInputContainer] { height: 1.875rem; min-height: 0 }
-[class*=st-key-compact_] [data-testid=stNumberInputField] { padding: 0 0.5rem; text-align: right }
-[class*=st-key-compact_] :is([data-testid^=stNumberInputStep], [data-testid=stNumberInputClearButton]) { display: none }
-[class*=st-key-compact_] [data-testid=stSlider] [role=group] { padding-top: 0; padding-bottom: 0 }
-[class*=st-key-compact_] [data-testid=stSliderTickBar] { display: none }
-[class*=st-key-compact_] [data-testid=stHorizontalBlock] { min-height: 1.875rem }
-[class*=st-key-compact_] [data-testid=stSliderThumbValue] { background: light-dark(LIGHT_PAGE, DARK_PAGE); z-index: 3;
-  visibility: hidden; padding: 0 0.25rem; border-radius: 0.25rem }
-[class*=st-key-compact_] :is([data-dragging], [data-focused]) [data-testid=stSliderThumbValue] { visibility: visible }
-[class*=st-key-compact_] [data-testid=stAlertContainer] { padding: 0.25rem 0.75rem }
 [data-dpci-live=total_slider] .st-key-total_number { visibility: hidden }
 [data-dpci-live=total_slider] :is(.st-key-best_split, .remark, .lost) { opacity: 0.06 }
 .st-key-sheet_open { display: none }
