@@ -61,6 +61,7 @@ class Doubled(Estimand):
         hessian_sd: float,
         contrasts: Array,
         metric: Metric | None,
+        constant: float | None = None,
     ) -> Correction:
         return no_correction(2.0 * contrasts, len(theta))
 

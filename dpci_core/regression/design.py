@@ -10,12 +10,9 @@ from dpci_core.base.decimals import DOWN, EXACT
 from dpci_core.base.errors import InfeasibleDesignError, check_count, check_range
 from dpci_core.base.limits import BUDGET_PART, confidence_level_in_range, records_in_range
 from dpci_core.privacy.budget import (
-    GDP,
     PARTS,
-    ZCDP,
     ApproxDP,
     Budget,
-    PureDP,
     check_amount,
     to_float_down,
 )
@@ -77,12 +74,12 @@ class LinearDesign:
         given: object = self.budget
         if isinstance(given, ApproxDP):
             object.__setattr__(self, "budget", given.to_gdp())
-        if isinstance(given, PureDP):
-            raise _pure_refused(given)
-        if type(self.budget) not in (ZCDP, GDP):
+        if not isinstance(self.budget, Budget):
             raise ValueError(
                 f"Expected budget to be ZCDP, GDP or ApproxDP, got {type(given).__name__}."
             )
+        if self.budget.law != "gaussian":
+            raise _pure_refused(self.budget)
         if self.budget.metric:
             raise ValueError(
                 "Expected no budget.metric: budget.hessian pays for the metric of a linear "
@@ -123,7 +120,7 @@ class LinearDesign:
         )
 
 
-def _pure_refused(budget: PureDP) -> InfeasibleDesignError:
+def _pure_refused(budget: Budget) -> InfeasibleDesignError:
     shares = tuple(f"{part / budget.total:.3g}" for part in budget.parts)
     return InfeasibleDesignError(
         "A linear regression releases several vectors and matrices, and under a pure epsilon each "

@@ -67,7 +67,7 @@ def play_attack(
     check_count(n_games=n_games)
     if one.shape != other.shape or int((one != other).any(axis=1).sum()) > 1:
         raise ValueError("Expected two tables of one shape that differ in at most one record.")
-    if design.definition != "pure" or design.geometry is not None:
+    if design.budget.has_delta or design.geometry is not None:
         raise ValueError("Expected a design in pure epsilon, without a geometry.")
     tables, law = (one, other), model_noise(design)
     minimisers = [minimise(_risk(rows, design)) for rows in tables]

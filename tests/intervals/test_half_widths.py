@@ -395,6 +395,7 @@ def test_no_record_can_come_in() -> None:
         "covariance_sd",
         "contrasts",
         "n_factors",
+        "constant",
     }
     public |= {"n_redraws", "spectra", "metric"}  # spectra: of what is handed in, kept
     assert names == released | public

@@ -236,7 +236,7 @@ def test_the_goal_stands_in_the_units_it_was_typed_in(goal, said):
     column = NumericColumn("pressure", 60, 260, typical=130.0, spread=20.0, step=10.0, units="mmHg")
     schema = Schema((column,), "ill", "yes", standard=StandardEncoding(shape=2.0))
     table = DeclaredTable(schema=schema, guesses=Guesses(n_rows=1_000))
-    per_step = 10.0 / (2.0 * 20.0)
+    per_step = 10.0 / 20.0
     encoded = {name: x if name == "probability" else x / per_step for name, x in goal.items()}
     about = {"coefficient": 0} | encoded
     if "limits" in goal:

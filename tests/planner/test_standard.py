@@ -385,7 +385,7 @@ def test_a_map_for_a_strong_pair_covers_where_the_pair_is_weaker(
     world's own.
     """
     answer, rng = maps[made_for], np.random.default_rng(5)
-    assert answer.out_of_reach == ()
+    assert answer.not_reportable == ()
     records = with_pair(correlation, 100_000)(answer.encoding)
     inside = []
     for _ in range(300):

@@ -85,7 +85,7 @@ def position(app: AppTest, kind: str, what: str) -> int:
 
 def told_focus(app: AppTest) -> bool:
     """Whether the page asks the browser to bring an error into view."""
-    return any(e.proto.component_name == "dpci_told" for e in app.get("bidi_component"))
+    return any(e.proto.component_name == "dpci_bring" for e in app.get("bidi_component"))
 
 
 def charts_of(app: AppTest) -> list[dict]:

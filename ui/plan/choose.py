@@ -274,8 +274,8 @@ def _movable(case: Case, work: Work) -> None:
             **among(shown),
             **steps.MECHANISM.bound(),
             required=True,
-            help="Where the noise goes: into the question that the model is fitted by (objective), "
-            "or onto its answer (output).",
+            help="Noise in the question that the model is fitted by (objective), or on its answer "
+            "(output).",
         )
         if looked is not None:
             st.caption(words.ways_sentence(cast(Ways, looked), cast(Find, steps.FIND.value)))

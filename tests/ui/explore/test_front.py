@@ -135,7 +135,7 @@ def test_a_penalised_target_keeps_its_c_in_a_link():
 
 def test_terms_change_and_come_back():
     paper = START.in_paper_terms()
-    assert paper.is_in_paper_terms
+    assert paper.is_penalised
     assert (paper.encoding, paper.target, paper.c, paper.penalty) == (
         "schema",
         "penalised",

@@ -317,7 +317,7 @@ def test_a_plan_file_opens_at_the_choice():
     app.segmented_control(key="describe_how").set_value("plan").run()
     app.file_uploader(key="plan_open").upload("p.yaml", as_yaml(plan).encode(), "text/yaml").run()
     assert not app.exception
-    assert title(app) == "Choose a budget"
+    assert title(app) == "Budget, records, precision"
     assert now(app).d == 2
 
 

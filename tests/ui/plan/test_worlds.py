@@ -80,11 +80,11 @@ def test_the_least_budget_is_enough_in_every_world():
 
 def test_the_records_needed_keep_their_promise():
     case = a_case()
-    answer = parts_of(case, SOURCE)["records"].find()
-    there = make_case(replace(case.settings, n=answer.n_records), SOURCE)
+    answer = parts_of(case, SOURCE, "records")["answer"].find()
+    there = make_case(replace(case.settings, n=answer.settings.n), SOURCE)
     promised = options.described(there, SOURCE).promise
-    assert promised.fewest == answer.fewest
-    assert promised.probability == answer.probability >= case.target.probability
+    assert promised.fewest == there.fewest < answer.settings.n
+    assert promised.probability == answer.promise.probability >= case.target.probability
 
 
 @pytest.mark.parametrize("look", ["split", "mechanisms", "c"])
@@ -111,10 +111,8 @@ def test_the_split_for_a_goal_is_about_every_world_and_the_fewest_records(monkey
         raise StopIteration
 
     monkeypatch.setattr(options, "best_split", recorded)
-    p = len(case.moments.theta_hat)
-    even = tuple(map(tuple, (np.eye(p) / p).tolist()))
-    geometry = Geometry(ridge=0.03, leverage=9.0, second_moment=even)
-    design = replace(case.design, geometry=geometry)
+    budget = replace(case.design.budget, metric=Decimal("0.01"))
+    design = replace(case.design, budget=budget, geometry=Geometry(ridge=0.03, leverage=9.0))
     with pytest.raises(StopIteration):
         options._split_for_goal(replace(case, design=design), SOURCE)
     assert seen == [(len(list(EXAMPLE.worlds())), case.fewest)]
