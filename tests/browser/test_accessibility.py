@@ -288,7 +288,7 @@ def test_the_main_tasks_by_keys_alone(open_page):
     wait_meta(page, "chart_intervals", "total", 2.25)
     page.locator(".st-key-use_split").wait_for()  # what was left for later is drawn
     wait_idle(page)
-    go_to(page, "Plan", "Choose a budget")
+    go_to(page, "Plan", "Budget, records, precision")
     wait_chart(page, "chart_plan_map")
     tab_to(page, ".st-key-look button")
     page.keyboard.press("ArrowRight")

@@ -14,8 +14,10 @@ from tests.browser.driver import chart, go, press, type_number, wait_chart, wait
 from ui.session.settings import from_query
 
 pytestmark = pytest.mark.browser
-PLAN = "Choose a budget"
-"""The heading of the page Plan for whoever comes with settings."""
+PLAN = "Budget, records, precision"
+"""The heading of the page Plan for whoever comes with settings; where the precision is what is found,
+the budget has a slider there.
+"""
 
 
 EXPLORE = "What privacy costs"
@@ -47,7 +49,7 @@ def length(page):
 
 
 def test_back_and_forward_go_between_pages_and_keep_the_settings(open_page):
-    page = open_page("/evidence?evidence=lengths")
+    page = open_page("/evidence?evidence=lengths&find=precision")
     page.locator("h1").wait_for()
     wait_idle(page)
     begun = length(page)
@@ -88,7 +90,7 @@ def test_a_move_before_any_component_has_come_is_no_entry(open_page):
         held.append(route)
 
     page.route(re.compile(r"/static/js/.*BidiComponent"), hold)
-    page.goto(page.url.replace("/about", "/plan?n=5000"))
+    page.goto(page.url.replace("/about", "/plan?n=5000&find=precision"))
     page.locator("h1").get_by_text(PLAN).wait_for()
     begun = length(page)
     for value, share in (("2", "1"), ("3", "1.5")):
@@ -101,7 +103,7 @@ def test_a_move_before_any_component_has_come_is_no_entry(open_page):
 
 
 def test_back_while_the_page_is_still_computing_ends_on_the_page_before(open_page):
-    page = open_page("/explore")
+    page = open_page("/explore?find=precision")
     wait_chart(page, "chart_intervals")
     type_number(page, "total_number", "2")
     wait_meta(page, "chart_intervals", "total", 2.0)
@@ -156,7 +158,7 @@ def test_a_reload_keeps_page_and_settings(open_page):
 
 
 def test_back_on_plan_goes_one_step(open_page):
-    page = open_page("/explore?n=5000")
+    page = open_page("/explore?n=5000&find=precision")
     wait_chart(page)
     go(page, "Plan")
     expect(page, PLAN, 1.0)

@@ -22,10 +22,10 @@ from dpci_core import (
     datasets,
     fit_moments,
     forecast,
-    needed_records,
 )
+from dpci_core.planner import promise
 from dpci_core.planner.standard import enclosing
-from dpci_core.schema import Records, StandardEncoding
+from dpci_core.schema import Records, StandardEncoding, told_steps
 from tests.browser.driver import wait_idle
 
 pytestmark = pytest.mark.browser
@@ -33,8 +33,10 @@ MOST_CLICKS = 3
 _PATIENCE = 120_000
 """Milliseconds until a newcomer gives up."""
 Numbers = tuple[float, ...]
-N, TARGET = 30_000, 0.5
-"""Records and longest mean length that the dashboard starts with."""
+N, FACTOR = 30_000, 1.3
+"""Records, and the factor within which every odds ratio is asked for, that the dashboard starts
+with.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,7 +110,7 @@ def _numbers(page: Page, title: str, pattern: str) -> Numbers:
 
 
 _EXPLORE = "What privacy costs a confidence interval"
-_CHOOSE = "Choose a budget"
+_CHOOSE = "Budget, records, precision"
 _DOOR = "Plan a study"
 
 
@@ -121,7 +123,9 @@ def _shares(page: Page) -> Numbers:
 
 
 def _records(page: Page) -> Numbers:
-    return _numbers(page, _CHOOSE, r"Records needed\s+([\d,]+)")
+    """Whether the number of records on the screen is enough, and whether 2 % less would be."""
+    (n,) = _numbers(page, _CHOOSE, r"Records\s+([\d,]+)\s")
+    return float(_is_enough(round(n))), float(_is_enough(round(0.98 * n)))
 
 
 # --- what the core says ---------------------------------------------------------------------------
@@ -170,8 +174,16 @@ def _expected_shares() -> Numbers:
     return tuple(100.0 * share for share in best_split(_moments(), design=_design()).shares)
 
 
-def _expected_records() -> Numbers:
-    return (float(needed_records(_moments(), design=_design(), target=Target(TARGET)).n_records),)
+def _is_enough(n: int) -> bool:
+    """Whether every effect can be reported, and lies within the factor."""
+    moments, records = _moments(), _records_in(enclosing(_records_in))
+    assert records.to_original is not None
+    steps = told_steps(datasets.schema_of("census"), records.feature_names)[:-1]
+    units = np.array(steps) * np.diag(records.to_original)[:-1]
+    target = Target(limits=tuple(2.0 * np.log(FACTOR) / units), probability=0.5)
+    found = promise(moments, design=replace(_design(), n_records=n), target=target)
+    assert found.probability is not None
+    return bool(found.chance[:-1].min() >= 0.95) and found.probability >= 0.5
 
 
 QUESTIONS = (
@@ -189,9 +201,9 @@ QUESTIONS = (
     ),
     Question(
         words="How many records do I need?",
-        clicks=(_DOOR,),
+        clicks=(_DOOR, "Records"),
         read=_records,
-        expected=_expected_records,
+        expected=lambda: (1.0, 0.0),
     ),
 )
 

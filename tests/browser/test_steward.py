@@ -266,6 +266,7 @@ def check_report(place, browser):
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
     page.goto(report.as_uri())
+    page.locator("details summary").first.click()
     assert "Clinic" in page.inner_text("body")
     assert page.locator("svg").count() >= 1
     assert requests == [report.as_uri()]
