@@ -8,7 +8,6 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -20,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted
 from dpci_core.base.array import Array
 from dpci_core.base.batches import Table
 from dpci_core.base.calls import Called
-from dpci_core.base.dask_blocks import is_dask
 from dpci_core.base.decimals import EXACT
 from dpci_core.base.errors import check_choice
 from dpci_core.base.limits import confidence_level_in_range
@@ -58,7 +56,12 @@ from dpci_core.estimators.scaling import Scaling, Standardisation
 from dpci_core.estimators.settings import settings_of, table_of
 from dpci_core.estimators.statement import RECORD, PrivacyStatement, noise_source
 from dpci_core.estimators.summary import FLAG, CoefficientIntervals, Summary
-from dpci_core.estimators.table import DaskTable, FeatureTable, check_every_row_counts
+from dpci_core.estimators.table import (
+    FeatureTable,
+    check_every_row_counts,
+    table_given,
+    take_columns,
+)
 from dpci_core.estimators.unpaid import warn_if_unpaid
 from dpci_core.intervals.certified import check_feasible
 from dpci_core.intervals.private_fit import PrivateFit, private_fit
@@ -171,22 +174,14 @@ class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
 
     def _fitted(self, X: Any, y: Any) -> Self:
         budget = self._declared_budget()
-        table: FeatureTable | DaskTable | None = None
-        if isinstance(X, str | Path):
-            table = FeatureTable.at(Path(X), y)
-        elif is_dask(X):
-            table = DaskTable.of(X, y)
+        table = table_given(X, y)
         if table is None:
             cells = check_features(self, X, reset=True, may_be_infinite=True)  # `encode` refuses it
             n, d = cells.shape
             scaling = self._declared_scaling(d)
             classes, codes = check_labels(y, self.classes, n_records=n)
         else:
-            n, d = table.n_records, table.n_features
-            self.n_features_in_ = d
-            self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-            if table.names is not None:
-                self.feature_names_in_ = np.array(table.names, dtype=object)
+            n, d = take_columns(self, table)
             scaling = self._declared_scaling(d)
             classes = declared_classes(self.classes)
         n_models = 1 if len(classes) == 2 else len(classes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from dpci_core.base.array import Array
 from dpci_core.base.batches import Table, as_table
 from dpci_core.base.calls import Called
-from dpci_core.base.dask_blocks import is_dask
 from dpci_core.estimators.account import LedgerAccount, Payable, drawn_by, payer
 from dpci_core.estimators.input import check_features, check_outcome, names_of
 from dpci_core.estimators.scaling import Standardisation
@@ -21,10 +19,11 @@ from dpci_core.estimators.settings import settings_of, table_of
 from dpci_core.estimators.statement import RECORD, PrivacyStatement, noise_source
 from dpci_core.estimators.summary import FLAG, CoefficientIntervals, Summary
 from dpci_core.estimators.table import (
-    DaskTable,
     FeatureTable,
     OutcomeEncoding,
     check_every_row_counts,
+    table_given,
+    take_columns,
 )
 from dpci_core.estimators.unpaid import warn_if_unpaid
 from dpci_core.ledger import Cost
@@ -146,20 +145,12 @@ class DPLinearRegression(Called, Payable, RegressorMixin, BaseEstimator):
 
     def _fitted(self, X: Any, y: Any) -> Self:
         outcome = self._declared_outcome()
-        table: FeatureTable | DaskTable | None = None
-        if isinstance(X, str | Path):
-            table = FeatureTable.at(Path(X), y)
-        elif is_dask(X):
-            table = DaskTable.of(X, y)
+        table = table_given(X, y)
         if table is None:
             cells = check_features(self, X, reset=True, may_be_infinite=True)
             n, d = cells.shape
         else:
-            n, d = table.n_records, table.n_features
-            self.n_features_in_ = d
-            self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-            if table.names is not None:
-                self.feature_names_in_ = np.array(table.names, dtype=object)
+            n, d = take_columns(self, table)
         design, scaling = self._design(n), self._declared_scaling(d)
         source = noise_source(self.random_state)
         account = payer(self.ledger, source)

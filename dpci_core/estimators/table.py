@@ -17,7 +17,7 @@ import numpy.typing as npt
 from dpci_core.base.array import Array
 from dpci_core.base.batch import Batch, Block
 from dpci_core.base.batches import Place, RecordBatches
-from dpci_core.base.dask_blocks import as_array, dask_batches
+from dpci_core.base.dask_blocks import as_array, dask_batches, is_dask
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.packed import Kept
 from dpci_core.base.rows import WeightedRows, plain, signed
@@ -322,3 +322,23 @@ class FeatureBatch(Batch):
         for cells in columns:
             features = [_by_value(cells[name], number_of) for name in self.names]
             yield self.encode.rows(features, cells[self.label])
+
+
+def table_given(X: Any, y: Any) -> FeatureTable | DaskTable | None:
+    """The table of a folder or of Dask, its labels or outcome by name or beside it; None for
+    records in memory.
+    """
+    if isinstance(X, str | Path):
+        return FeatureTable.at(Path(X), y)
+    return DaskTable.of(X, y) if is_dask(X) else None
+
+
+def take_columns(estimator: Any, table: FeatureTable | DaskTable) -> tuple[int, int]:
+    """Set what scikit-learn keeps of the columns of a fit; return the numbers of records and of
+    features.
+    """
+    estimator.n_features_in_ = table.n_features
+    estimator.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+    if table.names is not None:
+        estimator.feature_names_in_ = np.array(table.names, dtype=object)
+    return table.n_records, table.n_features
