@@ -404,7 +404,11 @@ def drawn_intervals(
     law = partial(
         estimand.error, moments, design=design, noise=noise, contrasts=rows, metric=metric
     )
-    truth = law(goal.contrasts)
+    if estimand.takes_step:
+        both = law(np.concatenate([goal.contrasts[None], widths.contrasts]))
+        truth, error = (ErrorVariance(*(part[at] for part in both)) for at in (0, slice(1, None)))
+    else:
+        truth = error = law(goal.contrasts)
     return DrawnIntervals(
         design=design,
         half_width=widths.half_width * stretch,
@@ -412,7 +416,7 @@ def drawn_intervals(
         weight=widths.weight,
         goal=goal,
         truth=truth,
-        error=law(widths.contrasts) if estimand.takes_step else truth,
+        error=error,
         shift=(
             widths.estimate(moments.theta_hat) + pull - goal.value if estimand.takes_step else 0.0
         ),

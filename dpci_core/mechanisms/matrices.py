@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class PrivateMoments:
     hessian_at: Array
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MatrixNoise:
     """The public law of the noise on one matrix, and the floor under its eigenvalues afterwards.
 
@@ -62,7 +62,7 @@ class MatrixNoise:
         """The law of the noise."""
         return definition_named(self.kind).law
 
-    @property
+    @cached_property
     def scale(self) -> float:
         """What `unit_noise` is multiplied by."""
         return noise_scale(sensitivity=self.sensitivity, amount=self.amount, kind=self.kind)

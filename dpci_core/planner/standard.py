@@ -16,7 +16,9 @@ from dpci_core.base.decimals import EXACT
 from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.base.rows import parted
 from dpci_core.design import Design, check_design
-from dpci_core.intervals.forecast import N_DRAWS, Forecast, forecast
+from dpci_core.intervals.estimands import released_hessian
+from dpci_core.intervals.forecast import N_DRAWS, Forecast, drawn_intervals, forecast, forecast_of
+from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
 from dpci_core.planner.search import COVERAGE_SLACK
 from dpci_core.schema import Records, StandardEncoding
@@ -222,18 +224,21 @@ class _Search:
         *,
         most_out: float = math.inf,
         n_draws: int = _DRAWS,
+        shared: Sequence[SharedSpectra] | None = None,
     ) -> Tried | None:
         """What a design gives in these worlds; None where it cannot run, or has more out of
-        reach.
+        reach. `shared` spectra of their Hessians are those of designs with the same share for it.
         """
         n_features = len(moments[0].theta_hat) - 1
         is_out, n_out, lengths = np.zeros(n_features, dtype=np.bool_), 0, []
-        for world in moments:
+        for k, world in enumerate(moments):
+            spectra = None if shared is None else shared[k]
             try:
-                made = forecast(world, design=design, n_draws=n_draws)
+                drawn = drawn_intervals(world, design=design, n_draws=n_draws, spectra=spectra)
             except InfeasibleDesignError as error:
                 self.error = error
                 return None
+            made = forecast_of(drawn, world)
             is_out = is_out | _is_out(made)
             n_out = int(is_out.sum())
             if n_out > most_out:
@@ -260,21 +265,33 @@ class _Search:
                 bare = replace(self.design, regularization=c)
                 fitted = [self.fit(of, c, old) for of, old in zip(worlds, near, strict=True)]
                 near, moments = list(fitted), self.worst_first(bare, fitted)
-                for design in _splits(bare):
-                    most_out = math.inf if chosen is None else chosen.n_out
-                    for n_draws in (_DRAWS, N_DRAWS):  # few may miss what one in twenty marks
-                        tried = self.judged(
-                            one.encoding, design, moments, most_out=most_out, n_draws=n_draws
-                        )
-                        if tried is None or (chosen and tried.score >= chosen.score):
-                            break
-                    else:
-                        assert tried is not None
-                        self.tried.append(tried)
-                        chosen = tried
+                for hessian in map(Decimal, _HESSIAN):
+                    shared = [SharedSpectra(released_hessian(of, bare)) for of in moments]
+                    for design in _splits(bare, hessian):
+                        chosen = self.better(one.encoding, design, moments, shared, chosen)
         if chosen is None:  # what runs leaves nothing for the matrices
             raise self.refusal()
         return self.whole(chosen)
+
+    def better(
+        self,
+        encoding: StandardEncoding,
+        design: Design,
+        moments: Sequence[Moments],
+        shared: Sequence[SharedSpectra],
+        best: Tried | None,
+    ) -> Tried | None:
+        """A design that is better than the best so far with few draws and with all; else that."""
+        most_out, tried = math.inf if best is None else best.n_out, None
+        for n_draws in (_DRAWS, N_DRAWS):  # few may miss what one in twenty marks
+            tried = self.judged(
+                encoding, design, moments, most_out=most_out, n_draws=n_draws, shared=shared
+            )
+            if tried is None or (best and tried.score >= best.score):
+                return best
+        assert tried is not None
+        self.tried.append(tried)
+        return tried
 
     def worst_first(self, design: Design, moments: Sequence[Moments]) -> list[Moments]:
         """The worlds, those first in which fewest are reportable: they rule out a split soonest."""
@@ -386,15 +403,14 @@ def _information(rows: Array, weights: Array) -> Array:
     return np.asarray(M + 1e-6 * np.trace(M) / len(M) * np.eye(len(M)))
 
 
-def _splits(design: Design) -> Iterator[Design]:
-    """The design with every split that is tried."""
+def _splits(design: Design, hessian: Decimal) -> Iterator[Design]:
+    """The design with every split that is tried with this share for the Hessian."""
     budget = design.budget
     with localcontext(EXACT):
-        for hessian in map(Decimal, _HESSIAN):
-            for covariance in map(Decimal, _COVARIANCE):
-                h, s = budget.total * hessian, budget.total * covariance
-                parts = {"model": budget.total - h - s, "hessian": h, "covariance": s}
-                yield replace(design, budget=replace(budget, metric=Decimal(0), **parts))
+        for covariance in map(Decimal, _COVARIANCE):
+            h, s = budget.total * hessian, budget.total * covariance
+            parts = {"model": budget.total - h - s, "hessian": h, "covariance": s}
+            yield replace(design, budget=replace(budget, metric=Decimal(0), **parts))
 
 
 def _is_out(made: Forecast) -> Flags:
