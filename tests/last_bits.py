@@ -51,8 +51,8 @@ def around(x: float, steps: int) -> Iterator[float]:
     low = high = x
     yield x
     for _ in range(steps):
-        low, high = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
-        yield from (float(low), float(high))
+        low, high = math.nextafter(low, -math.inf), math.nextafter(high, math.inf)
+        yield from (low, high)
 
 
 def is_draw(noise: float, scale: float, *, above_diagonal: bool) -> bool:
@@ -73,10 +73,10 @@ def unexplained(
     p, count = len(published), 0
     for i in range(p):
         for j in range(i, p) if symmetric else (i,):
-            seen, here, there = published[i, j], true[i, j], true[j, i]
+            seen, here, there = float(published[i, j]), float(true[i, j]), float(true[j, i])
             noise = seen - here
-            coarse = max(np.spacing(abs(seen)), np.spacing(abs(here)))
-            steps = coarse / np.spacing(abs(noise)) if noise else math.inf
+            coarse = max(math.ulp(seen), math.ulp(here))
+            steps = coarse / math.ulp(noise) if noise else math.inf
             if steps > TOO_MANY:
                 continue
             count += not any(

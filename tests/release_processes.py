@@ -60,14 +60,6 @@ def log_draws(folder: Path) -> Path:
     return path
 
 
-def know_the_price(desk: Desk) -> None:
-    """The forecast behind the planned lengths is no part of the attack, and takes most of the
-    time.
-    """
-    price = run.price_of(desk.plan)
-    run.price_of = lambda *_, **__: price
-
-
 def attempt(desk: Desk, request: str, stage: str | None) -> int:
     """A child that releases, and kills itself at a stage; its process id."""
     child = os.fork()
@@ -94,7 +86,6 @@ def kill(folder: Path, rounds: int) -> dict[str, object]:
     peace, twice.
     """
     desks = [new_desk(folder / "first", 2)]
-    know_the_price(desks[0])
     draws = log_draws(folder)
     desks[0].release("warm", to="warm")  # imports what is imported late
     started = time.monotonic()
@@ -169,7 +160,7 @@ def race(folder: Path, processes: int) -> dict[str, object]:
     """
     folder = folder / "desk"
     desk = new_desk(folder, 1)
-    know_the_price(desk)
+    run.price_of(desk.plan)  # kept, and the children inherit it
     draws = log_draws(folder)
     children = [attempt(desk, f"r{k // 2}", None) for k in range(processes)]
     codes = Counter(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from dpci_core.base.array import Array
@@ -17,7 +17,7 @@ from dpci_core.intervals.certified import check_feasible
 from dpci_core.intervals.draw import Drawn, draw_release
 from dpci_core.ledger import Charge, Cost, Ledger
 from dpci_core.mechanisms.shares import ReleaseParts, share_out
-from dpci_core.plan import Plan
+from dpci_core.plan import Plan, PlanNumbers
 from dpci_core.release import once
 from dpci_core.release.content import Price, files_of, make_record, schema_hash
 from dpci_core.release.look import Acceptable, Look, look_at
@@ -42,8 +42,14 @@ def price_of(plan: Plan, *, allow_unreviewed: bool = False) -> Price:
     return Price(
         cost=_cost(share_out(plan.design)),
         schema_hash=schema_hash(plan.schema),
-        numbers=plan.numbers(),
+        numbers=_numbers(plan),
     )
+
+
+@lru_cache(maxsize=4)
+def _numbers(plan: Plan) -> PlanNumbers:
+    """What a plan promises, of public numbers: a check, the release and its repetition ask."""
+    return plan.numbers()
 
 
 def _cost(shares: ReleaseParts) -> Cost:

@@ -39,7 +39,7 @@ from dpci_core.release import (
 from dpci_core.release.table import read_header, read_records
 from dpci_core.schema import RecordMapper
 from tests.refusals import refuses
-from tests.release_example import SCHEMA, Desk, N, make_plan
+from tests.release_example import SCHEMA, Desk, N
 from tests.solvers.batch_measures import Deadly
 
 PARTS = 4
@@ -58,17 +58,11 @@ def write_parts(folder: Path, *, of: Path, rows_of_group: int = 30) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def price() -> Any:
-    return run.price_of(make_plan())
-
-
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, price: Any) -> Desk:
-    """Its file is a folder; the forecast behind the planned lengths is made once."""
+def desk(tmp_path: Path) -> Desk:
+    """Its file is a folder."""
     found = Desk.at(tmp_path)
     found.file = write_parts(tmp_path / "table", of=found.file)
-    monkeypatch.setattr(run, "price_of", lambda *_, **__: price)
     return found
 
 

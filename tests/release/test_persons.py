@@ -27,7 +27,6 @@ from dpci_core.release import (
     ReleaseFailedError,
     ReleaseRefusedError,
     price_of,
-    run,
     schema_hash,
     table,
 )
@@ -69,20 +68,13 @@ def desk_at(folder: Path, plan: Any = PLAN) -> Desk:
 
 
 @pytest.fixture(scope="module")
-def price() -> Any:
-    return price_of(PLAN)
-
-
-@pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Desk, Release]:
     desk = desk_at(tmp_path_factory.mktemp("clinic"))
     return desk, desk.release()
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, price: Any) -> Desk:
-    """The forecast behind the planned lengths is made once."""
-    monkeypatch.setattr(run, "price_of", lambda *_, **__: price)
+def desk(tmp_path: Path) -> Desk:
     return desk_at(tmp_path)
 
 
