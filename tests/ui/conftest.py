@@ -23,9 +23,20 @@ def packages_are_searched_once() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Pages are drawn with all their answers; a test leaves no job behind."""
-    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
+@pytest.fixture(autouse=True)
+def no_job_is_left() -> Iterator[None]:
+    """What a page has asked for, and nobody waits for, would be computed beside the next tests."""
     yield
     stop_jobs()
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages are drawn with all their answers."""
+    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages wait for no answer, in tests that look at none."""
+    monkeypatch.setattr(plan_work, "PATIENCE", 0.0)

@@ -173,17 +173,17 @@ def test_the_three_answers_agree(goal, on):
     assert not options.Designs(little, source).answer("precision").works
 
 
-@pytest.mark.parametrize("typed", [None, -5, 0, 1, 1e12])
-def test_odd_numbers_on_the_calculator_change_nothing(typed):
-    app = find(start("plan", goal="all", goal_length="0.5", **SMALL), "records")
+def test_odd_numbers_on_the_calculator_change_nothing():
+    app = start("plan", goal="all", goal_length="0.5", **SMALL)
     before = now(app)
-    app.number_input(key="precision_number").set_value(typed).run()
-    check(app)
-    assert now(app) == before
-    find(app, "budget")
-    app.number_input(key="n_number").set_value(None if typed is None else int(typed)).run()
-    check(app)
-    assert now(app).n == before.n
+    for typed in (None, -5, 0, 1, 1e12):
+        find(app, "records").number_input(key="precision_number").set_value(typed).run()
+        check(app)
+        assert now(app) == before, typed
+        find(app, "budget")
+        app.number_input(key="n_number").set_value(None if typed is None else int(typed)).run()
+        check(app)
+        assert now(app) == before, typed
 
 
 def test_a_design_is_kept_beside_another_and_the_link_restores_both():
@@ -232,7 +232,7 @@ def test_a_factor_is_half_an_interval_of_log_odds():
     assert f"to within a factor of {number(factor)}" in words(app)
 
 
-def test_nothing_is_filled_in_for_a_described_table():
+def test_nothing_is_filled_in_for_a_described_table(hasty):
     app = start("plan", dataset=DECLARED, declared=packed_table(declare.example()), d="5")
     app.button(key="step_goal").click().run()
     check(app)
@@ -249,7 +249,7 @@ def test_nothing_is_filled_in_for_a_described_table():
     assert "Type the odds ratio" in app.error[0].value
 
 
-def test_an_effect_to_detect_is_in_the_made_up_rows_where_nobody_guessed_one():
+def test_an_effect_to_detect_is_in_the_made_up_rows_where_nobody_guessed_one(hasty):
     schema = replace(declare.example().schema)
     table = DeclaredTable(schema=schema, guesses=Guesses(n_rows=1_000))
     query = {"dataset": DECLARED, "declared": packed_table(table), "d": "5", "n": "50000"}
@@ -284,7 +284,7 @@ def test_an_impossible_target_is_answered_with_what_is_possible():
         ("length", 1, "has to be above 1"),
     ],
 )
-def test_a_goal_that_cannot_be_is_refused_on_top_and_changes_nothing(kind, value, said):
+def test_a_goal_that_cannot_be_is_refused_on_top_and_changes_nothing(kind, value, said, hasty):
     app = set_goal(start("plan", **SMALL), kind, on="age", amount=value)
     assert [t.value for t in app.title] == ["What do you need from the intervals?"]
     assert said in app.error[0].value
@@ -432,7 +432,7 @@ def test_a_link_with_an_impossible_target_says_so(text):
     assert settings.goal_value == Settings().goal_value
 
 
-def test_a_coefficient_that_is_not_in_the_table_falls_back():
+def test_a_coefficient_that_is_not_in_the_table_falls_back(hasty):
     app = start("plan", goal_on="no such column", **SMALL)
     assert "Goal: mean interval" in words(app)
     app = start("plan", goal="zero", goal_on="no such column", **SMALL)
@@ -445,7 +445,7 @@ def test_planning_always_encodes_by_declared_bounds():
     assert "encoding “schema”" in str(charts_of(app)[0]["layout"])
 
 
-def test_comparisons_of_explore_become_one_design_and_stay_there():
+def test_comparisons_of_explore_become_one_design_and_stay_there(hasty):
     app = start("plan", definitions="pure~zcdp", mechanisms="output~objective", d="3")
     assert len(now(app).combinations) == 4
     assert case_of(app).design.mechanism == "objective"
@@ -567,7 +567,7 @@ def test_the_ranking_follows_the_results_that_may_be_used():
     assert not app.dataframe[0].value.equals(before)
 
 
-def test_a_target_about_a_coefficient_that_is_gone_says_so():
+def test_a_target_about_a_coefficient_that_is_gone_says_so(hasty):
     app = start("plan", goal_on="not *here*", **SMALL)
     assert "Your goal was about “not \\*here\\*”" in words(app)
     app.button(key="keep_which").click().run()
@@ -576,7 +576,7 @@ def test_a_target_about_a_coefficient_that_is_gone_says_so():
     assert "Your goal was about" not in words(app)
 
 
-def test_a_value_that_no_calculation_can_hold_is_refused_and_a_link_with_it_has_a_way_out():
+def test_a_value_that_no_calculation_can_hold_is_refused_and_a_link_with_it_has_a_way_out(hasty):
     app = start("plan", goal="zero", goal_on="age", goal_value="0.01", **SMALL)
     app.session_state["settings"] = replace(now(app), goal_value=1e9)
     app.run()

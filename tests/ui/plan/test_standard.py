@@ -98,10 +98,16 @@ def test_encoding_penalty_and_split_are_chosen_and_no_search_is_made_twice(wishe
     assert len(made) == 1  # near to it the same shape and split do
 
 
+@pytest.fixture(scope="module")
+def searched():
+    """What is searched for does not depend on the goal."""
+    return LRU(64)
+
+
 @pytest.mark.parametrize("goal", ["all", "zero"])
-def test_the_answers_of_a_described_table_agree_and_are_of_use(goal):
+def test_the_answers_of_a_described_table_agree_and_are_of_use(goal, searched):
     """One truth: budget, records and precision come from the same designs."""
-    source, choice = TableSource(PUBLIC), Choice(SCHEMA, "objective", True, LRU(64))
+    source, choice = TableSource(PUBLIC), Choice(SCHEMA, "objective", True, searched)
 
     def answer(settings: Settings, find: Find) -> options.Option:
         case = make_case(settings, source)
@@ -145,7 +151,7 @@ def test_mechanism_and_split_are_chosen_and_can_be_moved(wished):
     assert [round(now(app).split.share(i)) for i in range(3)] == [40, 50, 10]
 
 
-def test_the_encoding_can_be_set_by_hand():
+def test_the_encoding_can_be_set_by_hand(hasty):
     app = start("plan", **LINK)
     app.number_input(key="standard_radius").set_value(3.5).run()
     app.number_input(key="standard_limit").set_value(3.0).run()
@@ -157,7 +163,7 @@ def test_the_encoding_can_be_set_by_hand():
     assert declared_table(now(app).declared).schema == replace(schema, standard=None)
 
 
-def test_one_choice_sets_the_map_of_a_described_table_and_takes_it_back():
+def test_one_choice_sets_the_map_of_a_described_table_and_takes_it_back(hasty):
     app = start("plan", **LINK)
     before = declared_table(now(app).declared).schema.standard
     assert app.radio(key="shape").value == "declared"
@@ -181,7 +187,7 @@ def test_one_choice_sets_the_map_of_a_described_table_and_takes_it_back():
     assert "planning" not in app.radio(key="shape").options
 
 
-def test_an_example_starts_without_penalty_in_the_standard_encoding_and_says_what_it_is():
+def test_an_example_starts_without_penalty_in_the_standard_encoding_and_says_what_it_is(hasty):
     app = start("plan")
     app.button(key="describe_example").click().run()
     check(app)
@@ -207,7 +213,7 @@ def test_a_target_is_in_the_units_people_typed(on, unit, factor):
     assert again.goal_on == on
 
 
-def test_log_odds_are_said_as_odds_too():
+def test_log_odds_are_said_as_odds_too(hasty):
     case = case_of(goal="zero", goal_on="pressure", goal_value=0.2, goal_chance=0.8)
     said = "detect an odds ratio of 1.221 of pressure, per 10 with 80 % chance"
     assert goal_words(case) == said

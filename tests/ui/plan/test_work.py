@@ -25,17 +25,7 @@ from ui.session.case import Case, make_case
 from ui.session.compute import LRU, PUBLIC, TableSource
 from ui.session.settings import Settings
 
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """Pages wait for their answers, where a test does not say otherwise; a test leaves no job
-    behind.
-    """
-    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
-    yield
-    for queue in (jobs.QUICK, jobs.QUEUE):
-        for job in plan_jobs(queue):
-            queue.cancel(job)
+pytestmark = pytest.mark.usefixtures("patient")
 
 
 def plan_jobs(queue: jobs.JobQueue) -> list[PlanJob]:

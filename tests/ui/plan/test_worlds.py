@@ -13,12 +13,13 @@ import pytest
 from dpci_core import Target, needed_budget
 from dpci_core.design import Geometry
 from dpci_core.planner.amounts import with_total
-from tests.ui.test_pages import now, start
+from tests.ui.test_pages import PAPER_TERMS, start
 from ui.controls import declare
 from ui.plan import options, words
 from ui.plan.job import parts_of
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource, packed_table
+from ui.session.settings import from_query
 from ui.session.text import plain
 from ui.session.worlds import worlds_of_case
 
@@ -36,7 +37,7 @@ GOAL = {
 
 
 def a_case():
-    return make_case(now(start("plan", **GOAL)), SOURCE)
+    return make_case(from_query(PAPER_TERMS | GOAL)[0], SOURCE)
 
 
 def test_the_worlds_of_a_case_are_those_of_its_declaration_its_own_first():
