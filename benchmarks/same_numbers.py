@@ -3,8 +3,8 @@
     python -m benchmarks.same_numbers --write before.json
     python -m benchmarks.same_numbers --against before.json [--tolerance 1e-9]
 
-Only names that outlive a move of modules are used: the public interface, public subpackages and the
-command line; `found` looks for the few others at their new and their old place. What time or the
+Nearly only names that outlive a move of modules are used: the public interface, public subpackages
+and the command line. What time or the
 operating system's noise decides is kept as a type. Equal is equal by repr, so both runs belong on
 one machine; a tolerance is relative to the largest entry of an array. Sentences are those of the
 command line and of files, because the core's own are free to move.
@@ -21,7 +21,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
-from importlib import import_module
 from itertools import product, zip_longest
 from operator import attrgetter
 from pathlib import Path
@@ -34,6 +33,9 @@ from threadpoolctl import threadpool_limits
 import dpci_core as core
 from dpci_core import datasets, plan, release
 from dpci_core.estimators import DPLinearSVC, DPLogisticRegression
+from dpci_core.tuning import Candidate, Learner, tune_privately
+from ui.session.plan_settings import settings_of
+from ui.session.settings import from_query
 
 MOST_LINES, MOST_SHOWN = 8, 300
 """Of a section, one for each entry that differs; and characters of a line."""
@@ -66,8 +68,8 @@ DESIGN = BUDGET + "definition regularization confidence_level"
 USE = "usefulness.half_width usefulness.coefficient usefulness.privacy_share "
 FORECAST = USE + (
     "estimate ci_length ci_length_sd vi_length nonprivate_length coverage ci_length_mean "
-    "mean_length_sd vi_length_mean nonprivate_length_mean coverage_mean epsilon_delta flat_share "
-    "validity.grade validity.r1 validity.r2 validity.r3 n_records usefulness.is_useless"
+    "mean_length_sd vi_length_mean nonprivate_length_mean coverage_mean epsilon_delta n_records "
+    "not_estimable_share validity.grade validity.r1 validity.r2 validity.r3 usefulness.is_useless"
 )
 INTERVALS = USE + (
     "estimate low high theta_priv is_not_estimable sampling_se privacy_se confidence_level "
@@ -76,12 +78,12 @@ INTERVALS = USE + (
 )
 MOMENTS = "theta_hat hessian covariance n_records drift.step drift.output drift.objective"
 SPLIT = BUDGET.replace("budget", "design.budget") + (
-    "shares gain flat n_tried epsilon_delta forecast.ci_length_mean asked.ci_length_mean"
+    "shares gain near_best n_tried epsilon_delta forecast.ci_length_mean asked.ci_length_mean"
 )
 NEEDED = "forecast.n_records length probability epsilon_delta design.budget.total"
 RANKED = "loss mechanism definition calibration length epsilon delta as_if_records"
 CURVE = "regularization length shift shift_in_half_widths shift_norm largest_shift grade"
-CHOICE = "regularization forecast.ci_length_mean shift largest_shift flat"
+CHOICE = "regularization forecast.ci_length_mean shift largest_shift near_best"
 HELP = "n_records budget_factor regularization"
 FITTED = "names models estimate low high sampling_se privacy_se is_not_estimable"
 LINKS = (
@@ -98,11 +100,6 @@ REFUSED = (
     "plan split --data census --features 3 --rows 3000 --loss logistic --regularization 1e-6 "
     "--epsilon 0.01 --mechanism objective --calibration published"
 )
-RENAMED = {
-    "flat_share": "not_estimable_share",
-    "flat": "near_best",
-}
-"""What attributes are called now, by the name under which their numbers are kept."""
 Plain = Any
 """What JSON can hold."""
 Entries = Iterator[tuple[str, Plain]]
@@ -119,9 +116,8 @@ def picked(thing: object, names: str) -> Plain:
         return thing
     made: dict[str, Plain] = {}
     for name in names.split():
-        present = name if hasattr(thing, name) else RENAMED.get(name, name)
         try:
-            made[name] = attrgetter(present)(thing)
+            made[name] = attrgetter(name)(thing)
         except AttributeError as error:
             made[name] = LOST + str(error)
     return made
@@ -133,16 +129,6 @@ def asked(names: str, function: Callable[..., object], *args: Any, **kwargs: Any
         return picked(function(*args, **kwargs), names)
     except core.InfeasibleDesignError as error:
         return [[way.what, way.value, way.is_smallest] for way in error.changes]
-
-
-def found(name: str, *modules: str) -> Any:
-    """A name from the first of these modules that has it."""
-    for module in modules:
-        try:
-            return getattr(import_module(module), name)
-        except (ImportError, AttributeError):
-            continue
-    raise ImportError(f"{name} is in none of {', '.join(modules)}")
 
 
 def command(folder: Path, *args: object) -> Plain:
@@ -256,23 +242,21 @@ def learners(folder: Path) -> Entries:
         yield f"{key} intervals", picked(model.confidence_intervals(), FITTED)
         yield f"{key} joint", picked(model.confidence_intervals(0.9, **joint), FITTED)
         yield f"{key} summary", str(model.summary())
-    of, homes = table("p=4"), ("dpci_core.tuning", "dpci_core.cms")
-    learner, candidate = found("Learner", *homes), found("Candidate", *homes)
+    of = table("p=4")
     listed = [
-        candidate(learner=learner(loss=loss, method=method, regularization=0.05))
+        Candidate(learner=Learner(loss=loss, method=method, regularization=0.05))
         for loss, method in product(LOSSES, ("output", "objective", "objective_tight"))
     ]
     for seed in range(5):
         how = {"epsilon": "0.5", "rng": np.random.default_rng(seed)}
-        made = found("tune_privately", *homes)(of.X, of.y, candidates=listed, **how)
+        made = tune_privately(of.X, of.y, candidates=listed, **how)
         yield f"tuned {seed}", picked(made, "index theta epsilon n_train n_holdout")
 
 
 def links(_: Path) -> Entries:
     """What the dashboard makes of a link: its settings, what it refuses, designs, every move."""
-    read = found("from_query", "ui.session.settings", "ui.settings")
     for link in LINKS:
-        now, bad = read(dict(parse_qsl(link, keep_blank_values=True)))
+        now, bad = from_query(dict(parse_qsl(link, keep_blank_values=True)))
         yield f"?{link}", [now.to_query(), list(bad)]
         yield f"?{link} moved", [now.swept(*move).to_query() for move in MOVES.items()]
         yield f"?{link} designs", [picked(now.design(x), DESIGN) for x in now.combinations]
@@ -310,7 +294,6 @@ def some_plans() -> dict[str, core.Plan]:
 
 def plans(folder: Path) -> Entries:
     """Plans in every form, what is read back, and the planner's command line."""
-    to_settings = found("settings_of", "ui.session.plan_settings", "ui.plan_object")
     for name, made in some_plans().items():
         file = folder / f"{name}.yaml"
         core.write_plan(made, file)
@@ -318,7 +301,7 @@ def plans(folder: Path) -> Entries:
         again = core.read_plan(plan.as_json(made)), core.Plan.from_query(made.to_query())
         yield f"{name} digest", [x.digest for x in (made, core.read_plan(file), *again)]
         yield f"{name} numbers", made.numbers().to_record()
-        yield f"{name} settings", to_settings(made).to_query()
+        yield f"{name} settings", settings_of(made).to_query()
         for form in ("script", "notebook", "html"):
             yield f"{name} {form}", command(folder, "plan", "export", file, "--to", form)
         yield f"{name} show", command(folder, "plan", "show", file)
@@ -374,8 +357,7 @@ def releases(folder: Path) -> Entries:
         yield f"{name} plan", (place / "plan.yaml").read_text()
         kept.write_text(json.dumps(frozen(done["out"])))
         for maker in ("report_html", "model_card", "intervals_csv"):
-            write = found(maker, "dpci_core.release", "dpci_core.report")
-            yield f"{name} {maker}", write(release.load_release(kept))
+            yield f"{name} {maker}", getattr(release, maker)(release.load_release(kept))
         yield f"{name} predict", command(folder, "predict", kept, private)
     yield "ledger", masked(command(folder, "ledger", "show", *book))
 

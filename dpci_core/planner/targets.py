@@ -33,7 +33,7 @@ _OF_MEAN, _OF_ONE = 0.6, 3.0
 """Over sqrt(n): relative standard deviation of a released length, the mean's and that of one
 coefficient, from sampling. A length is the root of a variance estimated from n records, so it is
 sqrt((kurtosis - 1) / n) / 2 for influences of that kurtosis; 3 stands for 37, that of a level with
-a share of 3 %. `python -m benchmarks.promises` prints what is kept.
+a share of 3 %. `python -m benchmarks.constants promises` prints what is kept.
 """
 _OF_DRIFT = 0.1
 """The same from noise on the coefficients, by how far it moves the Hessian (r3): what is not to
