@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -491,28 +492,13 @@ def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | N
     return answer, _better(start, found.design, design.n_records)
 
 
-def _records(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
+def _least(
+    ask: Callable[..., NeededRecords | NeededBudget], options: argparse.Namespace, start: _Start
+) -> tuple[Answer, Plan | None]:
     design, target = _design(options, start), _target(options, start)
-    found = needed_records(
-        start.worlds,
-        design=design,
-        target=target,
-        delta=_delta(options, start),
-        fewest=start.fewest,
-    )
-    return _needed(found, start), _better(start, found.design, found.n_records)
-
-
-def _needed_budget(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
-    design, target = _design(options, start), _target(options, start)
-    found = needed_budget(
-        start.worlds,
-        design=design,
-        target=target,
-        delta=_delta(options, start),
-        fewest=start.fewest,
-    )
-    return _needed(found, start), _better(start, found.design, design.n_records)
+    delta = _delta(options, start)
+    found = ask(start.worlds, design=design, target=target, delta=delta, fewest=start.fewest)
+    return _needed(found, start), _better(start, found.design, found.design.n_records)
 
 
 def _better(start: _Start, design: Design, n_records: int) -> Plan | None:
@@ -737,8 +723,8 @@ _ACTIONS: dict[
     str, tuple[Callable[[argparse.Namespace, _Start], tuple[Answer, Plan | None]], str]
 ] = {
     "split": (_split, "the best split of a total"),
-    "records": (_records, "the smallest number of records for a target"),
-    "budget": (_needed_budget, "the smallest total for a target"),
+    "records": (partial(_least, needed_records), "the smallest number of records for a target"),
+    "budget": (partial(_least, needed_budget), "the smallest total for a target"),
     "rank": (_rank, "every mechanism and definition at the same (epsilon, delta)"),
     "standard": (
         _standard,

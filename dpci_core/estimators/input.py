@@ -1,9 +1,11 @@
 """What `fit` and `predict` accept: scikit-learn's checks, after own ones where its messages would
-show a value.
+show a value; and what a fit that is refused leaves.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,18 @@ from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from dpci_core.base.array import Array, Positions
 from dpci_core.base.errors import DataRejectedError
+
+
+@contextmanager
+def unchanged_if_refused(estimator: Any) -> Iterator[None]:
+    """A fit that is refused leaves the estimator as the one before left it."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool, may_be_infinite: bool = False) -> Array:

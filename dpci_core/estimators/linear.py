@@ -51,6 +51,7 @@ from dpci_core.estimators.input import (
     declared_classes,
     names_of,
     signs_of,
+    unchanged_if_refused,
 )
 from dpci_core.estimators.scaling import Scaling, Standardisation
 from dpci_core.estimators.settings import settings_of, table_of
@@ -164,13 +165,8 @@ class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
         """
         if unsupported:
             raise ValueError(_WEIGHTS.format(names=", ".join(sorted(unsupported))))
-        before = dict(self.__dict__)
-        try:
+        with unchanged_if_refused(self):
             return self._fitted(X, y)
-        except BaseException:  # a fit that is refused leaves the one before as it was
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def _fitted(self, X: Any, y: Any) -> Self:
         budget = self._declared_budget()

@@ -13,7 +13,12 @@ from dpci_core.base.array import Array
 from dpci_core.base.batches import Table, as_table
 from dpci_core.base.calls import Called
 from dpci_core.estimators.account import LedgerAccount, Payable, drawn_by, payer
-from dpci_core.estimators.input import check_features, check_outcome, names_of
+from dpci_core.estimators.input import (
+    check_features,
+    check_outcome,
+    names_of,
+    unchanged_if_refused,
+)
 from dpci_core.estimators.scaling import Standardisation
 from dpci_core.estimators.settings import settings_of, table_of
 from dpci_core.estimators.statement import RECORD, PrivacyStatement, noise_source
@@ -135,13 +140,8 @@ class DPLinearRegression(Called, Payable, RegressorMixin, BaseEstimator):
             raise ValueError(
                 f"{names} is not supported: the noise is measured for an influence of one."
             )
-        before = dict(self.__dict__)
-        try:
+        with unchanged_if_refused(self):
             return self._fitted(X, y)
-        except BaseException:  # a fit that is refused leaves the one before as it was
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def _fitted(self, X: Any, y: Any) -> Self:
         outcome = self._declared_outcome()

@@ -211,19 +211,9 @@ class Unpenalised(Estimand):
         metric: Metric | None,
         constant: float | None = None,
     ) -> Correction:
-        c = design.regularization
-        bare = spectrum if metric is None else spectrum.plus(-metric.penalty(c))
-        return correction(
-            bare.values,
-            bare.vectors,
-            theta,
-            loss=design.loss,
-            regularization=c,
-            hessian_sd=hessian_sd,
-            contrasts=contrasts,
-            whiten=None if metric is None else metric.whiten,
-            constant=constant,
-        )
+        if metric is not None:
+            spectrum = spectrum.plus(-metric.penalty(design.regularization))
+        return _step(spectrum, theta, design, hessian_sd, contrasts, metric, constant)
 
     def goal(
         self,
@@ -298,18 +288,31 @@ def step_at(
     """Return the step to the coefficients without penalty that a release with this Hessian (p, p)
     takes.
     """
-    c = design.regularization
-    of, whiten = H, None
+    of = H
     if metric is not None:
-        of, whiten = metric.matrix(H - 2.0 * c * np.eye(len(H))), metric.whiten
+        of = metric.matrix(H - 2.0 * design.regularization * np.eye(len(H)))
+    return _step(Spectrum.of(of), theta, design, hessian_sd, L, metric, constant)
+
+
+def _step(
+    spectrum: Spectrum,
+    theta: Array,
+    design: Design,
+    hessian_sd: float,
+    contrasts: Array,
+    metric: Metric | None,
+    constant: float | None,
+) -> Correction:
+    """`correction` of a spectrum that is, in a metric, without the penalty's part."""
     return correction(
-        *np.linalg.eigh(of),
+        spectrum.values,
+        spectrum.vectors,
         theta,
         loss=design.loss,
-        regularization=c,
+        regularization=design.regularization,
         hessian_sd=hessian_sd,
-        contrasts=L,
-        whiten=whiten,
+        contrasts=contrasts,
+        whiten=None if metric is None else metric.whiten,
         constant=constant,
     )
 
