@@ -58,10 +58,12 @@ from dpci_core.solvers.moments import fit_moments
 from dpci_core.solvers.newton import Newton
 from dpci_core.solvers.risk import PenalisedRisk
 from tests.planner.test_changes import FITS
-from tests.ui.plan.test_page import SMALL, case_of
+from tests.ui.plan.test_page import SMALL, start_settings
 from tests.ui.test_pages import start
 from ui.plan import work as plan_work
 from ui.plan.words import no_answer
+from ui.session.case import make_case
+from ui.session.compute import PUBLIC, TableSource
 from ui.session.words import in_words
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -404,7 +406,7 @@ def test_errors_with_a_code_keep_their_places_and_limits(ask, words, nonsense):
 def test_a_target_out_of_reach_keeps_its_name_its_units_and_what_can_be_had(
     search, target, nonsense
 ):
-    case = case_of(start("plan", **SMALL))
+    case = make_case(start_settings(), TableSource(PUBLIC))
     why = refused(lambda: search(case.moments, design=case.design, target=target))
     said = no_answer(why, replace(case, scale=0.5))
     assert NONSENSE not in said
