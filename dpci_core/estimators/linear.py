@@ -56,7 +56,12 @@ from dpci_core.estimators.input import (
 from dpci_core.estimators.scaling import Scaling, Standardisation
 from dpci_core.estimators.settings import settings_of, table_of
 from dpci_core.estimators.statement import RECORD, PrivacyStatement, noise_source
-from dpci_core.estimators.summary import FLAG, CoefficientIntervals, Summary
+from dpci_core.estimators.summary import (
+    FLAG,
+    CoefficientIntervals,
+    StatsmodelsNames,
+    Summary,
+)
 from dpci_core.estimators.table import table_given, take_columns
 from dpci_core.estimators.unpaid import warn_if_unpaid
 from dpci_core.intervals.certified import check_feasible
@@ -87,7 +92,7 @@ _NO_INTERCEPT = (
 )
 
 
-class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
+class PrivateLinearClassifier(Called, Payable, StatsmodelsNames, ClassifierMixin, BaseEstimator):
     """What both classifiers share: the public scaling, one private model for each class, and their
     intervals.
     """
@@ -423,6 +428,7 @@ class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
             ("Budget", privacy.guarantee.split(" (")[0]),
             ("Epsilon(1e-06)", number_at_most(privacy.epsilon(1e-6))),
             ("Penalty c", f"{self.regularization_:.4g}"),
+            ("Calibration", design.switches.name or "custom"),
             ("Confidence", f"{found.confidence_level:g}"),
             ("Kind", privacy.kind),
         )

@@ -18,7 +18,12 @@ from dpci_core.estimators.input import check_features, check_outcome, names_of
 from dpci_core.estimators.scaling import Standardisation
 from dpci_core.estimators.settings import settings_of, table_of
 from dpci_core.estimators.statement import RECORD, PrivacyStatement, noise_source
-from dpci_core.estimators.summary import FLAG, CoefficientIntervals, Summary
+from dpci_core.estimators.summary import (
+    FLAG,
+    CoefficientIntervals,
+    StatsmodelsNames,
+    Summary,
+)
 from dpci_core.estimators.table import table_given, take_columns
 from dpci_core.estimators.unpaid import warn_if_unpaid
 from dpci_core.ledger import Cost
@@ -44,7 +49,7 @@ _HOW_BUDGET = (
 )
 
 
-class DPLinearRegression(Called, Payable, RegressorMixin, BaseEstimator):
+class DPLinearRegression(Called, Payable, StatsmodelsNames, RegressorMixin, BaseEstimator):
     """Linear regression under differential privacy, with confidence intervals for its coefficients.
 
     Args:
