@@ -211,8 +211,12 @@ def test_a_page_asks_for_nothing_while_a_message_is_not_answered(browser):
     page.close()
     assert told["kept"], "what is cleaned up while it stands there was mounted twice"
     assert told == {
-        **{"untouched": True, "later": False, "meanwhile": False, "before": True},
-        **{"kept": True, "gone": False},
+        "untouched": True,
+        "later": False,
+        "meanwhile": False,
+        "before": True,
+        "kept": True,
+        "gone": False,
     }
 
 
