@@ -77,19 +77,10 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _read(path: Path, plan: Plan) -> Moments:
-    """Moments for a plan; ValueError for those of other columns or another fit."""
+    """Moments for a plan; ValueError for others."""
     found = read_moments(path)
-    design, moments = plan.design, found.moments
-    wanted = {
-        "names": (plan.names, found.names),
-        "loss": (design.loss, moments.loss),
-        "regularization": (design.regularization, moments.regularization),
-        "geometry": (design.geometry, moments.geometry),
-    }
-    for name, (of_plan, of_file) in wanted.items():
-        if of_plan != of_file:
-            raise ValueError(f"Expected moments for this plan: their {name} is another one.")
-    return moments
+    plan.check_moments(found.moments, found.names)
+    return found.moments
 
 
 def _export(options: argparse.Namespace) -> int:

@@ -12,6 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from dpci_core.base.array import Array
 from dpci_core.base.batches import Table, as_table
 from dpci_core.base.calls import Called
+from dpci_core.base.errors import expect
+from dpci_core.base.limits import confidence_level_in_range
 from dpci_core.estimators.account import LedgerAccount, Payable, drawn_by, payer
 from dpci_core.estimators.encoding import OutcomeEncoding, check_every_row_counts
 from dpci_core.estimators.input import (
@@ -34,7 +36,7 @@ from dpci_core.estimators.unpaid import warn_if_unpaid
 from dpci_core.ledger import Cost
 from dpci_core.privacy.budget import ApproxDP, Budget
 from dpci_core.privacy.randomness import SystemSource
-from dpci_core.regression.design import LinearDesign
+from dpci_core.regression.design import MOST_COEFFICIENTS, LinearDesign
 from dpci_core.regression.fit import LinearFit, linear_fit
 from dpci_core.regression.forecast import (
     LinearForecast,
@@ -218,6 +220,10 @@ class DPLinearRegression(Called, Payable, StatsmodelsNames, RegressorMixin, Base
         )
 
     def _declared_scaling(self, n_features: int) -> Standardisation:
+        expect(
+            n_features + 1 < MOST_COEFFICIENTS,
+            f"Expected fewer than {MOST_COEFFICIENTS:,} coefficients, got {n_features + 1:,}.",
+        )
         return Standardisation.of(
             self.feature_typical,
             self.feature_spread,
@@ -230,10 +236,10 @@ class DPLinearRegression(Called, Payable, StatsmodelsNames, RegressorMixin, Base
 
     def _keep(self, fit: LinearFit, scaling: Standardisation, outcome: NumericColumn) -> None:
         """Set what scikit-learn calls fitted attributes: released numbers and declared ones."""
-        self._fit, self._scaling = fit, scaling
-        self._centre, self._contrasts = outcome.centre, outcome.unit * scaling.to_original
+        self._fit, self._scaling, self._outcome = fit, scaling, outcome
+        self._contrasts = outcome.unit * scaling.to_original
         original = self._contrasts @ fit.theta
-        self.coef_, self.intercept_ = original[:-1], float(original[-1]) + self._centre
+        self.coef_, self.intercept_ = original[:-1], float(original[-1]) + outcome.centre
         self.share_clipped_ = fit.share_clipped
 
     def predict(self, X: Any) -> Array:
@@ -241,8 +247,7 @@ class DPLinearRegression(Called, Payable, StatsmodelsNames, RegressorMixin, Base
         check_is_fitted(self)
         cells = check_features(self, X, reset=False, may_be_infinite=True)
         scaled = self._scaling.encode(cells).rows @ self._fit.theta
-        assert self.outcome is not None
-        return np.asarray(self._centre + self.outcome.unit * scaled)
+        return np.asarray(self._outcome.centre + self._outcome.unit * scaled)
 
     def forecast(self, X: Any, y: Any, *, n_records: int) -> LinearForecast:
         """Forecast the intervals of a fit, in the user's units, the intercept last.
@@ -286,20 +291,20 @@ class DPLinearRegression(Called, Payable, StatsmodelsNames, RegressorMixin, Base
         Privacy: none spent.
         """
         check_is_fitted(self)
+        level = confidence_level_in_range(self.confidence_level if level is None else level)
         widths = self._fit.half_widths(self._contrasts, level)
         estimate = np.append(self.coef_, self.intercept_)
         names = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
-        assert self.outcome is not None
         return CoefficientIntervals(
             names=(*map(str, names), "intercept"),
-            models=(self.outcome.name,),
+            models=(self._outcome.name,),
             estimate=estimate[None],
             low=(estimate - widths.half_width)[None],
             high=(estimate + widths.half_width)[None],
             sampling_se=np.sqrt(widths.sampling)[None],
             privacy_se=np.sqrt(widths.privacy)[None],
             is_not_estimable=widths.is_not_estimable[None],
-            confidence_level=self.confidence_level if level is None else float(level),
+            confidence_level=level,
             units="original",
             joint=False,
             covers=COVERS,
@@ -310,8 +315,7 @@ class DPLinearRegression(Called, Payable, StatsmodelsNames, RegressorMixin, Base
         """Return the fit on one page, with what it promises and what it is good for."""
         found = self.confidence_intervals(level)
         design, privacy = self._fit.design, self.privacy_
-        assert self.outcome is not None
-        unit = self.outcome.units or "units of the outcome"
+        unit = self._outcome.units or "units of the outcome"
         share = min(max(self.share_clipped_, 0.0), 1.0)
         notes = [
             *privacy.sentences,
@@ -322,7 +326,7 @@ class DPLinearRegression(Called, Payable, StatsmodelsNames, RegressorMixin, Base
         if found.is_not_estimable.any():
             notes.append(f"{FLAG} Not estimable: noise, or what the steps left, is most of it.")
         facts = (
-            ("Outcome", self.outcome.name),
+            ("Outcome", self._outcome.name),
             ("Mechanism", f"{design.steps} clipped steps"),
             ("Records", f"{design.n_records:,}"),
             ("Features", str(self.n_features_in_)),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from dpci_core.base.errors import check_count, check_range, expect
 from dpci_core.report.effect_table import EffectTable
-from dpci_core.report.words import as_typed, joined
+from dpci_core.report.words import joined, number_at_most
 
 WITHIN = (1.0001, 1e6)
 
@@ -52,11 +52,10 @@ class Acceptance:
 
     @property
     def sentence(self) -> str:
-        """The rule in words."""
+        """The rule in words, its factor to the last digit."""
         told = "1 effect is" if self.reported == 1 else f"{self.reported} effects are"
-        length = (
-            "" if self.within is None else f", each to within a factor of {as_typed(self.within)}"
-        )
+        factor = repr(self.within).removesuffix(".0")
+        length = "" if self.within is None else f", each to within a factor of {factor}"
         return f"Published only if at least {told} reported{length}."
 
     def broken_by(self, table: EffectTable) -> tuple[str, ...]:
@@ -71,7 +70,7 @@ class Acceptance:
                 found.append(
                     f"{joined([row.name for row in long])} "
                     f"{'is' if len(long) == 1 else 'are'} known to within a factor of "
-                    f"{'' if len(long) == 1 else 'up to '}{worst:.4g}"
+                    f"{'' if len(long) == 1 else 'up to '}{number_at_most(worst, 4)}"
                 )
         return tuple(found)
 

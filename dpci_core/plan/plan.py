@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -39,7 +39,15 @@ from dpci_core.planner.promise import fewest_records
 from dpci_core.planner.standard import StandardAnswer, best_standard
 from dpci_core.planner.targets import check_target
 from dpci_core.privacy.budget import check_amount, to_decimal
-from dpci_core.schema import Persons, Records, Schema, Transformations, to_original
+from dpci_core.schema import (
+    Persons,
+    Records,
+    Schema,
+    Transformations,
+    basis_of,
+    constant_of,
+    to_original,
+)
 from dpci_core.solvers.moments import Moments, fit_moments
 
 VERSION = 1
@@ -212,6 +220,23 @@ class Plan:
             geometry=self.design.geometry,
             meaning=records.meaning,
         )
+
+    def check_moments(self, moments: Moments, names: Sequence[str]) -> None:
+        """Raise ValueError, naming what is another, for moments of coefficients with these names
+        that are of other columns, another fit, or rows that are encoded otherwise: a release would
+        have other lengths than they promise.
+        """
+        design, features, basis = self.design, self.features, moments.basis
+        own = basis_of(self.schema, features)
+        for name, wanted, found in (
+            ("names", self.names, tuple(names)),
+            ("loss", design.loss, moments.loss),
+            ("regularization", design.regularization, moments.regularization),
+            ("geometry", design.geometry, moments.geometry),
+            ("basis", *(None if B is None else B.tolist() for B in (own, basis))),
+            ("constant", constant_of(self.schema, features), moments.constant),
+        ):
+            expect(wanted == found, f"Expected moments for this plan: their {name} is another one.")
 
     def promise(self, worlds: Worlds | None = None) -> Promise:
         """Return what holds in every world, of the effects in original units; `worlds` as for

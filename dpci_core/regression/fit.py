@@ -15,6 +15,7 @@ import numpy as np
 from dpci_core.base.array import Array
 from dpci_core.base.batches import Table
 from dpci_core.base.linalg import lift
+from dpci_core.base.rows import PersonRows
 from dpci_core.privacy.randomness import NoiseSource
 from dpci_core.regression.design import LinearDesign
 from dpci_core.regression.intervals import LinearWidths, linear_half_widths
@@ -100,7 +101,8 @@ def linear_fit(A: Table, *, design: LinearDesign, source: NoiseSource) -> Linear
 
     Privacy: `design.budget.total` in its definition, replace-one neighbours, n public
              (docs/linear.md). From a generator nothing is promised.
-    Raises:  ValueError for another number of rows than the design says, or rows without weights.
+    Raises:  ValueError for another number of rows than the design says, rows without weights, or
+             those of persons, of whom one could have several.
     """
     if len(A) != design.n_records:
         raise ValueError(f"Expected design.n_records={design.n_records} rows, got {len(A)}.")
@@ -110,11 +112,12 @@ def linear_fit(A: Table, *, design: LinearDesign, source: NoiseSource) -> Linear
 
 def run_steps(A: Table, *, design: LinearDesign, source: NoiseSource) -> Run:
     """Run the steps of `linear_fit` on any number of rows, with the noise for n of the design."""
-    if not A.has_weights:
-        raise ValueError("Expected rows with weights.")
+    if not A.has_weights or isinstance(A.memory, PersonRows):
+        raise ValueError("Expected rows with weights, a record each.")
     noise, n, p = Drawn(design, source, []), len(A), A.shape[1] - 1
     amounts, edges = design.amounts(), LADDER * math.sqrt(p)
-    rough = _whitening(noise.matrix(A.total(moment) / n, amounts.rough), design, amounts.rough)
+    seen = A.through(Whitened(np.eye(p), is_new=True), has_weights=True)
+    rough = _whitening(noise.matrix(seen.total(moment) / n, amounts.rough), design, amounts.rough)
     rough = rough / math.sqrt(p)
     seen = A.through(Whitened(rough, is_new=True), has_weights=True)
     counts = noise.counts(seen.total(Lengths(edges)) / n)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpci_core.base.array import Array
-from dpci_core.base.errors import expect
+from dpci_core.base.errors import check_count, expect
 from dpci_core.base.rows import parted, signed, with_weights
 from dpci_core.design import Design
 from dpci_core.intervals.certified import check_feasible
@@ -167,6 +167,7 @@ def rehearsed(plan: Plan, numbers: PlanNumbers, *, times: int = TIMES) -> Iterat
     Raises:  InfeasibleDesignError where a release would; ValueError for more rows than fit into
              memory.
     """
+    check_count(times=times)
     n, p = plan.n_records, len(plan.names)
     expect(
         n * p <= LARGEST_TABLE,

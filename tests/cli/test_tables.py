@@ -21,6 +21,8 @@ from dpci_core.plan import PublicTable
 from dpci_core.release.table import read_header, read_records
 from dpci_core.schema import CategoricalColumn, NumericColumn, RecordMapper, Schema
 from dpci_core.solvers.moments_file import moments_of, moments_record, read_moments, write_moments
+from tests.refusals import refuses
+from tests.release.test_standard import PLAN as STANDARD
 
 PLAN = Plan(
     title="People",
@@ -100,6 +102,15 @@ def test_a_plan_is_shown_by_moments_from_elsewhere(
     write_plan(replace(PLAN, design=replace(PLAN.design, regularization=0.02)), f"{plan}.yaml")
     assert main(["plan", "show", f"{plan}.yaml", "--moments", file]) == 1
     assert "regularization" in capsys.readouterr().err
+
+
+def test_moments_of_rows_that_are_encoded_otherwise_are_refused() -> None:
+    """A release takes map and constant from the plan, so forecasts may rest on no others."""
+    moments = STANDARD.moments()
+    STANDARD.check_moments(moments, STANDARD.names)
+    for name in ("basis", "constant"):
+        with refuses(ValueError, match=name):
+            STANDARD.check_moments(replace(moments, **{name: None}), STANDARD.names)  # type: ignore[arg-type]
 
 
 def test_moments_come_back_from_their_file_as_they_were() -> None:

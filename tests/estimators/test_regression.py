@@ -125,6 +125,8 @@ def test_what_is_refused_says_why_and_no_value() -> None:
         made(steps=1).fit(X, y)
     with pytest.raises(ValueError, match="sample_weight is not supported"):
         made().fit(X, y, sample_weight=np.ones(50))
+    with pytest.raises(ValueError, match="fewer than 4,000 coefficients, got 4,000"):
+        made(feature_typical=0, feature_spread=1).fit(np.zeros((2, 3999)), [70, 80])
     y[7] = np.nan
     with pytest.raises(ValueError, match="NaN") as caught:
         made().fit(X, y)
@@ -132,6 +134,21 @@ def test_what_is_refused_says_why_and_no_value() -> None:
     array = pytest.importorskip("dask.array", reason="the extra dpci[dask] is not installed")
     with refuses(DataRejectedError, match="rows"):
         made().fit(array.from_array(X, (25, 2)), y)
+
+
+def test_settings_that_change_after_a_fit_change_nothing_that_it_says() -> None:
+    X, y = table(900)
+    model = made().fit(X, y)
+    before, told = model.predict(X), model.confidence_intervals()
+    model.set_params(outcome=NumericColumn("weight", 0, 9, typical=1, spread=1, units="kg"))
+    np.testing.assert_array_equal(model.predict(X), before)
+    assert model.confidence_intervals().models == ("pressure",)
+    assert "kg" not in str(model.summary())
+    model.set_params(outcome=None, confidence_level=0.5)
+    np.testing.assert_array_equal(model.predict(X), before)
+    short = model.confidence_intervals()
+    assert short.confidence_level == 0.5
+    assert ((short.high - short.low) < 0.4 * (told.high - told.low)).all()
 
 
 def test_a_simulation_says_so_and_the_summary_shows_what_was_cut() -> None:

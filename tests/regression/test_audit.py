@@ -311,6 +311,18 @@ def test_a_record_adds_the_same_bits_wherever_it_stands() -> None:
             assert (alone.weights == whole.weights[start:]).all()
 
 
+def test_the_first_metric_is_of_weights_that_know_no_place(watched) -> None:
+    """Those that come with the rows may differ in a last bit from place to place."""
+    rng = np.random.default_rng(7)
+    D = rng.normal(size=(30, 4)) * 3.0
+    D[:, -1] = 1.0
+    plain = weighted(D)
+    moved = WeightedRows(plain.rows, plain.weights * (1.0 - 1e-9))
+    first, other = (watched(rows, BUDGETS["gdp"], 0) for rows in (plain, moved))
+    for a, b in zip(first.means, other.means, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 @pytest.mark.parametrize("definition", BUDGETS)
 def test_what_leaves_lies_on_the_grid_of_its_noise(definition: str) -> None:
     rng = np.random.default_rng(6)

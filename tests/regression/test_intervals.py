@@ -9,7 +9,7 @@ import pytest
 
 from dpci_core import GDP
 from dpci_core.base.batches import MemoryTable
-from dpci_core.base.rows import WeightedRows
+from dpci_core.base.rows import PersonRows, WeightedRows
 from dpci_core.regression.design import LinearDesign
 from dpci_core.regression.fit import length_at, linear_fit
 from dpci_core.regression.forecast import forecast_linear
@@ -89,6 +89,9 @@ def test_rows_of_another_number_or_without_weights_are_refused() -> None:
         linear_fit(A, design=made(60, "1"), source=rng)
     with pytest.raises(ValueError, match="rows with weights"):
         linear_fit(MemoryTable(A.rows.rows), design=made(50, "1"), source=rng)
+    persons = PersonRows.of(A.rows, np.arange(50) // 2, most=2)  # one would count twice
+    with pytest.raises(ValueError, match="a record each"):
+        linear_fit(MemoryTable(persons), design=made(25, "1"), source=rng)
     for settings, name in (
         ({"steps": 9}, "steps"),
         ({"clip": 0.0}, "clip"),

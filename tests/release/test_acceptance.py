@@ -77,6 +77,15 @@ def test_it_is_judged_by_released_numbers_alone_at_its_border(tmp_path: Path) ->
     assert Acceptance(within=just).broken_by(nothing) == ("0 of 2 effects are reported",)
 
 
+def test_the_words_are_as_exact_as_the_rule(tmp_path: Path) -> None:
+    assert "within a factor of 1.23456789." in Acceptance(within=1.23456789).sentence
+    assert "within a factor of 3." in Acceptance(within=3).sentence
+    table = effect_table(Desk.at(tmp_path).release())
+    rows = tuple(replace(row, half=math.log(1.20001)) for row in table.rows)
+    (broken,) = Acceptance(within=1.2).broken_by(replace(table, rows=rows))
+    assert broken.endswith("up to 1.201")  # never as short as the rule allows
+
+
 @pytest.mark.parametrize(("within", "begins"), [(1.001, "Not accepted"), (1e5, "Accepted")])
 def test_a_release_says_whether_it_meets_it_and_stays_paid(
     tmp_path: Path, within: float, begins: str

@@ -129,3 +129,5 @@ def test_persons_and_the_limit_of_memory() -> None:
     huge = replace(plan, design=replace(plan.design, n_records=LARGEST_TABLE))
     with refuses(ValueError, match="to rehearse with"):
         next(rehearsed(huge, huge.numbers()))
+    with refuses(ValueError, match="times"):
+        rehearse(plan, times=0)

@@ -295,28 +295,39 @@ def _movable(case: Case, work: Work) -> None:
 
 def _use(case: Case, option: Option | None, *, is_first: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        is_ready = option is not None and not is_first
+        ready, question = None if is_first else option, _question()
         st.button(
             "Use this design",
             key="use_design",
             type="primary",
             on_click=_take,
-            args=(option,),
-            disabled=not is_ready,
+            args=(ready, question),
+            disabled=ready is None,
         )
         st.button(
             "\\+ Compare",
             key="keep_design",
             on_click=_keep,
-            args=(option,),
-            disabled=not is_ready,
+            args=(ready, question),
+            disabled=ready is None,
             help="Keeps this design beside others that you look at.",
         )
         share.button(dict(st.query_params), "Copy link")
 
 
-def _take(option: Option) -> None:
-    """Plan with this design, and go on; what it was found to give is the goal then."""
+def _question() -> tuple[object, ...]:
+    """What an answer is for: a click that comes with a move, or that a browser sent before it knew
+    of one, is about another.
+    """
+    return state.settings(), steps.FIND.value, steps.MECHANISM.value, steps.SPLIT.value
+
+
+def _take(option: Option | None, question: tuple[object, ...]) -> None:
+    """Plan with this design, and go on; what it was found to give is the goal then. Nothing where
+    it was only looked at first, whatever a browser sends, or is not of what is asked now.
+    """
+    if option is None or question != _question():
+        return
     if option.encoding is not None:
         encode_by(option.encoding)
     now = options.adopted(state.settings(), option)
@@ -332,8 +343,10 @@ def _take(option: Option) -> None:
 # --- another design beside it ---------------------------------------------------------------------
 
 
-def _keep(option: Option) -> None:
-    """Keep this design to compare with."""
+def _keep(option: Option | None, question: tuple[object, ...]) -> None:
+    """Keep this design to compare with, where `_take` would use it."""
+    if option is None or question != _question():
+        return
     query = option.settings.to_query()
     steps.KEPT.take(urlencode({name: query[name] for name in query if name in _KEPT}) or "n=")
 

@@ -41,7 +41,7 @@ KEPT = linked.text("kept", 4_000, widget="kept")
 """The design beside which others are looked at, as the parameters of a link."""
 TITLE = linked.text("title", 200, widget="plan_title")
 NOTES = linked.text("notes", 4_000, widget="plan_notes")
-WITHIN = linked.text("publish_within", 12, widget="plan_publish_within")
+WITHIN = linked.text("publish_within", 24, widget="plan_publish_within")
 REPORTED = linked.text("publish_reported", 4, widget="plan_publish_reported")
 """The rule of the plan about what may be published, as typed; empty for none."""
 _WRITTEN = "step_written"
@@ -115,7 +115,8 @@ def take_words(plan: Plan) -> None:
     TITLE.take(plan.title)
     NOTES.take(plan.notes)
     rule = plan.publish_if
-    WITHIN.take("" if rule is None or rule.within is None else f"{rule.within:.10g}")
+    factor = None if rule is None else rule.within
+    WITHIN.take("" if factor is None else repr(factor).removesuffix(".0"))
     REPORTED.take("" if rule is None else str(rule.reported))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from streamlit.testing.v1 import AppTest
+
 from dpci_core.plan import Acceptance
 from dpci_core.plan.acceptance import STAYS_SPENT
 from tests.ui.plan.test_standard import LINK, words
@@ -28,6 +30,26 @@ def test_a_rule_that_is_typed_stands_on_the_page_that_is_approved():
     assert app.query_params["publish_within"] in ("1,5", ["1,5"])
     again = start("plan", step="approve", **LINK, publish_within="1.5", publish_reported="2")
     assert rule.sentence in page(again)
+
+
+def opened() -> None:
+    """Take the words of a plan, and tell the rule that the page has then."""
+    from dataclasses import replace
+
+    import streamlit as st
+
+    from dpci_core.plan import Acceptance
+    from tests.release_example import make_plan
+    from ui.session import steps
+
+    steps.take_words(replace(make_plan(), publish_if=Acceptance(within=1.2345678901234567)))
+    st.text(repr(steps.rule()))
+
+
+def test_a_rule_of_a_file_keeps_every_digit():
+    app = AppTest.from_function(opened, default_timeout=300).run()
+    check(app)
+    assert app.text[0].value == repr(Acceptance(within=1.2345678901234567))
 
 
 def test_what_is_no_rule_is_told_in_words():
