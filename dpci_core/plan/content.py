@@ -69,6 +69,21 @@ def _declared_table(**given: Any) -> DeclaredTable:
     return DeclaredTable(**given)
 
 
+def _schema(**given: Any) -> Schema:
+    for name in ("target", "positive"):
+        if name not in given and "outcome" not in given:
+            raise PlanFieldError(name, "This field is missing.")
+    return Schema(**given)
+
+
+def _plain_schema(schema: Schema) -> dict[str, Any]:
+    """An outcome that is a number has its name itself, and no codes."""
+    record = plain_fields(schema)
+    if schema.outcome is not None:
+        del record["target"], record["positive"]
+    return record
+
+
 READERS.update(
     {
         Column: Kinds("kind", KINDS),
@@ -84,9 +99,16 @@ FORMS.update(
     {
         Column: Form(short=None),
         StandardEncoding: Form(short=("shape", "limit")),
-        Schema: Form(first=("target", "positive", "negative"), short=("complete",)),
+        Schema: Form(
+            first=("target", "positive", "negative"),
+            always=("target", "positive"),
+            short=("complete",),
+            types={"outcome": Column},
+            build=_schema,
+            write=_plain_schema,
+        ),
         NumberGuess: Form(short=("centre", "spread")),
-        Guesses: Form(always=("base_rate", "n_rows"), short=("effects", "pairs")),
+        Guesses: Form(always=("n_rows",), short=("effects", "pairs")),
         DeclaredTable: Form(always=("unit", "guesses"), build=_declared_table),
         Calibration: Form(
             needed=Calibration.__slots__, always=Calibration.__slots__, write=_plain_calibration
