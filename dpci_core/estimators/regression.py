@@ -36,6 +36,7 @@ from dpci_core.regression.forecast import (
     best_linear_design,
     forecast_linear,
 )
+from dpci_core.regression.noise import share_sd
 from dpci_core.report.words import influence_cut, number_at_most
 from dpci_core.schema.declare import DEFAULT_LIMIT
 from dpci_core.schema.numeric import NumericColumn
@@ -313,7 +314,7 @@ class DPLinearRegression(Called, Payable, RegressorMixin, BaseEstimator):
         notes = [
             *privacy.sentences,
             f"The intervals cover, in the population, the {found.covers}; in {unit}.",
-            influence_cut(self.share_clipped_),
+            influence_cut(self.share_clipped_, share_sd(design)),
         ]
         if found.is_not_estimable.any():
             notes.append(f"{FLAG} Not estimable: noise, or what the steps left, is most of it.")

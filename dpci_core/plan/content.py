@@ -84,6 +84,14 @@ def _plain_schema(schema: Schema) -> dict[str, Any]:
     return record
 
 
+def _plain_table(table: DeclaredTable) -> dict[str, Any]:
+    """An outcome that is a number has no rate."""
+    record = plain_fields(table)
+    if table.schema.outcome is not None:
+        del record["guesses"]["base_rate"]
+    return record
+
+
 READERS.update(
     {
         Column: Kinds("kind", KINDS),
@@ -108,8 +116,8 @@ FORMS.update(
             write=_plain_schema,
         ),
         NumberGuess: Form(short=("centre", "spread")),
-        Guesses: Form(always=("n_rows",), short=("effects", "pairs")),
-        DeclaredTable: Form(always=("unit", "guesses"), build=_declared_table),
+        Guesses: Form(always=("base_rate", "n_rows"), short=("effects", "pairs")),
+        DeclaredTable: Form(always=("unit", "guesses"), build=_declared_table, write=_plain_table),
         Calibration: Form(
             needed=Calibration.__slots__, always=Calibration.__slots__, write=_plain_calibration
         ),

@@ -125,7 +125,7 @@ class LinearPlan(AnyPlan):
     Raises:
         ValueError: naming the field.
 
-    >>> from dpci_core import ApproxDP, StandardEncoding
+    >>> from dpci_core import ApproxDP, Schema, StandardEncoding
     >>> age = NumericColumn("age", 18, 98, typical=60, spread=15, step=10)
     >>> pressure = NumericColumn("pressure", 60, 250, typical=130, spread=18, units="mmHg")
     >>> schema = Schema((age,), outcome=pressure, standard=StandardEncoding())

@@ -41,7 +41,7 @@ class Plan(AnyPlan):
     Raises:
         ValueError: naming the field.
 
-    >>> from dpci_core import Logistic, PureDP
+    >>> from dpci_core import Logistic, PublicTable, PureDP
     >>> budget = PureDP(model="0.5", hessian="0.25", covariance="0.25")
     >>> design = Design(loss=Logistic(), mechanism="output", budget=budget, regularization=0.001,
     ...                 n_records=100_000)

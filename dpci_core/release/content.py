@@ -18,6 +18,7 @@ from dpci_core.plan.base import Planned
 from dpci_core.plan.codec import plain
 from dpci_core.plan.link import canonical
 from dpci_core.regression.fit import LinearFit
+from dpci_core.regression.noise import share_sd
 from dpci_core.release.evaluation import (
     EVALUATION_NAME,
     REGISTRY_NAME,
@@ -128,7 +129,7 @@ def make_linear_record(
         **record_fields(plan, linear_intervals(plan, fit), price, charge),
         design=fit.design,
         drawn=Steps.of(fit),
-        verdict=influence_cut(fit.share_clipped),
+        verdict=influence_cut(fit.share_clipped, share_sd(fit.design)),
     )
 
 

@@ -113,8 +113,8 @@ class LinearRelease(AnyRelease):
         """Return the mean outcome of every row."""
         return {"prediction": list(map(repr, self.decision(frame).tolist()))}
 
-    def _drawn(self) -> dict[str, Any]:
-        return {"design": plain_design(self.design), "matrices": plain(self.drawn)}
+    def _drawn(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return {"design": plain_design(self.design)}, {"matrices": plain(self.drawn)}
 
 
 def theta_of(fit: LinearFit, outcome: NumericColumn, constant: float) -> Array:

@@ -291,13 +291,12 @@ class AnyRelease(Entry):
         """
 
     @abstractmethod
-    def _drawn(self) -> dict[str, Any]:
-        """What the file says of the design and of what was drawn."""
+    def _drawn(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What the file says of the design, and of what was drawn."""
 
     def to_dict(self) -> dict[str, Any]:
         rule = {} if self.publish_if is None else {"publish_if": plain(self.publish_if)}
-        drawn = self._drawn()
-        design, matrices = drawn.pop("design"), drawn.pop("matrices")
+        design, drawn = self._drawn()
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -311,13 +310,12 @@ class AnyRelease(Entry):
             "plan_hash": self.plan_hash,
             "schema_hash": self.schema_hash,
             "guarantee": plain(self.guarantee),
-            "design": design,
-            **drawn,
+            **design,
             "n_records": {"planned": self.n_planned, "actual": self.n_records},
             "schema": plain(self.schema),
             "features": list(self.features),
             "coefficients": plain(self.coefficients),
-            "matrices": matrices,
+            **drawn,
             "covers": self.covers,
             "not_reportable": list(self.not_reportable),
             "warnings": list(self.warnings),
@@ -424,7 +422,7 @@ class Release(AnyRelease):
             found["probability"] = list(map(repr, self.predict_proba(frame).tolist()))
         return found
 
-    def _drawn(self) -> dict[str, Any]:
+    def _drawn(self) -> tuple[dict[str, Any], dict[str, Any]]:
         matrices = {
             "hessian": plain(self.hessian),
             "hessian_at": plain(self.hessian_at),
@@ -432,10 +430,9 @@ class Release(AnyRelease):
         }
         if self.second_moment:
             matrices["second_moment"] = plain(self.second_moment)
-        return {
+        design = {
             "design": plain(self.design),
             "switches": plain_fields(self.design.switches),
             "status": self.design.status,
-            "grid": GRID,
-            "matrices": matrices,
         }
+        return design, {"grid": GRID, "matrices": matrices}

@@ -39,16 +39,18 @@ def booked(charge: int, dataset: str, person: str, *, is_noted: bool) -> str:
     )
 
 
-def influence_cut(share: float) -> str:
-    """The check of a linear regression: the released share of records whose influence was cut.
+def influence_cut(share: float, sd: float) -> str:
+    """The check of a linear regression: the released share of records whose influence was cut, and
+    the standard deviation of its noise.
 
-    >>> influence_cut(0.021)[:47]
-    'Of 2.1 % of the records the influence was cut; '
+    >>> influence_cut(0.034, 0.002)[:66]
+    'Of 3 % of the records, give or take 0.4 %, the influence was cut; '
     """
     told = percent(min(max(share, 0.0), 1.0))
     return (
-        f"Of {told} of the records the influence was cut; about 2 % are usual, and many more mean "
-        "that few records decide, or that residuals are far from normal."
+        f"Of {told} of the records, give or take {percent(2.0 * sd)}, the influence was cut; "
+        "about 2 % are usual, and many more mean that few records decide, or that residuals are "
+        "far from normal."
     )
 
 
