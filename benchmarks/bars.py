@@ -45,7 +45,7 @@ from dpci_core import (
 )
 from dpci_core.base.array import Array
 from dpci_core.intervals.forecast import drawn_intervals
-from dpci_core.plan.plan import N_TOLERANCE
+from dpci_core.plan.base import N_TOLERANCE
 from dpci_core.planner.promise import MORE_INCOMPLETE, Promise, fewest_records, promise
 from dpci_core.planner.standard import best_standard
 from dpci_core.planner.targets import outcome_of

@@ -29,6 +29,8 @@ CalibrationName = Literal["published", "sharp"]
 TargetName = str
 """A key of `ESTIMANDS`: "penalised" or "unpenalised"."""
 CovarianceFloor = Literal["2c", "zero"]
+Measures = Literal["odds", "score", "outcome"]
+"""What effects are told in: factors on the odds, scores, or units of a number."""
 
 
 class _Mechanism(Protocol):
@@ -278,6 +280,11 @@ class Design:
         """The calibration as its switches."""
         assert isinstance(self.calibration, Calibration)
         return self.calibration
+
+    @property
+    def measures(self) -> Measures:
+        """What effects are told in: odds, or the score of an SVM."""
+        return "odds" if self.loss.is_log_odds else "score"
 
     @property
     def definition(self) -> Definition:

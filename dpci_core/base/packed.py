@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from dpci_core.base.array import Array
 from dpci_core.base.batch import CHUNK_ROWS, Block, empty_aligned
-from dpci_core.base.rows import WeightedRows
+from dpci_core.base.rows import WeightedRows, weights_of, with_weights
 from dpci_core.base.validation import check_rows
 
 KEPT_BYTES = 2**29
@@ -64,6 +64,7 @@ class PackedRows:
     dim: p.
     mapped: writes rows (n, p) in other coordinates in their place, where they get the weights of
         their length (`WeightedRows.of`); None for rows as they are, of norm at most 1.
+    outcomes: numbers t (n,) that stand before the rows x, for rows [t, x]; None for rows y x.
     """
 
     columns: tuple[PackedColumn, ...]
@@ -71,6 +72,7 @@ class PackedRows:
     constant: float
     dim: int
     mapped: Callable[[Array], Array] | None
+    outcomes: Array | None = None
 
     def __len__(self) -> int:
         return len(self.signs)
@@ -79,7 +81,8 @@ class PackedRows:
     def nbytes(self) -> int:
         """The bytes that all arrays take together."""
         held = (a for c in self.columns for a in (c.values, c.codes) if a is not None)
-        return self.signs.nbytes + sum(array.nbytes for array in held)
+        t = 0 if self.outcomes is None else self.outcomes.nbytes
+        return self.signs.nbytes + t + sum(array.nbytes for array in held)
 
     def write(self, rows: slice, X: Array, y: Array) -> None:
         """Write x and y of some rows; a row of zeros has y = +1."""
@@ -114,15 +117,20 @@ def written_out(parts: Iterable[PackedRows]) -> Iterator[Block]:
 
 def _rows(pieces: list[tuple[PackedRows, slice]], n: int) -> Block:
     first, part = 0, pieces[0][0]
-    X, y = empty_aligned((n, part.dim)), np.empty(n)
+    has_outcomes = part.outcomes is not None
+    block, y = empty_aligned((n, part.dim + has_outcomes)), np.empty(n)
+    X = block[:, int(has_outcomes) :]
     for part, rows in pieces:
         last = first + rows.stop - rows.start
         part.write(rows, X[first:last], y[first:last])
+        if part.outcomes is not None:
+            t = part.outcomes[rows]
+            block[first:last, 0] = np.where(part.signs[rows] == 0, 0.0, t)
         first = last
     found = X if part.mapped is None else WeightedRows.of(X)
     check_rows(found, y)
     X *= y[:, None]
-    return found
+    return with_weights(block, weights_of(found))
 
 
 class HasSize(Protocol):

@@ -120,6 +120,11 @@ class Meaning:
         return plain(signed(self.in_full, np.asarray(y, dtype=np.float64)))
 
 
+def beside(t: Array, X: WeightedRows) -> WeightedRows:
+    """Return rows [t, x] (n, 1 + p) of numbers t (n,) and rows x (n, p), with their weights."""
+    return WeightedRows(np.column_stack([t, X.rows]), X.weights)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedRows:
     """Rows of any length whose losses have weights that make up for it.

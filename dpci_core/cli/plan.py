@@ -23,7 +23,16 @@ from dpci_core.datasets import list_datasets, load
 from dpci_core.design import ESTIMANDS, MECHANISMS, Design, guarantee_at, spent_by
 from dpci_core.intervals.forecast import HEADLINE_DELTA, Forecast
 from dpci_core.losses import LOSSES, Loss, make_loss
-from dpci_core.plan import DeclaredTable, Plan, read_plan, shrinkage_of, write_plan
+from dpci_core.plan import (
+    DeclaredTable,
+    LinearPlan,
+    Plan,
+    read_plan,
+    shrinkage_of,
+    write_plan,
+)
+from dpci_core.plan.effects import planned_effects
+from dpci_core.plan.linear import plain_design
 from dpci_core.planner import (
     PARTS,
     NeededBudget,
@@ -236,8 +245,12 @@ def run(options: argparse.Namespace) -> int:
     """
     _check_flags(options)
     try:
-        start = _start(options)
-        answer, better = options.answer(options, start)
+        plan = None if options.plan is None else read_plan(options.plan)
+        if isinstance(plan, LinearPlan) and options.action == "split":
+            answer, better = _linear_split(options, plan)
+        else:
+            start = _start(options, None if plan is None else plan.expected(Plan))
+            answer, better = options.answer(options, start)
         if options.action != "rank" and options.write is not None:
             write_plan(better, options.write)
     except (ValueError, OSError) as error:
@@ -338,9 +351,9 @@ def _expecting(plan: Plan, complete: float | None) -> Plan:
     return replace(plan, source=replace(plan.source, schema=schema))
 
 
-def _start(options: argparse.Namespace) -> _Start:
-    if options.plan is not None:
-        plan = _expecting(read_plan(options.plan), options.complete)
+def _start(options: argparse.Namespace, given: Plan | None) -> _Start:
+    if given is not None:
+        plan = _expecting(given, options.complete)
         n = plan.n_records if options.n_records is None else options.n_records
         is_rank = options.action == "rank"  # of mechanisms that no geometry goes with, too
         design = replace(plan.design, n_records=n)
@@ -490,6 +503,25 @@ def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | N
         "warnings": _warned(start, found.forecast),
     }
     return answer, _better(start, found.design, design.n_records)
+
+
+def _linear_split(options: argparse.Namespace, plan: LinearPlan) -> tuple[Answer, LinearPlan]:
+    """The clips, steps and split of a linear regression that suit its planning rows best."""
+    if options.locked or options.complete is not None or options.n_records is not None:
+        raise ValueError("Expected --plan alone: a linear regression takes no other flag here.")
+    better = plan.with_best_design()
+    numbers = better.numbers()
+    lengths = numbers.original.ci_length.tolist()
+    answer = {
+        "design": plain_design(better.design),
+        "n_records": better.n_records,
+        "epsilon_delta": (numbers.epsilon, numbers.delta),
+        "lengths": dict(zip(better.names, lengths, strict=True)),
+        "reason": f"{better.design.steps} steps, clip {better.design.clip:g}, rows count less from "
+        f"{better.design.row_clip:g}. {planned_effects(better, numbers).saying()}",
+        "warnings": list(sentences(numbers.cautions(better.design))),
+    }
+    return answer, better
 
 
 def _least(

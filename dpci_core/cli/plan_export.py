@@ -13,6 +13,8 @@ from urllib.parse import urlencode
 
 from dpci_core.cli.refuse import refuse
 from dpci_core.plan import (
+    AnyPlan,
+    LinearNumbers,
     Plan,
     PlanNumbers,
     as_json,
@@ -22,17 +24,18 @@ from dpci_core.plan import (
     to_html,
     to_script,
 )
+from dpci_core.plan.base import Planned
+from dpci_core.plan.effects import planned_effects
 from dpci_core.release.rehearsal import FREE, rehearse
 from dpci_core.report.cautions import sentences
-from dpci_core.report.covered import covered
 from dpci_core.report.words import number, number_at_most, percent, risk
 from dpci_core.solvers.moments import Moments
 from dpci_core.solvers.moments_file import read_moments
 
-FORMS: dict[str, Callable[[Plan], str]] = {
-    "script": to_script,
-    "notebook": notebook_text,
-    "html": lambda plan: to_html(plan, plan.numbers()),
+FORMS: dict[str, Callable[[AnyPlan], str]] = {
+    "script": lambda plan: to_script(plan.expected(Plan)),
+    "notebook": lambda plan: notebook_text(plan.expected(Plan)),
+    "html": lambda plan: to_html(plan.expected(Plan), plan.expected(Plan).numbers()),
     "json": as_json,
     "yaml": as_yaml,
     "link": lambda plan: f"?{urlencode(plan.to_query())}\n",
@@ -68,7 +71,11 @@ def add_show_and_export(actions: Any) -> None:
 def _show(options: argparse.Namespace) -> int:
     try:
         plan = read_plan(options.file)
-        found = plan.numbers(None if options.moments is None else _read(options.moments, plan))
+        if options.moments is None:
+            found = plan.numbers()
+        else:
+            with_moments = plan.expected(Plan)
+            found = with_moments.numbers(_read(options.moments, with_moments))
     except (ValueError, OSError) as error:
         return refuse(error)
     record = {"title": plan.title, "digest": plan.digest, **found.to_record()}
@@ -109,26 +116,44 @@ def _rehearse(options: argparse.Namespace) -> int:
     return 0
 
 
-def _in_words(plan: Plan, found: PlanNumbers) -> str:
+def _in_words(plan: AnyPlan, found: Planned) -> str:
     """A plan's numbers for people."""
-    goal = (
-        ""
-        if found.probability is None
-        else f"The goal is met with probability {percent(found.probability)}."
+    epsilon, delta = plan.design.budget.guarantee(plan.delta)
+    facts, rows = _LENGTHS[type(found)](plan, found)
+    return "\n".join(
+        [
+            plan.title,
+            f"epsilon = {number_at_most(epsilon)} at delta = {delta:g}. {risk(epsilon, delta)}",
+            *facts,
+            f"For the {found.covers(plan.design)}.",
+            *sentences(found.cautions(plan.design)),
+            *([plan.design.status] if plan.design.status else []),
+            "",
+            *rows,
+            "",
+            f"Plan {plan.digest}",
+        ]
     )
+
+
+def _effects(plan: AnyPlan, found: LinearNumbers) -> tuple[list[str], list[str]]:
+    """Lengths of a linear regression, in units of the outcome."""
+    shown = planned_effects(plan, found)
+    share = f"The influence of about {percent(max(found.share_clipped, 0.0))} of them is cut."
+    facts = [f"n = {found.n_records:,} records. {share} {shown.saying()}"]
+    return facts, [f"{row[0]:<44}{'  '.join(row[1:])}" for row in (shown.heads, *shown.cells)]
+
+
+def _coefficients(plan: AnyPlan, found: PlanNumbers) -> tuple[list[str], list[str]]:
+    """Lengths of a penalised model, in encoded units."""
     facts = [
-        plan.title,
-        f"epsilon = {number_at_most(found.epsilon)} at delta = {found.delta:g}. "
-        f"{risk(found.epsilon, found.delta)}",
         f"n = {found.n_records:,}; mean length {number(found.ci_length_mean)}, variability "
         f"{number(found.vi_length_mean)}, without privacy {number(found.nonprivate_length_mean)}; "
         f"as if only {found.as_if_records:,} records, without privacy. Forecast coverage "
         f"{100 * found.coverage_mean:.1f} %.",
-        *([goal] if goal else []),
-        f"For the {covered(plan.design, found.shrinkage)}.",
-        *sentences(found.cautions(plan.design)),
-        *([plan.design.status] if plan.design.status else []),
     ]
+    if found.probability is not None:
+        facts.append(f"The goal is met with probability {percent(found.probability)}.")
     headers = (
         f"{'coefficient':<32}{'length':>10}{'variability':>13}{'no privacy':>12}{'per unit':>12}"
     )
@@ -143,4 +168,10 @@ def _in_words(plan: Plan, found: PlanNumbers) -> str:
             strict=True,
         )
     ]
-    return "\n".join([*facts, "", headers, *rows, "", f"Plan {plan.digest}"])
+    return facts, [headers, *rows]
+
+
+_LENGTHS: dict[type, Callable[[AnyPlan, Any], tuple[list[str], list[str]]]] = {
+    PlanNumbers: _coefficients,
+    LinearNumbers: _effects,
+}

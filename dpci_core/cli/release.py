@@ -7,7 +7,6 @@ import csv
 import getpass
 import io
 import json
-import math
 import os
 import signal
 import sys
@@ -30,16 +29,15 @@ from dpci_core.ledger import (
     Ledger,
     NotApprovedError,
     as_text,
-    safe_cell,
 )
-from dpci_core.plan import Plan, read_plan
+from dpci_core.plan import AnyPlan, read_plan
 from dpci_core.plan.acceptance import STAYS_SPENT
 from dpci_core.release import (
+    AnyRelease,
     Header,
+    ModelTask,
     NotAcceptedError,
-    PlanRelease,
     Price,
-    Release,
     check_account,
     check_header,
     effect_lines,
@@ -49,12 +47,12 @@ from dpci_core.release import (
     read_cells,
     read_header,
     release_once,
+    task_of,
     warnings_of,
 )
 from dpci_core.release.effects import acceptance
 from dpci_core.release.look import ACCEPTABLE, CODES_ONLY
 from dpci_core.report.cautions import Caution, not_reportable, sentences, stopping
-from dpci_core.report.covered import covered
 from dpci_core.report.words import PERSONS_PLANNED, counted_as, person_rules, protected
 from dpci_core.schema import Persons
 
@@ -132,7 +130,7 @@ def run_release(options: argparse.Namespace) -> int:
     """
     try:
         plan, ledger = read_plan(options.plan), Ledger(options.ledger, key_path=options.key)
-        asked = PlanRelease(plan=plan, allow_unreviewed=options.allow_unreviewed)
+        asked = task_of(plan, allow_unreviewed=options.allow_unreviewed)
         if options.check:
             return _check(options, asked, ledger)
         missing = [
@@ -205,7 +203,7 @@ def _say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
-def _check(options: argparse.Namespace, asked: PlanRelease, ledger: Ledger) -> int:
+def _check(options: argparse.Namespace, asked: ModelTask[Any], ledger: Ledger) -> int:
     """What would be spent for what; with --file the header is held against the schema."""
     price = asked.priced
     if options.file is not None:
@@ -223,7 +221,7 @@ def _check(options: argparse.Namespace, asked: PlanRelease, ledger: Ledger) -> i
     return 0
 
 
-def _look(asked: PlanRelease, header: Header) -> None:
+def _look(asked: ModelTask[Any], header: Header) -> None:
     """How many cells fit the plan, for the steward at a terminal alone."""
     if not sys.stderr.isatty():
         return
@@ -234,7 +232,7 @@ def _look(asked: PlanRelease, header: Header) -> None:
         _say(CODES_ONLY)
 
 
-def _price_record(plan: Plan, price: Price) -> dict[str, object]:
+def _price_record(plan: AnyPlan, price: Price[Any]) -> dict[str, object]:
     cost = price.cost
     return {
         "title": plan.title,
@@ -244,13 +242,13 @@ def _price_record(plan: Plan, price: Price) -> dict[str, object]:
         "unit": _protects(plan),
         "schema_hash": price.schema_hash,
         "plan_hash": plan.digest,
-        "covers": covered(plan.design, price.numbers.shrinkage),
+        "covers": price.numbers.covers(plan.design),
         "warnings": list(sentences(warnings_of(plan, price))),
         "planned": price.numbers.to_record(),
     }
 
 
-def _price_lines(asked: PlanRelease) -> list[str]:
+def _price_lines(asked: ModelTask[Any]) -> list[str]:
     plan, price = asked.plan, asked.priced
     cost, numbers = price.cost, price.numbers
     lengths = zip(plan.names, numbers.original.ci_length, numbers.scaled.ci_length, strict=True)
@@ -258,7 +256,7 @@ def _price_lines(asked: PlanRelease) -> list[str]:
         f"{plan.title}: costs {cost.symbol} {as_text(cost.amount)}, {_protects(plan)}.",
         f"  of it {', '.join(f'{name} {as_text(amount)}' for name, amount in cost.lines)}",
         f"  schema {price.schema_hash}",
-        f"Intervals for the {covered(plan.design, numbers.shrinkage)}.",
+        f"Intervals for the {numbers.covers(plan.design)}.",
         f"Planned lengths for {plan.n_records:,} {counted_as(_most(plan))} (original units, "
         "encoded units):",
         *(f"  {name:<32}{original:>12.4g}{scaled:>12.4g}" for name, original, scaled in lengths),
@@ -268,11 +266,11 @@ def _price_lines(asked: PlanRelease) -> list[str]:
     ]
 
 
-def _most(plan: Plan) -> int | None:
+def _most(plan: AnyPlan) -> int | None:
     return None if plan.persons is None else plan.persons.rows
 
 
-def _protects(plan: Plan) -> str:
+def _protects(plan: AnyPlan) -> str:
     return protected(plan.unit, _most(plan))
 
 
@@ -280,11 +278,11 @@ def _rules(persons: Persons) -> str:
     return person_rules(repr(persons.column), persons.rows)
 
 
-def _warnings(asked: PlanRelease) -> tuple[Caution, ...]:
+def _warnings(asked: ModelTask[Any]) -> tuple[Caution, ...]:
     return warnings_of(asked.plan, asked.priced)
 
 
-def _said_of(asked: PlanRelease) -> list[str]:
+def _said_of(asked: ModelTask[Any]) -> list[str]:
     """A line each; what has to be accepted is called a warning."""
     called = {"stops": "Warning", "weigh": "To weigh", "know": "Note"}
     return [f"{called[one.gravity]}: {one.sentence}" for one in _warnings(asked)]
@@ -299,7 +297,7 @@ def _remaining(ledger: Ledger, dataset: str) -> str:
 
 
 def _check_approved(
-    options: argparse.Namespace, asked: PlanRelease, ledger: Ledger, person: str, request: str
+    options: argparse.Namespace, asked: ModelTask[Any], ledger: Ledger, person: str, request: str
 ) -> None:
     """Propose what another person has to approve, and raise NotApprovedError until one did."""
     if not ledger.account(options.dataset).needs_approval:
@@ -310,7 +308,7 @@ def _check_approved(
         raise proposal.waiting()
 
 
-def _is_confirmed(options: argparse.Namespace, asked: PlanRelease, ledger: Ledger) -> bool:
+def _is_confirmed(options: argparse.Namespace, asked: ModelTask[Any], ledger: Ledger) -> bool:
     """Whether the warnings were accepted and the name of the data set was typed once more, after
     the price was shown.
     """
@@ -343,7 +341,7 @@ def _typed(question: str) -> str:
     return sys.stdin.readline().strip()
 
 
-def _print_result(made: Release, options: argparse.Namespace) -> None:
+def _print_result(made: AnyRelease, options: argparse.Namespace) -> None:
     """The released numbers; what was mapped goes to the steward at a terminal alone, never into the
     log of a server.
     """
@@ -359,7 +357,7 @@ def _print_result(made: Release, options: argparse.Namespace) -> None:
             _say(f"  {sentence}")
 
 
-def _print_release(made: Release) -> None:
+def _print_release(made: AnyRelease) -> None:
     level = f"{100 * made.design.confidence_level:.10g} %"
     print(f"{level} intervals for the {made.covers}, in original units:")
     print(f"{'':<32}{'estimate':>12}{'low':>12}{'high':>12}{'length':>12}{'planned':>12}")
@@ -395,18 +393,12 @@ def run_predict(options: argparse.Namespace) -> int:
     return 0
 
 
-def predictions_csv(made: Release, frame: pd.DataFrame) -> str:
-    """Return one line a row: score, prediction and, where there is one, the probability of the
-    positive level; empty cells for a row with a missing one.
-    """
-    scores, positive = made.decision(frame), made.schema.positive
-    has_chances = made.design.loss.is_log_odds
-    chances = made.predict_proba(frame) if has_chances else None
+def predictions_csv(made: AnyRelease, frame: pd.DataFrame) -> str:
+    """Return what is predicted of each row in a line; empty cells for a row with a missing one."""
+    found = made.predictions(frame)
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["score", "prediction", *(["probability"] if has_chances else [])])
-    for i, score in enumerate(scores):
-        label = safe_cell(positive if score > 0.0 else f"not {positive}")
-        row = [repr(float(score)), label, *([] if chances is None else [repr(float(chances[i]))])]
-        writer.writerow([""] * len(row) if math.isnan(score) else row)
+    writer.writerow(found)
+    for row in zip(*found.values(), strict=True):
+        writer.writerow([""] * len(row) if row[0] == "nan" else row)
     return out.getvalue()

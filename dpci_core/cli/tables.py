@@ -12,7 +12,7 @@ from dpci_core.base.engine_names import engine_named
 from dpci_core.base.rows import Meaning
 from dpci_core.cli.engines import Watched, add_engine, progress_line, say
 from dpci_core.cli.refuse import refuse
-from dpci_core.plan import as_json, read_plan
+from dpci_core.plan import Plan, as_json, read_plan
 from dpci_core.schema import basis_of, constant_of
 from dpci_core.solvers.moments import fit_moments
 from dpci_core.solvers.moments_file import moments_record, write_moments
@@ -142,7 +142,7 @@ def run_moments(options: argparse.Namespace) -> int:
                 "see it. Nothing was read."
             )
         check_folder(options.file)
-        plan = read_plan(options.plan)
+        plan = read_plan(options.plan).expected(Plan)
         files = read_folder(options.file)
         with (
             engine_named(options.engine, elsewhere=True) as engine,

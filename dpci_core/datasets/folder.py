@@ -170,8 +170,8 @@ class ParquetBatch(Batch):
 
     @property
     def dim(self) -> int:  # type: ignore[override]
-        """The features and the constant."""
-        return len(self.features) + 1
+        """The features, the constant, and an outcome that is a number."""
+        return len(self.features) + 1 + (self.schema.outcome is not None)
 
     @property
     def is_weighted(self) -> bool:  # type: ignore[override]

@@ -36,20 +36,18 @@ from dpci_core.estimators.unpaid import warn_if_unpaid
 from dpci_core.ledger import Cost
 from dpci_core.privacy.budget import ApproxDP, Budget
 from dpci_core.privacy.randomness import SystemSource
-from dpci_core.regression.design import MOST_COEFFICIENTS, LinearDesign
+from dpci_core.regression.design import COVERS, MOST_COEFFICIENTS, LinearDesign
 from dpci_core.regression.fit import LinearFit, linear_fit
 from dpci_core.regression.forecast import (
     LinearForecast,
     best_linear_design,
     forecast_linear,
 )
-from dpci_core.report.words import number_at_most
+from dpci_core.regression.noise import share_sd
+from dpci_core.report.words import influence_cut, number_at_most
 from dpci_core.schema.declare import DEFAULT_LIMIT
 from dpci_core.schema.numeric import NumericColumn
 
-COVERS = (
-    "least-squares coefficient of the declared columns, long rows and large residuals counted less"
-)
 _HOW_BUDGET = (
     "Say how private as budget=ApproxDP('1', '1e-6', ('0.7', '0.2', '0.1')): epsilon, delta, and "
     "the shares of steps, second moment and covariance."
@@ -320,8 +318,7 @@ class DPLinearRegression(Called, Payable, StatsmodelsNames, RegressorMixin, Base
         notes = [
             *privacy.sentences,
             f"The intervals cover, in the population, the {found.covers}; in {unit}.",
-            f"Of {share:.1%} of the records the influence was cut; about 2 % are usual, and many "
-            "more mean that few records decide, or that residuals are far from normal.",
+            influence_cut(self.share_clipped_, share_sd(design)),
         ]
         if found.is_not_estimable.any():
             notes.append(f"{FLAG} Not estimable: noise, or what the steps left, is most of it.")

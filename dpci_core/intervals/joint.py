@@ -16,6 +16,7 @@ Privacy: post-processing; released and public numbers are all it sees, and nothi
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -141,8 +142,132 @@ class JointLaw:
         return law.diagonal_sd(p) * unit
 
 
+class JointErrors(ABC):
+    """The errors of k combinations together, normal given what is common to them, and their
+    half-widths one by one.
+    """
+
+    level: float
+    """Of the intervals as released."""
+
+    @property
+    @abstractmethod
+    def estimate(self) -> Array:
+        """What the intervals are around, (k,)."""
+
+    @property
+    @abstractmethod
+    def privacy_share(self) -> Array:
+        """Part of each error variance (k,) that is privacy noise on the coefficients."""
+
+    @property
+    @abstractmethod
+    def is_not_estimable(self) -> Flags:
+        """Which combinations (k,) cannot be estimated from the release."""
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether noise is so large that a half-width may be a mixture."""
+        return False
+
+    @abstractmethod
+    def half_width(self, level: float) -> Array:
+        """Return half-widths (k,) of any level; at that of the design those of the release."""
+
+    @abstractmethod
+    def p_value(self, distance: Array) -> Array:
+        """Return the probability (k,) of an error larger than `distance` (k,), by the intervals'
+        law: below 1 - level exactly where the interval of that level excludes it.
+        """
+
+    @property
+    @abstractmethod
+    def variance(self) -> Array:
+        """Covariance (k, k) of the errors."""
+
+    @property
+    @abstractmethod
+    def furthest(self) -> tuple[Array, int]:
+        """g (directions,), the largest error against its half-width, and m."""
+
+    @property
+    @abstractmethod
+    def distances(self) -> tuple[Array, int]:
+        """g (directions,), root of the `distance`, and m."""
+
+    @abstractmethod
+    def draws(self, size: int, rng: np.random.Generator) -> Array:
+        """Return errors (size, k) drawn from their law, the released matrices taken for the
+        truth.
+        """
+
+    def ball(self, m: int, squared: Array) -> Array:
+        """The probability of |z|^2 at most `squared`, z in R^m."""
+        return np.asarray(chdtr(m, squared))
+
+    def outside(self, m: int, squared: Array) -> Array:
+        """That of more."""
+        return np.asarray(chdtrc(m, squared))
+
+    def together(self) -> float:
+        """Return the probability that all intervals of the release hold at once."""
+        g, m = self.furthest
+        return float(self.ball(m, 1.0 / g**2).mean())
+
+    def multiplier(self, level: float | None = None) -> float:
+        """Return by what all intervals have to be multiplied to hold at once at a level; that of
+        the design by default.
+        """
+        wanted = self.level if level is None else level
+        check_probability(level=wanted)
+        g, m = self.furthest
+
+        def missed(length: Array) -> Array:
+            return np.asarray(wanted - self.ball(m, (length / g) ** 2).mean())
+
+        return max(1.0, float(_solved(missed, np.ones(()))))
+
+    def simultaneous(self, level: float | None = None) -> Array:
+        """Return half-widths (k,) that hold at once: at least as long as single ones, and at most
+        as long as those of Bonferroni.
+        """
+        wanted = self.level if level is None else level
+        single = self.half_width(self.level)
+        bonferroni = self.half_width(1.0 - (1.0 - wanted) / len(single))
+        return np.asarray(
+            np.maximum(
+                self.half_width(wanted), np.minimum(single * self.multiplier(wanted), bonferroni)
+            )
+        )
+
+    def distance(self, gap: Array) -> float:
+        """Return gap' V^-1 gap, V the variance, for gap (k,).
+
+        Raises:  ValueError for combinations that depend on each other.
+        """
+        return float(np.sum((whitener(self.variance) @ gap) ** 2))
+
+    def beyond(self, distance: float) -> float:
+        """Return the probability of an error with a larger `distance`."""
+        g, m = self.distances
+        return float(self.outside(m, distance / g**2).mean())
+
+    def radius(self, level: float | None = None) -> float:
+        """Return the root of the `distance` within which errors are with the probability of a
+        level.
+        """
+        wanted = self.level if level is None else level
+        check_probability(level=wanted)
+        g, m = self.distances
+
+        def missed(length: Array) -> Array:
+            return np.asarray(wanted - self.ball(m, (length / g) ** 2).mean())
+
+        return float(_solved(missed, np.ones(())))
+
+
 @dataclass(frozen=True, eq=False)
-class Errors:
+class Errors(JointErrors):
     """The errors of k combinations together, and their half-widths one by one.
 
     widths: of the level of the design, with a leading axis of length 1.
@@ -164,6 +289,17 @@ class Errors:
     law: ErrorVariance
     again_rows: Array
     again_S: Array
+
+    @property
+    def level(self) -> float:  # type: ignore[override]
+        """That of the design."""
+        return self.known.design.confidence_level
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether noise is so large that a half-width may be a mixture."""
+        is_aware = self.known.design.switches.noise_aware
+        return is_aware and bool(np.any(self.widths.weight < 1.0))
 
     @property
     def estimate(self) -> Array:
@@ -235,46 +371,11 @@ class Errors:
 
     # --- together ---------------------------------------------------------------------------------
 
-    def together(self) -> float:
-        """Return the probability that all intervals of the release hold at once."""
-        g, m = self._furthest
-        return float(chdtr(m, 1.0 / g**2).mean())
-
-    def multiplier(self, level: float | None = None) -> float:
-        """Return by what all intervals have to be multiplied to hold at once at a level; that of
-        the design by default.
-        """
-        wanted = self.known.design.confidence_level if level is None else level
-        check_probability(level=wanted)
-        g, m = self._furthest
-
-        def missed(length: Array) -> Array:
-            return np.asarray(wanted - chdtr(m, (length / g) ** 2).mean())
-
-        return max(1.0, float(_solved(missed, np.ones(()))))
-
-    def simultaneous(self, level: float | None = None) -> Array:
-        """Return half-widths (k,) that hold at once: at least as long as single ones, and at most
-        as long as those of Bonferroni.
-        """
-        wanted = self.known.design.confidence_level if level is None else level
-        single = self.half_width(self.known.design.confidence_level)
-        bonferroni = self.half_width(1.0 - (1.0 - wanted) / len(single))
-        return np.asarray(
-            np.maximum(
-                self.half_width(wanted), np.minimum(single * self.multiplier(wanted), bonferroni)
-            )
-        )
-
     def _root(self) -> tuple[Array, Array]:
         """F (k, m) and a (m,): the errors are F sqrt(a + (1 - a) W / mean W) z, z in R^m."""
-        total = self.variance
-        values, vectors = np.linalg.eigh(total)
-        kept = values > _RANK * values[-1]
-        root = vectors[:, kept] * np.sqrt(values[kept])
+        root, back = _roots(self.variance)
         if self.known.noise.rate is None:
-            return root, np.ones(int(kept.sum()))
-        back = vectors[:, kept] / np.sqrt(values[kept])
+            return root, np.ones(root.shape[1])
         share, turn = np.linalg.eigh(symmetrise(back.T @ self._noise_variance(self.rows) @ back))
         return root @ turn, 1.0 - np.clip(share, 0.0, 1.0)
 
@@ -283,17 +384,15 @@ class Errors:
         """F sqrt(...) u (directions, k) for directions u of R^m, and m."""
         root, normal = self._root()
         W = _mixing(self.dim)[:, None]
-        u = _directions(len(normal)) * np.sqrt(normal + (1.0 - normal) * W)
+        u = directions(len(normal)) * np.sqrt(normal + (1.0 - normal) * W)
         return u @ root.T, len(normal)
 
     @cached_property
-    def _furthest(self) -> tuple[Array, int]:
+    def furthest(self) -> tuple[Array, int]:
         """g (directions,), the largest error against its half-width, and m."""
         ratio, (moved, m) = self._ratio, self._moved
         reach = self._design_reach * ratio[np.arange(_N_DIRECTIONS) % len(ratio)]
         return np.max(np.abs(moved) / reach, axis=1), m
-
-    # --- regions ----------------------------------------------------------------------------------
 
     @cached_property
     def variance(self) -> Array:
@@ -314,41 +413,16 @@ class Errors:
         spread = rows / known.design.n_records if is_moved else self.acting
         return np.asarray(known.noise.variance(self.dim) * (spread @ spread.T))
 
-    def distance(self, gap: Array) -> float:
-        """Return gap' V^-1 gap, V the variance, for gap (k,).
-
-        Raises:  ValueError for combinations that depend on each other.
-        """
-        return float(np.sum((_whitener(self.variance) @ gap) ** 2))
-
     @cached_property
-    def _distances(self) -> tuple[Array, int]:
+    def distances(self) -> tuple[Array, int]:
         """g (directions,), root of the `distance` with V from redrawn matrices, and m."""
         moved, m = self._moved
         g = np.empty(len(moved))
         floored = floor_eigenvalues(self.again_S, 0.0).matrix
         for b, (rows, S) in enumerate(zip(self.again_rows, floored, strict=True)):
             some = slice(b, None, len(floored))
-            g[some] = np.linalg.norm(moved[some] @ _whitener(self._variance(rows, S)).T, axis=1)
+            g[some] = np.linalg.norm(moved[some] @ whitener(self._variance(rows, S)).T, axis=1)
         return g, m
-
-    def beyond(self, distance: float) -> float:
-        """Return the probability of an error with a larger `distance`."""
-        g, m = self._distances
-        return float(chdtrc(m, distance / g**2).mean())
-
-    def radius(self, level: float | None = None) -> float:
-        """Return the root of the `distance` within which errors are with the probability of a
-        level.
-        """
-        wanted = self.known.design.confidence_level if level is None else level
-        check_probability(level=wanted)
-        g, m = self._distances
-
-        def missed(length: Array) -> Array:
-            return np.asarray(wanted - chdtr(m, (length / g) ** 2).mean())
-
-        return float(_solved(missed, np.ones(())))
 
     def draws(self, size: int, rng: np.random.Generator) -> Array:
         """Return errors (size, k) drawn from their law, the released matrices taken for the
@@ -362,7 +436,20 @@ class Errors:
         return np.asarray((scale * rng.standard_normal((size, len(normal)))) @ root.T)
 
 
-def _whitener(V: Array) -> Array:
+def _roots(V: Array) -> tuple[Array, Array]:
+    """F (k, m) with F F' = V but for directions without variance, and B (k, m) with B' F = 1."""
+    values, vectors = np.linalg.eigh(V)
+    kept = values > _RANK * values[-1]
+    roots = np.sqrt(values[kept])
+    return vectors[:, kept] * roots, vectors[:, kept] / roots
+
+
+def root_of(V: Array) -> Array:
+    """F (k, m) with F F' = V but for directions without variance."""
+    return _roots(V)[0]
+
+
+def whitener(V: Array) -> Array:
     """R with R'R = V^-1."""
     values, vectors = np.linalg.eigh(V)
     if values[0] <= _DEPENDENT * values[-1]:
@@ -400,7 +487,7 @@ def _solved(missed: Callable[[Array], Array], start: Array) -> Array:
 
 
 @lru_cache(maxsize=8)
-def _directions(m: int) -> Array:
+def directions(m: int) -> Array:
     """Constants on the sphere of R^m, (directions, m): normal quantiles of a lattice of square
     roots of primes.
     """

@@ -5,11 +5,13 @@ A plan holds declarations and guesses, never a record, so it may be shared like 
 """
 
 from dpci_core.plan.acceptance import Acceptance
+from dpci_core.plan.base import VERSION, AnyPlan
 from dpci_core.plan.codec import PlanFieldError
 from dpci_core.plan.file import MOST_CHARACTERS, as_json, as_yaml, read_plan, write_plan
+from dpci_core.plan.linear import LinearNumbers, LinearPlan
 from dpci_core.plan.link import LINK_KEY
 from dpci_core.plan.numbers import Lengths, PlanNumbers, shrinkage_of
-from dpci_core.plan.plan import VERSION, Plan
+from dpci_core.plan.plan import Plan
 from dpci_core.plan.script import notebook_text, to_notebook, to_script
 from dpci_core.plan.source import DEFAULT_UNIT, DeclaredTable, PublicTable
 from dpci_core.plan.summary import to_html
@@ -20,8 +22,11 @@ __all__ = [
     "MOST_CHARACTERS",
     "VERSION",
     "Acceptance",
+    "AnyPlan",
     "DeclaredTable",
     "Lengths",
+    "LinearNumbers",
+    "LinearPlan",
     "Plan",
     "PlanFieldError",
     "PlanNumbers",

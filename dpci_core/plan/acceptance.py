@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass
 
 from dpci_core.base.errors import check_count, check_range, expect
+from dpci_core.design import Measures
 from dpci_core.report.effect_table import EffectTable
 from dpci_core.report.words import joined, number_at_most
 
@@ -39,14 +40,14 @@ class Acceptance:
             check_range(WITHIN, within=self.within)
             object.__setattr__(self, "within", float(self.within))
 
-    def check_against(self, n_effects: int, *, is_odds: bool) -> None:
+    def check_against(self, n_effects: int, *, measures: Measures) -> None:
         """Raise ValueError for a rule that no release of a model could meet, or has no meaning."""
         expect(
             self.reported <= n_effects,
             f"Expected reported={self.reported} to be at most the {n_effects} effects of the plan.",
         )
         expect(
-            self.within is None or is_odds,
+            self.within is None or measures == "odds",
             "Expected no `within` for a model without odds ratios.",
         )
 

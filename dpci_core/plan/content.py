@@ -68,6 +68,29 @@ def _declared_table(**given: Any) -> DeclaredTable:
     return DeclaredTable(**given)
 
 
+def _schema(**given: Any) -> Schema:
+    for name in ("target", "positive"):
+        if name not in given and "outcome" not in given:
+            raise PlanFieldError(name, "This field is missing.")
+    return Schema(**given)
+
+
+def _plain_schema(schema: Schema) -> dict[str, Any]:
+    """An outcome that is a number has its name itself, and no codes."""
+    record = plain_fields(schema)
+    if schema.outcome is not None:
+        del record["target"], record["positive"]
+    return record
+
+
+def _plain_table(table: DeclaredTable) -> dict[str, Any]:
+    """An outcome that is a number has no rate."""
+    record = plain_fields(table)
+    if table.schema.outcome is not None:
+        del record["guesses"]["base_rate"]
+    return record
+
+
 READERS.update(
     {
         Column: Kinds("kind", KINDS),
@@ -83,10 +106,17 @@ FORMS.update(
     {
         Column: Form(short=None),
         StandardEncoding: Form(short=("shape", "limit")),
-        Schema: Form(first=("target", "positive", "negative"), short=("complete",)),
+        Schema: Form(
+            first=("target", "positive", "negative"),
+            always=("target", "positive"),
+            short=("complete",),
+            types={"outcome": Column},
+            build=_schema,
+            write=_plain_schema,
+        ),
         NumberGuess: Form(short=("centre", "spread")),
         Guesses: Form(always=("base_rate", "n_rows"), short=("effects", "pairs")),
-        DeclaredTable: Form(always=("unit", "guesses"), build=_declared_table),
+        DeclaredTable: Form(always=("unit", "guesses"), build=_declared_table, write=_plain_table),
         Calibration: Form(
             needed=Calibration.__slots__, always=Calibration.__slots__, write=_plain_calibration
         ),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dpci_core.plan.numbers import PlanNumbers
-from dpci_core.plan.plan import Plan
-from dpci_core.report.effect_table import PLANNED_REASON, EffectRow, EffectTable
+from dpci_core.design import Measures
+from dpci_core.plan.base import AnyPlan, Planned
+from dpci_core.report.effect_table import SCALES, EffectRow, EffectTable, Scale
 from dpci_core.report.words import called, plainly
 from dpci_core.schema import Schema, told_steps
 from dpci_core.schema.categorical import BESIDE
@@ -24,10 +24,10 @@ def effect_name(schema: Schema, features: tuple[str, ...], name: str) -> tuple[s
     return plainly(subject), f"{plainly(subject)}, {step}"
 
 
-def planned_effects(plan: Plan, numbers: PlanNumbers) -> EffectTable:
+def planned_effects(plan: AnyPlan, numbers: Planned) -> EffectTable:
     """Return the effects of a plan, the constant aside, with the lengths that it expects."""
     schema, names = plan.schema, plan.names
-    rows = []
+    rows, scale = [], scale_of(plan.design.measures, schema)
     for j, (name, step) in enumerate(zip(names, told_steps(schema, names), strict=True)):
         if j == len(names) - 1:
             break
@@ -39,12 +39,17 @@ def planned_effects(plan: Plan, numbers: PlanNumbers) -> EffectTable:
                 interval=None,
                 half=step * float(numbers.original.ci_length[j]) / 2.0,
                 without=step * float(numbers.original.nonprivate_length[j]) / 2.0,
-                reason=PLANNED_REASON if numbers.is_not_reportable[j] else "",
+                reason=scale.planned_reason if numbers.is_not_reportable[j] else "",
             )
         )
     return EffectTable(
         rows=tuple(rows),
-        outcome=f"{schema.target} = {schema.positive}",
+        outcome=schema.outcome_words,
         level=plan.design.confidence_level,
-        is_odds=plan.design.loss.is_log_odds,
+        scale=scale,
     )
+
+
+def scale_of(measures: Measures, schema: Schema) -> Scale:
+    """Return what the effects of a declaration are told in."""
+    return SCALES[measures] if schema.outcome is None else Scale.of_number(schema.outcome.units)

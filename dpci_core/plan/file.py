@@ -9,9 +9,9 @@ import os
 from pathlib import Path
 
 from dpci_core.base.errors import expect
+from dpci_core.plan.base import AnyPlan
 from dpci_core.plan.codec import PlanFieldError
 from dpci_core.plan.link import load_json
-from dpci_core.plan.plan import Plan
 from dpci_core.plan.yaml_text import dump_yaml, load_yaml
 
 MOST_CHARACTERS = 200_000
@@ -48,12 +48,19 @@ _STANDARD_COMMENTS = {
     "goal": "What the plan is for, per spread; null for nothing.",
 }
 """Instead, where the encoding is the standard one."""
+_NUMBER_COMMENTS = {
+    "source": _STANDARD_COMMENTS["source"].replace(
+        "log odds per unit", "in units of the outcome per unit of the column"
+    ),
+}
+"""Instead, where the outcome is a number."""
 
 
-def as_yaml(plan: Plan) -> str:
+def as_yaml(plan: AnyPlan) -> str:
     """Return the plan as commented YAML."""
     parts = [_HEAD]
     comments = _COMMENTS | (_STANDARD_COMMENTS if plan.source.is_standard else {})
+    comments |= _NUMBER_COMMENTS if plan.schema.outcome else {}
     comments |= _EXACT_COMMENTS if plan.design.budget.additive_only else {}
     for name, value in plan.to_dict().items():
         comment = "".join(f"# {line}\n" for line in comments.get(name, "").splitlines())
@@ -61,12 +68,12 @@ def as_yaml(plan: Plan) -> str:
     return "".join(parts)
 
 
-def as_json(plan: Plan) -> str:
+def as_json(plan: AnyPlan) -> str:
     """Return the plan as indented JSON."""
     return json.dumps(plan.to_dict(), indent=1, ensure_ascii=False) + "\n"
 
 
-def write_plan(plan: Plan, path: str | Path) -> None:
+def write_plan(plan: AnyPlan, path: str | Path) -> None:
     """Write a plan as YAML or JSON, by the ending of the name, in one step: readers see the old
     file or the new.
 
@@ -91,7 +98,7 @@ def _ending(path: Path) -> str:
     return ending
 
 
-def read_plan(path_or_text: str | Path) -> Plan:
+def read_plan(path_or_text: str | Path) -> AnyPlan:
     """Return the plan of a file, or of a text: a str of more than one line or that begins with a
     brace is a text.
 
@@ -110,7 +117,7 @@ def read_plan(path_or_text: str | Path) -> Plan:
     content = load_json(text) if text.lstrip().startswith("{") else load_yaml(text)
     if not isinstance(content, dict):
         raise PlanFieldError("", "Expected a plan: fields with values, beginning with its version.")
-    return Plan.from_dict(content)
+    return AnyPlan.from_dict(content)
 
 
 def _read(path: Path) -> str:

@@ -15,6 +15,7 @@ from dpci_core.base.array import Array, Flags
 from dpci_core.design import Design, guarantee_at
 from dpci_core.intervals.forecast import Forecast, Validity, forecast
 from dpci_core.intervals.inflation import Usefulness
+from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.planner import (
     Promise,
     Target,
@@ -25,6 +26,7 @@ from dpci_core.planner import (
     promise,
 )
 from dpci_core.report.cautions import Caution, cautions
+from dpci_core.report.covered import covered, weighted_rows
 from dpci_core.solvers.moments import Moments
 
 _FIELDS = ("estimate", "ci_length", "ci_length_sd", "vi_length", "nonprivate_length", "bias")
@@ -93,6 +95,24 @@ class PlanNumbers:
             names=self.names,
             shrinkage=self.shrinkage,
             promised=self.promise,
+        )
+
+    def covers(self, design: Design) -> str:
+        """Return what the intervals are for, to stand after "for the"."""
+        return covered(design, self.shrinkage)
+
+    def rests_on(self, design: Design) -> tuple[str, ...]:
+        """Return what a release rests on that is not the same for every model, in sentences."""
+        found = weighted_rows(design, self.n_weighted, self.n_rows)
+        if mechanism_of(design).perturbs_objective:
+            found += (
+                "A noise vector too long for a certified fit ends a release without a result: a "
+                "delta of at most 2^-200.",
+            )
+        return (
+            *found,
+            "The fit reaches its fixed tolerance on every table: proved in exact arithmetic, "
+            "tested beyond it.",
         )
 
     def to_record(self) -> dict[str, Any]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from dpci_core.base.decimals import DOWN, EXACT
 from dpci_core.base.errors import InfeasibleDesignError, check_count, check_range
 from dpci_core.base.limits import BUDGET_PART, confidence_level_in_range, records_in_range
+from dpci_core.design import Measures
 from dpci_core.privacy.budget import (
     PARTS,
     ApproxDP,
@@ -17,6 +18,9 @@ from dpci_core.privacy.budget import (
     to_float_down,
 )
 
+COVERS = (
+    "least-squares coefficient of the declared columns, long rows and large residuals counted less"
+)
 STEPS = (2, 8)
 CLIP = (0.1, 100.0)
 MOST_COEFFICIENTS = 4_000
@@ -98,10 +102,24 @@ class LinearDesign:
             self, "confidence_level", confidence_level_in_range(self.confidence_level)
         )
 
+    measures: ClassVar[Measures] = "outcome"
+    status: ClassVar[str] = ""
+    """Empty: Gaussian noise and adaptive composition are published."""
+
     @property
     def definition(self) -> str:
         """ "zcdp" or "gdp"."""
         return self.budget.definition
+
+    @property
+    def lines(self) -> tuple[tuple[str, Decimal], ...]:
+        """(what it pays for, amount) of every part of the total."""
+        budget = self.budget
+        return (
+            ("second moment", budget.hessian),
+            ("steps", budget.model),
+            ("covariance", budget.covariance),
+        )
 
     def amounts(self) -> Amounts:
         """Return what each release costs; together at most `budget.total`, every rounding down."""

@@ -18,7 +18,7 @@ from scipy.stats import t as student
 
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.limits import confidence_level_in_range
-from dpci_core.base.linalg import floor_eigenvalues
+from dpci_core.base.linalg import floor_eigenvalues, symmetrise
 from dpci_core.mechanisms.matrices import fixed_draws
 from dpci_core.regression.design import LinearDesign
 from dpci_core.regression.noise import gradient_sd, matrix_sd
@@ -38,6 +38,8 @@ class LinearWidths:
 
     sampling, privacy: variances (k,) of the estimate; privacy counts all noise and what the steps
         leave.
+    covariance: of the estimates together, (k, k).
+    degrees: of freedom of Student's law (k,), which the noise on the released covariance leaves.
     is_not_estimable: contrasts that are not estimable: what the steps leave is much
         of its variance, or the noise on the covariance is.
     """
@@ -45,6 +47,8 @@ class LinearWidths:
     half_width: Array
     sampling: Array
     privacy: Array
+    covariance: Array
+    degrees: Array
     is_not_estimable: Flags
 
 
@@ -70,21 +74,24 @@ def linear_half_widths(
         powers.append(powers[-1] @ D)
     through = np.sum(powers[:-1], axis=0)
     S = clips[-1] ** 2 * floor_eigenvalues(covariance, 0.0).matrix
-    sampling = _of(rows, through @ S @ through) / n
-    left = _of(rows, powers[-1] @ np.outer(phi, phi) @ powers[-1])
-    privacy = left
+    by_sampling = _of(rows, through @ S @ through) / n
+    by_noise = _of(rows, powers[-1] @ np.outer(phi, phi) @ powers[-1])
+    left = by_noise.diagonal()
     for step, clip in enumerate(clips):
         power = powers[len(clips) - 1 - step]
-        privacy = privacy + (clip * gradient_sd(design, step)) ** 2 * _of(rows, power @ power)
+        by_noise = by_noise + (clip * gradient_sd(design, step)) ** 2 * _of(rows, power @ power)
+    sampling, privacy = by_sampling.diagonal(), by_noise.diagonal()
     total = sampling + privacy
     sd = clips[-1] ** 2 * matrix_sd(design, amounts.covariance) / n
-    spread = sd * _of(rows, through @ through)
+    spread = sd * _of(rows, through @ through).diagonal()
     degrees = np.maximum(2.0 * (total / spread) ** 2, 2.0)
     quantile = student.ppf(0.5 + level / 2.0, degrees)
     return LinearWidths(
         half_width=quantile * np.sqrt(total),
         sampling=sampling,
         privacy=privacy,
+        covariance=symmetrise(by_sampling + by_noise),
+        degrees=degrees,
         is_not_estimable=np.asarray((degrees < _LEAST_DEGREES) | (left > _LARGEST_LEFT * total)),
     )
 
@@ -106,5 +113,5 @@ def _curvatures(
 
 
 def _of(rows: Array, matrices: Array) -> Array:
-    """Mean over matrices (m, p, p) of row M row', (k,)."""
-    return np.asarray(np.einsum("ki,ij,kj->k", rows, matrices.mean(axis=0), rows))
+    """Mean over matrices (m, p, p) of L M L' (k, k), L the rows (k, p)."""
+    return np.asarray(rows @ matrices.mean(axis=0) @ rows.T)

@@ -30,6 +30,12 @@ def matrix_sd(design: LinearDesign, amount: float) -> float:
     return design.budget.noise(sensitivity=s, amount=amount).scale
 
 
+def share_sd(design: LinearDesign) -> float:
+    """Standard deviation of the noise on the share of records that were cut."""
+    s = count_sensitivity(n_records=design.n_records)
+    return design.budget.noise(sensitivity=s, amount=design.amounts().check).scale
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
     """Noise of a fit: from the operating system, exact and on a grid, or from a generator.

@@ -23,6 +23,7 @@ from dpci_core.release.effects import (
     effects,
     reading_sentence,
 )
+from dpci_core.release.linear import LinearRelease
 from dpci_core.release.look import ACCEPTABLE, Acceptable, Look, look_at
 from dpci_core.release.notebook import notebook
 from dpci_core.release.once import (
@@ -41,10 +42,25 @@ from dpci_core.release.once import (
     release_once,
 )
 from dpci_core.release.reading import load_release
-from dpci_core.release.record import Coefficient, Entry, Guarantee, Interval, RecordError, Release
+from dpci_core.release.record import (
+    AnyRelease,
+    Coefficient,
+    Entry,
+    Guarantee,
+    Interval,
+    RecordError,
+    Release,
+)
 from dpci_core.release.rehearsal import Rehearsal, rehearse
 from dpci_core.release.report import intervals_csv, model_card, report_html
-from dpci_core.release.run import PlanRelease, check_table, price_of, release
+from dpci_core.release.run import (
+    ModelTask,
+    PlanRelease,
+    check_table,
+    price_of,
+    release,
+    task_of,
+)
 from dpci_core.release.signature import SignatureCheck, check_signature
 from dpci_core.release.table import (
     Header,
@@ -64,6 +80,7 @@ __all__ = [
     "Acceptable",
     "AfterError",
     "Answer",
+    "AnyRelease",
     "Coefficient",
     "Drawn",
     "Effect",
@@ -71,8 +88,10 @@ __all__ = [
     "Guarantee",
     "Header",
     "Interval",
+    "LinearRelease",
     "Look",
     "MemoryFile",
+    "ModelTask",
     "NotAcceptedError",
     "PlanRelease",
     "Prediction",
@@ -124,6 +143,7 @@ __all__ = [
     "report_html",
     "schema_hash",
     "share_out",
+    "task_of",
     "wait_for_draws",
     "warnings_of",
 ]

@@ -21,17 +21,14 @@ from scipy.special import expit, gammaln
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import CodedError, check_choice, check_probability
 from dpci_core.base.rows import plain
-from dpci_core.intervals.certified import noise_of_release
-from dpci_core.intervals.joint import Errors, JointLaw
-from dpci_core.mechanisms.shares import share_out
+from dpci_core.intervals.joint import JointErrors
 from dpci_core.release.reading import load_release
-from dpci_core.release.record import Interval, Release
+from dpci_core.release.record import AnyRelease, Interval, Law
 from dpci_core.schema import (
     CONSTANT,
     RecordMapper,
     told_steps,
 )
-from dpci_core.solvers.metric import metric_of
 
 Unit = Literal["unit", "step", "encoded"]
 """What a weight of 1 is per: a unit of the column, the step its effect is told for, or the encoded
@@ -73,8 +70,8 @@ class Answer:
 class Prediction:
     """What a row gets, pointwise.
 
-    score: linear predictor.
-    probability: of the positive level, None for an SVM.
+    score: linear predictor, or the mean of an outcome that is a number.
+    probability: of the positive level, None where the model has none.
     """
 
     score: Interval
@@ -159,7 +156,7 @@ class ReleaseInference:
              record that was edited.
     """
 
-    made: Release
+    made: AnyRelease
 
     def __post_init__(self) -> None:
         is_near = 1.0 / _MIXED <= min(self._ratios) <= max(self._ratios) <= _MIXED
@@ -182,19 +179,8 @@ class ReleaseInference:
         return tuple(c.name for c in self.made.coefficients)
 
     @cached_property
-    def _law(self) -> JointLaw:
-        made = self.made
-        geometry = made.design.geometry
-        metric = None if geometry is None else metric_of(geometry, np.array(made.second_moment))
-        return JointLaw.of(
-            np.array(made.hessian),
-            np.array(made.covariance),
-            design=share_out(made.design).design_after_solver_share,
-            noise=noise_of_release(made.design, dim=len(made.coefficients)),
-            theta_priv=made.theta,
-            metric=metric,
-            constant=made.mapper.constant,
-        )
+    def _law(self) -> Law:
+        return self.made.law()
 
     @cached_property
     def _basis(self) -> Array:
@@ -208,7 +194,7 @@ class ReleaseInference:
         return np.asarray(self.made.mapper.to_original @ self._basis)
 
     @cached_property
-    def _recomputed(self) -> Errors:
+    def _recomputed(self) -> JointErrors:
         """The errors of encoded and original coefficients, (2p,)."""
         return self._law.errors(np.concatenate([self._basis, self._to_original]))
 
@@ -223,8 +209,7 @@ class ReleaseInference:
     @property
     def _is_mixed(self) -> bool:
         """Whether noise is so large that a half-width may be a mixture."""
-        is_aware = self.made.design.switches.noise_aware
-        return is_aware and bool(np.any(self._recomputed.widths.weight < 1.0))
+        return self._recomputed.is_mixed
 
     @property
     def _lengthening(self) -> float:
@@ -264,7 +249,7 @@ class ReleaseInference:
             raise AfterError("no_weight")
         return np.asarray(vector @ self._units(unit))
 
-    def _is_not_estimable(self, vectors: Array, errors: Errors) -> Flags:
+    def _is_not_estimable(self, vectors: Array, errors: JointErrors) -> Flags:
         """Which combinations (k, p) lean on a coefficient that is not estimable."""
         lost = np.array([c.is_not_estimable for c in self.made.coefficients])
         size = np.abs(vectors @ np.linalg.inv(self._basis))
@@ -318,7 +303,7 @@ class ReleaseInference:
         )
 
     @cached_property
-    def _spoken(self) -> Errors:
+    def _spoken(self) -> JointErrors:
         """The errors of the coefficients that the release speaks about."""
         told = [not c.is_not_estimable for c in self.made.coefficients]
         if not any(told):
@@ -431,7 +416,7 @@ class ReleaseInference:
         x = self._encoded(rows)
         errors = self._law.errors(x)
         half = self._lengthening * errors.half_width(wanted)
-        has_chances = self.made.design.loss.is_log_odds
+        has_chances = self.made.design.measures == "odds"
         lost = self._is_not_estimable(x, errors)
         scores = (
             _around(*ends) for ends in zip(errors.estimate.tolist(), half.tolist(), strict=True)

@@ -7,41 +7,55 @@ import platform
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from dpci_core.design import guarantee_at
+import numpy as np
+
 from dpci_core.intervals.draw import Drawn
 from dpci_core.ledger import Charge, Cost, as_text
-from dpci_core.mechanisms.mechanism import mechanism_of
-from dpci_core.mechanisms.shares import ReleaseParts
-from dpci_core.plan import Plan, PlanNumbers, as_yaml
+from dpci_core.plan import AnyPlan, LinearPlan, Plan, as_yaml
+from dpci_core.plan.base import Planned
 from dpci_core.plan.codec import plain
 from dpci_core.plan.link import canonical
+from dpci_core.regression.fit import LinearFit
+from dpci_core.regression.noise import share_sd
 from dpci_core.release.evaluation import (
     EVALUATION_NAME,
     REGISTRY_NAME,
     evaluation,
     registry_entry,
 )
+from dpci_core.release.linear import LinearRelease, Steps, linear_intervals
 from dpci_core.release.notebook import NOTEBOOK_NAME, notebook
 from dpci_core.release.record import (
     RECORD_NAME,
+    AnyRelease,
     Coefficient,
     Guarantee,
     Interval,
     Release,
+    ToldIntervals,
 )
 from dpci_core.release.report import intervals_csv, model_card, report_html
 from dpci_core.report.cautions import Caution, sentences
-from dpci_core.report.covered import covered, transformations, weighted_rows
-from dpci_core.report.words import PERSONS_PLANNED, neighbours, person_rules, protected
+from dpci_core.report.covered import transformations
+from dpci_core.report.words import (
+    PERSONS_PLANNED,
+    influence_cut,
+    neighbours,
+    person_rules,
+    protected,
+)
 from dpci_core.schema import Schema, basis_of
 
 _PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "opendp", "python-flint")
 
 
+Numbers = TypeVar("Numbers", bound=Planned)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Price:
+class Price(Generic[Numbers]):
     """What a release of a plan would do, before anything is spent.
 
     cost: with its lines.  schema_hash: what the ledger's account must have.  numbers: the planned
@@ -50,7 +64,7 @@ class Price:
 
     cost: Cost
     schema_hash: str
-    numbers: PlanNumbers
+    numbers: Numbers
 
 
 def schema_hash(schema: Schema) -> str:
@@ -65,6 +79,7 @@ def schema_hash(schema: Schema) -> str:
     bare = replace(
         schema,
         features=tuple(column.bare() for column in schema.features),
+        outcome=None if schema.outcome is None else schema.outcome.bare(),
         positive="",
         negative=(),
         complete=1.0,
@@ -76,12 +91,13 @@ def schema_hash(schema: Schema) -> str:
     return hashlib.sha256(canonical(plain(bare)).encode()).hexdigest()
 
 
-def warnings_of(plan: Plan, price: Price) -> tuple[Caution, ...]:
+def warnings_of(plan: AnyPlan, price: Price[Any]) -> tuple[Caution, ...]:
     """Return what speaks against a release of a plan, gravest first, before anything is spent."""
-    return price.numbers.cautions(plan.design)
+    found: tuple[Caution, ...] = price.numbers.cautions(plan.design)
+    return found
 
 
-def make_record(plan: Plan, drawn: Drawn, price: Price, charge: Charge) -> Release:
+def make_record(plan: Plan, drawn: Drawn, price: Price[Any], charge: Charge) -> Release:
     """Return the record of what was drawn for a charge.
 
     Args:
@@ -91,30 +107,53 @@ def make_record(plan: Plan, drawn: Drawn, price: Price, charge: Charge) -> Relea
         charge: that the ledger booked for it.
     """
     return Release(
-        **entry_of(charge, plan, title=plan.title),
-        guarantee=_guarantee(plan, drawn.shares),
+        **record_fields(plan, told_intervals(plan, drawn), price, charge),
         design=replace(plan.design, n_records=drawn.n_records),
-        schema=plan.schema,
-        features=plan.names[:-1],
-        n_planned=plan.n_records,
-        coefficients=coefficients_of(plan, drawn, price.numbers),
         hessian=tuple(map(tuple, drawn.hessian.tolist())),
         covariance=tuple(map(tuple, drawn.covariance.tolist())),
         hessian_at=tuple(drawn.hessian_at.tolist()),
         second_moment=()
         if drawn.second_moment is None
         else tuple(map(tuple, drawn.second_moment.tolist())),
-        covers=covered(plan.design, price.numbers.shrinkage),
-        not_reportable=price.numbers.not_reportable,
-        warnings=sentences(warnings_of(plan, price)),
         verdict=drawn.usefulness.sentence,
-        publish_if=plan.publish_if,
-        assumptions=assumptions_of(plan, price.numbers),
-        software=dict(software()),
     )
 
 
-def entry_of(charge: Charge, plan: Plan, *, title: str) -> dict[str, Any]:
+def make_linear_record(
+    plan: LinearPlan, fit: LinearFit, price: Price[Any], charge: Charge
+) -> LinearRelease:
+    """Return the record of the clipped steps that were drawn for a charge; arguments as for
+    `make_record`.
+    """
+    return LinearRelease(
+        **record_fields(plan, linear_intervals(plan, fit), price, charge),
+        design=fit.design,
+        drawn=Steps.of(fit),
+        verdict=influence_cut(fit.share_clipped, share_sd(fit.design)),
+    )
+
+
+def record_fields(
+    plan: AnyPlan, told: ToldIntervals, price: Price[Any], charge: Charge
+) -> dict[str, Any]:
+    """Return the fields of a record that every model has."""
+    return {
+        **entry_of(charge, plan, title=plan.title),
+        "guarantee": _guarantee(plan),
+        "schema": plan.schema,
+        "features": plan.names[:-1],
+        "n_planned": plan.n_records,
+        "coefficients": coefficients_of(plan, told, price.numbers),
+        "covers": price.numbers.covers(plan.design),
+        "not_reportable": price.numbers.not_reportable,
+        "warnings": sentences(warnings_of(plan, price)),
+        "publish_if": plan.publish_if,
+        "assumptions": assumptions_of(plan, price.numbers),
+        "software": dict(software()),
+    }
+
+
+def entry_of(charge: Charge, plan: AnyPlan, *, title: str) -> dict[str, Any]:
     """Return the fields of an `Entry` about a charge on the table of a plan."""
     return {
         "title": title,
@@ -138,58 +177,68 @@ def software() -> tuple[tuple[str, str], ...]:
     return ("python", platform.python_version()), *((name, version(name)) for name in _PACKAGES)
 
 
-def _guarantee(plan: Plan, shares: ReleaseParts) -> Guarantee:
-    design = plan.design
-    epsilon, delta = guarantee_at(design, plan.delta)
-    total = design.budget.total
+def _guarantee(plan: AnyPlan) -> Guarantee:
+    budget = plan.design.budget
+    epsilon, delta = budget.guarantee(plan.delta)
     return Guarantee(
-        definition=design.definition,
-        amount=as_text(total),
-        lines={name: as_text(amount) for name, amount in shares.lines},
+        definition=budget.definition,
+        amount=as_text(budget.total),
+        lines={name: as_text(amount) for name, amount in plan.lines},
         epsilon=epsilon,
         delta=delta,
-        rho=as_text(design.budget.as_rho(total)),
+        rho=as_text(budget.as_rho(budget.total)),
         neighbours=neighbours(None if plan.persons is None else plan.persons.rows),
     )
 
 
-def coefficients_of(plan: Plan, drawn: Drawn, numbers: PlanNumbers) -> tuple[Coefficient, ...]:
+def told_intervals(plan: Plan, drawn: Drawn) -> ToldIntervals:
+    """Return what was drawn for a plan, as intervals."""
+    basis = basis_of(plan.schema, plan.features)
+    return ToldIntervals(
+        released=drawn.theta_priv if basis is None else basis @ drawn.theta_priv,
+        estimate=np.concatenate([drawn.estimate, drawn.contrast_estimate]),
+        low=np.concatenate([drawn.low, drawn.contrast_low]),
+        high=np.concatenate([drawn.high, drawn.contrast_high]),
+        sampling_se=drawn.sampling_se,
+        privacy_se=drawn.privacy_se,
+        noise_factor=drawn.noise_factor,
+        is_noise_aware=drawn.is_noise_aware,
+        is_not_estimable=drawn.is_not_estimable | drawn.contrast_is_not_estimable,
+    )
+
+
+def coefficients_of(
+    plan: AnyPlan, told: ToldIntervals, numbers: Planned
+) -> tuple[Coefficient, ...]:
     """Return the coefficients of what was drawn for a plan with these numbers, as a record has
     them.
     """
-    basis = basis_of(plan.schema, plan.features)
-    released = drawn.theta_priv if basis is None else basis @ drawn.theta_priv
 
-    def interval(estimate: float, low: float, high: float) -> Interval:
-        return Interval(estimate=float(estimate), low=float(low), high=float(high))
+    def interval(j: int) -> Interval:
+        return Interval(
+            estimate=float(told.estimate[j]), low=float(told.low[j]), high=float(told.high[j])
+        )
 
     return tuple(
         Coefficient(
             name=name,
-            released=float(released[j]),
-            scaled=interval(drawn.estimate[j], drawn.low[j], drawn.high[j]),
-            original=interval(
-                drawn.contrast_estimate[j], drawn.contrast_low[j], drawn.contrast_high[j]
-            ),
+            released=float(told.released[j]),
+            scaled=interval(j),
+            original=interval(len(plan.names) + j),
             planned_scaled=float(numbers.scaled.ci_length[j]),
             planned_original=float(numbers.original.ci_length[j]),
-            sampling_se=float(drawn.sampling_se[j]),
-            privacy_se=float(drawn.privacy_se[j]),
-            noise_factor=float(drawn.noise_factor[j]),
-            is_noise_aware=bool(drawn.is_noise_aware[j]),
-            is_not_estimable=bool(
-                numbers.is_not_reportable[j]
-                or drawn.is_not_estimable[j]
-                or drawn.contrast_is_not_estimable[j]
-            ),
+            sampling_se=float(told.sampling_se[j]),
+            privacy_se=float(told.privacy_se[j]),
+            noise_factor=float(told.noise_factor[j]),
+            is_noise_aware=bool(told.is_noise_aware[j]),
+            is_not_estimable=bool(numbers.is_not_reportable[j] or told.is_not_estimable[j]),
         )
         for j, name in enumerate(plan.names)
     )
 
 
-def assumptions_of(plan: Plan, numbers: PlanNumbers) -> tuple[str, ...]:
+def assumptions_of(plan: AnyPlan, numbers: Planned) -> tuple[str, ...]:
     """What the guarantee of a release of this plan rests on, and its target, in sentences."""
-    design = plan.design
     found = [f"Whom a record stands for, as declared: {plan.unit}."]
     if plan.persons is not None:
         found = [
@@ -202,28 +251,19 @@ def assumptions_of(plan: Plan, numbers: PlanNumbers) -> tuple[str, ...]:
         "records."
     )
     found += transformations(plan.transformations)
-    found += weighted_rows(design, numbers.n_weighted, numbers.n_rows)
     found.append(
         "All noise is drawn from the operating system's entropy and exact, and every number here "
         "is made from multiples of a public grid; the program, the OpenDP and Arb libraries do "
         "what they say."
     )
-    if mechanism_of(design).perturbs_objective:
-        found.append(
-            "A noise vector too long for a certified fit ends a release without a result: a delta "
-            "of at most 2^-200."
-        )
-    found.append(
-        "The fit reaches its fixed tolerance on every table: proved in exact arithmetic, tested "
-        "beyond it."
-    )
+    found += numbers.rests_on(plan.design)
     found.append(
         "Nobody who should not know the records could watch the machine, or how long it took."
     )
-    return (*found, design.status) if design.status else tuple(found)
+    return (*found, plan.design.status) if plan.design.status else tuple(found)
 
 
-def files_of(made: Release, plan: Plan) -> dict[str, str]:
+def files_of(made: AnyRelease, plan: AnyPlan) -> dict[str, str]:
     """Return the text of every file of a release, by name."""
     return {
         RECORD_NAME: made.to_json(),

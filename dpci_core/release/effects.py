@@ -7,21 +7,22 @@ declared bounds.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Protocol
 
-from dpci_core.design import Design
-from dpci_core.plan.effects import effect_name
-from dpci_core.release.record import Coefficient, Interval, Release
+from dpci_core.design import Design, Measures
+from dpci_core.plan.effects import effect_name, scale_of
+from dpci_core.regression.design import LinearDesign
+from dpci_core.release.record import AnyRelease, Coefficient, Interval
 from dpci_core.report.cautions import not_reportable
 from dpci_core.report.effect_table import (
-    DRAWN_REASON,
     LARGEST_LOG_ODDS,
-    PLANNED_REASON,
     EffectRow,
     EffectTable,
+    tell_alike,
 )
 from dpci_core.report.words import number, odds_alike
 from dpci_core.schema import CONSTANT, Schema
@@ -36,9 +37,9 @@ class Effect:
     per: the same after "odds times 1.2".
     unit: what `per_unit` is per, to stand after it; empty for a level.
     step: by which the coefficient is multiplied, on the scale of the column's effects.
-    by: its interval for that change: of log-odds, or of the score of an SVM.
+    by: its interval for that change: of log-odds, of the score of an SVM, or of a number.
     per_unit: its interval in original units.
-    odds: the factor on the odds, None for an SVM and where nobody can read it.
+    odds: the factor on the odds; None where there is none, and where nobody can read it.
     is_not_estimable: whether the release cannot estimate it.
     """
 
@@ -61,7 +62,7 @@ class Estimated(Protocol):
     @property
     def features(self) -> tuple[str, ...]: ...
     @property
-    def design(self) -> Design: ...
+    def design(self) -> Design | LinearDesign: ...
     @property
     def coefficients(self) -> tuple[Coefficient, ...]: ...
     @property
@@ -79,7 +80,7 @@ def _effect(c: Coefficient, release: Estimated) -> Effect:
     change, per, unit = column.change(c.name, release.features)
     by = scaled_by(c.original, step)
     is_readable = max(abs(by.low), abs(by.high)) <= LARGEST_LOG_ODDS
-    has_odds = release.design.loss.is_log_odds and is_readable
+    has_odds = release.design.measures == "odds" and is_readable
     return Effect(
         name=c.name,
         change=change,
@@ -127,13 +128,13 @@ def effect_table(release: Estimated) -> EffectTable:
         )
     return EffectTable(
         rows=tuple(rows),
-        outcome=_outcome(release),
+        outcome=schema.outcome_words,
         level=design.confidence_level,
-        is_odds=design.loss.is_log_odds,
+        scale=scale_of(design.measures, schema),
     )
 
 
-def acceptance(release: Release) -> str:
+def acceptance(release: AnyRelease) -> str:
     """Whether a release meets the rule of its plan, in words; empty without one."""
     rule = release.publish_if
     return "" if rule is None else rule.verdict(effect_table(release))
@@ -143,112 +144,211 @@ def why_not(c: Coefficient, release: Estimated) -> str:
     """Why a coefficient is not reportable; empty where it is."""
     if not c.is_not_estimable:
         return ""
-    return PLANNED_REASON if c.name in release.not_reportable else DRAWN_REASON
+    scale = scale_of(release.design.measures, release.schema)
+    return scale.planned_reason if c.name in release.not_reportable else scale.drawn_reason
 
 
-def effect_lines(release: Release) -> tuple[str, ...]:
+def effect_lines(release: AnyRelease) -> tuple[str, ...]:
     """Return one short line for each coefficient that is estimable from the release, the constant
     aside, as in "odds times 1.22 per 10 of pressure, 95 % interval 1.08 to 1.37".
     """
+    words = _words_of(release)
     return tuple(
-        f"{_measured(effect, release)} {effect.per}, {_interval(effect, release)}"
+        f"{words.measured(effect)} {effect.per}, {words.interval(effect)}"
         for effect in effects(release)
         if not effect.is_not_estimable
     )
 
 
-def told_odds(release: Release) -> Callable[[float], str]:
+def told_odds(release: AnyRelease) -> Callable[[float], str]:
     """How factors on the odds are told, with the same decimals in all of a release."""
     told = (e.odds for e in effects(release) if e.odds is not None and not e.is_not_estimable)
     return odds_alike((one.low, one.high) for one in told)
 
 
-def _measured(effect: Effect, release: Release) -> str:
-    if effect.odds is not None:
-        return f"odds times {told_odds(release)(effect.odds.estimate)}"
-    kind = "log-odds" if release.design.loss.is_log_odds else "score"
-    return f"{kind} {number(effect.by.estimate)} more"
-
-
-def _interval(effect: Effect, release: Release) -> str:
-    ends = effect.odds or effect.by
-    told = number if effect.odds is None else told_odds(release)
-    level = f"{100.0 * release.design.confidence_level:.10g} %"
-    return f"{level} interval {told(ends.low)} to {told(ends.high)}"
-
-
-def effect_sentences(release: Release) -> tuple[str, ...]:
+def effect_sentences(release: AnyRelease) -> tuple[str, ...]:
     """Return one sentence for each coefficient, the intercept last.
 
-    The factor on the odds and the log-odds of a logistic model; the score of an SVM. Where the
-    coefficient is not estimable, the sentence says so and holds no number.
+    The factor on the odds and the log-odds of a logistic model; the score of an SVM; the difference
+    of a number. Where the coefficient is not estimable, the sentence says so and holds no number.
     """
+    words = _words_of(release)
     told = [
-        not_reportable([effect.name]) if effect.is_not_estimable else _moves(effect, release)
+        not_reportable([effect.name]) if effect.is_not_estimable else _moves(effect, words)
         for effect in effects(release)
     ]
     return (
         *told,
         not_reportable([CONSTANT])
         if release.coefficients[-1].is_not_estimable
-        else _start(release),
+        else _start(release, words),
     )
 
 
-def _moves(effect: Effect, release: Release) -> str:
+def _moves(effect: Effect, words: _Words) -> str:
     """What a change does, all else equal, and whether its direction is known."""
     by, unit = effect.by, effect.per_unit
-    if by.low > 0.0:
-        sure = f"It points towards {_outcome(release)}."
-    elif by.high < 0.0:
-        sure = f"It points away from {_outcome(release)}."
-    else:
-        sure = "The interval contains zero: the direction is not established."
+    sure = words.direction(by)
     ends = f"between {number(unit.low)} and {number(unit.high)}"
-    coefficient = f"{_measure(release, 'change')} by {number(unit.estimate)}{effect.unit}, {ends}"
-    told = f"{effect.change}, all else equal: {_measured(effect, release)}, "
-    return f"{told}{_interval(effect, release)}. {_capital(coefficient)}. {sure}"
+    coefficient = f"{words.sum('change')} by {number(unit.estimate)}{effect.unit}, {ends}"
+    told = f"{effect.change}, all else equal: {words.measured(effect)}, "
+    return f"{told}{words.interval(effect)}. {_capital(coefficient)}. {sure}"
 
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _start(release: Release) -> str:
+def _start(release: AnyRelease, words: _Words) -> str:
     """The intercept: where all numbers are 0 and all levels those that have no coefficient."""
     at = release.coefficients[-1].original
     ends = f"between {number(at.low)} and {number(at.high)}"
     ones = " (1 where the logarithm is taken)" if release.schema.transformations.logarithms else ""
     return (
-        f"Intercept: {_measure(release, 'are')} {number(at.estimate)}, {ends}, for a row whose "
+        f"Intercept: {words.sum('are')} {number(at.estimate)}, {ends}, for a row whose "
         f"numbers are all 0{ones} and whose levels have no coefficient of their own; perhaps no "
         "such row exists."
     )
 
 
-def _measure(release: Release, verb: str) -> str:
-    """What the model adds up, with its verb in the right number."""
-    if release.design.loss.is_log_odds:
-        return f"the log-odds of {_outcome(release)} {verb}"
-    return f"the score for {_outcome(release)} {'is' if verb == 'are' else f'{verb}s'}"
-
-
-def _outcome(release: Estimated) -> str:
-    return f"{release.schema.target} = {release.schema.positive}"
-
-
-def reading_sentence(release: Release) -> str:
+def reading_sentence(release: AnyRelease) -> str:
     """What the numbers are measured in."""
-    outcome = _outcome(release)
-    if release.design.loss.is_log_odds:
+    return _words_of(release).reading
+
+
+def _words_of(release: AnyRelease) -> _Words:
+    return _WORDS[release.design.measures](release)
+
+
+@dataclass(frozen=True, slots=True)
+class _Words(ABC):
+    """How the effects of a release are worded."""
+
+    release: AnyRelease
+
+    @property
+    def outcome(self) -> str:
+        """What effects are on."""
+        return self.release.schema.outcome_words
+
+    @abstractmethod
+    def measured(self, effect: Effect) -> str:
+        """The estimate, to stand before what it is per."""
+
+    @abstractmethod
+    def ends(self, effect: Effect) -> str:
+        """The ends of its interval."""
+
+    def interval(self, effect: Effect) -> str:
+        """Its interval with the level."""
+        return f"{100.0 * self.release.design.confidence_level:.10g} % interval {self.ends(effect)}"
+
+    @abstractmethod
+    def sum(self, verb: str) -> str:
+        """What the model adds up, with its verb in the right number."""
+
+    def direction(self, by: Interval) -> str:
+        """Whether the direction is known."""
+        if by.low > 0.0:
+            return f"It points towards {self.outcome}."
+        if by.high < 0.0:
+            return f"It points away from {self.outcome}."
+        return "The interval contains zero: the direction is not established."
+
+    @property
+    @abstractmethod
+    def reading(self) -> str:
+        """What the numbers are measured in."""
+
+
+class _OfScores(_Words):
+    """Of an SVM."""
+
+    def measured(self, effect: Effect) -> str:
+        return f"score {number(effect.by.estimate)} more"
+
+    def ends(self, effect: Effect) -> str:
+        return f"{number(effect.by.low)} to {number(effect.by.high)}"
+
+    def sum(self, verb: str) -> str:
+        return f"the score for {self.outcome} {'is' if verb == 'are' else f'{verb}s'}"
+
+    @property
+    def reading(self) -> str:
         return (
-            f"Log-odds of 0 are a chance of one half that {outcome}; each more multiplies the odds "
-            "by e, about 2.72. A coefficient compares rows; it does not say that one thing causes "
-            "another."
+            f"The model says {self.outcome} where the score is above 0. Rows with a score beyond 1 "
+            "or -1 lie clear of the boundary. A score is no chance, and its size has a meaning "
+            "only beside other scores of this model. A coefficient describes rows beside each "
+            "other; it is no claim of a cause."
         )
-    return (
-        f"The model says {outcome} where the score is above 0. Rows with a score beyond 1 or -1 "
-        "lie clear of the boundary. A score is no chance, and its size has a meaning only beside "
-        "other scores of this model. A coefficient describes rows beside each other; it is no "
-        "claim of a cause."
-    )
+
+
+class _OfOdds(_OfScores):
+    """Of a logistic model; log-odds where nobody could read a factor."""
+
+    def measured(self, effect: Effect) -> str:
+        if effect.odds is None:
+            return f"log-odds {number(effect.by.estimate)} more"
+        return f"odds times {told_odds(self.release)(effect.odds.estimate)}"
+
+    def ends(self, effect: Effect) -> str:
+        if effect.odds is None:
+            return _OfScores.ends(self, effect)
+        told = told_odds(self.release)
+        return f"{told(effect.odds.low)} to {told(effect.odds.high)}"
+
+    def sum(self, verb: str) -> str:
+        return f"the log-odds of {self.outcome} {verb}"
+
+    @property
+    def reading(self) -> str:
+        return (
+            f"Log-odds of 0 are a chance of one half that {self.outcome}; each more multiplies the "
+            "odds by e, about 2.72. A coefficient compares rows; it does not say that one thing "
+            "causes another."
+        )
+
+
+class _OfNumbers(_Words):
+    """Of a linear regression, in units of the outcome: "4.1 mmHg more"."""
+
+    @property
+    def units(self) -> str:
+        """Of the outcome, before which a number stands."""
+        outcome = self.release.schema.outcome
+        return "" if outcome is None or not outcome.units else f" {outcome.units}"
+
+    def measured(self, effect: Effect) -> str:
+        x, tell = effect.by.estimate, tell_alike(effect.by.length)
+        return f"{tell(abs(x))}{self.units} {'less' if x < 0.0 else 'more'}"
+
+    def ends(self, effect: Effect) -> str:
+        """Away from 0 as the estimate is, so that "less" need not be said again."""
+        by, tell = effect.by, tell_alike(effect.by.length)
+        if by.low <= 0.0 <= by.high:
+            return f"{tell(-by.low)} less to {tell(by.high)} more"
+        low, high = sorted((abs(by.low), abs(by.high)))
+        return f"{tell(low)} to {tell(high)}"
+
+    def sum(self, verb: str) -> str:
+        return f"{self.outcome} {'is' if verb == 'are' else f'{verb}s'}"
+
+    def direction(self, by: Interval) -> str:
+        if by.low <= 0.0 <= by.high:
+            return _Words.direction(self, by)
+        return f"It goes with {'higher' if by.low > 0.0 else 'lower'} {self.outcome}."
+
+    @property
+    def reading(self) -> str:
+        return (
+            f"A coefficient says by how many{self.units or ' units'} the mean of {self.outcome} "
+            "differs between rows that differ in this column alone. It compares rows; it does not "
+            "say that one thing causes another."
+        )
+
+
+_WORDS: dict[Measures, type[_Words]] = {
+    "odds": _OfOdds,
+    "score": _OfScores,
+    "outcome": _OfNumbers,
+}

@@ -9,7 +9,7 @@ import re
 from dpci_core.base.decimals import UP_4
 from dpci_core.plan.yaml_text import dump_yaml
 from dpci_core.privacy.budget import DEFINITIONS, ZCDP, PureDP
-from dpci_core.release.record import Release
+from dpci_core.release.record import AnyRelease
 from dpci_core.release.report import (
     as_code,
     guarantee_sentence,
@@ -40,7 +40,7 @@ _VARIANTS: dict[str, tuple[str, tuple[str, ...]]] = {
 _CURATOR = "data_curator_type: Government"
 
 
-def evaluation(release: Release) -> str:
+def evaluation(release: AnyRelease) -> str:
     """Return the evaluation of a release in Markdown, from the promise down to what it rests on."""
     head = (
         f"# Evaluation: {as_code(release.title)}\n\nThe questions of NIST SP 800-226, answered "
@@ -54,7 +54,7 @@ def evaluation(release: Release) -> str:
     return "\n\n".join([head, *parts]) + "\n"
 
 
-def _sections(release: Release) -> dict[str, list[str]]:
+def _sections(release: AnyRelease) -> dict[str, list[str]]:
     """Lines for each question."""
     return {
         "Privacy parameters": [
@@ -98,7 +98,7 @@ def _sections(release: Release) -> dict[str, list[str]]:
     }
 
 
-def _unit(release: Release) -> list[str]:
+def _unit(release: AnyRelease) -> list[str]:
     if release.schema.persons is not None:
         return [
             f"One person: {as_code(release.protects)}. {release.guarantee.neighbours}",
@@ -112,7 +112,7 @@ def _unit(release: Release) -> list[str]:
     ]
 
 
-def _utility(release: Release) -> list[str]:
+def _utility(release: AnyRelease) -> list[str]:
     told = [c for c in release.coefficients if not c.is_not_estimable]
     lengths = [c.scaled.length / c.planned_scaled for c in told if c.planned_scaled > 0.0]
     ratio = sum(lengths) / len(lengths) if lengths else None
@@ -127,7 +127,7 @@ def _utility(release: Release) -> list[str]:
     ]
 
 
-def registry_entry(release: Release) -> str:
+def registry_entry(release: AnyRelease) -> str:
     """Return an entry of tier 3 for OpenDP's registry of deployments, as YAML.
 
     Its keys, and the words of its lists, are those of `schemas/deployments-schema.yaml` in the
@@ -154,12 +154,12 @@ def registry_entry(release: Release) -> str:
     return text.replace(_CURATOR, f"{_CURATOR}  # a placeholder; or Industry, or Nonprofit", 1)
 
 
-def _slug(release: Release) -> str:
+def _slug(release: AnyRelease) -> str:
     words = re.findall("[a-z0-9]+", release.title.lower())
     return "-".join([*words, release.plan_hash[:8]])
 
 
-def _basic(release: Release) -> dict[str, object]:
+def _basic(release: AnyRelease) -> dict[str, object]:
     return {
         "name": release.title,
         "data_curators": [
@@ -173,7 +173,7 @@ def _basic(release: Release) -> dict[str, object]:
     }
 
 
-def _variant(release: Release) -> dict[str, object]:
+def _variant(release: AnyRelease) -> dict[str, object]:
     return {
         "variant_name": _variant_of(release)[0],
         "data_domain": f"All tables of {release.n_records:,} {release.counted}, whatever their "
@@ -182,11 +182,11 @@ def _variant(release: Release) -> dict[str, object]:
     }
 
 
-def _variant_of(release: Release) -> tuple[str, tuple[str, ...]]:
+def _variant_of(release: AnyRelease) -> tuple[str, tuple[str, ...]]:
     return _VARIANTS.get(release.guarantee.definition, ("Custom", ()))
 
 
-def _privacy_loss(release: Release) -> dict[str, object]:
+def _privacy_loss(release: AnyRelease) -> dict[str, object]:
     g = release.guarantee
     parameters = {"epsilon": g.epsilon}
     if DEFINITIONS[g.definition].has_delta:
@@ -202,7 +202,7 @@ def _privacy_loss(release: Release) -> dict[str, object]:
     }
 
 
-def _deployment_model(release: Release) -> dict[str, object]:
+def _deployment_model(release: AnyRelease) -> dict[str, object]:
     return {
         "model_name": "Central",
         "model_name_details": "Noise is added to what is computed from all records.",
@@ -219,7 +219,7 @@ def _deployment_model(release: Release) -> dict[str, object]:
     }
 
 
-def _implementation(release: Release) -> dict[str, object]:
+def _implementation(release: AnyRelease) -> dict[str, object]:
     software = ", ".join(f"{name} {version}" for name, version in release.software.items())
     return {
         "preprocessing_and_hyperparameter_tuning": "Bounds and levels were declared; the program "

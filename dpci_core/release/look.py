@@ -17,7 +17,7 @@ from dpci_core.base.batch import BatchError
 from dpci_core.base.batches import Engine, Place, added
 from dpci_core.base.errors import DataRejectedError, Finding
 from dpci_core.datasets.folder import ParquetBatch, folder_batches
-from dpci_core.plan import Plan
+from dpci_core.plan import AnyPlan
 from dpci_core.planner.promise import MORE_INCOMPLETE
 from dpci_core.release.table import Header, cell_blocks_of
 from dpci_core.report.words import percent
@@ -55,12 +55,12 @@ class Look:
     asks: tuple[Finding, ...]
 
 
-def largest_unfit(plan: Plan) -> float:
+def largest_unfit(plan: AnyPlan) -> float:
     """Return the share of a column's cells beyond which a release refuses, a public number."""
     return max(0.5, 1.0 - plan.schema.complete)
 
 
-def look_at(plan: Plan, header: Header, *, engine: Engine | None = None) -> Look | None:
+def look_at(plan: AnyPlan, header: Header, *, engine: Engine | None = None) -> Look | None:
     """Return the look at a private table; None where it cannot be unpacked, which is no reason to
     refuse it.
 
@@ -84,7 +84,7 @@ def look_at(plan: Plan, header: Header, *, engine: Engine | None = None) -> Look
     raise DataRejectedError("look_broken_off", problem=kind.__name__)
 
 
-def _look_at(plan: Plan, header: Header, engine: Engine | None) -> Look | None:
+def _look_at(plan: AnyPlan, header: Header, engine: Engine | None) -> Look | None:
     mapper = RecordMapper(plan.schema, plan.features)
     try:
         if header.kind == "folder":
@@ -116,7 +116,7 @@ def _sum(mapper: RecordMapper, blocks: Iterable[Any]) -> Any:
     return reduce(added, map(mapper.fits, blocks), nothing)
 
 
-def _in_words(plan: Plan, names: tuple[str, ...], found: Fits) -> Look:
+def _in_words(plan: AnyPlan, names: tuple[str, ...], found: Fits) -> Look:
     *fitting, n_yes, n_no, n_complete, n = (int(count) for count in found)
     least = (1.0 - largest_unfit(plan)) * n
     return Look(
@@ -127,9 +127,9 @@ def _in_words(plan: Plan, names: tuple[str, ...], found: Fits) -> Look:
 
 
 def _asks(schema: Schema, n_yes: int, n_no: int, n_complete: int, n: int) -> Iterator[Finding]:
-    if n_yes == 0:
+    if schema.outcome is None and n_yes == 0:
         yield Finding("yes_absent", codes=repr(schema.positive))
-    if n_no == 0:
+    if schema.outcome is None and n_no == 0:
         yield Finding("no_absent", codes=", ".join(map(repr, schema.negative)))
     if n_complete < (schema.complete - MORE_INCOMPLETE) * n:
         yield Finding("many_incomplete", complete=percent(schema.complete))

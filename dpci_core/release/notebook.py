@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from dpci_core.release.record import Release
+from dpci_core.release.record import AnyRelease
 
 NOTEBOOK_NAME = "after.ipynb"
 
 
-def notebook(release: Release) -> str:
+def notebook(release: AnyRelease) -> str:
     """Return a Jupyter notebook (format 4.5) that runs on the release.json beside it, and on
     nothing else.
     """
@@ -40,8 +40,8 @@ def notebook(release: Release) -> str:
             '    print(f"{name}: {found.estimate:.4g} ({found.low:.4g} to {found.high:.4g})")'
         ),
         _told(
-            "## One row\n\nThe score, and the chance of a logistic model, with an interval for "
-            "that row alone. A value outside its declared bounds is refused."
+            "## One row\n\nThe score or mean, and the chance of a logistic model, with an interval "
+            "for that row alone. A value outside its declared bounds is refused."
         ),
         _code(f"row = {_row(release)!r}\nprediction = after.predict(row)[0]\nprint(prediction)"),
         _told(
@@ -65,7 +65,7 @@ def notebook(release: Release) -> str:
     return json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
-def _combinations(release: Release) -> list[dict[str, Any]]:
+def _combinations(release: AnyRelease) -> list[dict[str, Any]]:
     """Return the cells about a combination of two estimable coefficients; none for fewer."""
     told = [c.name for c in release.coefficients[:-1] if not c.is_not_estimable]
     if len(told) < 2:
@@ -92,7 +92,7 @@ def _combinations(release: Release) -> list[dict[str, Any]]:
     ]
 
 
-def _row(release: Release) -> dict[str, float | str]:
+def _row(release: AnyRelease) -> dict[str, float | str]:
     """A row in the middle of what is declared."""
     columns = release.schema.columns_of(release.features)
     return {column.name: column.middling for column in columns}

@@ -34,7 +34,7 @@ from dpci_core.ledger import (
 )
 from dpci_core.ledger.draw import Draw, check_approval
 from dpci_core.ledger.state import whom
-from dpci_core.plan import Plan
+from dpci_core.plan import AnyPlan
 from dpci_core.release.content import schema_hash
 from dpci_core.release.folder import try_place, write_folder
 from dpci_core.release.look import ACCEPTABLE, Acceptable, Look, largest_unfit
@@ -105,7 +105,7 @@ Made_co = TypeVar("Made_co", bound=Entry, covariant=True)
 class ReleaseTask(ABC, Generic[Made_co]):
     """What is asked of the private table of a plan, which declares columns, unit and n."""
 
-    plan: Plan
+    plan: AnyPlan
     record_name: ClassVar[str]
     takes_persons: ClassVar[bool] = False
     """Whether a person may have several rows; every other question is about single rows."""
@@ -293,7 +293,7 @@ def check_reachable(schema: Schema) -> None:
             raise ReleaseRefusedError("blanks_around", text=text)
 
 
-def check_account(ledger: Ledger, dataset: str, plan: Plan) -> None:
+def check_account(ledger: Ledger, dataset: str, plan: AnyPlan) -> None:
     """Raise ReleaseRefusedError unless the budget was given for the plan's unit, which the record
     states.
 

@@ -9,11 +9,22 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dpci_core.base.limits import records_in_range
+from dpci_core.design import Design
 from dpci_core.intervals.certified import GRID
-from dpci_core.plan.codec import FORMS, Form, PlanFieldError, at, plain_fields, read
+from dpci_core.plan.codec import FORMS, READERS, Form, PlanFieldError, at, plain_fields, read
 from dpci_core.plan.content import design_from
+from dpci_core.plan.linear import kind_in, linear_design_from
 from dpci_core.plan.link import load_json
-from dpci_core.release.record import FORMAT, RECORD_NAME, VERSION, RecordError, Release
+from dpci_core.regression.design import LinearDesign
+from dpci_core.release.linear import LinearRelease, Steps
+from dpci_core.release.record import (
+    FORMAT,
+    RECORD_NAME,
+    VERSION,
+    AnyRelease,
+    RecordError,
+    Release,
+)
 
 _MOST_BYTES = 64 * 1024**2
 
@@ -28,7 +39,7 @@ class Matrices:
     second_moment: tuple[tuple[float, ...], ...] = ()
 
 
-def load_release(path: str | Path) -> Release:
+def load_release(path: str | Path) -> AnyRelease:
     """Return the release of a release.json, or of the folder that holds one.
 
     Raises:  RecordError (a ValueError) that begins with the path of the field; OSError where
@@ -44,10 +55,10 @@ def load_release(path: str | Path) -> Release:
     return release_from(content)
 
 
-def release_from(content: bytes) -> Release:
+def release_from(content: bytes) -> AnyRelease:
     """Return the release of the bytes of a release.json."""
     try:
-        made: Release = read(Release, load_json(content.decode("utf-8")))
+        made: AnyRelease = read(AnyRelease, load_json(content.decode("utf-8")))
         return made
     except PlanFieldError as error:
         raise RecordError(error.field, error.problem) from None
@@ -94,27 +105,55 @@ def _release_from(
     )
 
 
+def _linear_from(
+    *,
+    format: str,
+    version: int,
+    design: dict[str, Any],
+    ledger: dict[str, Any],
+    n_records: dict[str, Any],
+    matrices: Steps,
+    **given: Any,
+) -> LinearRelease:
+    with at("n_records.actual"):
+        n = records_in_range(n_records["actual"])
+    ran = linear_design_from(design, n)
+    with at("features"):
+        given["schema"].select(given["features"])
+    return LinearRelease(
+        **given,
+        design=ran,
+        drawn=matrices,
+        ledger_head=ledger["head"],
+        charge_id=ledger["charge"],
+        n_planned=n_records["planned"],
+    )
+
+
+_TYPES: dict[str, Any] = {
+    "format": Literal[FORMAT],
+    "version": Literal[VERSION],
+    "ledger": {"head": str, "charge": int},
+    "n_records": {"planned": int, "actual": int},
+}
+_WITHOUT = ("note", "ledger_head", "charge_id", "n_planned")
+READERS[AnyRelease] = lambda value: kind_in(value, (Release, LinearRelease))
+FORMS[LinearRelease] = Form(
+    needed=("version",),
+    types={**_TYPES, "matrices": Steps, "design": LinearDesign},
+    without=(*_WITHOUT, "drawn"),
+    build=_linear_from,
+)
 FORMS[Release] = Form(
     needed=("version",),
     types={
-        "format": Literal[FORMAT],
-        "version": Literal[VERSION],
-        "ledger": {"head": str, "charge": int},
-        "n_records": {"planned": int, "actual": int},
+        **_TYPES,
         "matrices": Matrices,
+        "design": Design,
         "status": str,
         "switches": Any,
         "grid": float,
     },
-    without=(
-        "note",
-        "ledger_head",
-        "charge_id",
-        "n_planned",
-        "hessian",
-        "covariance",
-        "hessian_at",
-        "second_moment",
-    ),
+    without=(*_WITHOUT, "hessian", "covariance", "hessian_at", "second_moment"),
     build=_release_from,
 )

@@ -9,30 +9,45 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from dpci_core.base.array import Array
+from dpci_core.base.array import Array, Flags
 from dpci_core.base.rows import plain as plain_rows
 from dpci_core.design import Design
-from dpci_core.intervals.certified import GRID
+from dpci_core.intervals.certified import GRID, noise_of_release
+from dpci_core.intervals.estimands import estimand_of
+from dpci_core.intervals.joint import JointErrors, JointLaw
+from dpci_core.ledger import safe_cell
+from dpci_core.mechanisms.mechanism import mechanism_of
+from dpci_core.mechanisms.shares import share_out
 from dpci_core.plan.acceptance import Acceptance
 from dpci_core.plan.codec import PlanFieldError, plain, plain_fields
 from dpci_core.plan.content import coefficient_names
 from dpci_core.privacy.budget import definition_named
+from dpci_core.regression.design import LinearDesign
 from dpci_core.report.covered import missing_cells
 from dpci_core.report.words import counted_as, neighbours, protected
 from dpci_core.schema import MappingNote, RecordMapper, Schema
+from dpci_core.solvers.metric import metric_of
 
 FORMAT = "dpci release"
 VERSION = 1
 """Of the content of release.json; another one is refused."""
 RECORD_NAME = "release.json"
 NEIGHBOURS = neighbours(None)
+
+
+class Law(Protocol):
+    """The joint law of a release."""
+
+    def errors(self, contrasts: Array) -> JointErrors:
+        """Return the errors of the combinations L theta, L (k, p)."""
 
 
 class RecordError(PlanFieldError):
@@ -87,6 +102,23 @@ class Coefficient:
     is_not_estimable: bool
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class ToldIntervals:
+    """What was drawn, as intervals: of the p coefficients in encoded units and then in original
+    ones, (2p,); the rest is (p,), as `Coefficient` has it.
+    """
+
+    released: Array
+    estimate: Array
+    low: Array
+    high: Array
+    sampling_se: Array
+    privacy_se: Array
+    noise_factor: Array
+    is_noise_aware: Flags
+    is_not_estimable: Flags
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Guarantee:
     """What was spent: exact amounts as text in the currency of the definition, and what they mean.
@@ -132,39 +164,33 @@ class Entry(ABC):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Release(Entry):
-    """One release: the record that release.json holds, and a model that predicts.
+class AnyRelease(Entry):
+    """What the record of a release says whatever the model, and a model that predicts.
 
     design: as it was planned, but with the n of the table, or of its persons.
     n_planned: n of the plan.
     note: for the steward alone, which cells of the table were mapped; only right after the release,
     in no file.
-    second_moment: that shapes the noise, as released; empty where none was.
-    hessian_at: where the Hessian was released, (p,); at the coefficients themselves for a penalised
-    target.
     covers: what the intervals are for, in words, to stand after "for the".
     not_reportable: names that the plan called not reportable before the draw.
     warnings: what spoke against the plan before the draw, in sentences.
+    verdict: what the released numbers say of their own use; empty for nothing.
     publish_if: the rule of the plan; `effects.acceptance` says whether the release meets it.
     """
 
     guarantee: Guarantee
-    design: Design
+    design: Design | LinearDesign
     schema: Schema
     features: tuple[str, ...]
     n_planned: int
     coefficients: tuple[Coefficient, ...]
-    hessian: tuple[tuple[float, ...], ...]
-    covariance: tuple[tuple[float, ...], ...]
     verdict: str
     assumptions: tuple[str, ...]
     software: dict[str, str]
-    hessian_at: tuple[float, ...]
     covers: str
     note: MappingNote | None = field(default=None, repr=False)
     not_reportable: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    second_moment: tuple[tuple[float, ...], ...] = ()
     publish_if: Acceptance | None = None
 
     def __post_init__(self) -> None:
@@ -173,23 +199,19 @@ class Release(Entry):
             raise RecordError(
                 "coefficients", "Expected one for each feature in order, and the constant last."
             )
-        for name, p in (
-            ("hessian", len(names)),
-            ("covariance", len(names)),
-            ("second_moment", 0 if self.design.geometry is None else len(names)),
-        ):
-            matrix = getattr(self, name)
-            if len(matrix) != p or any(len(row) != p for row in matrix):
-                raise RecordError(f"matrices.{name}", f"Expected {p} rows of {p} numbers.")
-        if len(self.hessian_at) != len(names):
-            raise RecordError("matrices.hessian_at", f"Expected {len(names)} numbers.")
-        if self.design.rows_per_person != (self._most or 1):
-            raise RecordError("design.rows_per_person", "Expected that of schema.persons.")
+        for name, array, shape in self._arrays(len(names)):
+            if not _has_shape(array, shape):
+                told = " rows of ".join(map(str, shape))
+                raise RecordError(f"matrices.{name}", f"Expected {told} numbers.")
         lost = {c.name for c in self.coefficients if c.is_not_estimable}
         if not set(self.not_reportable) <= lost:
             raise RecordError(
                 "not_reportable", "Expected names of coefficients with is_not_estimable."
             )
+
+    @abstractmethod
+    def _arrays(self, p: int) -> Iterator[tuple[str, Sequence[Any], tuple[int, ...]]]:
+        """Name, numbers and shape of everything that was drawn."""
 
     @property
     def n_records(self) -> int:
@@ -222,14 +244,23 @@ class Release(Entry):
         return tuple(c.name for c in self.coefficients if c.is_not_estimable)
 
     @property
+    @abstractmethod
+    def how(self) -> str:
+        """How the model was trained and the noise put in, in a sentence."""
+
+    @property
+    def reached(self) -> str:
+        """How what the intervals are for was reached, to stand after it."""
+        return ""
+
+    @property
+    @abstractmethod
     def theta(self) -> Array:
-        """What was drawn (p,), multiples of the grid: the released coefficients or, where rows are
-        measured by a map, what they are B times (`Meaning.basis`).
-        """
-        released, basis = np.array([c.released for c in self.coefficients]), self.mapper.basis
-        if basis is None:
-            return released
-        return np.asarray(np.rint(np.linalg.solve(basis, released) / GRID) * GRID)
+        """The coefficients (p,) of rows x, whose products with them `decision` returns."""
+
+    @abstractmethod
+    def law(self) -> Law:
+        """Return the joint law of the errors of combinations of `theta`."""
 
     @property
     def mapper(self) -> RecordMapper:
@@ -253,6 +284,117 @@ class Release(Entry):
         X = plain_rows(mapper.features_of({name: frame[name].tolist() for name in columns}))
         return np.where(X[:, -1] == 0.0, np.nan, X @ self.theta)
 
+    @abstractmethod
+    def predictions(self, frame: pd.DataFrame) -> dict[str, list[str]]:
+        """Return what is predicted of every row as texts, by the heads of their columns; NaN stands
+        for a row with a missing cell.
+        """
+
+    @abstractmethod
+    def _drawn(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What the file says of the design, and of what was drawn."""
+
+    def to_dict(self) -> dict[str, Any]:
+        rule = {} if self.publish_if is None else {"publish_if": plain(self.publish_if)}
+        design, drawn = self._drawn()
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "title": self.title,
+            "dataset": self.dataset,
+            "person": self.person,
+            "unit": self.unit,
+            "released_at": self.released_at,
+            "request_id": self.request_id,
+            "ledger": {"head": self.ledger_head, "charge": self.charge_id},
+            "plan_hash": self.plan_hash,
+            "schema_hash": self.schema_hash,
+            "guarantee": plain(self.guarantee),
+            **design,
+            "n_records": {"planned": self.n_planned, "actual": self.n_records},
+            "schema": plain(self.schema),
+            "features": list(self.features),
+            "coefficients": plain(self.coefficients),
+            **drawn,
+            "covers": self.covers,
+            "not_reportable": list(self.not_reportable),
+            "warnings": list(self.warnings),
+            "verdict": self.verdict,
+            **rule,
+            "assumptions": list(self.assumptions),
+            "software": self.software,
+        }
+
+
+def _has_shape(array: Sequence[Any], shape: tuple[int, ...]) -> bool:
+    n, *rest = shape
+    return len(array) == n and all(len(row) == k for k in rest for row in array)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Release(AnyRelease):
+    """One release of a penalised model: the record that release.json holds.
+
+    hessian_at: where the Hessian was released, (p,); at the coefficients themselves for a penalised
+    target.
+    second_moment: that shapes the noise, as released; empty where none was.
+    """
+
+    design: Design
+    hessian: tuple[tuple[float, ...], ...]
+    covariance: tuple[tuple[float, ...], ...]
+    hessian_at: tuple[float, ...]
+    second_moment: tuple[tuple[float, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        AnyRelease.__post_init__(self)
+        if self.design.rows_per_person != (self._most or 1):
+            raise RecordError("design.rows_per_person", "Expected that of schema.persons.")
+
+    def _arrays(self, p: int) -> Iterator[tuple[str, Sequence[Any], tuple[int, ...]]]:
+        yield "hessian", self.hessian, (p, p)
+        yield "covariance", self.covariance, (p, p)
+        has_metric = self.design.geometry is not None
+        yield "second_moment", self.second_moment, (p, p) if has_metric else (0,)
+        yield "hessian_at", self.hessian_at, (p,)
+
+    @property
+    def how(self) -> str:
+        """How the model was trained and the noise put in."""
+        design = self.design
+        mechanism = mechanism_of(design)
+        kind = f"{mechanism.title}{mechanism.noise_words(design)}"
+        return f"{design.loss.opening}, penalty c = {design.regularization:g}, trained by {kind}."
+
+    @property
+    def reached(self) -> str:
+        """By which step from the released coefficients."""
+        return estimand_of(self.design).reached
+
+    @property
+    def theta(self) -> Array:
+        """What was drawn (p,), multiples of the grid: the released coefficients or, where rows are
+        measured by a map, what they are B times (`Meaning.basis`).
+        """
+        released, basis = np.array([c.released for c in self.coefficients]), self.mapper.basis
+        if basis is None:
+            return released
+        return np.asarray(np.rint(np.linalg.solve(basis, released) / GRID) * GRID)
+
+    def law(self) -> JointLaw:
+        """Return the law that the intervals are made of."""
+        geometry = self.design.geometry
+        metric = None if geometry is None else metric_of(geometry, np.array(self.second_moment))
+        return JointLaw.of(
+            np.array(self.hessian),
+            np.array(self.covariance),
+            design=share_out(self.design).design_after_solver_share,
+            noise=noise_of_release(self.design, dim=len(self.coefficients)),
+            theta_priv=self.theta,
+            metric=metric,
+            constant=self.mapper.constant,
+        )
+
     def predict(self, frame: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Return +1 (the positive level) or -1 for every row; 0 for one with a missing cell."""
         scores = self.decision(frame)
@@ -268,7 +410,19 @@ class Release(Entry):
             )
         return np.asarray(expit(self.decision(frame)))
 
-    def to_dict(self) -> dict[str, Any]:
+    def predictions(self, frame: pd.DataFrame) -> dict[str, list[str]]:
+        """Return scores, levels and, of a logistic model, the probability of the positive one."""
+        scores, positive = self.decision(frame), self.schema.positive
+        told = [str(safe_cell(positive if x > 0.0 else f"not {positive}")) for x in scores]
+        found: dict[str, list[str]] = {
+            "score": list(map(repr, scores.tolist())),
+            "prediction": told,
+        }
+        if self.design.loss.is_log_odds:
+            found["probability"] = list(map(repr, self.predict_proba(frame).tolist()))
+        return found
+
+    def _drawn(self) -> tuple[dict[str, Any], dict[str, Any]]:
         matrices = {
             "hessian": plain(self.hessian),
             "hessian_at": plain(self.hessian_at),
@@ -276,34 +430,9 @@ class Release(Entry):
         }
         if self.second_moment:
             matrices["second_moment"] = plain(self.second_moment)
-        rule = {} if self.publish_if is None else {"publish_if": plain(self.publish_if)}
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "title": self.title,
-            "dataset": self.dataset,
-            "person": self.person,
-            "unit": self.unit,
-            "released_at": self.released_at,
-            "request_id": self.request_id,
-            "ledger": {"head": self.ledger_head, "charge": self.charge_id},
-            "plan_hash": self.plan_hash,
-            "schema_hash": self.schema_hash,
-            "guarantee": plain(self.guarantee),
+        design = {
             "design": plain(self.design),
             "switches": plain_fields(self.design.switches),
             "status": self.design.status,
-            "n_records": {"planned": self.n_planned, "actual": self.n_records},
-            "schema": plain(self.schema),
-            "features": list(self.features),
-            "coefficients": plain(self.coefficients),
-            "grid": GRID,
-            "matrices": matrices,
-            "covers": self.covers,
-            "not_reportable": list(self.not_reportable),
-            "warnings": list(self.warnings),
-            "verdict": self.verdict,
-            **rule,
-            "assumptions": list(self.assumptions),
-            "software": self.software,
         }
+        return design, {"grid": GRID, "matrices": matrices}

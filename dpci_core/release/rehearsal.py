@@ -10,22 +10,27 @@ takes one.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dpci_core.base.array import Array
+from dpci_core.base.batches import as_table
 from dpci_core.base.errors import check_count, expect
-from dpci_core.base.rows import parted, signed, with_weights
+from dpci_core.base.rows import WeightedRows, parted, signed, with_weights
 from dpci_core.design import Design
-from dpci_core.intervals.certified import check_feasible
 from dpci_core.intervals.draw import rehearse_draw
 from dpci_core.intervals.estimands import estimand_of
-from dpci_core.plan import Acceptance, Plan, PlanNumbers
-from dpci_core.release.content import coefficients_of
+from dpci_core.plan import Acceptance, AnyPlan, LinearPlan, Plan
+from dpci_core.plan.base import Planned
+from dpci_core.regression.design import LinearDesign
+from dpci_core.regression.fit import linear_fit
+from dpci_core.release.content import coefficients_of, told_intervals
 from dpci_core.release.effects import effect_table
-from dpci_core.release.record import Coefficient
+from dpci_core.release.linear import linear_intervals
+from dpci_core.release.record import Coefficient, ToldIntervals
 from dpci_core.report.effect_table import EffectRow, EffectTable
 from dpci_core.report.html import IntervalRow, interval_chart, render
 from dpci_core.report.words import joined, number
@@ -50,7 +55,7 @@ class Rehearsed:
 
     schema: Schema
     features: tuple[str, ...]
-    design: Design
+    design: Design | LinearDesign
     coefficients: tuple[Coefficient, ...]
     not_reportable: tuple[str, ...]
     seconds: float
@@ -144,7 +149,7 @@ class Rehearsal:
             series=("covers the made-up effect", "misses it"),
             title=f"The intervals of {len(self.tables)} rehearsals",
             description=" ".join(self.findings()),
-            axis=f"{'odds ratio' if first.is_odds else 'score'}, for the step of each column",
+            axis=f"{first.scale.told}, for the step of each column",
             is_odds=first.is_odds,
         )
 
@@ -155,7 +160,7 @@ def _covers(row: EffectRow, truth: float) -> bool:
     return low <= truth <= high
 
 
-def rehearsed(plan: Plan, numbers: PlanNumbers, *, times: int = TIMES) -> Iterator[Rehearsed]:
+def rehearsed(plan: AnyPlan, numbers: Planned, *, times: int = TIMES) -> Iterator[Rehearsed]:
     """Yield releases of a plan on made-up rows, one after the other.
 
     Args:
@@ -174,32 +179,59 @@ def rehearsed(plan: Plan, numbers: PlanNumbers, *, times: int = TIMES) -> Iterat
         f"Expected at most {LARGEST_TABLE // p:,} records to rehearse with {p} coefficients, got "
         f"{n:,}.",
     )
-    check_feasible(plan.design, dim=p)
-    records = plan.records()
-    rows, weights = parted(signed(records.X, records.y))
-    told, basis = to_original(plan.schema, plan.features), basis_of(plan.schema, plan.features)
+    plan.check_can_run(n)
+    made_up, draw = _DRAWS[type(plan)]
+    rows, weights = parted(made_up(plan))
     for stream in np.random.default_rng(_SEED).spawn(times):
         began = time.perf_counter()
         some = stream.integers(len(rows), size=n)
-        drawn = rehearse_draw(
-            with_weights(rows[some], None if weights is None else weights[some]),
-            design=plan.design,
-            rng=stream,
-            to_original=told,
-            basis=basis,
-            constant=constant_of(plan.schema, plan.features),
+        told = draw(
+            plan, with_weights(rows[some], None if weights is None else weights[some]), stream
         )
         yield Rehearsed(
             schema=plan.schema,
             features=plan.names[:-1],
             design=plan.design,
-            coefficients=coefficients_of(plan, drawn, numbers),
+            coefficients=coefficients_of(plan, told, numbers),
             not_reportable=numbers.not_reportable,
             seconds=time.perf_counter() - began,
         )
 
 
-def rehearsal_of(plan: Plan, made: list[Rehearsed]) -> Rehearsal:
+def _signed_rows(plan: Plan) -> Array | WeightedRows:
+    records = plan.records()
+    return signed(records.X, records.y)
+
+
+def _penalised(
+    plan: Plan, rows: Array | WeightedRows, stream: np.random.Generator
+) -> ToldIntervals:
+    drawn = rehearse_draw(
+        rows,
+        design=plan.design,
+        rng=stream,
+        to_original=to_original(plan.schema, plan.features),
+        basis=basis_of(plan.schema, plan.features),
+        constant=constant_of(plan.schema, plan.features),
+    )
+    return told_intervals(plan, drawn)
+
+
+def _linear(
+    plan: LinearPlan, rows: Array | WeightedRows, stream: np.random.Generator
+) -> ToldIntervals:
+    fit = linear_fit(as_table(rows), design=plan.design, source=stream)
+    return linear_intervals(plan, fit)
+
+
+_DRAWS: dict[type, tuple[Callable[..., Any], Callable[..., ToldIntervals]]] = {
+    Plan: (_signed_rows, _penalised),
+    LinearPlan: (LinearPlan.rows, _linear),
+}
+"""The made-up rows of a plan, and one draw from them."""
+
+
+def rehearsal_of(plan: AnyPlan, made: list[Rehearsed]) -> Rehearsal:
     """Return releases that were rehearsed as one, beside the effects that the made-up rows have."""
     return Rehearsal(
         title=plan.title,
@@ -211,21 +243,41 @@ def rehearsal_of(plan: Plan, made: list[Rehearsed]) -> Rehearsal:
     )
 
 
-def rehearse(plan: Plan, *, times: int = TIMES) -> Rehearsal:
+def rehearse(plan: AnyPlan, *, times: int = TIMES) -> Rehearsal:
     """Return what comes out of a plan on made-up rows, each of so many times; arguments and errors
     as of `rehearsed`.
     """
     return rehearsal_of(plan, list(rehearsed(plan, plan.numbers(), times=times)))
 
 
-def _truth(plan: Plan) -> Array | None:
+def _truth(plan: AnyPlan) -> Array | None:
     """The effects (d,) that intervals are for, were the planning rows the whole population."""
+    original = _TRUTHS[type(plan)](plan)
+    if original is None:
+        return None
+    return np.asarray((np.array(told_steps(plan.schema, plan.names)) * original)[:-1])
+
+
+def _plain_truth(plan: LinearPlan) -> Array:
+    """Plain least squares of the made-up rows, per unit of each column."""
+    rows = plan.rows().rows
+    theta = np.linalg.lstsq(rows[:, 1:], rows[:, 0], rcond=None)[0]
+    return np.asarray(plan.contrasts[len(plan.names) :] @ theta)
+
+
+def _penalised_truth(plan: Plan) -> Array | None:
     theta = _target(plan.moments(), plan.design)
     if theta is None:
         return None
     basis = basis_of(plan.schema, plan.features)
-    original = to_original(plan.schema, plan.features) @ (theta if basis is None else basis @ theta)
-    return np.asarray((np.array(told_steps(plan.schema, plan.names)) * original)[:-1])
+    meant = theta if basis is None else basis @ theta
+    return np.asarray(to_original(plan.schema, plan.features) @ meant)
+
+
+_TRUTHS: dict[type, Callable[..., Array | None]] = {
+    Plan: _penalised_truth,
+    LinearPlan: _plain_truth,
+}
 
 
 def _target(moments: Moments, design: Design) -> Array | None:

@@ -9,9 +9,7 @@ import io
 from collections.abc import Mapping
 
 from dpci_core.base.decimals import UP_4
-from dpci_core.intervals.estimands import estimand_of
 from dpci_core.ledger import safe_cell
-from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.privacy.budget import DEFINITIONS, approx_risk, pure_risk
 from dpci_core.release.after import ReleaseInference
 from dpci_core.release.effects import (
@@ -22,7 +20,7 @@ from dpci_core.release.effects import (
     reading_sentence,
     why_not,
 )
-from dpci_core.release.record import Coefficient, Interval, Release
+from dpci_core.release.record import AnyRelease, Coefficient, Interval
 from dpci_core.report import afterwards
 from dpci_core.report.cautions import not_reportable
 from dpci_core.report.html import render, table
@@ -53,7 +51,7 @@ _HEADS = (
 )
 
 
-def intervals_csv(release: Release) -> str:
+def intervals_csv(release: AnyRelease) -> str:
     """Return the intervals as CSV: as factors on the odds for the step of each column, where there
     are some, as effects of that step, in original units, and encoded; a name that a spreadsheet
     could take for a formula is text.
@@ -94,7 +92,7 @@ def _ends(interval: Interval | None) -> tuple[float | None, ...]:
     return interval.estimate, interval.low, interval.high
 
 
-def report_html(release: Release) -> str:
+def report_html(release: AnyRelease) -> str:
     """Return the self-contained page for third parties: what was protected, how to read it, how to
     use the model.
     """
@@ -114,8 +112,7 @@ def report_html(release: Release) -> str:
         effects=effect_sentences(release),
         reading=reading_sentence(release),
         acceptance=acceptance(release),
-        positive=release.schema.positive,
-        column=release.schema.target,
+        outcome=release.schema.outcome_words,
         covers=release.covers,
         level=f"{release.design.confidence_level:.10g}",
         price=price_words(release.guarantee.lines),
@@ -127,6 +124,8 @@ _PAID_FOR = {
     "inexact minimiser": "coefficients",
     "hessian": "Hessian",
     "covariance": "gradient covariance",
+    "steps": "steps to the coefficients",
+    "second moment": "second moment of the rows",
 }
 
 
@@ -139,7 +138,7 @@ def price_words(lines: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {number(amount)}" for name, amount in spent.items())
 
 
-def guarantee_sentence(release: Release) -> str:
+def guarantee_sentence(release: AnyRelease) -> str:
     """The guarantee in one sentence, in its own definition."""
     g = release.guarantee
     kind = DEFINITIONS[g.definition]
@@ -153,7 +152,7 @@ def guarantee_sentence(release: Release) -> str:
     )
 
 
-def risk_sentence(release: Release) -> str:
+def risk_sentence(release: AnyRelease) -> str:
     """What an attacker can gain."""
     g = release.guarantee
     if not DEFINITIONS[g.definition].has_delta:
@@ -168,20 +167,17 @@ def risk_sentence(release: Release) -> str:
     )
 
 
-def mechanism_sentence(release: Release) -> str:
+def mechanism_sentence(release: AnyRelease) -> str:
     """How the noise was put in."""
-    design = release.design
-    mechanism = mechanism_of(design)
-    kind = f"{mechanism.title}{mechanism.noise_words(design)}"
-    return f"{design.loss.opening}, penalty c = {design.regularization:g}, trained by {kind}."
+    return release.how
 
 
-def target_sentence(release: Release) -> str:
+def target_sentence(release: AnyRelease) -> str:
     """What the intervals are for."""
-    return f"They are for the {release.covers}{estimand_of(release.design).reached}."
+    return f"They are for the {release.covers}{release.reached}."
 
 
-def together_sentence(release: Release) -> str:
+def together_sentence(release: AnyRelease) -> str:
     """How often all intervals hold at once, and what would make them; empty for fewer than two, and
     for a record whose matrices do not give its intervals.
     """
@@ -192,7 +188,7 @@ def together_sentence(release: Release) -> str:
     return afterwards.hold_together(found)
 
 
-def _table(release: Release) -> str:
+def _table(release: AnyRelease) -> str:
     heads = ["", "estimate", "from", "to", "length", "planned length"]
     caption = f"Per original unit of each column: the {release.covers}"
     return table(heads, [_cells(c) for c in release.coefficients], caption=caption)
@@ -205,7 +201,7 @@ def _cells(c: Coefficient) -> list[str]:
     return [called(c.name), *(f"{x:.7g}" for x in numbers)]
 
 
-def model_card(release: Release) -> str:
+def model_card(release: AnyRelease) -> str:
     """Return the section for a model card, in Markdown; texts of people are shown as code, so that
     they stay text.
     """

@@ -6,59 +6,74 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
 
 from dpci_core.base.array import Array
-from dpci_core.base.batches import Engine, RecordBatches
+from dpci_core.base.batches import Engine, RecordBatches, Table, as_table
 from dpci_core.base.engines import try_engine
 from dpci_core.base.persons import Numbers
-from dpci_core.base.rows import WeightedRows
+from dpci_core.base.rows import WeightedRows, beside
+from dpci_core.base.validation import check_rows
 from dpci_core.datasets.folder import folder_batches
 from dpci_core.intervals.certified import check_feasible
 from dpci_core.intervals.draw import Drawn, draw_release
 from dpci_core.ledger import Charge, Cost, Ledger
-from dpci_core.mechanisms.shares import ReleaseParts, share_out
-from dpci_core.plan import Plan, PlanNumbers
+from dpci_core.plan import AnyPlan, LinearPlan, Plan
+from dpci_core.plan.base import Planned
+from dpci_core.privacy.randomness import SystemSource
+from dpci_core.regression.fit import linear_fit
 from dpci_core.release import once
-from dpci_core.release.content import Price, files_of, make_record, schema_hash
+from dpci_core.release.content import (
+    Price,
+    files_of,
+    make_linear_record,
+    make_record,
+    schema_hash,
+)
+from dpci_core.release.linear import LinearRelease
 from dpci_core.release.look import Acceptable, Look, look_at
-from dpci_core.release.once import ReleaseRefusedError, ReleaseTask, check_header, check_reachable
+from dpci_core.release.once import (
+    Made_co,
+    ReleaseRefusedError,
+    ReleaseTask,
+    check_header,
+    check_reachable,
+)
 from dpci_core.release.reading import load_release
-from dpci_core.release.record import RECORD_NAME, Release
+from dpci_core.release.record import RECORD_NAME, AnyRelease, Release
 from dpci_core.release.table import Header, TableFile, TextEncoding, read_persons, read_records
 from dpci_core.schema import MappingNote, RecordMapper
 
 
-def price_of(plan: Plan, *, allow_unreviewed: bool = False) -> Price:
+def price_of(plan: AnyPlan, *, allow_unreviewed: bool = False) -> Price[Any]:
     """Return the price of a plan after every check that needs no file.
 
     Raises:  ReleaseRefusedError, InfeasibleDesignError: nothing was spent.
     """
     if plan.design.status and not allow_unreviewed:
         raise ReleaseRefusedError("not_reviewed", status=plan.design.status)
-    check_feasible(plan.design, dim=len(plan.names))
+    plan.check_can_run(plan.n_records)
     check_reachable(plan.schema)
-    if not plan.schema.negative:
+    if plan.schema.outcome is None and not plan.schema.negative:
         raise ReleaseRefusedError("codes_not_declared", target=plan.schema.target)
+    budget = plan.design.budget
     return Price(
-        cost=_cost(share_out(plan.design)),
+        cost=Cost(definition=budget.definition, amount=budget.total, lines=plan.lines),
         schema_hash=schema_hash(plan.schema),
         numbers=_numbers(plan),
     )
 
 
 @lru_cache(maxsize=4)
-def _numbers(plan: Plan) -> PlanNumbers:
+def _numbers(plan: AnyPlan) -> Planned:
     """What a plan promises, of public numbers: a check, the release and its repetition ask."""
     return plan.numbers()
 
 
-def _cost(shares: ReleaseParts) -> Cost:
-    planned = shares.planned
-    return Cost(definition=planned.definition, amount=planned.budget.total, lines=shares.lines)
-
-
 @dataclass(frozen=True, kw_only=True)
-class PlanRelease(ReleaseTask[Release]):
+class ModelTask(ReleaseTask[Made_co]):
     """The question a plan is made for.
 
     allow_unreviewed: allow Gaussian objective perturbation.
@@ -68,7 +83,6 @@ class PlanRelease(ReleaseTask[Release]):
     allow_unreviewed: bool = False
     engine: Engine | None = None
     record_name = RECORD_NAME
-    takes_persons = True
 
     @property
     def title(self) -> str:
@@ -84,7 +98,7 @@ class PlanRelease(ReleaseTask[Release]):
         return *RecordMapper(self.plan.schema, self.plan.features).needed, *whose
 
     @cached_property
-    def priced(self) -> Price:
+    def priced(self) -> Price[Any]:
         """`price_of` the plan; before anything is booked."""
         return price_of(self.plan, allow_unreviewed=self.allow_unreviewed)
 
@@ -100,7 +114,15 @@ class PlanRelease(ReleaseTask[Release]):
         return look_at(self.plan, header, engine=self.engine)
 
     def check_size(self, n_records: int) -> None:
-        check_feasible(replace(self.plan.design, n_records=n_records), dim=len(self.plan.names))
+        self.plan.check_can_run(n_records)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanRelease(ModelTask[Release]):
+    """That of a penalised model."""
+
+    plan: Plan
+    takes_persons = True
 
     def answer(
         self, header: Header, charge: Charge, begin: Callable[[], None]
@@ -112,11 +134,60 @@ class PlanRelease(ReleaseTask[Release]):
 
     @classmethod
     def load(cls, folder: Path) -> Release:
-        return load_release(folder)
+        return _of_kind(load_release(folder), Release)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearPlanRelease(ModelTask[LinearRelease]):
+    """That of a linear regression: the clipped steps of `DPLinearRegression`, with noise of the
+    operating system.
+    """
+
+    plan: LinearPlan
+
+    def answer(
+        self, header: Header, charge: Charge, begin: Callable[[], None]
+    ) -> tuple[LinearRelease, dict[str, str]]:
+        plan, mapper, note = self.plan, RecordMapper(self.plan.schema, self.plan.features), None
+        if header.kind == "folder":
+            rows: Table = _batches(plan, header, self.engine).in_memory()
+        else:
+            X, t, note = read_records(header, mapper)
+            assert isinstance(X, WeightedRows)
+            check_rows(X, np.ones(len(X)))
+            rows = as_table(beside(t, X))
+        once.reached("read")
+        design = replace(plan.design, n_records=len(rows))
+        begin()
+        fit = linear_fit(rows, design=design, source=SystemSource())
+        once.reached("drawn")
+        made = make_linear_record(plan, fit, self.priced, charge)
+        return replace(made, note=note), files_of(made, plan)
+
+    @classmethod
+    def load(cls, folder: Path) -> LinearRelease:
+        return _of_kind(load_release(folder), LinearRelease)
+
+
+_Made = TypeVar("_Made", bound=AnyRelease)
+
+
+def _of_kind(made: AnyRelease, kind: type[_Made]) -> _Made:
+    if not isinstance(made, kind):
+        raise ValueError("Expected the release of another model.")
+    return made
+
+
+def task_of(
+    plan: AnyPlan, *, allow_unreviewed: bool = False, engine: Engine | None = None
+) -> ModelTask[Any]:
+    """Return the question that a plan is made for."""
+    kinds: dict[type, type[ModelTask[Any]]] = {Plan: PlanRelease, LinearPlan: LinearPlanRelease}
+    return kinds[type(plan)](plan=plan, allow_unreviewed=allow_unreviewed, engine=engine)
 
 
 def release(
-    plan: Plan,
+    plan: AnyPlan,
     file: TableFile | str,
     *,
     ledger: Ledger,
@@ -128,7 +199,7 @@ def release(
     encoding: TextEncoding = "utf-8",
     engine: Engine | None = None,
     accept: Collection[Acceptable] = (),
-) -> Release:
+) -> Any:
     """Release the model of a plan from a private file or folder of Parquet files, once, and return
     what was written to `folder`.
 
@@ -138,7 +209,7 @@ def release(
              is public.
     """
     return once.release_once(
-        PlanRelease(plan=plan, allow_unreviewed=allow_unreviewed, engine=engine),
+        task_of(plan, allow_unreviewed=allow_unreviewed, engine=engine),
         file,
         ledger=ledger,
         dataset=dataset,
@@ -150,9 +221,15 @@ def release(
     )
 
 
-def check_table(plan: Plan, file: TableFile | str, *, encoding: TextEncoding = "utf-8") -> Header:
+def check_table(
+    plan: AnyPlan, file: TableFile | str, *, encoding: TextEncoding = "utf-8"
+) -> Header:
     """Return the header of a private table that a plan can be released from (`check_header`)."""
-    return check_header(PlanRelease(plan=plan), file, encoding=encoding)
+    return check_header(task_of(plan), file, encoding=encoding)
+
+
+def _batches(plan: AnyPlan, header: Header, engine: Engine | None) -> RecordBatches:
+    return folder_batches(header.parts, plan.schema, features=plan.features, engine=engine)
 
 
 def _draw(
@@ -185,7 +262,7 @@ def _draw(
         begin()
         return draw(X, y, persons=numbers), note
     if header.kind == "folder":
-        batches = folder_batches(header.parts, plan.schema, features=plan.features, engine=engine)
+        batches = _batches(plan, header, engine)
         once.reached("read")
         begin()
         return draw(batches), None

@@ -12,7 +12,7 @@ from dpci_core.report.html import IntervalRow, interval_chart, table
 from dpci_core.report.words import joined, number, odds_alike
 
 PLANNED_REASON = "the penalty moves it by too much of its interval"
-"""Why an effect is not reportable by the plan."""
+"""Why the effect of a penalised model is not reportable by the plan."""
 DRAWN_REASON = "in the released matrices the penalty moves it by too much of its interval"
 """Why one is not that the plan called reportable."""
 LARGEST_LOG_ODDS = 10.0
@@ -21,8 +21,54 @@ _MOST_RATIO = 100.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Scale:
+    """What effects are told in.
+
+    heading: over their column.  goes: what goes up or down, with its verb.  is_odds: whether they
+    are factors on the odds.  is_number: whether they are differences of a number, each told with
+    the decimals that its own interval needs.  planned_reason, drawn_reason: why an effect is not
+    reportable by the plan, and why one is not that the plan called reportable.
+    """
+
+    heading: str
+    goes: str
+    is_odds: bool = False
+    is_number: bool = False
+    planned_reason: str = PLANNED_REASON
+    drawn_reason: str = DRAWN_REASON
+
+    @classmethod
+    def of_number(cls, units: str) -> Scale:
+        """That of an outcome that is a number in these units."""
+        return cls(
+            heading=f"Difference in {units}" if units else "Difference",
+            goes="{} goes",
+            is_number=True,
+            planned_reason="clips or noise decide it, by the plan",
+            drawn_reason="noise, or what the steps left, is most of it",
+        )
+
+    @property
+    def told(self) -> str:
+        """One of them in a sentence."""
+        return self.heading[0].lower() + self.heading[1:]
+
+    @property
+    def sign(self) -> str:
+        """Before how well one is known."""
+        return "a factor of " if self.is_odds else "±"
+
+
+SCALES = {
+    "odds": Scale(heading="Odds ratio", goes="odds of {} go", is_odds=True),
+    "score": Scale(heading="Score", goes="score for {} goes"),
+}
+"""Of an outcome with codes, by what the effects of a design are told in."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class EffectRow:
-    """One effect for the step of its column, in log odds or, of an SVM, the score.
+    """One effect for the step of its column, in log odds, or in scores or units of a number.
 
     name: of the effect in a sentence, like "age" or "city = b".
     label: name and step, like "age, per 10 years".
@@ -44,14 +90,19 @@ class EffectRow:
 class EffectTable:
     """The effects of a plan or of a release.
 
-    outcome: whose odds, like "sick = yes".  level: of the intervals.  is_odds: whether effects are
-    factors on the odds.
+    outcome: whose odds, like "sick = yes", or the number.  level: of the intervals.  scale: what
+    effects are told in.
     """
 
     rows: tuple[EffectRow, ...]
     outcome: str
     level: float
-    is_odds: bool
+    scale: Scale
+
+    @property
+    def is_odds(self) -> bool:
+        """Whether effects are factors on the odds."""
+        return self.scale.is_odds
 
     @property
     def told(self) -> tuple[EffectRow, ...]:
@@ -66,7 +117,7 @@ class EffectTable:
     @property
     def heads(self) -> tuple[str, ...]:
         """The heads of the columns of `cells`."""
-        what = "Odds ratio" if self.is_odds else "Score"
+        what = self.scale.heading
         ratio = "Times as long as without privacy"
         if self.is_released:
             return "Effect", f"{what} ({100.0 * self.level:.10g} % interval)", ratio
@@ -79,7 +130,10 @@ class EffectTable:
         is not reportable the reason and no number.
         """
         tell = self._teller()
-        return tuple(self._cells(row, tell) for row in self.rows)
+        is_number = self.scale.is_number
+        return tuple(
+            self._cells(row, tell_alike(2.0 * row.half) if is_number else tell) for row in self.rows
+        )
 
     def _cells(self, row: EffectRow, tell: Callable[[float], str]) -> tuple[str, ...]:
         if row.reason:
@@ -123,12 +177,9 @@ class EffectTable:
             assert row.interval is not None
             _, low, high = row.interval
             ways["higher" if low > 0.0 else "lower" if high < 0.0 else ""].append(row.name)
-        what = f"odds of {self.outcome}" if self.is_odds else f"score for {self.outcome}"
-        verb = "go" if self.is_odds else "goes"
+        what = self.scale.goes.format(self.outcome)
         found = [
-            f"{way} {what} {verb} with {joined(ways[way])}"
-            for way in ("higher", "lower")
-            if ways[way]
+            f"{way} {what} with {joined(ways[way])}" for way in ("higher", "lower") if ways[way]
         ]
         said = [f"{found[0][0].upper()}{'; '.join(found)[1:]}."] if found else []
         if ways[""]:
@@ -141,10 +192,10 @@ class EffectTable:
         tell = self._teller()
         halves = sorted(row.half for row in self.told)
         bare = sorted(row.without for row in self.told)
-        what, sign = ("odds ratio", "a factor of ") if self.is_odds else ("score", "±")
+        what = self.scale
         return (
-            f"Each {what} to within {sign}{_range(tell(halves[0]), tell(halves[-1]))}, without "
-            f"privacy {_range(tell(bare[0]), tell(bare[-1]))}."
+            f"Each {what.told} to within {what.sign}{_range(tell(halves[0]), tell(halves[-1]))}, "
+            f"without privacy {_range(tell(bare[0]), tell(bare[-1]))}."
         )
 
     def chart(self, *, title: str, most: int | None = None) -> str:
@@ -162,7 +213,7 @@ class EffectTable:
             label = row.label if row.label.startswith(row.name) else row.name
             rows.append(IntervalRow(label=label, centre=at, intervals=((low, high), inner)))
         level = f"{100.0 * self.level:.10g} %"
-        scale = "odds ratio" if self.is_odds else "score"
+        scale = self.scale.told
         if self.is_released:
             series = (f"{level} interval", "its part from sampling")
             axis, none = f"{scale}, for the step of each column", "1" if self.is_odds else "0"
@@ -170,7 +221,7 @@ class EffectTable:
             description = f"{n_apart} of {len(rows)} intervals exclude {none}."
         else:
             series = ("with privacy", "without privacy")
-            axis = f"{scale} known to within {'a factor of' if self.is_odds else '±'}"
+            axis = f"{scale} known to within {self.scale.sign.strip()}"
             description = self._precision()
         return interval_chart(
             rows,
@@ -180,6 +231,20 @@ class EffectTable:
             axis=axis,
             is_odds=self.is_odds,
         )
+
+
+def tell_alike(length: float) -> Callable[[float], str]:
+    """How the numbers of one effect are told: with the decimals that the length of its interval
+    needs.
+
+    >>> tell_alike(1.8)(4.1234), tell_alike(1.8)(5.0), tell_alike(0.024)(0.052)
+    ('4.1', '5.0', '0.052')
+    """
+    digits = max(0, 1 - math.floor(math.log10(length))) if length > 0.0 else _MOST_DIGITS
+    return lambda x: f"{x:,.{digits}f}" if digits <= _MOST_DIGITS else number(x)
+
+
+_MOST_DIGITS = 6
 
 
 def _factor(x: float) -> float:

@@ -144,13 +144,13 @@ class Transformations(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What a steward declares about a table before looking at it: feature columns, target column,
-    positive level.
+    """What a steward declares about a table before looking at it: feature columns, and the outcome,
+    which has codes or is a number.
 
     Args:
         features: the columns, each name once.
-        target: column of the outcome.
-        positive: its code for y = +1.
+        target: column of the outcome; of a number its name.
+        positive: its code for y = +1; empty where it is a number.
         negative: its codes for y = -1; empty: every other value, for tables that anybody may look
             at. A record with another value, or none, has a missing cell, and counts for nothing.
         notes: what a proposal left out and why.
@@ -159,20 +159,26 @@ class Schema:
         persons: whose row it is, where a person may have several; None where a row is a record.
         complete: expected share of records without a missing cell, for planning.
         suggested: names of the columns whose typical value and spread nobody typed.
+        outcome: the outcome as a number, with bounds at which it is cut, typical value, spread and
+            unit; None where it has codes. A record without the number has a missing cell.
     """
 
     features: tuple[Column, ...]
-    target: str
-    positive: str
+    target: str = ""
+    positive: str = ""
     notes: tuple[str, ...] = field(default=())
     standard: StandardEncoding | None = None
     persons: Persons | None = None
     negative: tuple[str, ...] = ()
     complete: float = 1.0
     suggested: tuple[str, ...] = ()
+    outcome: NumericColumn | None = None
 
     def __post_init__(self) -> None:
         check_range(COMPLETE, complete=self.complete)
+        if self.outcome is not None:
+            self._check_outcome(self.outcome)
+        expect(self.target != "", "Expected a target with its codes, or an outcome.")
         for code in _repeated(list(self.codes)):
             raise ValueError(f"Expected every code of {self.target!r} once, got {code!r} twice.")
         expect(len(self.features) > 0, "Expected features to hold at least one column.")
@@ -194,10 +200,31 @@ class Schema:
                 "one."
             )
 
+    def _check_outcome(self, outcome: object) -> None:
+        """Raise ValueError for what does not go with an outcome that is a number."""
+        if not isinstance(outcome, NumericColumn):
+            raise ValueError("Expected outcome to be a number: a column with codes is a target.")
+        expect(
+            not self.codes and self.target in ("", outcome.name),
+            "Expected no target, positive or negative beside outcome, which is a number.",
+        )
+        for name in ("missing", "step", "limit", "transform"):
+            expect(
+                getattr(outcome, name) is None,
+                f"Expected no {name} of the outcome {outcome.name!r}: its bounds cut it, a record "
+                "without it counts for nothing, and its logarithm is taken in the table.",
+            )
+        object.__setattr__(self, "target", outcome.name)
+
     @property
     def codes(self) -> tuple[str, ...]:
-        """Declared codes of the outcome, the positive one first."""
-        return (self.positive, *self.negative)
+        """Declared codes of the outcome, the positive one first; none of a number."""
+        return (self.positive, *self.negative) if self.positive or self.negative else ()
+
+    @property
+    def outcome_words(self) -> str:
+        """What effects are on: "sick = yes", or the name of a number."""
+        return self.target if self.outcome else f"{self.target} = {self.positive}"
 
     @property
     def feature_names(self) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from dpci_core.base.limits import NORM_MARGIN
 from dpci_core.base.rows import Meaning, WeightedRows, parted, plain
 from dpci_core.schema.column import Column, Scale, read_each
 from dpci_core.schema.declare import Schema, Shape, StandardEncoding, map_of
+from dpci_core.schema.numeric import NumericColumn
 from dpci_core.schema.records import Provenance, Records, make_records
 from dpci_core.schema.spelling import level_finder
 
@@ -63,8 +64,8 @@ def encode(
     columns = schema.columns_of(names)
     X, is_complete, notes = design_matrix(frame, columns, names, scale=scale_by(schema.standard))
     rows, in_full = scaled_rows(X, is_complete, columns, schema.standard), None
-    y = target_signs(frame, schema)
-    is_complete = leave_out(rows, y)
+    y = outcomes_in(frame, schema)
+    is_complete = leave_out(rows, y, is_number=schema.outcome is not None)
     if schema.standard is not None and schema.used(names).transformations.cut:
         free, _, _ = design_matrix(frame, columns, names, scale=math.inf)
         in_full = plain(scaled_rows(free, is_complete, columns, schema.standard))
@@ -89,18 +90,20 @@ def encode(
     )
 
 
-def leave_out(X: Array | WeightedRows, y: Array) -> Flags:
+def leave_out(X: Array | WeightedRows, y: Array, *, is_number: bool = False) -> Flags:
     """Return which records are complete, (n,), after making those that are not rows of zeros with
-    y = +1, whatever their other cells hold.
+    y = +1, or 0 for a number, whatever their other cells hold.
 
     Args:
         X: encoded rows (n, p), of zeros where a feature is missing; written to.
-        y: signs (n,), 0 where the outcome is missing; written to.
+        y: signs (n,), 0 where the outcome is missing, or numbers, NaN there; written to.
+        is_number: whether the outcome is a number.
     """
     rows, weights = parted(X)
-    is_complete = np.asarray((y != 0.0) & (rows[:, -1] != 0.0))  # the constant, else never 0
+    has_outcome = ~np.isnan(y) if is_number else y != 0.0
+    is_complete = np.asarray(has_outcome & (rows[:, -1] != 0.0))  # the constant, else never 0
     if not is_complete.all():
-        rows[~is_complete], y[~is_complete] = 0.0, 1.0
+        rows[~is_complete], y[~is_complete] = 0.0, 0.0 if is_number else 1.0
         if weights is not None:
             weights[~is_complete] = 1.0
     return is_complete
@@ -256,6 +259,23 @@ def places_in(column: Column, names: tuple[str, ...]) -> tuple[list[int], tuple[
 def _blocks(n: int) -> Iterator[slice]:
     for start in range(0, n, _BLOCK_ROWS):
         yield slice(start, start + _BLOCK_ROWS)
+
+
+def outcomes_in(frame: pd.DataFrame, schema: Schema) -> Array:
+    """Return y (n,) of a public table: signs, or the number in its spreads from the typical value,
+    NaN where it is missing.
+    """
+    if schema.outcome is None:
+        return target_signs(frame, schema)
+    values = schema.outcome.parsed(_series(frame, schema.target), start=0)
+    return in_spreads(schema.outcome, values)
+
+
+def in_spreads(outcome: NumericColumn, values: Array) -> Array:
+    """Return numbers (n,), brought within the bounds of the outcome, in its spreads from the
+    typical value; NaN stays.
+    """
+    return outcome.encoded(values, math.inf)[:, 0]
 
 
 def target_signs(frame: pd.DataFrame, schema: Schema) -> Array:

@@ -29,6 +29,7 @@ from dpci_core.schema.encode import (
     basis_of,
     constant_of,
     feature_matrix,
+    in_spreads,
     leave_out,
     mapped_by,
     places_in,
@@ -122,7 +123,8 @@ class RecordMapper:
     @property
     def numbers(self) -> frozenset[str]:
         """The columns of which only the numbers in their cells matter."""
-        return frozenset(column.name for column in self.columns if column.reads_numbers)
+        read = (*self.columns, *([] if self.schema.outcome is None else [self.schema.outcome]))
+        return frozenset(column.name for column in read if column.reads_numbers)
 
     @property
     def to_original(self) -> Array:
@@ -159,18 +161,32 @@ class RecordMapper:
 
     def records_of(self, cells: Mapping[str, Cells]) -> tuple[Array | WeightedRows, Array]:
         """X (n, p) and y (n,) for cells by column, the target among them; a record with a missing
-        cell is a row of zeros with y = +1.
+        cell is a row of zeros with y = +1. Of an outcome that is a number, y has it in its spreads
+        from the typical value, 0 where a cell is missing.
         """
-        X, y = self.features_of(cells), self.signs_of(cells[self.schema.target])
-        is_complete = leave_out(X, y)
+        outcome, given = self.schema.outcome, cells[self.schema.target]
+        X = self.features_of(cells)
+        y = (
+            self.signs_of(given)
+            if outcome is None
+            else in_spreads(outcome, self._values(outcome, given))
+        )
+        is_complete = leave_out(X, y, is_number=outcome is not None)
         self.note.n_records += len(y)
         self.note.n_incomplete += int(np.count_nonzero(~is_complete))
         return X, y
 
     def packed(self, cells: Mapping[str, Cells]) -> PackedRows:
-        """The rows y x of `records_of` by the values that differ; `note` counts nothing of them."""
-        values, codes = _distinct(cells[self.schema.target], self._sign)
-        signs = values.astype(np.int8) if codes is None else values.astype(np.int8)[codes]
+        """The rows y x of `records_of`, or [y, x] of a number, by the values that differ; `note`
+        counts nothing of them.
+        """
+        given, outcome, outcomes = cells[self.schema.target], self.schema.outcome, None
+        if outcome is not None:
+            outcomes = in_spreads(outcome, by_distinct(given, outcome.reader))
+            signs = (~np.isnan(outcomes)).astype(np.int8)
+        else:
+            values, codes = _distinct(given, self._sign)
+            signs = values.astype(np.int8) if codes is None else values.astype(np.int8)[codes]
         packed, standard = list[PackedColumn](), self.schema.standard
         factor = scale_of(self.columns) if standard is None else 1.0
         for column in self.columns:
@@ -187,18 +203,28 @@ class RecordMapper:
             features = column.encoded(values, scale_by(standard))[:, here]
             packed.append(PackedColumn(places, features * factor, codes))
         constant = NORM_MARGIN / math.sqrt(2.0) if standard is None else 1.0
-        return PackedRows(tuple(packed), signs, constant, len(self.names) + 1, self.mapped)
+        p = len(self.names) + 1
+        return PackedRows(tuple(packed), signs, constant, p, self.mapped, outcomes)
 
     def fits(self, cells: Mapping[str, Cells]) -> Fits:
         """How many cells of each needed column fit, (k + 4,), the outcome last; of those how many
-        are positive and how many negative; how many records are complete, and how many there are.
+        are positive and how many negative, none of a number; how many records are complete, and how
+        many there are.
 
         A number fits within its bounds, a level or code as it is declared, and an empty cell where
         a value is declared for that; every cell does where others have a level of their own. Not
         private, and `note` counts nothing of it.
         """
-        signs = by_distinct(cells[self.schema.target], self._sign)
-        is_complete, found = signs != 0.0, list[int]()
+        given, outcome = cells[self.schema.target], self.schema.outcome
+        if outcome is None:
+            signs = by_distinct(given, self._sign)
+            n_yes, n_no = np.count_nonzero(signs > 0.0), np.count_nonzero(signs < 0.0)
+            n_fitting, is_complete = n_yes + n_no, signs != 0.0
+        else:
+            numbers = by_distinct(given, outcome.reader)
+            n_yes = n_no = np.intp(0)
+            n_fitting, is_complete = np.count_nonzero(outcome.fits(numbers)), ~np.isnan(numbers)
+        found = list[int]()
         for column in self.columns:
             given = cells[column.name]
             values = by_distinct(given, column.reader)
@@ -209,8 +235,7 @@ class RecordMapper:
             else:
                 is_complete &= ~np.isnan(values)
             found.append(int(np.count_nonzero(fits)))
-        n_yes, n_no = np.count_nonzero(signs > 0.0), np.count_nonzero(signs < 0.0)
-        whole = (n_yes + n_no, n_yes, n_no, np.count_nonzero(is_complete), len(signs))
+        whole = (n_fitting, n_yes, n_no, np.count_nonzero(is_complete), len(is_complete))
         return np.array([*found, *whole], dtype=np.int64)
 
     @property

@@ -4,7 +4,8 @@ record may be read.
 Each column is drawn by its guess; with a common correlation the columns share one Gaussian factor,
 and named pairs go together beside it.
 The target follows a logistic model with the guessed effects, whose intercept makes the mean chance
-of the positive level the guessed rate.
+of the positive level the guessed rate. An outcome that is a number follows a linear model with
+normal errors that leave it the declared typical value and spread.
 """
 
 from __future__ import annotations
@@ -51,7 +52,10 @@ _SEED = 20_261_121
 other.
 """
 _FACTOR, _TARGET, _COLUMN = range(3)
+_LEAST_LEFT = 0.1
+"""Spreads of a number that its errors have at least, however much the guessed effects explain."""
 
+_EVEN = 0.5
 Rate = float | tuple[float, float]
 """A share, or the ends of the range that it lies in."""
 
@@ -66,8 +70,8 @@ class Guesses:
             declared shares, or equal ones.
         numbers: for a number, its `NumberGuess`; default the declared typical value and spread, or
             uniform between the bounds.
-        effects: for an encoded feature, its log odds per original unit or against the reference;
-            default 0.
+        effects: for an encoded feature, its log odds per original unit or against the reference, or
+            how much more of an outcome that is a number; default 0.
         base_rate: mean share of the positive level, or the lowest and the highest it may be.
         n_rows: size of the twin.
         correlation: common to all pairs of columns, of the normal variables behind them.
@@ -76,7 +80,7 @@ class Guesses:
     Raises:  ValueError naming the field; what depends on the schema is checked by `check_against`.
     """
 
-    base_rate: Rate = 0.5
+    base_rate: Rate = _EVEN
     n_rows: int = DEFAULT_ROWS
     correlation: float = 0.0
     numbers: Mapping[str, NumberGuess] = field(default_factory=dict)
@@ -133,6 +137,10 @@ class Guesses:
 
     def check_against(self, schema: Schema) -> None:
         """Raise ValueError naming the guess that does not fit the declaration."""
+        expect(
+            schema.outcome is None or self.base_rate == _EVEN,
+            "Expected no base_rate: the outcome is a number.",
+        )
         if self.pairs:
             correlation_root([one.name for one in schema.features], self.pairs, self.correlation)
         columns = {column.name: column for column in schema.features}
@@ -143,6 +151,7 @@ class Guesses:
                     f"Expected {field_name}[{name!r}] to name a column of {what}.",
                 )
                 columns[name].check_guess(guess)
+        unit = log_odds_unit(schema)
         for name, effect in self.effects.items():
             expect(
                 name in schema.feature_names,
@@ -150,9 +159,9 @@ class Guesses:
             )
             span = schema.column_of(name).reach
             expect(
-                abs(effect) * span <= LARGEST_EFFECT,
+                abs(effect) * span <= LARGEST_EFFECT * unit,
                 f"Expected effects[{name!r}]={effect!r} to move the log odds by at most "
-                f"{LARGEST_EFFECT:g} over its range, {LARGEST_EFFECT / span:.3g} here.",
+                f"{LARGEST_EFFECT:g} over its range, {LARGEST_EFFECT * unit / span:.3g} here.",
             )
 
 
@@ -203,21 +212,39 @@ def twin_table(schema: Schema, guesses: Guesses) -> pd.DataFrame:
     factor = None if guesses.correlation == 0.0 else _stream(_FACTOR).standard_normal(n)
     paired = _paired(schema, guesses) if guesses.pairs else {}
     table: dict[str, object] = {}
-    log_odds = np.zeros(n)
+    predicted = np.zeros(n)
     for column in schema.features:
         uniform = paired.get(column.name)
         if uniform is None:
             uniform = _uniform(column.name, n, factor, guesses.correlation)
         values = column.draw(uniform, guesses.of(column))
         effects = [guesses.effects.get(name, 0.0) for name in column.feature_names]
-        log_odds += column.encoded(values, "original") @ np.array(effects)
+        predicted += column.encoded(values, "original") @ np.array(effects)
         table[column.name] = column.cells(values)
-    is_positive = _stream(_TARGET).random(n) < expit(_intercept(log_odds, guesses.rate) + log_odds)
-    negative = schema.negative[0] if schema.negative else f"not {schema.positive}"
-    table[schema.target] = categories(is_positive, (negative, schema.positive))
+    table[schema.target] = _outcomes(schema, guesses, predicted)
     n_incomplete = round(n * (1.0 / schema.complete - 1.0))
     frame = pd.DataFrame(table)
     return frame.reindex(range(n + n_incomplete)) if n_incomplete else frame
+
+
+def _outcomes(schema: Schema, guesses: Guesses, predicted: Array) -> object:
+    """The cells of the outcome (n,) of rows with these log odds, or means but for a constant."""
+    stream, outcome = _stream(_TARGET), schema.outcome
+    if outcome is None:
+        log_odds = _intercept(predicted, guesses.rate) + predicted
+        is_positive = stream.random(len(predicted)) < expit(log_odds)
+        negative = schema.negative[0] if schema.negative else f"not {schema.positive}"
+        return categories(is_positive, (negative, schema.positive))
+    means = predicted - predicted.mean() + outcome.centre
+    left = max(outcome.unit**2 - float(predicted.var()), (_LEAST_LEFT * outcome.unit) ** 2)
+    return means + math.sqrt(left) * stream.standard_normal(len(means))
+
+
+def log_odds_unit(schema: Schema) -> float:
+    """Return what moves the outcome of a declaration as much as one unit of log odds, whose errors
+    have the spread pi/sqrt 3, moves one with codes: 1 there, else in units of the number.
+    """
+    return 1.0 if schema.outcome is None else math.sqrt(3.0) / math.pi * schema.outcome.unit
 
 
 def _uniform(name: str, n: int, factor: Array | None, correlation: float) -> Array:

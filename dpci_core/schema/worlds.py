@@ -14,7 +14,7 @@ from typing import Any
 
 from dpci_core.schema.column import Column
 from dpci_core.schema.declare import Schema
-from dpci_core.schema.twin import LARGEST_EFFECT, Guesses
+from dpci_core.schema.twin import LARGEST_EFFECT, Guesses, log_odds_unit
 
 UNKNOWN_RATE = (0.05, 0.5)
 """Shares of "yes" of somebody who does not know."""
@@ -141,13 +141,15 @@ def _joined(said: list[str]) -> str:
 
 
 def _effects(schema: Schema, guesses: Guesses, *, is_alternating: bool = True) -> dict[str, float]:
-    """Effects of all features: those guessed, the others of `ODDS_RATIO`, in turn up and down."""
-    found, sign = {}, 1.0
+    """Effects of all features: those guessed, the others of `ODDS_RATIO`, or as strong on a number,
+    in turn up and down.
+    """
+    found, sign, unit = {}, 1.0, log_odds_unit(schema)
     for column in schema.features:
         contrast = column.two_spreads(guesses.of(column))
         size = min(math.log(ODDS_RATIO) / contrast, LARGEST_EFFECT / column.reach)
         for name in column.feature_names:
-            found[name] = guesses.effects.get(name, sign * size)
+            found[name] = guesses.effects.get(name, sign * size * unit)
             sign = -sign if is_alternating else sign
     return found
 

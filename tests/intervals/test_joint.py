@@ -306,11 +306,11 @@ def check(found: dict[str, float], repetitions: int, slack: float = 0.0) -> None
 @pytest.fixture
 def _few_directions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough for a share of a few hundred repetitions."""
-    for constant in (joint._directions, joint._mixing):
+    for constant in (joint.directions, joint._mixing):
         constant.cache_clear()
     monkeypatch.setattr(joint, "_N_DIRECTIONS", 48 * 12)
     yield
-    for constant in (joint._directions, joint._mixing):
+    for constant in (joint.directions, joint._mixing):
         constant.cache_clear()
 
 

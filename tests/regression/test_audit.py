@@ -59,9 +59,8 @@ class Spy:
         return value
 
 
-@pytest.fixture
-def watched(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Spy]:
-    """Runs the package with every release recorded."""
+def spy_on(monkeypatch: pytest.MonkeyPatch) -> list[Spy]:
+    """The last of these spies sees every release of a run from here on."""
     spies: list[Spy] = []
     originals = {kind: kind.add_noise.__func__ for kind in (GDP, ZCDP)}
 
@@ -85,6 +84,13 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Spy]:
         return matrices.PrivateMatrix(noisy, noisy, 0, 0.0)
 
     monkeypatch.setattr(noise_room, "private_matrix", matrix)
+    return spies
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Spy]:
+    """Runs the package with every release recorded."""
+    spies = spy_on(monkeypatch)
 
     def run(rows: WeightedRows, budget: Budget, seed: int, like: Spy | None = None) -> Spy:
         spies[:] = [Spy(replay=None if like is None else iter(like.values))]
@@ -133,16 +139,21 @@ def tables(rng: np.random.Generator, count: int) -> Iterator[tuple[Array, list[A
         yield D, others
 
 
-def audit(run: Callable[..., Spy], budget: Budget, count: int) -> tuple[Array, float]:
-    """The largest mu^2 of every release, as a share of what it was given, and that of whole runs as
-    a share of the total; over 10 count pairs.
-    """
-    amounts = LinearDesign(budget=budget, n_records=1).amounts()
-    given = np.array(
+def claimed(design: LinearDesign) -> Array:
+    """What every release of a run may cost, in the definition of its budget."""
+    amounts = design.amounts()
+    return np.array(
         [amounts.rough, amounts.look, amounts.moment]
         + [x for step in amounts.steps for x in (amounts.look, step)]
         + [amounts.check, amounts.covariance]
     )
+
+
+def audit(run: Callable[..., Spy], budget: Budget, count: int) -> tuple[Array, float]:
+    """The largest mu^2 of every release, as a share of what it was given, and that of whole runs as
+    a share of the total; over 10 count pairs.
+    """
+    given = claimed(LinearDesign(budget=budget, n_records=1))
     given *= MU_SQUARED / float(budget.total)
     largest, whole = np.zeros(len(given)), 0.0
     rng = np.random.default_rng(1)

@@ -191,11 +191,11 @@ def _read(raw: bytes) -> tuple[Plan, NamedMoments | None]:
     if b'"theta_hat"' not in raw:
         if len(raw) > MOST_BYTES_OF_A_PLAN:
             raise ValueError(f"It is larger than {MOST_BYTES_OF_A_PLAN:,} bytes, and no plan is.")
-        return read_plan(raw.decode("utf-8") + "\n"), None
+        return read_plan(raw.decode("utf-8") + "\n").expected(Plan), None
     found = moments_of(raw)
     if found.plan is None:
         raise ValueError("It has moments and no plan: write it again with `dpci moments`.")
-    plan = read_plan(json.dumps(found.plan) + "\n")
+    plan = read_plan(json.dumps(found.plan) + "\n").expected(Plan)
     moments = found.moments
     plan.check_moments(moments, found.names)
     try:

@@ -7,7 +7,7 @@ from functools import lru_cache
 import pandas as pd
 import streamlit as st
 
-from dpci_core.release import Answer, Prediction, Release, ReleaseInference, Together
+from dpci_core.release import Answer, AnyRelease, Prediction, ReleaseInference, Together
 from dpci_core.release.after import Unit
 from dpci_core.release.reading import release_from
 from dpci_core.report import afterwards
@@ -32,7 +32,7 @@ def _asked(record: str) -> tuple[ReleaseInference, Together]:
     return found, found.together()
 
 
-def section(made: Release) -> None:
+def section(made: AnyRelease) -> None:
     """Combinations, tests, predictions and intervals that hold at once, behind one click."""
     with st.expander(TITLE, key="release_after"):
         try:
@@ -45,7 +45,7 @@ def section(made: Release) -> None:
             st.caption(afterwards.NOT_EXACT)
         _combination(after)
         _prediction(after)
-        _at_once(at_once, is_log_odds=made.design.loss.is_log_odds)
+        _at_once(at_once, is_log_odds=made.design.measures == "odds")
 
 
 def _combination(after: ReleaseInference) -> None:
@@ -113,11 +113,11 @@ def _prediction(after: ReleaseInference) -> None:
     st.caption(afterwards.POINTWISE)
 
 
-def prediction_words(made: Release, found: Prediction) -> str:
+def prediction_words(made: AnyRelease, found: Prediction) -> str:
     """Score and chance of a row."""
     if found.is_not_estimable:
         return plain(not_reportable(made.not_estimable))
-    outcome = plain(f"{made.schema.target} = {made.schema.positive}")
+    outcome = plain(made.schema.outcome_words)
     told, what = found.score, f"score for {outcome}"
     if found.probability is not None:
         told, what = found.probability, f"chance of {outcome}"

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpci_core import InfeasibleDesignError, Moments, Target, forecast
 from dpci_core.design import Design, Geometry
-from dpci_core.plan.plan import N_TOLERANCE
+from dpci_core.plan.base import N_TOLERANCE
 from dpci_core.planner import shaped, with_room
 from dpci_core.planner.amounts import SEARCH_DRAWS, with_total
 from dpci_core.planner.promise import fewest_records
