@@ -18,13 +18,15 @@ from ui.controls.lines import Cells
 from ui.kit.bound import among, bound
 from ui.kit.top import bring
 from ui.session.forms import FIELDS, KINDS, LEFT_OUT, CellError, form_of, text_of
+from ui.session.text import number as short
 from ui.session.text import plain
 
 _CARDS, _NEXT, _OPENED = "describe_cards", "describe_next", "describe_opened"
 _SHOWN, _TRIED = "describe_shown", "describe_tried"
 _CSS = """<style>
 .st-key-cards [data-testid^=stNumberInputStep] { display: none }
-.st-key-cards [class*=_line] button { justify-content: start; text-align: start }
+.st-key-cards [class*=_line] button > div { justify-content: start; text-align: start }
+.st-key-cards > div > [class*=st-key-card_] { padding: 0.25rem 1rem }
 </style>"""
 """No step is a usual one for bounds; a line begins on the left."""
 _expanded = st.components.v2.component(
@@ -38,8 +40,8 @@ _expanded = st.components.v2.component(
 """Tells readers of a screen which cards are open, for which a button has no option."""
 TARGET = "describe_target"
 """The session's name of the outcome."""
-USUAL_CODES = {"0 / 1": ("0", "1"), "no / yes": ("no", "yes"), "false / true": ("false", "true")}
-"""Of two values that nobody typed; one rule reads Yes, TRUE and 1.0 like these."""
+_USUAL_VALUES = ("0; 1", "no; yes", "false; true")
+"""One rule reads Yes, TRUE and 1.0 like these."""
 
 
 def rows() -> list[Cells]:
@@ -131,6 +133,20 @@ def draw(roles: Mapping[str, str], known: Mapping[str, Column], *, is_filled: bo
         bring(f"card_{shown}", is_alert=True)
 
 
+def values_of(name: object) -> None:
+    """The values of the first column with a name, and the usual ones to choose from."""
+    number, row = next(one for one in _cards().items() if one[1].get("column") == name)
+    _field(number, row, "levels")
+    if not text_of(row.get("levels")):
+        st.pills(
+            "Usual values",
+            _USUAL_VALUES,
+            key="describe_usual",
+            label_visibility="collapsed",
+            on_change=lambda: _take(number, "levels", st.session_state["describe_usual"]),
+        )
+
+
 # --- one card -------------------------------------------------------------------------------------
 
 
@@ -150,7 +166,7 @@ def _line(row: Cells, role: str, *, is_wrong: bool) -> str:
 def _usual(row: Cells) -> str:
     """The typical value and the spread of a number, and whether somebody typed them."""
     if (found := suggest.suggestion_of(row)) is not None:
-        return f", typical {found[0]:,.4g}, spread {found[1]:,.4g} (suggested)"
+        return f", typical {short(found[0])}, spread {short(found[1])} (suggested)"
     if form_of(row).has_bounds and None not in (row.get("typical"), row.get("spread")):
         return f", typical {row['typical']:,.10g}, spread {row['spread']:,.10g}"
     return ""
@@ -187,14 +203,6 @@ def _fields(number: int, row: Cells, role: str, bad: CellError | None, *, is_fil
                 _field(number, row, name)
         _say(bad, fields)
     st.caption(form.note)
-    if "levels" in form.needed and not text_of(row.get("levels")):
-        st.pills(
-            "Usual values",
-            list(USUAL_CODES),
-            key=f"card_{number}_usual",
-            on_change=_take_usual,
-            args=(number,),
-        )
 
 
 def _field(number: int, row: Cells, name: str) -> None:
@@ -202,7 +210,7 @@ def _field(number: int, row: Cells, name: str) -> None:
     field, key, value = FIELDS[name], f"card_{number}_{name}", row.get(name)
     example = field.example
     if name in ("typical", "spread") and (found := suggest.suggestion_of(row)) is not None:
-        example = f"{found[name == 'spread']:.4g}"
+        example = short(found[name == "spread"])
     take = partial(_take, number, name)
     if field.of is bool:
         st.checkbox(field.label, help=field.help, **bound(key, value is True, take, options=()))
@@ -312,11 +320,6 @@ def _take(number: int, field: str, value: object) -> None:
         row.pop(field, None)
     else:
         row[field] = value
-
-
-def _take_usual(number: int) -> None:
-    if usual := st.session_state[f"card_{number}_usual"]:
-        _cards()[number]["levels"] = "; ".join(USUAL_CODES[usual])
 
 
 def _next(number: int, other: int) -> None:

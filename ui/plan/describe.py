@@ -52,8 +52,8 @@ systolic_bp: 60 to 260 mmHg, typical 130, spread 18, per 10
 diabetes: no, yes"""
 _YES = ("yes", "1", "true", "positive", "case", "y")
 _CODES_HELP = (
-    "As the file writes them. Case, blanks around them and a decimal point do not count: 1 is 1.0, "
-    "yes is Yes. A row with any other value counts for nothing."
+    "The others count as “no”. Case, blanks and a decimal point do not matter: 1 is 1.0, yes is "
+    "Yes. A row with a value that is not listed counts for nothing."
 )
 
 _header = st.components.v2.component(
@@ -361,14 +361,12 @@ def _draft(settings: Settings) -> None:
         return
     table = declared_table(of)
     schema = table.schema
-    codes = (*schema.negative, schema.positive)
-    outcome: Cells = {"column": schema.target, "kind": "levels"}
-    outcome |= {"levels": "; ".join(codes)} if len(codes) > 1 else {}
+    levels = "; ".join((*schema.negative, schema.positive))
+    outcome: Cells = {"column": schema.target, "kind": "levels", "levels": levels}
     _fill(
         [*declare.to_rows(table), outcome],
         target=schema.target,
         positive=schema.positive,
-        negative="; ".join(schema.negative),
         fill=draft.FILL_IN if any(column.fill for column in schema.features) else draft.LEAVE_OUT,
         complete=100.0 * schema.complete,
     )
@@ -418,7 +416,7 @@ def _add(found: dict[str, Cells]) -> None:
     """
     now = state.settings()
     if now.dataset == DECLARED and declare.is_example(declared_table(now.declared)):
-        _fill([], target=None, positive=None, negative=None, n=None, unit=_UNIT, rate="", pairs="")
+        _fill([], target=None, positive=None, n=None, unit=_UNIT, rate="", pairs="")
     if any("if missing" in cells for cells in found.values()):
         st.session_state["describe_fill"] = draft.FILL_IN
     cards.add(found)
@@ -442,80 +440,39 @@ def _outcome() -> None:
     )
     if target is None:
         return
-    known_levels = _outcome_levels(target)
-    positive = st.session_state.get("describe_positive")
-    if known_levels:
-        usual = next((level for level in known_levels if level.lower() in _YES), None)
-        shown = positive if positive in known_levels else usual
-        st.session_state["describe_positive_pick"] = shown
-        st.session_state["describe_positive"] = shown
-        st.radio(
+    left, right = st.columns(2)
+    with left:
+        cards.values_of(target)
+    levels, positive = _outcome_levels(), st.session_state.get("describe_positive")
+    if len(levels) > 1:
+        usual = next((level for level in levels if level.lower() in _YES), None)
+        shown = positive if positive in levels else usual
+        st.session_state["describe_positive_pick"] = st.session_state["describe_positive"] = shown
+        right.radio(
             "Its value that counts as “yes”",
-            known_levels,
+            levels,
             index=None,
             format_func=plain,
             horizontal=True,
             key="describe_positive_pick",
             on_change=_pick_positive,
+            help=_CODES_HELP,
         )
-        st.caption(f"The others count as “no”. {_CODES_HELP}")
-    else:
-        _codes(positive)
 
 
-def _outcome_levels(target: object) -> tuple[str, ...]:
-    """The codes that were typed for the outcome; none where they are not two at least."""
-    row = next((row for row in cards.rows() if row.get("column") == target), {})
-    levels = levels_of(row)
-    return levels if len(levels) > 1 else ()
-
-
-def _codes(positive: object) -> None:
-    """Both codes of an outcome whose values nobody typed, and the usual ones to choose from."""
-    said = st.session_state
-    st.pills(
-        "How does the file write the outcome?",
-        list(cards.USUAL_CODES),
-        key="describe_usual_codes",
-        on_change=_pick_codes,
-        help=_CODES_HELP,
-    )
-    said["describe_positive_pick"] = positive or ""
-    said["describe_negative_pick"] = said.get("describe_negative") or ""
-    left, right = st.columns(2)
-    left.text_input(
-        "Its value that counts as “yes”",
-        key="describe_positive_pick",
-        placeholder="yes",
-        on_change=_pick_positive,
-    )
-    right.text_input(
-        "Its value that counts as “no”",
-        key="describe_negative_pick",
-        placeholder="no",
-        on_change=_pick_negative,
-        help="Several are separated by semicolons.",
-    )
-
-
-def _pick_codes() -> None:
-    if usual := st.session_state["describe_usual_codes"]:
-        negative, positive = cards.USUAL_CODES[usual]
-        st.session_state["describe_negative"] = negative
-        st.session_state["describe_positive"] = positive
-
-
-def _pick_negative() -> None:
-    st.session_state["describe_negative"] = st.session_state["describe_negative_pick"] or None
+def _outcome_levels() -> tuple[str, ...]:
+    """The values that were typed of the outcome."""
+    target = st.session_state.get(cards.TARGET)
+    return levels_of(next((row for row in cards.rows() if row.get("column") == target), {}))
 
 
 def _pick_target() -> None:
     st.session_state[cards.TARGET] = st.session_state["describe_target_pick"]
-    st.session_state["describe_positive"] = st.session_state["describe_negative"] = None
+    st.session_state["describe_positive"] = None
 
 
 def _pick_positive() -> None:
-    st.session_state["describe_positive"] = st.session_state["describe_positive_pick"] or None
+    st.session_state["describe_positive"] = st.session_state["describe_positive_pick"]
 
 
 def _rate_and_pairs() -> None:
@@ -573,25 +530,16 @@ def _lacking(known: Mapping[str, Column]) -> list[str]:
     elif target is None:
         found.append("Choose the outcome.")
     else:
-        if not positive:
+        if len(_outcome_levels()) < 2:
+            found.append(f"Type the values of “{target}”, as the file writes them: two at least.")
+        elif not positive:
             found.append(f"Say which value of “{target}” counts as yes.")
-        elif not _negative():
-            found.append(f"Say which value of “{target}” counts as no.")
         if wrong := cards.wrong(_roles(), known):
             cards.say_all(next(iter(wrong)))
             found += [str(problem) for problem in wrong.values()][:_MOST_SAID]
             if (more := len(wrong) - _MOST_SAID) > 0:
                 found.append(f"{more} more column{'s' if more > 1 else ''} below.")
     return [sentence for sentence in found if sentence]
-
-
-def _negative() -> tuple[str, ...]:
-    """The codes of the outcome that count as no."""
-    said = st.session_state
-    codes = _outcome_levels(said.get(cards.TARGET)) or levels_of(
-        {"levels": said.get("describe_negative")}
-    )
-    return tuple(code for code in codes if code != said.get("describe_positive"))
 
 
 def _hand_in() -> None:
@@ -613,8 +561,8 @@ def _hand_in() -> None:
         table = declare.from_rows(
             rows,
             target=str(said[cards.TARGET]),
-            positive=str(said["describe_positive"]),
-            negative=_negative(),
+            positive=said["describe_positive"],
+            negative=tuple(x for x in _outcome_levels() if x != said["describe_positive"]),
             base_rate=_rate(),
             pairs=_pairs(),
             suggested=suggested,

@@ -57,7 +57,6 @@ FIELDS: dict[str, Callable[[object], bool]] = {
     "most": lambda value: type(value) is int and 1 <= value <= MOST_ROWS_PER_PERSON,
     "target": _is_text,
     "positive": _is_text,
-    "negative": _is_text,
     "fill": (LEAVE_OUT, FILL_IN).__contains__,
     "complete": _within(100.0 * COMPLETE[0], 100.0),
     "rate": _is_text,

@@ -117,6 +117,12 @@ def form_of(row: Row) -> ColumnForm:
     return next((form for form in FORMS.values() if form.kind == said), FORMS[NumericColumn])
 
 
+def _check(is_fine: bool, row: Row, field: str, why: str) -> None:
+    """Raise CellError unless it is fine."""
+    if not is_fine:
+        raise CellError(row, field, why)
+
+
 def column_of(row: Row, known: Column | None = None) -> Column:
     """The column that a row describes; `known` is the one that filled it.
 
@@ -152,33 +158,25 @@ def _number_row(column: NumericColumn, guess: NumberGuess | None) -> dict[str, o
 
 
 def _numeric(row: Row, known: NumericColumn | None) -> NumericColumn:
-    def check(is_fine: bool, field: str, why: str) -> None:
-        if not is_fine:
-            raise CellError(row, field, why)
-
-    def maybe(field: str) -> float | None:
-        return _number(row, field, row[field]) if text_of(row.get(field)) else None
-
     for end in ("lowest", "highest"):
         why = f"a number is needed, or the kind “{KINDS[LEFT_OUT]}”."
-        check(text_of(row.get(end)) != "", end, why)
-    low, high = (_number(row, end, row.get(end)) for end in ("lowest", "highest"))
-    check(low < high, "highest", f"it has to be above the lowest, {low:g}; {high:g} is not.")
+        _check(text_of(row.get(end)) != "", row, end, why)
+    numbers = ("lowest", "highest", "typical", "spread", "step", "if missing")
+    low, high, typical, spread, step, missing = (_maybe(row, name) for name in numbers)
+    assert low is not None
+    assert high is not None
+    why = f"it has to be above the lowest, {low:g}; {high:g} is not."
+    _check(low < high, row, "highest", why)
     is_log = row.get("log") is True
-    check(low > 0.0 or not is_log, "lowest", "on a log scale it has to be above 0.")
+    _check(low > 0.0 or not is_log, row, "lowest", "on a log scale it has to be above 0.")
     least = 1.0 if is_log else 0.0
-    typical, spread, step = maybe("typical"), maybe("spread"), maybe("step")
     for field, value in (("spread", spread), ("step", step)):
-        check(value is None or value > least, field, f"it has to be above {least:g}.")
-    if typical is not None or spread is not None:
-        typical, spread = (_number(row, name, row.get(name)) for name in ("typical", "spread"))
-        check(low <= typical <= high, "typical", f"{typical:g} lies outside {low:g} to {high:g}.")
-    missing = maybe("if missing")
-    check(
-        missing is None or low <= missing <= high,
-        "if missing",
-        f"it has to lie within {low:g} to {high:g}.",
-    )
+        _check(value is None or value > least, row, field, f"it has to be above {least:g}.")
+    for field, one, other in (("typical", typical, spread), ("spread", spread, typical)):
+        _check(one is not None or other is None, row, field, "a number is needed.")
+    for field, value in (("typical", typical), ("if missing", missing)):
+        is_within = value is None or low <= value <= high
+        _check(is_within, row, field, f"it has to lie within {low:g} to {high:g}.")
     return NumericColumn(
         text_of(row.get("column")),
         low,
@@ -236,28 +234,21 @@ def levels_of(row: Row) -> tuple[str, ...]:
 
 
 def _levels(row: Row, known: CategoricalColumn | None) -> CategoricalColumn:
-    def check(is_fine: bool, field: str, why: str) -> None:
-        if not is_fine:
-            raise CellError(row, field, why)
-
     is_same = known is not None and text_of(row.get("levels")) == "; ".join(known.levels)
     old = known if is_same else None
     levels = old.levels if old else levels_of(row)
-    check(len(levels) >= 2, "levels", "at least two are needed, with semicolons between.")
-    twice = next((level for level in levels if levels.count(level) > 1), None)
-    check(twice is None, "levels", f"“{twice}” is there twice.")
+    _check(len(levels) >= 2, row, "levels", "at least two are needed, with semicolons between.")
     other = text_of(row.get("if missing")) or None
-    check(other is None or other in levels, "if missing", f"“{other}” is not one of the values.")
+    why = f"“{other}” is not one of the values."
+    _check(other is None or other in levels, row, "if missing", why)
     parts = filter(str.strip, text_of(row.get("shares")).split(";"))
     shares = tuple(_number(row, "shares", part) / 100.0 for part in parts) or None
     if shares:
-        check(len(shares) == len(levels), "shares", f"{len(levels)} are needed, one for each.")
+        why = f"{len(levels)} are needed, one for each value."
+        _check(len(shares) == len(levels), row, "shares", why)
         total = math.fsum(shares)
-        check(
-            min(shares) >= 0.0 and abs(total - 1.0) <= SHARES_SLACK,
-            "shares",
-            f"none is below 0, and they add up to 100; these to {100.0 * total:.4g}.",
-        )
+        why = f"none is below 0, and they add up to 100; these to {100.0 * total:.4g}."
+        _check(min(shares) >= 0.0 and abs(total - 1.0) <= SHARES_SLACK, row, "shares", why)
     return CategoricalColumn(
         text_of(row.get("column")), levels, other, old is None or old.has_reference, shares
     )
@@ -281,6 +272,11 @@ def _ask_level(column: CategoricalColumn, key: str) -> str:
 def text_of(value: object) -> str:
     """What is typed in a field, empty where nothing is."""
     return "" if value is None else str(value).strip()
+
+
+def _maybe(row: Row, field: str) -> float | None:
+    """The number in a field, None where it is empty."""
+    return _number(row, field, row[field]) if text_of(row.get(field)) else None
 
 
 def _number(row: Row, field: str, value: object) -> float:

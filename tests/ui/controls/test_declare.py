@@ -162,7 +162,10 @@ def test_the_example_is_a_table_to_plan_with():
     [
         ([AGE | {"lowest": None}], "“age”, lowest possible: a number is needed, or the kind “Not"),
         ([AGE, SEX | {"levels": "f"}], "“sex”, values, as .*: at least two"),
-        ([SEX | {"levels": "f; m; f"}], "“sex”, values, as .*: “f” is there twice"),
+        (
+            [SEX | {"levels": "f; m; f"}],
+            "“sex”, values, as .*: Expected at least two levels, all different",
+        ),
         (
             [SEX | {"effect": "1"}],
             "“sex”, guessed odds ratio: 2 numbers are needed, one for sex=m, sex=x; 1 are there",
@@ -172,7 +175,10 @@ def test_the_example_is_a_table_to_plan_with():
         ([SEX | {"shares": "50; 50"}], "“sex”, how often .*: 3 are needed"),
         ([SEX | {"shares": "50; 20; 20"}], "“sex”, how often .*: .* add up to 100; these to 90"),
         ([AGE | {"typical": 50}], "“age”, spread: a number is needed"),
-        ([AGE | {"typical": 500, "spread": 1}], "“age”, typical value: 500 lies outside 0 to 100"),
+        (
+            [AGE | {"typical": 500, "spread": 1}],
+            "“age”, typical value: it has to lie within 0 to 100",
+        ),
         ([AGE | {"typical": 50, "spread": 0}], "“age”, spread: it has to be above 0"),
         ([AGE | {"typical": 50, "spread": 5e9}], "“age”, spread: Expected spread=5000000000.0"),
         ([AGE | {"step": -1}], "“age”, effects per: it has to be above 0"),

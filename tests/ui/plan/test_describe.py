@@ -133,11 +133,14 @@ def test_what_is_missing_is_said_at_the_button_all_at_once():
     assert "Choose the outcome" in app.error[0].value
     app.radio(key="describe_target_pick").set_value("ill").run()
     go_on(app)
-    assert "which value of “ill”" in app.error[-1].value
-    app.text_input(key="describe_positive_pick").set_value("yes").run()
+    assert "the values of “ill”, as the file writes them" in app.error[-1].value
+    app.text_input(key="card_2_levels").set_value("1").run()
     go_on(app)
-    assert "which value of “ill” counts as no" in app.error[-1].value
-    app.text_input(key="describe_negative_pick").set_value("no; never").run()
+    assert "two at least" in app.error[-1].value
+    app.text_input(key="card_2_levels").set_value("no; never; sick").run()
+    go_on(app)
+    assert "which value of “ill” counts as yes" in app.error[-1].value
+    app.text_input(key="card_2_levels").set_value("no; yes; never").run()
     go_on(app)
     at_field, at_button = app.error
     assert at_field.value.startswith("**Lowest possible**: a number is needed")
@@ -165,14 +168,14 @@ def test_the_usual_codes_of_an_outcome_are_offered():
     app = add(start("plan"), "age: 0 to 100\nill")
     app.number_input(key="describe_n").set_value(500)
     app.radio(key="describe_target_pick").set_value("ill").run()
-    app.pills(key="describe_usual_codes").set_value("0 / 1").run()
+    app.pills(key="describe_usual").set_value("0; 1").run()
     assert not app.exception
-    assert app.text_input(key="describe_positive_pick").value == "1"
-    assert app.text_input(key="describe_negative_pick").value == "0"
+    assert app.text_input(key="card_1_levels").value == "0; 1"
+    assert app.radio(key="describe_positive_pick").value == "1"
     go_on(app)
     assert declared_table(now(app).declared).schema.codes == ("1", "0")
     app.button(key="step_describe").click().run()
-    assert app.text_input(key="describe_positive_pick").value == "1"
+    assert app.radio(key="describe_positive_pick").value == "1"
 
 
 def test_rows_with_missing_cells_are_left_out_or_filled_in():
@@ -404,7 +407,7 @@ def test_what_cannot_be_is_refused_at_its_field_and_its_card_is_open():
     app = opened(pack({"rows": rows}))
     assert [e.value.replace("\\", "") for e in app.error] == [
         "**Highest possible**: it has to be above the lowest, 100; 18 is not.",
-        "**Typical value**: 90 lies outside 15 to 60.",
+        "**Typical value**: it has to lie within 15 to 60.",
         "**Values, as the file writes them**: at least two are needed, with semicolons between.",
         "**Name of the column**: it is there twice.",
         "**Name of the column**: it is there twice.",
@@ -415,7 +418,7 @@ def test_what_cannot_be_is_refused_at_its_field_and_its_card_is_open():
         below = position(app, "error", error.value) - position(app, "number_input", field)
         assert 0 < below <= 4  # at the row of its field
     app = add(start("plan"), "bmi: 15 to 60, typical 90, spread 2")
-    assert "90 lies outside 15 to 60" in app.error[0].value
+    assert "**Typical value**: it has to lie within 15 to 60" in app.error[0].value
 
 
 BMI = {"column": "bmi", "kind": "number", "lowest": 15, "highest": 60}
@@ -453,7 +456,7 @@ def test_a_table_is_described_by_cards_alone():
     app.text_input(key="card_1_levels").set_value("F; M")
     app.text_input(key="card_1_shares").set_value("60; 40")
     app.segmented_control(key="card_2_kind").set_value("levels").run()
-    app.pills(key="card_2_usual").set_value("0 / 1").run()
+    app.text_input(key="card_2_levels").set_value("0; 1").run()
     assert cards_of(app) == [
         "age · number, 18 to 100 years, effects per 10, typical 60, spread 16",
         "sex · 2 values, F 60 %, M 40 %",
@@ -519,8 +522,7 @@ def test_of_many_columns_the_first_is_open_and_the_button_names_a_few():
     assert len([one for one in app.text_input if one.key.endswith("_column")]) == 1
     app.number_input(key="describe_n").set_value(500)
     app.selectbox(key="describe_target_pick").set_value("ill").run()
-    app.text_input(key="describe_positive_pick").set_value("1").run()
-    app.text_input(key="describe_negative_pick").set_value("0").run()
+    app.text_input(key="card_30_levels").set_value("0; 1").run()
     go_on(app)
     assert app.error[-1].value.count("lowest possible") == 5
     assert "25 more columns below" in app.error[-1].value
