@@ -32,9 +32,17 @@ _CSS = """<style>
 _expanded = st.components.v2.component(
     "dpci_expanded",
     html="<span></span>",
-    js="""export default function ({ data }) {
-  for (const [key, isOpen] of Object.entries(data))
-    document.querySelector(`.st-key-${key} button`)?.setAttribute('aria-expanded', isOpen)
+    js="""let watch
+export default function ({ data }) {
+  const tell = () => {
+    for (const [key, isOpen] of data.cards)
+      document.querySelector(`.st-key-${key} button`)?.setAttribute('aria-expanded', isOpen)
+  }
+  watch?.disconnect()
+  watch = new MutationObserver(tell)
+  watch.observe(document.querySelector('[data-testid=stMain]'), { childList: true, subtree: true })
+  tell()
+  return () => watch.disconnect()
 }""",
 )
 """Tells readers of a screen which cards are open, for which a button has no option."""
@@ -124,10 +132,8 @@ def draw(roles: Mapping[str, str], known: Mapping[str, Column], *, is_filled: bo
                 if is_open:
                     _fields(number, row, role, bad.get(number), is_filled=is_filled)
                     _buttons(number)
-    _expanded(
-        key="cards_expanded",
-        data={f"card_{number}_line": number in _opened() for number in _cards()},
-    )
+    opened = [[f"card_{number}_line", number in _opened()] for number in _cards()]
+    _expanded(key="cards_expanded", data={"cards": opened})
     st.button("Add a column", key="describe_add", on_click=_add_empty)
     if (shown := st.session_state.pop(_SHOWN, None)) in _cards():
         bring(f"card_{shown}", is_alert=True)
