@@ -26,7 +26,7 @@ _SHOWN, _TRIED = "describe_shown", "describe_tried"
 _CSS = """<style>
 .st-key-cards [data-testid^=stNumberInputStep] { display: none }
 .st-key-cards [class*=_line] button > div { justify-content: start; text-align: start }
-.st-key-cards > div > [class*=st-key-card_] { padding: 0.25rem 1rem }
+.st-key-cards > div > [class*=st-key-card_] { padding: 0.25rem 1rem 0.5rem }
 </style>"""
 """No step is a usual one for bounds; a line begins on the left."""
 _expanded = st.components.v2.component(

@@ -42,7 +42,7 @@ FIELDS = {
     "lowest": Field("Lowest possible", float),
     "highest": Field("Highest possible", float),
     "units": Field("Unit", example="years"),
-    "step": Field("Effects per", float, "1"),
+    "step": Field("Report effects per", float, "1"),
     "typical": Field("Typical value", float),
     "spread": Field("Spread", float),
     "levels": Field("Values, as the file writes them", example="no; yes"),

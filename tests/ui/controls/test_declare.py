@@ -181,7 +181,7 @@ def test_the_example_is_a_table_to_plan_with():
         ),
         ([AGE | {"typical": 50, "spread": 0}], "“age”, spread: it has to be above 0"),
         ([AGE | {"typical": 50, "spread": 5e9}], "“age”, spread: Expected spread=5000000000.0"),
-        ([AGE | {"step": -1}], "“age”, effects per: it has to be above 0"),
+        ([AGE | {"step": -1}], "“age”, report effects per: it has to be above 0"),
         ([AGE | {"log": True}], "“age”, lowest possible: on a log scale"),
         ([AGE | {"lowest": 100}], "“age”, highest possible: it has to be above the lowest, 100"),
         ([AGE, AGE], "age.*twice"),
