@@ -39,10 +39,10 @@ export default function ({ data }) {
       document.querySelector(`.st-key-${key} button`)?.setAttribute('aria-expanded', isOpen)
   }
   watch?.disconnect()
-  watch = new MutationObserver(tell)
-  watch.observe(document.querySelector('[data-testid=stMain]'), { childList: true, subtree: true })
+  const mine = watch = new MutationObserver(tell)
+  mine.observe(document.querySelector('[data-testid=stMain]'), { childList: true, subtree: true })
   tell()
-  return () => watch.disconnect()
+  return () => mine.disconnect()
 }""",
 )
 """Tells readers of a screen which cards are open, for which a button has no option."""

@@ -247,7 +247,7 @@ def _levels(row: Row, known: CategoricalColumn | None) -> CategoricalColumn:
         why = f"{len(levels)} are needed, one for each value."
         _check(len(shares) == len(levels), row, "shares", why)
         total = math.fsum(shares)
-        why = f"none is below 0, and they add up to 100; these to {100.0 * total:.4g}."
+        why = f"they have to add up to 100, none below 0; these add up to {100.0 * total:.4g}."
         _check(min(shares) >= 0.0 and abs(total - 1.0) <= SHARES_SLACK, row, "shares", why)
     return CategoricalColumn(
         text_of(row.get("column")), levels, other, old is None or old.has_reference, shares

@@ -173,7 +173,10 @@ def test_the_example_is_a_table_to_plan_with():
         ([SEX | {"effect": "1; many"}], "“sex”, guessed odds ratio: “many” is no number above 0"),
         ([AGE | {"effect": "1,5"}], "“age”, guessed odds ratio: “1,5” is no number above 0"),
         ([SEX | {"shares": "50; 50"}], "“sex”, how often .*: 3 are needed"),
-        ([SEX | {"shares": "50; 20; 20"}], "“sex”, how often .*: .* add up to 100; these to 90"),
+        (
+            [SEX | {"shares": "50; 20; 20"}],
+            "“sex”, how often .*: they have to add up to 100, none below 0; these add up to 90",
+        ),
         ([AGE | {"typical": 50}], "“age”, spread: a number is needed"),
         (
             [AGE | {"typical": 500, "spread": 1}],
