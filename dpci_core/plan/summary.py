@@ -216,8 +216,9 @@ def _assumptions(plan: Plan, numbers: PlanNumbers) -> Iterable[str]:
         n_worlds = len(numbers.promise.worlds)
         if n_worlds > 1:
             yield (
-                f"What is promised holds in {n_worlds} worlds: as declared, and with effects, "
-                "shares, spreads, centres, tails or correlations off. Lengths are of the first."
+                f"What is promised holds under {n_worlds} sets of assumptions: as declared, and "
+                "with effects, shares, spreads, centres, tails or correlations off. Lengths are of "
+                "the first."
             )
     design = plan.design
     calibration = plain(design.switches)

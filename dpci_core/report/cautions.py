@@ -86,7 +86,7 @@ REPORTABLE_CHANCE = 0.95
 def reach(promised: Promised) -> str:
     """How many coefficients are promised, in a sentence: what was checked, and no more."""
     n, n_worlds = len(promised.chance), len(promised.worlds)
-    where = f" in all {n_worlds} worlds that were checked" if n_worlds > 1 else ""
+    where = f" under all {n_worlds} sets of assumptions that were checked" if n_worlds > 1 else ""
     return (
         f"{promised.reportable} of {n} coefficients can be reported{where}, even with "
         f"{promised.fewest:,} records, the fewest that a release takes without a question."

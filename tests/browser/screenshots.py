@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import Page, expect, sync_playwright
 
 from dpci_core.ledger import Cap, Cost, Ledger
+from dpci_core.plan.link import pack
 from dpci_core.release import schema_hash
 from tests.browser.driver import (
     BROWSER_ARGS,
@@ -26,6 +27,18 @@ from tests.browser.driver import (
 )
 from tests.ui.release.test_page import LINK, SCHEMA
 
+DRAFT = {
+    "n": 8_000,
+    "target": "ill",
+    "rows": [
+        {"column": "age", "kind": "number", "lowest": 18, "highest": 100, "units": "years"},
+        {"column": "sex", "kind": "levels", "levels": "f; m", "shares": "60; 30"},
+        {"column": "patient_id", "kind": "not in the model"},
+        {"column": "bmi"},
+        {"column": "ill", "kind": "levels", "levels": "no; yes"},
+    ],
+}
+"""Columns of which one is wrong and one is not finished: their cards are open."""
 PAGES: dict[str, tuple[str, str | None]] = {
     "learn": ("/learn?screen=odds", "chart_learn_odds"),
     "learn-teachers": ("/learn?learn=teachers", None),
@@ -34,6 +47,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "evidence": ("/evidence?d=5&n=5000", "chart_simulation"),
     "plan": ("/plan?step=choose", "chart_plan_map"),
     "plan-describe": ("/plan", None),
+    "plan-cards": ("/plan?" + urlencode({"draft": pack(DRAFT)}), None),
     "plan-split": ("/plan?look=split", "chart_plan_split"),
     "release": ("/release?" + urlencode(LINK), None),
     "ledger": ("/ledger", None),

@@ -286,8 +286,8 @@ def test_the_numbers_of_a_plan_carry_its_promise_and_say_what_fails():
     ]
     assert [gravity for gravity, _ in said([0.0, 0.0, 0.0])] == ["stops", "stops"]
     assert reach(found.promise).endswith(
-        f"in all {len(worlds())} worlds that were checked, even with 6,840 records, "
-        "the fewest that a release takes without a question."
+        f"under all {len(worlds())} sets of assumptions that were checked, even with 6,840 "
+        "records, the fewest that a release takes without a question."
     )
 
 

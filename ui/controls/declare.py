@@ -1,4 +1,5 @@
-"""The table that somebody describes and nobody opens: its columns as rows of a grid, and back.
+"""The table that somebody describes and nobody opens: its columns as rows of what is typed, and
+back.
 
 Nothing here comes from a file: bounds, levels and what is usual are typed.
 """
@@ -7,14 +8,11 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Any
-
-import pandas as pd
 
 from dpci_core import DeclaredTable, Guesses
-from dpci_core.base.errors import expect
 from dpci_core.schema import (
     CategoricalColumn,
     Column,
@@ -27,33 +25,15 @@ from dpci_core.schema.twin import Rate
 from ui.session import state
 from ui.session.choices import UNPENALISED
 from ui.session.compute import DECLARED, packed_table, usual_encoding
-from ui.session.forms import FORMS, LEFT_OUT, form_of, text_of
-from ui.session.words import in_words
+from ui.session.forms import FORMS, LEFT_OUT, CellError, Row, column_of, text_of
 
 USUAL_ROWS = Guesses().n_rows
 _DIGITS = 10
 """Of a guessed effect."""
 _MOST = math.log(sys.float_info.max)
 """Log odds of an odds ratio that is a number."""
-COLUMNS = (
-    "column",
-    "kind",
-    "lowest",
-    "highest",
-    "units",
-    "step",
-    "typical",
-    "spread",
-    "levels",
-    "shares",
-    "log",
-    "if missing",
-    "effect",
-)
-"""Of the grid; an effect is typed as odds ratios per step, or against the first level."""
-NUMBERS = ("lowest", "highest", "typical", "spread", "step")
 WHY = (
-    "Bounds and levels must come from what you knew **before** looking at the table: a form, a "
+    "Bounds and values must come from what you knew **before** looking at the table: a form, a "
     "code book, the law, common sense. A bound read off the data would give away its most unusual "
     "person, and nothing in the guarantee would account for it. Values outside are clipped."
 )
@@ -87,37 +67,25 @@ def is_example(table: DeclaredTable) -> bool:
     return bare == replace(shown, schema=replace(shown.schema, standard=None))
 
 
-def to_grid(table: DeclaredTable) -> pd.DataFrame:
-    """A declaration as rows of the grid."""
-    guesses = table.guesses
-    rows = []
+def to_rows(table: DeclaredTable) -> list[dict[str, object]]:
+    """A declaration as what somebody would type of each column, what is empty left out."""
+    guesses, rows = table.guesses, []
     for column in table.schema.features:
-        row: dict[str, object] = dict.fromkeys(COLUMNS)
-        row["column"] = column.name
-        effects = [guesses.effects.get(name, 0.0) for name in column.feature_names]
-        told = [_as_odds(effect, column.step_size) for effect in effects]
-        row["effect"] = "; ".join(told) if any(effects) else None
         form = FORMS[type(column)]
-        row |= {"kind": form.kind} | form.to_row(column, guesses.of(column))
+        row: dict[str, object] = {"column": column.name, "kind": form.kind}
+        row |= form.to_row(column, guesses.of(column))
+        effects = [guesses.effects.get(name, 0.0) for name in column.feature_names]
+        if any(effects):
+            row["effect"] = "; ".join(_as_odds(effect, column.step_size) for effect in effects)
         if column.name in table.schema.suggested:
             row |= {"typical": None, "spread": None}
-        rows.append(row)
-    return typed(rows)
+        given = {name: cell for name, cell in row.items() if text_of(cell) and cell is not False}
+        rows.append(given)
+    return rows
 
 
-_TYPES = dict.fromkeys(COLUMNS, "string") | {
-    **dict.fromkeys(NUMBERS, "Float64"),
-    "log": "boolean",
-}
-
-
-def typed(rows: Sequence[Mapping[Any, object]]) -> pd.DataFrame:
-    """Rows of the grid; a column that is empty all over has its type none the less."""
-    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(_TYPES)
-
-
-def from_grid(
-    grid: pd.DataFrame,
+def from_rows(
+    typed: Sequence[Row],
     *,
     target: str,
     positive: str,
@@ -132,38 +100,28 @@ def from_grid(
     pairs: tuple[Pair, ...] = (),
     suggested: Collection[str] = (),
 ) -> DeclaredTable:
-    """The declaration that a grid and the fields beside it describe.
+    """The declaration that the columns and the fields beside them describe.
 
+    typed: a row for each column, empty ones and those that are not in the model left out.
     positive, negative: codes of the outcome.
-    rows, correlation: of the twin, which the grid does not show.
-    before: what filled the grid. What it says and a row cannot show stays: levels with a semicolon
+    rows, correlation: of the twin, which no field shows.
+    before: what filled the rows. What it says and a row cannot show stays: levels with a semicolon
     in them and levels without a reference, as long as the row's levels are as they were; limits;
     the encoding, as long as there are as many features; and notes.
     persons: whose row it is, where one person may have several.
     complete: expected share of records without a missing cell.
     pairs: columns that go together.
     suggested: columns whose typical value and spread nobody typed.
-    Raises:  ValueError naming the row and the field.
+    Raises:  ValueError, for what is wrong in a field CellError.
     """
     columns: list[Column] = []
     effects: dict[str, float] = {}
     old = before.schema if before else None
     known = {column.name.strip(): column for column in old.features} if old else {}
-    filled = _filled(grid)
-    for place, row in enumerate(filled, start=1):
-        column = _column(row, place, known.get(text_of(row["column"])))
+    for row in in_model(typed):
+        column = column_of(row, known.get(text_of(row["column"])))
         columns.append(column)
-        given = _log_odds(row, place)
-        expect(
-            not given or len(given) == len(column.feature_names),
-            f"Row {place}, odds ratio: {len(column.feature_names)} numbers are needed, one for "
-            f"{', '.join(column.feature_names)}; {len(given)} are there.",
-        )
-        effects |= {
-            name: _per_unit(value, column.step_size)
-            for name, value in zip(column.feature_names, given, strict=False)
-            if value
-        }
+        effects |= _effects(row, column)
     guesses = Guesses(
         effects=effects, base_rate=base_rate, n_rows=rows, correlation=correlation, pairs=pairs
     )
@@ -184,53 +142,59 @@ def from_grid(
     return DeclaredTable(schema=schema, guesses=guesses, unit=unit)
 
 
-def _filled(grid: pd.DataFrame) -> list[dict[Any, Any]]:
+def in_model(typed: Sequence[Row]) -> list[Row]:
     """The rows that describe a column of the model."""
+    return [row for row in typed if text_of(row.get("column")) and row.get("kind") != LEFT_OUT]
+
+
+def wrong_names(typed: Sequence[Row]) -> list[CellError | None]:
+    """What is wrong with the name of each column, None where nothing is."""
+    names = [text_of(row.get("column")) for row in typed]
+    count = Counter(names)
     return [
-        row
-        for row in grid.to_dict("records")
-        if text_of(row["column"]) and text_of(row["kind"]) != LEFT_OUT
+        CellError(row, "column", "a name is needed." if not name else "it is there twice.")
+        if not name or count[name] > 1
+        else None
+        for row, name in zip(typed, names, strict=True)
     ]
 
 
-def problems(grid: pd.DataFrame) -> list[str]:
-    """What is wrong with rows that have their bounds or levels, to be said while they are typed."""
+def wrong_cell(row: Row, known: Column | None = None) -> CellError | None:
+    """What is wrong with what is typed of a column of the model, None where nothing is; `known` is
+    the column that filled the row.
+    """
+    try:
+        _effects(row, column_of(row, known))
+    except CellError as problem:
+        return problem
+    return None
+
+
+def _effects(row: Row, column: Column) -> dict[str, float]:
+    """The guessed effects of a row: log odds per unit, by feature.
+
+    Raises:  CellError.
+    """
     found = []
-    for place, row in enumerate(_filled(grid), start=1):
-        try:
-            if all(text_of(row[name]) for name in form_of(row).needed):
-                _column(row, place)
-        except ValueError as problem:
-            found.append(in_words(problem))
-    return found
-
-
-def wrong_guesses(grid: pd.DataFrame) -> list[str]:
-    """What is wrong with guessed effects, to be said where they are typed."""
-    found = []
-    for place, row in enumerate(_filled(grid), start=1):
-        try:
-            _log_odds(row, place)
-        except ValueError as problem:
-            found.append(in_words(problem))
-    return found
-
-
-def _log_odds(row: dict[Any, Any], place: int) -> list[float]:
-    """The odds ratios of a row as log odds."""
-    found = []
-    for part in filter(str.strip, text_of(row["effect"]).split(";")):
+    for part in filter(str.strip, text_of(row.get("effect")).split(";")):
         try:
             odds = float(part)
         except ValueError:
             odds = math.nan
-        expect(
-            0.0 < odds < math.inf,
-            f"Row {place} (“{text_of(row['column'])}”), odds ratio: “{part.strip()}” is no number "
-            "above 0. Numbers have a decimal point, 1.5, and semicolons between them.",
-        )
+        if not 0.0 < odds < math.inf:
+            raise CellError(
+                row,
+                "effect",
+                f"“{part.strip()}” is no number above 0. Numbers have a decimal point, 1.5, and "
+                "semicolons between them.",
+            )
         found.append(math.log(odds))
-    return found
+    names = column.feature_names
+    if found and len(found) != len(names):
+        needed = f"{len(names)} numbers are needed, one for {', '.join(names)}"
+        raise CellError(row, "effect", f"{needed}; {len(found)} are there.")
+    effects = zip(names, found, strict=False)
+    return {name: _per_unit(effect, column.step_size) for name, effect in effects if effect}
 
 
 def _as_odds(effect: float, step: float) -> str:
@@ -248,13 +212,6 @@ def _as_odds(effect: float, step: float) -> str:
 
 def _per_unit(log_odds: float, step: float) -> float:
     return float(f"{log_odds / step:.{_DIGITS}g}")
-
-
-def _column(row: dict[Any, Any], place: int, known: Column | None = None) -> Column:
-    """The column that a row describes; `known` is the one that filled it."""
-    where, form = f"row {place} (“{text_of(row['column'])}”)", form_of(row)
-    is_same = known is not None and FORMS[type(known)] is form
-    return form.from_row(row, where, known if is_same else None)
 
 
 # --- what pages do with it ------------------------------------------------------------------------

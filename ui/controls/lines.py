@@ -14,7 +14,7 @@ import csv
 import re
 
 Cells = dict[str, object]
-"""What a line says of a column, by the names of the grid."""
+"""What a line says of a column, by the names of its fields."""
 _NUMBER = r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?"
 _TO = r"\s*(?:to|-|–|…|\.\.+)\s*"
 _BOUNDS = re.compile(rf"({_NUMBER}){_TO}({_NUMBER})(?![\d.])(.*)", re.I)
@@ -99,7 +99,7 @@ def _cells(said: str, where: str) -> Cells:
     shared = [_shared(part) for part in parts]
     cells: Cells = {"kind": "levels", "levels": "; ".join(level for level, _ in shared)}
     if all(percent for _, percent in shared):
-        cells["shares"] = "; ".join(f"{float(percent) / 100.0:.6g}" for _, percent in shared)
+        cells["shares"] = "; ".join(f"{float(percent):.6g}" for _, percent in shared)
     return cells
 
 

@@ -10,12 +10,10 @@ import math
 import re
 from collections.abc import Sequence
 
-import pandas as pd
-
 from dpci_core.schema.copula import Pair
 from dpci_core.schema.twin import Rate
 from dpci_core.schema.worlds import UNKNOWN_RATE
-from ui.session.forms import BOUNDED
+from ui.session.forms import LEFT_OUT, Row, form_of
 
 STRENGTHS = {"weak": 0.3, "medium": 0.6, "strong": 0.9}
 _USUAL = (
@@ -51,24 +49,30 @@ def suggested(name: str, low: float, high: float, *, is_log: bool) -> tuple[floa
     return (low + high) / 2.0, float(f"{(high - low) / _SIXTH:.{_DIGITS}g}")
 
 
-def with_suggestions(rows: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, tuple[float, float]]]:
-    """Rows of the grid with a typical value and a spread for every number that has its bounds and
-    none of both, and what was suggested, by column.
+def suggestion_of(row: Row) -> tuple[float, float] | None:
+    """What is suggested of a number that has its bounds, and neither a typical value nor a
+    spread.
     """
-    filled, found = rows.copy(), {}
-    for place, row in rows.iterrows():
-        bounds = row["lowest"], row["highest"]
-        if row["kind"] not in BOUNDED or any(pd.isna(end) for end in bounds):
-            continue
-        low, high = (float(end) for end in bounds)
-        is_log = row["log"] is True
-        if not (math.isfinite(high - low) and low < high and (low > 0.0 or not is_log)):
-            continue
-        if pd.isna(row["typical"]) and pd.isna(row["spread"]):
-            usual = suggested(str(row["column"]), low, high, is_log=is_log)
-            found[str(row["column"])] = usual
-            filled.loc[place, ["typical", "spread"]] = usual
-    return filled, found
+    low, high, is_log = row.get("lowest"), row.get("highest"), row.get("log") is True
+    if low is None or high is None or row.get("kind") == LEFT_OUT or not form_of(row).has_bounds:
+        return None
+    if not (math.isfinite(high - low) and low < high and (low > 0.0 or not is_log)):
+        return None
+    if not row.get("typical") is row.get("spread") is None:
+        return None
+    return suggested(str(row.get("column", "")), low, high, is_log=is_log)
+
+
+def with_suggestions(rows: Sequence[Row]) -> tuple[list[Row], tuple[str, ...]]:
+    """The rows with what is suggested, and the names of the columns of which something is."""
+    filled: list[Row] = []
+    names = []
+    for row in rows:
+        if (found := suggestion_of(row)) is not None:
+            row = {**row, "typical": found[0], "spread": found[1]}
+            names.append(str(row["column"]))
+        filled.append(row)
+    return filled, tuple(names)
 
 
 def read_rate(line: str) -> Rate:

@@ -62,12 +62,19 @@ def is_stale(key: str) -> bool:
 
 
 def bound(
-    key: str, value: object, take: Callable[[Any], object], *, empty: object = None
+    key: str,
+    value: object,
+    take: Callable[[Any], object],
+    *,
+    empty: object = None,
+    options: Sequence[object] | None = None,
 ) -> dict[str, Any]:
     """Key and callback of a widget that shows a value; one that is emptied gives `empty`, or
     changes nothing.
+
+    options: as of `put`.
     """
-    put(key, value)
+    put(key, value, options)
 
     def give() -> None:
         if is_stale(key):

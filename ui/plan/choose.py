@@ -33,7 +33,8 @@ from ui.views import goals
 from ui.views.cautions import box
 
 METHODS = {
-    "chosen": "Chosen for me: encoding, penalty and split, without penalty in the target",
+    "chosen": "Chosen for me: scaling of the columns, penalty and split, for effects without "
+    "penalty",
     "own": "Set by hand, with a closer look",
 }
 FIND: dict[Find, str] = {"budget": "Budget", "records": "Records", "precision": "Precision"}
@@ -192,7 +193,7 @@ def _records(case: Case, option: Option | None, is_answer: bool, is_first: bool)
         help=design.N_HELP,
     )
     if case.fewest < case.n:
-        st.markdown(f"A promise holds even if only {case.fewest:,} of them can be used.")
+        st.markdown(f"The plan holds even if only {case.fewest:,} of them can be used.")
 
 
 def _set_n(value: Number) -> None:
@@ -252,8 +253,8 @@ def _reach(case: Case, option: Option, find: Find, *, is_first: bool) -> None:
     st.markdown(words.reach_sentence(case, option))
     if is_first:
         st.caption(
-            "A first look, as the table is declared. The other worlds are being checked, and the "
-            "best design is searched for."
+            "A first look, with the table as you described it. Other assumptions about it are "
+            "being checked, and the best design is searched for."
         )
         return
     st.markdown(words.against_sentence(option))
@@ -274,8 +275,8 @@ def _movable(case: Case, work: Work) -> None:
             **among(shown),
             **steps.MECHANISM.bound(),
             required=True,
-            help="Noise in the question that the model is fitted by (objective), or on its answer "
-            "(output).",
+            help="Noise is added before fitting, to the objective, or after it, to the "
+            "coefficients (output).",
         )
         if looked is not None:
             st.caption(words.ways_sentence(cast(Ways, looked), cast(Find, steps.FIND.value)))
@@ -403,7 +404,7 @@ def _method(case: Case, work: Work | None) -> None:
     """How the design is found; by hand with every control and every closer look."""
     schema = schema_of(case.settings, state.source())
     if schema is not None:
-        st.radio("Change method", **among(METHODS), **steps.METHOD.bound())
+        st.radio("How the method is set", **among(METHODS), **steps.METHOD.bound())
     settings = case.settings
     if steps.is_chosen(settings):
         return

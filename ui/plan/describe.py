@@ -6,27 +6,27 @@ of a table that was described before, gets into it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
-import pandas as pd
 import streamlit as st
 
 from dpci_core import datasets
 from dpci_core.base.limits import MOST_ROWS_PER_PERSON
 from dpci_core.report.words import PERSONS_PLANNED
-from dpci_core.schema import Persons
+from dpci_core.schema import Column, Persons
+from dpci_core.schema.copula import Pair
 from dpci_core.schema.declare import COMPLETE
-from dpci_core.schema.worlds import ODDS_RATIO
+from dpci_core.schema.twin import Rate
 from ui.controls import declare, design, plan_file, suggest, upload
-from ui.controls.lines import names_of, read_lines
+from ui.controls.lines import Cells, names_of, read_lines
 from ui.controls.sidebar import dataset_label, feature_names, take_dataset
 from ui.kit.bound import among, bound
-from ui.plan import draft
-from ui.session import forms, state, steps, text
+from ui.plan import cards, draft
+from ui.session import state, steps
 from ui.session.compute import DECLARED, declared_table
+from ui.session.forms import Row, levels_of, text_of
 from ui.session.settings import LIMITS, Settings
 from ui.session.text import plain
 from ui.session.words import in_words
@@ -38,22 +38,22 @@ HOWS = {
     "file": "A public or synthetic file",
     "plan": "A plan file",
 }
-_ROWS, _OF, _TURN, _SAID = "describe_rows", "describe_of", "describe_turn", "describe_said"
+_OF, _SAID = "describe_of", "describe_said"
 _HEADER, _BAD_LINES = "describe_header_line", "describe_bad_lines"
 _UNIT = "one person"
 _ONE_ROW, _SEVERAL = draft.ANSWERS
 _FEW = 8
 """So many choices stand side by side; more are in a list."""
+_MOST_SAID = 5
+"""Columns of which it is said at the button what they lack."""
 _LINES = """age: 18 to 100 years, per 10
 sex: F, M
 systolic_bp: 60 to 260 mmHg, typical 130, spread 18, per 10
 diabetes: no, yes"""
 _YES = ("yes", "1", "true", "positive", "case", "y")
-_USUAL_CODES = {"0 / 1": ("0", "1"), "no / yes": ("no", "yes"), "false / true": ("false", "true")}
-"""Of an outcome whose values nobody typed; one rule reads Yes, TRUE and 1.0 like these."""
 _CODES_HELP = (
-    "As the file writes them. Case, blanks around them and a decimal point do not count: 1 is 1.0, "
-    "yes is Yes. A row with any other value counts for nothing."
+    "The others count as “no”. Case, blanks and a decimal point do not matter: 1 is 1.0, yes is "
+    "Yes. A row with a value that is not listed counts for nothing."
 )
 
 _header = st.components.v2.component(
@@ -91,14 +91,14 @@ def panel() -> None:
     elif how == "plan":
         plan_file.opener()
     else:
-        _typed()
-        draft.keep(_rows() if _rows().empty else _edited())
+        _typed(settings)
+        draft.keep(cards.rows())
 
 
 def typed_words() -> str:
     """What of a draft is there, for beside the step; empty where nothing is."""
     n = st.session_state.get("describe_n")
-    columns = 0 if _ROWS not in st.session_state or _rows().empty else len(_edited())
+    columns = len(cards.names())
     parts = [f"{n:,} records"] if n is not None else []
     parts += [f"{columns} column{'s' if columns > 1 else ''}"] if columns else []
     return f"Typed so far: {', '.join(parts)}. “Continue” takes it over." if parts else ""
@@ -291,12 +291,12 @@ _NO_RECORDS = "Say how many records there are."
 # --- typed ----------------------------------------------------------------------------------------
 
 
-def _typed() -> None:
+def _typed(settings: Settings) -> None:
     """A table described column by column."""
     st.markdown(declare.WHY)
     with st.form("describe_lines", clear_on_submit=False, border=False):
         st.text_area(
-            "Paste the header line, or type one line for each column with its bounds or levels",
+            "Paste the header line, or type one line for each column with its bounds or values",
             key="describe_text",
             placeholder=_LINES,
             height=140,
@@ -307,8 +307,13 @@ def _typed() -> None:
     if line := found.get("header"):
         st.session_state[_HEADER] = str(line)
         st.rerun()
-    if not _rows().empty:
-        _columns()
+    if cards.rows():
+        _outcome()
+        st.markdown(
+            "**The columns.** Open one to complete or change it. What is suggested comes from its "
+            "name and bounds: type what you know over it, since the length of every interval "
+            "depends on it."
+        )
     else:
         st.button(
             "Try with an example",
@@ -316,7 +321,27 @@ def _typed() -> None:
             on_click=_example,
             help="A made-up table of patients, marked as an example wherever it is shown.",
         )
+    is_filled = st.session_state.get("describe_fill") == draft.FILL_IN
+    cards.draw(_roles(), _known(settings), is_filled=is_filled)
+    if cards.rows():
+        _rate_and_pairs()
     _continue("Continue", _hand_in)
+
+
+def _roles() -> dict[str, str]:
+    """What columns that are not in the model are instead, by name."""
+    roles = {str(st.session_state.get(cards.TARGET)): "the outcome"}
+    if _has_persons() and (whose := text_of(st.session_state.get("describe_whose"))):
+        roles[whose] = "says whose row it is"
+    return roles
+
+
+def _known(settings: Settings) -> dict[str, Column]:
+    """The columns of the table that is described, by name."""
+    if settings.dataset != DECLARED:
+        return {}
+    schema = declared_table(settings.declared).schema
+    return {column.name.strip(): column for column in schema.features}
 
 
 def _draft(settings: Settings) -> None:
@@ -332,19 +357,16 @@ def _draft(settings: Settings) -> None:
         return
     draft.begin()
     if not of:
-        _fill(declare.typed([]), target=None, positive=None)
+        _fill([], target=None, positive=None)
         return
     table = declared_table(of)
-    grid = declare.to_grid(table)
     schema = table.schema
-    codes = (*schema.negative, schema.positive)
-    levels = "; ".join(codes) if len(codes) > 1 else None
-    outcome = declare.typed([{"column": schema.target, "levels": levels}])
+    levels = "; ".join((*schema.negative, schema.positive))
+    outcome: Cells = {"column": schema.target, "kind": "levels", "levels": levels}
     _fill(
-        pd.concat([grid, outcome], ignore_index=True),
+        [*declare.to_rows(table), outcome],
         target=schema.target,
         positive=schema.positive,
-        negative="; ".join(schema.negative),
         fill=draft.FILL_IN if any(column.fill for column in schema.features) else draft.LEAVE_OUT,
         complete=100.0 * schema.complete,
     )
@@ -362,15 +384,10 @@ def _fill_persons(persons: Persons | None) -> None:
         said["describe_whose"], said["describe_most"] = persons.column, persons.rows
 
 
-def _fill(rows: pd.DataFrame, **said: object) -> None:
-    st.session_state[_ROWS] = rows
-    st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
-    for name, value in said.items():
-        st.session_state[f"describe_{name}"] = value
-
-
-def _rows() -> pd.DataFrame:
-    return cast(pd.DataFrame, st.session_state[_ROWS])
+def _fill(rows: Sequence[Row], **said: object) -> None:
+    """Have these columns, and this beside them."""
+    st.session_state.update({f"describe_{name}": value for name, value in said.items()})
+    cards.fill(rows)
 
 
 def _example() -> None:
@@ -393,177 +410,69 @@ def _add_lines() -> None:
     st.session_state[_BAD_LINES] = [in_words(problem) for problem in wrong.values()]
 
 
-def _add(found: dict[str, dict[str, object]]) -> None:
-    """Columns with what is said of them, after those that are there, or about those."""
+def _add(found: dict[str, Cells]) -> None:
+    """Columns with what is said of them, after those that are there, or about those; the example
+    makes way.
+    """
     now = state.settings()
-    is_example = now.dataset == DECLARED and declare.is_example(declared_table(now.declared))
-    before = declare.typed([]) if is_example else _edited()
-    rows: dict[str, dict[Any, Any]] = {str(row["column"]): row for row in before.to_dict("records")}
-    for name, cells in found.items():
-        rows[name] = rows.get(name, {}) | {"column": name} | cells
-    target = None if is_example else st.session_state.get("describe_target")
-    _fill(declare.typed(list(rows.values())), target=target)
+    if now.dataset == DECLARED and declare.is_example(declared_table(now.declared)):
+        _fill([], target=None, positive=None, n=None, unit=_UNIT, rate="", pairs="")
     if any("if missing" in cells for cells in found.values()):
-        _fill(_rows(), fill=draft.FILL_IN)
-    if is_example:
-        _fill(_rows(), positive=None, negative=None)
-        for name, usual in (("n", None), ("unit", _UNIT), ("rate", ""), ("pairs", "")):
-            st.session_state[f"describe_{name}"] = usual
+        st.session_state["describe_fill"] = draft.FILL_IN
+    cards.add(found)
 
 
-def _edited() -> pd.DataFrame:
-    """The rows as they were last seen in the grids."""
-    return cast(pd.DataFrame, st.session_state.get("describe_edited", _rows()))
-
-
-def _columns() -> None:
-    """Columns, outcome, guesses: what was understood, to be changed."""
-    rows, turn = _rows(), st.session_state[_TURN]
-    names = [str(name) for name in rows["column"]]
-    target = _outcome(names, rows)
-    is_outcome = np.array([name == target for name in names])
-    features = rows[~is_outcome].reset_index(drop=True)
-    st.markdown("**The columns**, to be completed or changed")
-    is_filled = st.session_state.get("describe_fill") == draft.FILL_IN
-    grid = st.data_editor(
-        features.drop(columns=["effect"] if is_filled else ["effect", "if missing"]),
-        num_rows="dynamic",
-        placeholder="",
-        hide_index=True,
-        key=f"describe_grid_{turn}_{hash((target, is_filled))}",
-        column_config=_CONFIG,
-        width="stretch",
-        alt="The columns you describe, one in each row",
-    )
-    if wrong := declare.problems(grid):
-        st.error("\n".join(f"- {text.plain(said)}" for said in wrong))
-    st.caption(HOW)
-    _suggestions(grid)
-    _rate_and_pairs()
-    effects: dict[Any, Any] = features.set_index("column")["effect"].to_dict()
-    with st.expander("Guessed effects (optional)"):
-        grid["effect"] = grid["column"].map(_guesses(grid, effects, turn))
-        if wrong := declare.wrong_guesses(grid):
-            st.error("\n".join(f"- {text.plain(said)}" for said in wrong))
-    outcome = rows[is_outcome]
-    st.session_state["describe_edited"] = declare.typed(
-        [*grid.to_dict("records"), *outcome.to_dict("records")]
-    )
-
-
-def _outcome(names: Sequence[str], rows: pd.DataFrame) -> str | None:
+def _outcome() -> None:
     """Which column is predicted, and which of its values counts as yes."""
-    known = st.session_state.get("describe_target")
+    names = cards.names()
+    known = st.session_state.get(cards.TARGET)
     is_few = len(names) <= _FEW
     pick: Any = st.radio if is_few else st.selectbox
     options: dict[str, Any] = {"horizontal": True, "format_func": plain} if is_few else {}
     st.session_state["describe_target_pick"] = known if known in names else None
     target = pick(
         "Outcome: the column that the model predicts",
-        list(names),
+        names,
         index=None,
         key="describe_target_pick",
         on_change=_pick_target,
         **options,
     )
     if target is None:
-        return None
-    known_levels = _outcome_levels(rows, target)
-    positive = st.session_state.get("describe_positive")
-    if known_levels:
-        usual = next((level for level in known_levels if level.lower() in _YES), None)
-        shown = positive if positive in known_levels else usual
-        st.session_state["describe_positive_pick"] = shown
-        st.session_state["describe_positive"] = shown
-        st.radio(
+        return
+    left, right = st.columns(2)
+    with left:
+        cards.values_of(target)
+    levels, positive = _outcome_levels(), st.session_state.get("describe_positive")
+    if len(levels) > 1:
+        usual = next((level for level in levels if level.lower() in _YES), None)
+        shown = positive if positive in levels else usual
+        st.session_state["describe_positive_pick"] = st.session_state["describe_positive"] = shown
+        right.radio(
             "Its value that counts as “yes”",
-            known_levels,
+            levels,
             index=None,
             format_func=plain,
             horizontal=True,
             key="describe_positive_pick",
             on_change=_pick_positive,
+            help=_CODES_HELP,
         )
-        st.caption(f"The others count as “no”. {_CODES_HELP}")
-    else:
-        _codes(positive)
-    return str(target)
 
 
-def _outcome_levels(rows: pd.DataFrame, target: object) -> list[str]:
-    """The codes that were typed for the outcome; none where they are not two at least."""
-    written = rows.set_index("column")["levels"].fillna("").get(target)
-    levels = _listed(written)
-    return levels if len(levels) > 1 else []
-
-
-def _listed(written: object) -> list[str]:
-    return [level.strip() for level in str(written or "").split(";") if level.strip()]
-
-
-def _codes(positive: object) -> None:
-    """Both codes of an outcome whose values nobody typed, and the usual ones to choose from."""
-    said = st.session_state
-    st.pills(
-        "How does the file write the outcome?",
-        list(_USUAL_CODES),
-        key="describe_usual_codes",
-        on_change=_pick_codes,
-        help=_CODES_HELP,
-    )
-    said["describe_positive_pick"] = positive or ""
-    said["describe_negative_pick"] = said.get("describe_negative") or ""
-    left, right = st.columns(2)
-    left.text_input(
-        "Its value that counts as “yes”",
-        key="describe_positive_pick",
-        placeholder="yes",
-        on_change=_pick_positive,
-    )
-    right.text_input(
-        "Its value that counts as “no”",
-        key="describe_negative_pick",
-        placeholder="no",
-        on_change=_pick_negative,
-        help="Several are separated by semicolons.",
-    )
-
-
-def _pick_codes() -> None:
-    if usual := st.session_state["describe_usual_codes"]:
-        negative, positive = _USUAL_CODES[usual]
-        st.session_state["describe_negative"] = negative
-        st.session_state["describe_positive"] = positive
-
-
-def _pick_negative() -> None:
-    st.session_state["describe_negative"] = st.session_state["describe_negative_pick"] or None
+def _outcome_levels() -> tuple[str, ...]:
+    """The values that were typed of the outcome."""
+    target = st.session_state.get(cards.TARGET)
+    return levels_of(next((row for row in cards.rows() if row.get("column") == target), {}))
 
 
 def _pick_target() -> None:
-    st.session_state["describe_target"] = st.session_state["describe_target_pick"]
-    st.session_state["describe_positive"] = st.session_state["describe_negative"] = None
-    _fill(_edited())
+    st.session_state[cards.TARGET] = st.session_state["describe_target_pick"]
+    st.session_state["describe_positive"] = None
 
 
 def _pick_positive() -> None:
-    st.session_state["describe_positive"] = st.session_state["describe_positive_pick"] or None
-
-
-def _suggestions(grid: pd.DataFrame) -> None:
-    """What is used where nothing is typed."""
-    _, found = suggest.with_suggestions(grid)
-    if not found:
-        return
-    listed = "; ".join(
-        f"{plain(name)} typical {typical:.3g}, spread {spread:.3g}"
-        for name, (typical, spread) in found.items()
-    )
-    st.info(
-        f"**Suggested, as nothing is typed:** {listed}. A suggestion comes from the name of the "
-        "column, or is the middle and a sixth of its bounds. Type what you know over it: the "
-        "length of every interval hangs on it."
-    )
+    st.session_state["describe_positive"] = st.session_state["describe_positive_pick"]
 
 
 def _rate_and_pairs() -> None:
@@ -578,6 +487,7 @@ def _rate_and_pairs() -> None:
         placeholder="20, or 10 to 30; empty: I do not know (5 to 50)",
         help="The plan holds at both ends of a range.",
     )
+    _refused(left, _rate)
     right.text_input(
         "Columns that go together (optional)",
         key="describe_pairs",
@@ -585,73 +495,77 @@ def _rate_and_pairs() -> None:
         placeholder="weight, waist: strong",
         help="Weak, medium, strong, or a correlation; several are separated by semicolons.",
     )
+    _refused(right, _pairs)
 
 
-def _guesses(grid: pd.DataFrame, effects: dict[Any, Any], turn: int) -> dict[Any, Any]:
-    """Guessed effects as odds ratios; the plan has to hold with usual ones where none is."""
-    st.caption(
-        "Odds ratios for the step of each column, for levels one for each but the first, separated "
-        f"by semicolons; where none is typed, {ODDS_RATIO:g} for two spreads or for a level, up "
-        "or down. They only shape the made-up rows to plan with."
-    )
-    shown = pd.DataFrame(
-        {
-            "column": grid["column"].astype("string"),
-            "odds": [effects.get(name) for name in grid["column"]],
-        }
-    ).astype("string")
-    edited = st.data_editor(
-        shown,
-        hide_index=True,
-        disabled=["column"],
-        key=f"describe_guesses_{turn}_{hash(tuple(grid['column']))}",
-        column_config={"column": "Column", "odds": "Odds ratio per step"},
-        alt="A guessed odds ratio for each column; can be left empty",
-    )
-    return dict(zip(edited["column"], edited["odds"], strict=True))
+def _refused(where: Any, read: Callable[[], object]) -> None:
+    """What is wrong with a line, below it."""
+    try:
+        read()
+    except ValueError as problem:
+        where.error(plain(in_words(problem)))
+
+
+def _rate() -> Rate:
+    return suggest.read_rate(text_of(st.session_state.get("describe_rate")))
+
+
+def _pairs() -> tuple[Pair, ...]:
+    found = declare.in_model([row for row in cards.rows() if row.get("column") not in _roles()])
+    names = [text_of(row["column"]) for row in found]
+    return suggest.read_pairs(text_of(st.session_state.get("describe_pairs")), names)
+
+
+def _lacking(known: Mapping[str, Column]) -> list[str]:
+    """What is missing or wrong before the description can be handed in; its first card is
+    opened.
+    """
+    said = st.session_state
+    n, target, positive = (said.get(f"describe_{name}") for name in ("n", "target", "positive"))
+    found = [_NO_RECORDS if n is None else _refused_number(n)]
+    if _has_persons() and not text_of(said.get("describe_whose")):
+        found.append("Name the column that says whose row it is.")
+    if not cards.rows():
+        found.append("Describe at least one column.")
+    elif target is None:
+        found.append("Choose the outcome.")
+    else:
+        if len(_outcome_levels()) < 2:
+            found.append(f"Type the values of “{target}”, as the file writes them: two at least.")
+        elif not positive:
+            found.append(f"Say which value of “{target}” counts as yes.")
+        if wrong := cards.wrong(_roles(), known):
+            cards.say_all(next(iter(wrong)))
+            found += [str(problem) for problem in wrong.values()][:_MOST_SAID]
+            if (more := len(wrong) - _MOST_SAID) > 0:
+                found.append(f"{more} more column{'s' if more > 1 else ''} below.")
+    return [sentence for sentence in found if sentence]
 
 
 def _hand_in() -> None:
     """Take the description over and go on, or say what is missing."""
     said = st.session_state
-    n, target, positive = (said.get(f"describe_{name}") for name in ("n", "target", "positive"))
-    refused = _NO_RECORDS if n is None else _refused_number(n)
-    missing = [refused] if refused else []
-    rows, persons = _edited(), None
-    if _has_persons():
-        whose = str(said.get("describe_whose") or "").strip()
-        if whose:
-            persons = Persons(whose, int(said["describe_most"]))
-            rows = rows[rows["column"] != whose]  # as a pasted header line has it
-        else:
-            missing.append("Name the column that says whose row it is.")
-    if rows.empty:
-        missing.append("Describe at least one column.")
-    elif target is None:
-        missing.append("Choose the outcome.")
-    elif not positive:
-        missing.append(f"Say which value of “{target}” counts as yes.")
-    levels = _outcome_levels(rows, target) or _listed(said.get("describe_negative"))
-    negative = tuple(level for level in levels if level != positive)
-    if positive and not negative:
-        missing.append(f"Say which value of “{target}” counts as no.")
-    if missing:
+    if missing := _lacking(_known(state.settings())):
         said[_SAID] = missing
         return
+    persons = None
+    if _has_persons():
+        persons = Persons(text_of(said["describe_whose"]), int(said["describe_most"]))
     now = state.settings()
     old = declared_table(now.declared) if now.dataset == DECLARED else None
-    rows, suggested = suggest.with_suggestions(rows[rows["column"] != target])
+    unfilled = {"if missing": None} if said.get("describe_fill") == draft.LEAVE_OUT else {}
+    rows, suggested = suggest.with_suggestions(
+        [row | unfilled for row in cards.rows() if row.get("column") not in _roles()]
+    )
     try:
-        table = declare.from_grid(
+        table = declare.from_rows(
             rows,
-            target=str(target),
-            positive=str(positive),
-            negative=negative,
-            base_rate=suggest.read_rate(str(said.get("describe_rate") or "")),
-            pairs=suggest.read_pairs(
-                str(said.get("describe_pairs") or ""), [str(name) for name in rows["column"]]
-            ),
-            suggested=tuple(suggested),
+            target=str(said[cards.TARGET]),
+            positive=said["describe_positive"],
+            negative=tuple(x for x in _outcome_levels() if x != said["describe_positive"]),
+            base_rate=_rate(),
+            pairs=_pairs(),
+            suggested=suggested,
             unit=str(said.get("describe_unit") or _UNIT),
             rows=old.guesses.n_rows if old else declare.USUAL_ROWS,
             correlation=old.guesses.correlation if old else 0.0,
@@ -665,59 +579,10 @@ def _hand_in() -> None:
         return
     if state.settings().goal_on not in ("", *table.schema.feature_names):
         state.put(state.settings().usual("goal", "goal_on", "goal_length", "goal_value"))
-    state.update(n=int(cast(int, n)))
+    state.update(n=int(said["describe_n"]))
     if old is None:
         steps.METHOD.take("chosen")
     said[_OF] = state.settings().declared
     draft.begin()
     draft.forget()
     steps.go("goal")
-
-
-HOW = (
-    f"**Kind**: “{forms.LEFT_OUT}” leaves a column out, a name or a number of a patient. "
-    "**Told per**: the step that effects are told for, 10 years, not 1. **Typical, spread, "
-    "shares** are declared like bounds, never read off the table; left empty, the suggestion below "
-    "counts, and all levels are as frequent. **Log**: for amounts, where ratios count; spread and "
-    "step are factors then. Lists "
-    "are separated by semicolons."
-)
-_CONFIG = {
-    "column": st.column_config.TextColumn("Column", width=96, required=True),
-    "kind": st.column_config.SelectboxColumn(
-        "Kind",
-        width=112,
-        options=list(forms.KINDS),
-        help=f"“{forms.LEFT_OUT}”: a column of the file that stays unread.",
-    ),
-    "lowest": st.column_config.NumberColumn(
-        "Lowest", width=66, help="Bound of a number, known beforehand."
-    ),
-    "highest": st.column_config.NumberColumn(
-        "Highest", width=68, help="Bound of a number, known beforehand."
-    ),
-    "units": st.column_config.TextColumn("Unit", width=62, help="mmHg, years, …"),
-    "step": st.column_config.NumberColumn(
-        "Told per", width=72, help="Effects are told for so many units."
-    ),
-    "typical": st.column_config.NumberColumn(
-        "Typical", width=68, help="A middling value; empty: as suggested below."
-    ),
-    "spread": st.column_config.NumberColumn(
-        "Spread", width=68, help="About the standard deviation; empty: as suggested below."
-    ),
-    "levels": st.column_config.TextColumn(
-        "Levels",
-        width=96,
-        help="All levels as the file writes them, such as 0; 1, separated by semicolons; the first "
-        "is the reference.",
-    ),
-    "shares": st.column_config.TextColumn(
-        "Shares", width=72, help="How often each level occurs, in their order; empty: all alike."
-    ),
-    "log": st.column_config.CheckboxColumn("Log", width=50, help="For amounts: ratios count."),
-    "if missing": st.column_config.TextColumn(
-        "If missing",
-        help="What a missing value counts as: a number, or a level. Empty: its row is left out.",
-    ),
-}

@@ -8,17 +8,17 @@ address of a plan. No shared memory holds any of it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-import pandas as pd
 import streamlit as st
 
 from dpci_core.base.limits import MOST_ROWS_PER_PERSON
 from dpci_core.plan.link import MOST_IN_LINK, pack, unpack
 from dpci_core.schema.declare import COMPLETE
-from ui.controls import declare
 from ui.kit import linked
+from ui.session.forms import FIELDS as CELLS
+from ui.session.forms import Row
 
 _DRAFT = linked.text("draft", MOST_IN_LINK, widget="describe_draft")
 _BEGUN, _LOST = "describe_begun", "describe_lost"
@@ -57,7 +57,6 @@ FIELDS: dict[str, Callable[[object], bool]] = {
     "most": lambda value: type(value) is int and 1 <= value <= MOST_ROWS_PER_PERSON,
     "target": _is_text,
     "positive": _is_text,
-    "negative": _is_text,
     "fill": (LEAVE_OUT, FILL_IN).__contains__,
     "complete": _within(100.0 * COMPLETE[0], 100.0),
     "rate": _is_text,
@@ -65,13 +64,12 @@ FIELDS: dict[str, Callable[[object], bool]] = {
 }
 """What stands beside the columns, and what it may be: names of session keys after "describe_"."""
 
+_OF = {str: _is_line, float: _is_number, bool: lambda value: isinstance(value, bool)}
 _CELLS: dict[str, Callable[[object], bool]] = {
-    **dict.fromkeys(declare.COLUMNS, _is_line),
-    **dict.fromkeys(declare.NUMBERS, _is_number),
+    **{name: _OF[field.of] for name, field in CELLS.items()},
     "column": _is_text,
-    "log": lambda value: isinstance(value, bool),
 }
-"""What a cell of each column of the grid may hold, where it is not empty."""
+"""What is typed of a column may be this."""
 
 
 def begin() -> None:
@@ -79,18 +77,14 @@ def begin() -> None:
     st.session_state.pop(_BEGUN, None)
 
 
-def keep(rows: pd.DataFrame) -> None:
+def keep(rows: Sequence[Row]) -> None:
     """Keep columns and fields as they stand; where nothing was changed, or it is too long or too
     odd for an address, nothing.
     """
     said = st.session_state
-    cells = [
-        {str(name): cell for name, cell in row.items() if not pd.isna(cell)}
-        for row in rows.to_dict("records")
-    ]
     fields = {name: said.get(f"describe_{name}") for name in FIELDS}
     try:
-        given = {"rows": cells} | {k: v for k, v in fields.items() if v is not None}
+        given = {"rows": list(rows)} | {k: v for k, v in fields.items() if v is not None}
         packed = pack(_checked(given))  # nothing that a reload would not take
     except ValueError:
         packed = ""
@@ -105,7 +99,7 @@ def forget() -> None:
     _DRAFT.take("")
 
 
-def read() -> pd.DataFrame | None:
+def read() -> list[Row] | None:
     """The columns of the draft in the address, its fields put on their widgets; None without one,
     or where it cannot be drawn, which `say_lost` tells.
     """
@@ -113,12 +107,12 @@ def read() -> pd.DataFrame | None:
         return None
     try:
         found = _checked(unpack(_DRAFT.value))
-        rows = declare.typed(found.pop("rows"))
     except ValueError:
         forget()
         st.session_state[_LOST] = True
         return None
     st.session_state[_BEGUN] = ""
+    rows: list[Row] = found.pop("rows")
     st.session_state.update({f"describe_{name}": value for name, value in found.items()})
     return rows
 
@@ -133,8 +127,7 @@ def _checked(found: object) -> dict[str, Any]:
     """The draft; raises ValueError where it is none."""
     if not isinstance(found, dict) or not isinstance(rows := found.get("rows"), list):
         raise ValueError("draft")
-    names = [row.get("column") if isinstance(row, dict) else None for row in rows]
-    if len(names) > _MOST_COLUMNS or not all(map(_is_text, names)) or len({*names}) < len(names):
+    if len(rows) > _MOST_COLUMNS or not all(isinstance(row, dict) for row in rows):
         raise ValueError("rows")
     for row in rows:
         for name, cell in row.items():

@@ -136,8 +136,9 @@ def _split_words(best: SplitAnswer, *, locked: bool) -> None:
     among = " among those that keep what you locked" if locked else ""
     shares = " / ".join(f"{100 * share:.3g} %" for share in numbers.shares_beside_metric(best))
     left.markdown(
-        f"The best split{among}: **{shares}** for coefficients, Hessian and gradient covariance. "
-        f"An interval whose coverage falls short counts as longer. {text.SPLIT_NOTE}"
+        f"The best split{among}: **{shares}** for the coefficients and the two matrices of their "
+        "standard errors, the Hessian and the gradient covariance. An interval whose coverage "
+        f"falls short counts as longer. {text.SPLIT_NOTE}"
     )
     now = state.settings().split
     better = split_of(best.design.budget, now)

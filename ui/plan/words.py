@@ -117,7 +117,10 @@ def ways_sentence(found: Ways, find: Find) -> str:
 def split_words(settings: Settings) -> str:
     """The shares of a split."""
     shares = [f"{settings.split.share(i):.3g} %" for i in range(3)]
-    return f"{shares[0]} for coefficients, {shares[1]} Hessian, {shares[2]} gradient covariance."
+    return (
+        f"{shares[0]} for the coefficients, {shares[1]} and {shares[2]} for the two matrices of "
+        "their standard errors."
+    )
 
 
 def design_lines(case: Case, option: Option) -> str:

@@ -43,6 +43,7 @@ from ui.release import approval, asked, budget, rehearse, result, words
 from ui.session import access, state, steps, text
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource
+from ui.session.forms import FIELDS
 from ui.session.words import in_words
 from ui.views import ledger_text, path
 from ui.views.cautions import box
@@ -199,8 +200,11 @@ def _plan_step() -> Plan | None:
         if st.button("Approve it first: step 4", key="release_approve"):
             path.show("approve")
     with st.expander("Every column, as declared"):
-        grid = declare.to_grid(declare_of(plan)).drop(columns="effect")
-        st.dataframe(grid, hide_index=True, key="release_columns", alt="Every column, as declared")
+        rows = [
+            {FIELDS[name].label: cell for name, cell in row.items() if name != "effect"}
+            for row in declare.to_rows(declare_of(plan))
+        ]
+        st.dataframe(rows, hide_index=True, key="release_columns", alt="Every column, as declared")
     return plan
 
 

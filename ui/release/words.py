@@ -30,8 +30,8 @@ PRICED = {
     "metric": "shape of the noise",
     "model": "coefficients",
     "inexact minimiser": "coefficients, for an inexact minimiser",
-    "hessian": "Hessian",
-    "covariance": "gradient covariance",
+    "hessian": "standard errors, Hessian",
+    "covariance": "standard errors, gradient covariance",
 }
 PARTS = {
     "1": "What is released",

@@ -1,4 +1,4 @@
-"""What a person fills in for each kind of column: rows of the grid, and a field for one cell.
+"""What a person fills in for each kind of column: the fields of its card, and a field for one cell.
 
 A kind that is not in the table can be planned with and released, but not typed.
 """
@@ -6,36 +6,102 @@ A kind that is not in the table can be planned with and released, but not typed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
-from dpci_core.base.errors import expect
 from dpci_core.schema import CategoricalColumn, Column, NumberGuess, NumericColumn
+from dpci_core.schema.categorical import SHARES_SLACK
 from ui.session.text import plain
 
 LEFT_OUT = "not in the model"
+Row = Mapping[str, Any]
+"""What is typed of one column, by the names of `FIELDS`; "column" is its name, and "kind" the word
+of its form. What is empty may be absent.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a card: what it is called, what is typed (a text, a number or a tick), an example,
+    and more about it.
+    """
+
+    label: str
+    of: type[str] | type[float] | type[bool] = str
+    example: str = ""
+    help: str | None = None
+
+
+FIELDS = {
+    "column": Field("Name of the column", example="as in the first line of the file"),
+    "kind": Field("Kind"),
+    "lowest": Field("Lowest possible", float),
+    "highest": Field("Highest possible", float),
+    "units": Field("Unit", example="years"),
+    "step": Field("Report effects per", float, "1"),
+    "typical": Field("Typical value", float),
+    "spread": Field("Spread", float),
+    "levels": Field("Values, as the file writes them", example="no; yes"),
+    "shares": Field("How often each occurs (%)", example="all alike"),
+    "effect": Field(
+        "Guessed odds ratio",
+        example="optional",
+        help="For the step of a number; of values one for each but the first, with semicolons "
+        "between. It only shapes the made-up rows to plan with.",
+    ),
+    "if missing": Field(
+        "An empty cell counts as",
+        example="its row is left out",
+        help="A number within the bounds, or one of the values.",
+    ),
+    "log": Field(
+        "Log scale",
+        bool,
+        help="For amounts such as income, where ratios count. Spread and step are factors then.",
+    ),
+}
+
+
+class CellError(ValueError):
+    """What is typed in one field cannot be.
+
+    field: its name in `FIELDS`.  why: what is wrong with it; the message names the column as well.
+    """
+
+    def __init__(self, row: Row, field: str, why: str) -> None:
+        self.field, self.why = field, why
+        label = FIELDS[field].label
+        super().__init__(f"“{text_of(row.get('column'))}”, {label[0].lower()}{label[1:]}: {why}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnForm:
     """How one kind of column is typed.
 
-    kind: in the grid.
-    needed: cells without which a row is not finished.
-    to_row: cells of a column, and of what is guessed of its values.
-    from_row: a column of a row, where it stands, and the column of this kind that filled it.
+    kind: what a row says of it.
+    word: what a person reads.
+    fields: of its card, in rows.
+    needed: fields without which a row is not finished.
+    note: what the fields mean.
+    line: a row in a few words.
+    to_row: the row of a column, and of what is guessed of its values.
+    from_row: the column of a row, and the column of this kind that filled it.
     ask: a field for one cell, with its key.
     widened: the column with bounds so many times as far apart; None for a column without bounds.
     """
 
     kind: str
+    word: str
+    fields: tuple[tuple[str, ...], ...]
     needed: tuple[str, ...]
+    note: str
+    line: Callable[[Row], str]
     to_row: Callable[[Any, Any], dict[str, object]]
-    from_row: Callable[[dict[Any, Any], str, Any], Column]
+    from_row: Callable[[Row, Any], Column]
     ask: Callable[[Any, str], float | str]
     widened: Callable[[Any, float], Any] | None = None
 
@@ -45,10 +111,34 @@ class ColumnForm:
         return self.widened is not None
 
 
-def form_of(row: dict[Any, Any]) -> ColumnForm:
-    """The form of a row of the grid, that of a number unless it says another kind."""
-    said = text_of(row["kind"])
+def form_of(row: Row) -> ColumnForm:
+    """The form of a row, that of a number unless it says another kind."""
+    said = text_of(row.get("kind"))
     return next((form for form in FORMS.values() if form.kind == said), FORMS[NumericColumn])
+
+
+def _check(is_fine: bool, row: Row, field: str, why: str) -> None:
+    """Raise CellError unless it is fine."""
+    if not is_fine:
+        raise CellError(row, field, why)
+
+
+def column_of(row: Row, known: Column | None = None) -> Column:
+    """The column that a row describes; `known` is the one that filled it.
+
+    Raises:  CellError.
+    """
+    form = form_of(row)
+    is_same = known is not None and FORMS[type(known)] is form
+    try:
+        return form.from_row(row, known if is_same else None)
+    except CellError:
+        raise
+    except ValueError as problem:  # of the core, which names its own arguments
+        named = re.match(r"Expected (?:finite )?(\w+)=", str(problem))
+        field = named[1] if named else ""
+        field = {"low": "lowest", "high": "highest", "missing": "if missing"}.get(field, field)
+        raise CellError(row, field if field in FIELDS else form.needed[0], str(problem)) from None
 
 
 def _number_row(column: NumericColumn, guess: NumberGuess | None) -> dict[str, object]:
@@ -58,52 +148,55 @@ def _number_row(column: NumericColumn, guess: NumberGuess | None) -> dict[str, o
     return {
         "lowest": column.low,
         "highest": column.high,
-        "if missing": column.fill or None,
+        "if missing": column.fill,
         "typical": typical,
         "spread": spread,
-        "units": column.units or None,
+        "units": column.units,
         "step": column.step,
         "log": column.takes_log,
     }
 
 
-def _numeric(row: dict[Any, Any], where: str, known: NumericColumn | None) -> NumericColumn:
-    def number(field: str) -> float:
-        return _number(row[field], f"{where}, {field}")
-
-    def maybe(field: str) -> float | None:
-        return _number(row[field], f"{where}, {field}") if text_of(row.get(field)) else None
-
-    expect(
-        text_of(row["lowest"]) + text_of(row["highest"]) != "",
-        f"{where[0].upper()}{where[1:]}, lowest and highest: two numbers are needed, or the "
-        f"kind “{LEFT_OUT}”.",
-    )
-    low, high, missing = number("lowest"), number("highest"), maybe("if missing")
-    expect(
-        low < high,
-        f"{where[0].upper()}{where[1:]}: the lowest, {low:g}, is not below the highest, {high:g}.",
-    )
-    typical, spread = maybe("typical"), maybe("spread")
-    if typical is not None or spread is not None:
-        typical, spread = number("typical"), number("spread")
-        expect(
-            low <= typical <= high,
-            f"{where[0].upper()}{where[1:]}, typical: {typical:g} lies outside {low:g} to "
-            f"{high:g}.",
-        )
+def _numeric(row: Row, known: NumericColumn | None) -> NumericColumn:
+    for end in ("lowest", "highest"):
+        why = f"a number is needed, or the kind “{KINDS[LEFT_OUT]}”."
+        _check(text_of(row.get(end)) != "", row, end, why)
+    numbers = ("lowest", "highest", "typical", "spread", "step", "if missing")
+    low, high, typical, spread, step, missing = (_maybe(row, name) for name in numbers)
+    assert low is not None
+    assert high is not None
+    why = f"it has to be above the lowest, {low:g}; {high:g} is not."
+    _check(low < high, row, "highest", why)
+    is_log = row.get("log") is True
+    _check(low > 0.0 or not is_log, row, "lowest", "on a log scale it has to be above 0.")
+    least = 1.0 if is_log else 0.0
+    for field, value in (("spread", spread), ("step", step)):
+        _check(value is None or value > least, row, field, f"it has to be above {least:g}.")
+    for field, one, other in (("typical", typical, spread), ("spread", spread, typical)):
+        _check(one is not None or other is None, row, field, "a number is needed.")
+    for field, value in (("typical", typical), ("if missing", missing)):
+        is_within = value is None or low <= value <= high
+        _check(is_within, row, field, f"it has to lie within {low:g} to {high:g}.")
     return NumericColumn(
-        text_of(row["column"]),
+        text_of(row.get("column")),
         low,
         high,
         missing,
         typical=typical,
         spread=spread,
-        step=maybe("step"),
+        step=step,
         limit=known.limit if known else None,
-        transform="log" if row["log"] is True else None,
-        units=text_of(row["units"]),
+        transform="log" if is_log else None,
+        units=text_of(row.get("units")),
     )
+
+
+def _number_line(row: Row) -> str:
+    units, step = text_of(row.get("units")), row.get("step")
+    ends = " to ".join(f"{row[end]:,.10g}" for end in ("lowest", "highest"))
+    found = [f"number, {ends} {units}".strip()]
+    found += ["log scale"] if row.get("log") is True else []
+    return ", ".join([*found, f"effects per {step:,.10g}"] if step is not None else found)
 
 
 def _ask_number(column: NumericColumn, key: str) -> float:
@@ -125,74 +218,108 @@ def _widened(column: NumericColumn, factor: float) -> NumericColumn:
 
 
 def _levels_row(column: CategoricalColumn, guess: tuple[float, ...] | None) -> dict[str, object]:
-    shares = column.shares or guess
-    levels: dict[str, object] = {"levels": "; ".join(column.levels), "if missing": column.other}
-    return levels | ({"shares": listed(shares)} if shares else {})
+    shares = column.shares or guess or ()
+    return {
+        "levels": "; ".join(column.levels),
+        "if missing": column.other,
+        "shares": "; ".join(f"{100.0 * share:.12g}" for share in shares),
+    }
 
 
-def _levels(row: dict[Any, Any], where: str, known: CategoricalColumn | None) -> CategoricalColumn:
-    where = f"{where[0].upper()}{where[1:]}"
-    is_same = known is not None and text_of(row["levels"]) == "; ".join(known.levels)
+def levels_of(row: Row) -> tuple[str, ...]:
+    """The values that are typed, with semicolons between them, or commas where there is none."""
+    typed = text_of(row.get("levels"))
+    parts = typed.split(";" if ";" in typed else ",")
+    return tuple(part.strip() for part in parts if part.strip())
+
+
+def _levels(row: Row, known: CategoricalColumn | None) -> CategoricalColumn:
+    is_same = known is not None and text_of(row.get("levels")) == "; ".join(known.levels)
     old = known if is_same else None
-    typed = (part.strip() for part in text_of(row["levels"]).split(";"))
-    levels = old.levels if old else tuple(part for part in typed if part)
-    expect(len(levels) >= 2, f"{where}, levels: at least two are needed, separated by semicolons.")
+    levels = old.levels if old else levels_of(row)
+    _check(len(levels) >= 2, row, "levels", "at least two are needed, with semicolons between.")
     other = text_of(row.get("if missing")) or None
-    expect(
-        other is None or other in levels,
-        f"{where}, if missing: {other!r} is not one of its levels.",
-    )
-    shares = tuple(numbers_of(row["shares"], f"{where}, shares")) or None
-    expect(
-        not shares or len(shares) == len(levels),
-        f"{where}, shares: {len(levels)} are needed, one for each level.",
-    )
+    why = f"“{other}” is not one of the values."
+    _check(other is None or other in levels, row, "if missing", why)
+    parts = filter(str.strip, text_of(row.get("shares")).split(";"))
+    shares = tuple(_number(row, "shares", part) / 100.0 for part in parts) or None
+    if shares:
+        why = f"{len(levels)} are needed, one for each value."
+        _check(len(shares) == len(levels), row, "shares", why)
+        total = math.fsum(shares)
+        why = f"they have to add up to 100, none below 0; these add up to {100.0 * total:.4g}."
+        _check(min(shares) >= 0.0 and abs(total - 1.0) <= SHARES_SLACK, row, "shares", why)
     return CategoricalColumn(
-        text_of(row["column"]), levels, other, old is None or old.has_reference, shares
+        text_of(row.get("column")), levels, other, old is None or old.has_reference, shares
     )
+
+
+def _levels_line(row: Row) -> str:
+    levels, shares = levels_of(row), text_of(row.get("shares")).split(";")
+    found = levels
+    if len(shares) == len(levels):
+        found = tuple(
+            f"{level} {share.strip()} %" for level, share in zip(levels, shares, strict=True)
+        )
+    more = ", …" if len(levels) > _LISTED else ""
+    return f"{len(levels)} values, {', '.join(found[:_LISTED])}{more}"
 
 
 def _ask_level(column: CategoricalColumn, key: str) -> str:
     return str(st.selectbox(plain(column.name), column.levels, key=key))
 
 
-def listed(values: Sequence[float]) -> str:
-    """Numbers as they are typed."""
-    return "; ".join(f"{value:.12g}" for value in values)
-
-
 def text_of(value: object) -> str:
-    """A cell of the grid, empty where nothing is typed."""
-    is_missing = value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
-    return "" if is_missing else str(value).strip()
+    """What is typed in a field, empty where nothing is."""
+    return "" if value is None else str(value).strip()
 
 
-def _number(value: object, where: str) -> float:
+def _maybe(row: Row, field: str) -> float | None:
+    """The number in a field, None where it is empty."""
+    return _number(row, field, row[field]) if text_of(row.get(field)) else None
+
+
+def _number(row: Row, field: str, value: object) -> float:
     try:
         return float(text_of(value))
     except ValueError:
-        raise ValueError(f"{where[0].upper()}{where[1:]}: a number is needed.") from None
+        raise CellError(row, field, "a number is needed.") from None
 
 
-def numbers_of(value: object, where: str) -> list[float]:
-    """Numbers with semicolons between them."""
-    return [_number(part, where) for part in text_of(value).split(";") if part.strip()]
-
-
+_LISTED = 5
+"""Values that a line names."""
 FORMS: dict[type[Column], ColumnForm] = {
     NumericColumn: ColumnForm(
         kind="number",
+        word="Number",
+        fields=(
+            ("lowest", "highest", "units", "step"),
+            ("typical", "spread", "effect", "if missing", "log"),
+        ),
         needed=("lowest", "highest"),
+        note="A value outside the bounds counts as the nearest bound. About two of three values "
+        "differ from the typical one by less than the spread. Effects are reported per so many "
+        "units: per 10 years, not per 1. Left empty, the suggestions in grey count.",
+        line=_number_line,
         to_row=_number_row,
         from_row=_numeric,
         ask=_ask_number,
         widened=_widened,
     ),
     CategoricalColumn: ColumnForm(
-        kind="levels", needed=("levels",), to_row=_levels_row, from_row=_levels, ask=_ask_level
+        kind="levels",
+        word="Yes/no or categories",
+        fields=(("levels", "shares"), ("effect", "if missing")),
+        needed=("levels",),
+        note="All values, with semicolons between them: effects are reported against the first. "
+        "How often they occur stands in the same order, such as 80; 20. An ordered scale that is "
+        "coded 1 to 5 can be a number.",
+        line=_levels_line,
+        to_row=_levels_row,
+        from_row=_levels,
+        ask=_ask_level,
     ),
 }
 """By kind; the only place of the pages that knows one from another."""
-BOUNDED = tuple(form.kind for form in FORMS.values() if form.has_bounds)
-"""Kinds in the grid that have bounds."""
-KINDS = (*(form.kind for form in FORMS.values()), LEFT_OUT)
+KINDS = {form.kind: form.word for form in FORMS.values()} | {LEFT_OUT: "Not in the model"}
+"""What a row may say of its kind, in the words of the pages."""

@@ -31,6 +31,7 @@ TERMS = (
     Term("margin of error", ("half-widths of the",), ("plan", "session")),
     Term("clipped", ("moved to a bound", "moved to the nearest bound")),
     Term("your goal", ("your wish",)),
+    Term("assumptions", ("other worlds", "worlds that"), ("plan", "release")),
     Term("replace-one neighbours", ("protected is one person",)),
     Term("shrunken", ("pulled", "the pull")),
     Term("What is protected", ("protected is one row",)),

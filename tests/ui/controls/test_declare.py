@@ -1,5 +1,5 @@
-"""A described table: grid, link, page; nothing is opened, and what is wrong is said with its
-row.
+"""A described table: what is typed of it, link, page; nothing is opened, and what is wrong is said
+with its column and its field.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 import pytest
 from pydantic import TypeAdapter
@@ -47,10 +46,6 @@ OUTCOME = {
 }
 
 
-def grid(*rows: dict) -> pd.DataFrame:
-    return pd.DataFrame([{name: row.get(name) for name in declare.COLUMNS} for row in rows])
-
-
 AGE = {"column": "age", "kind": "number", "lowest": 0, "highest": 100}
 SEX = {"column": "sex", "kind": "levels", "levels": "f; m; x"}
 
@@ -61,9 +56,9 @@ def table_of(*columns: object, **guesses: object) -> DeclaredTable:
     return DeclaredTable(schema=schema, guesses=Guesses(base_rate=0.25, **guesses), unit="a visit")  # type: ignore[arg-type]
 
 
-def through_the_grid(table: DeclaredTable, *, before: DeclaredTable | None = None) -> DeclaredTable:
-    return declare.from_grid(
-        declare.to_grid(table),
+def through_the_rows(table: DeclaredTable, *, before: DeclaredTable | None = None) -> DeclaredTable:
+    return declare.from_rows(
+        declare.to_rows(table),
         target="y",
         positive="yes",
         negative=("no", "0"),
@@ -76,7 +71,7 @@ def through_the_grid(table: DeclaredTable, *, before: DeclaredTable | None = Non
     )
 
 
-def test_the_grid_returns_what_was_put_in():
+def test_the_rows_return_what_was_put_in():
     table = table_of(
         NumericColumn(
             "a", -1, 3.5, missing=0.25, typical=1.0, spread=0.5, step=0.1, limit=2.5, units="m"
@@ -88,39 +83,41 @@ def test_the_grid_returns_what_was_put_in():
         n_rows=3_000,
         correlation=0.2,
     )
-    assert through_the_grid(table, before=table) == table
+    assert through_the_rows(table, before=table) == table
     assert declared_table(packed_table(table)) == table
 
 
 def test_effects_are_typed_for_the_step_of_their_column():
-    grid = declare.to_grid(declare.example()).set_index("column")
-    odds = float(grid["effect"]["age"])
+    odds = float(str(declare.to_rows(declare.example())[0]["effect"]))
     assert odds == pytest.approx(math.exp(0.2), rel=1e-9)  # 0.02 a year, told for ten
-    made = through_the_grid(
+    made = through_the_rows(
         table_of(NumericColumn("d", 1, 100, transform="log"), effects={"log(d)": 0.5})
     )
     assert made.guesses.effects["log(d)"] == pytest.approx(0.5, rel=1e-9)
-    doubled = declare.to_grid(made)["effect"][0]
-    assert float(doubled) == pytest.approx(2.0**0.5, rel=1e-9)
+    doubled = declare.to_rows(made)[0]["effect"]
+    assert float(str(doubled)) == pytest.approx(2.0**0.5, rel=1e-9)
 
 
 @pytest.mark.parametrize(("effect", "step"), [(0.02, 10), (0.3, 0.07), (-1e-9, 1), (99, 7)])
 def test_an_effect_of_a_plan_comes_back_from_its_cell_as_it_was(effect: float, step: float):
     table = table_of(NumericColumn("a", 0, 1, step=step), effects={"a": effect})
-    assert declare.wrong_guesses(declare.to_grid(table)) == []
-    assert through_the_grid(table).guesses.effects["a"] == pytest.approx(effect, abs=1e-15)
+    (row,) = declare.to_rows(table)
+    assert declare.wrong_cell(row) is None
+    assert through_the_rows(table).guesses.effects["a"] == pytest.approx(effect, abs=1e-15)
 
 
 @pytest.mark.parametrize(("effect", "told"), [(99, "inf"), (-99, "0")])
 def test_an_effect_beyond_all_odds_is_shown_and_refused_in_words(effect: float, told: str):
-    cells = declare.to_grid(table_of(NumericColumn("a", 0, 1, step=10), effects={"a": effect}))
-    assert cells["effect"][0] == told
-    (wrong,) = declare.wrong_guesses(cells)
-    assert wrong.startswith(f"Row 1 (“a”), odds ratio: “{told}” is no number above 0.")
+    (row,) = declare.to_rows(table_of(NumericColumn("a", 0, 1, step=10), effects={"a": effect}))
+    assert row["effect"] == told
+    wrong = declare.wrong_cell(row)
+    assert wrong is not None
+    assert wrong.field == "effect"
+    assert str(wrong).startswith(f"“a”, guessed odds ratio: “{told}” is no number above 0.")
 
 
 def test_guesses_of_an_older_description_become_part_of_it():
-    """They stood in the grid as guesses; handed in, they are declared, and the twin is the same."""
+    """They stood in the rows as guesses; handed in, they are declared, and the twin is the same."""
     old = DeclaredTable(
         schema=Schema(
             (NumericColumn("a", 0, 10), CategoricalColumn("b", ("no", "yes"))),
@@ -133,7 +130,7 @@ def test_guesses_of_an_older_description_become_part_of_it():
             numbers={"a": NumberGuess(4.0, 2.0)}, shares={"b": (0.9, 0.1)}, n_rows=3_000
         ),
     )
-    made = through_the_grid(old, before=old)
+    made = through_the_rows(old, before=old)
     assert made.schema.standard is None
     assert made.schema.features == (
         NumericColumn("a", 0, 10, typical=4.0, spread=2.0),
@@ -146,10 +143,10 @@ def test_guesses_of_an_older_description_become_part_of_it():
 
 def test_a_new_description_has_the_standard_encoding_and_keeps_the_one_that_was_chosen():
     columns = (NumericColumn("a", 0, 1), NumericColumn("b", 0, 1), NumericColumn("c", 0, 1))
-    assert through_the_grid(table_of(*columns)).schema.standard == StandardEncoding(shape=2.0)
+    assert through_the_rows(table_of(*columns)).schema.standard == StandardEncoding(shape=2.0)
     chosen = table_of(*columns)
-    assert through_the_grid(chosen, before=chosen).schema.standard == chosen.schema.standard
-    other = through_the_grid(table_of(*columns[:2]), before=chosen)
+    assert through_the_rows(chosen, before=chosen).schema.standard == chosen.schema.standard
+    other = through_the_rows(table_of(*columns[:2]), before=chosen)
     assert other.schema.standard == StandardEncoding(shape=1.7)
 
 
@@ -163,23 +160,38 @@ def test_the_example_is_a_table_to_plan_with():
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([AGE | {"lowest": None}], "Row 1 .*age.*lowest: a number is needed"),
-        ([AGE, SEX | {"levels": "f"}], "Row 2 .*sex.*levels: at least two"),
+        ([AGE | {"lowest": None}], "“age”, lowest possible: a number is needed, or the kind “Not"),
+        ([AGE, SEX | {"levels": "f"}], "“sex”, values, as .*: at least two"),
+        (
+            [SEX | {"levels": "f; m; f"}],
+            "“sex”, values, as .*: Expected at least two levels, all different",
+        ),
         (
             [SEX | {"effect": "1"}],
-            "Row 1, odds ratio: 2 numbers are needed, one for sex=m, sex=x; 1 are there",
+            "“sex”, guessed odds ratio: 2 numbers are needed, one for sex=m, sex=x; 1 are there",
         ),
-        ([SEX | {"effect": "1; many"}], "Row 1 .*sex.*odds ratio: “many” is no number above 0"),
-        ([AGE | {"effect": "1,5"}], "Row 1 .*age.*odds ratio: “1,5” is no number above 0"),
-        ([SEX | {"shares": "0.5; 0.5"}], "Row 1 .*sex.*shares: 3 are needed"),
-        ([AGE | {"typical": 50}], "Row 1 .*age.*spread: a number is needed"),
-        ([AGE | {"typical": 500, "spread": 1}], "Row 1 .*age.*typical: 500 lies outside 0 to 100"),
-        ([AGE | {"lowest": 100}], "age"),
+        ([SEX | {"effect": "1; many"}], "“sex”, guessed odds ratio: “many” is no number above 0"),
+        ([AGE | {"effect": "1,5"}], "“age”, guessed odds ratio: “1,5” is no number above 0"),
+        ([SEX | {"shares": "50; 50"}], "“sex”, how often .*: 3 are needed"),
+        (
+            [SEX | {"shares": "50; 20; 20"}],
+            "“sex”, how often .*: they have to add up to 100, none below 0; these add up to 90",
+        ),
+        ([AGE | {"typical": 50}], "“age”, spread: a number is needed"),
+        (
+            [AGE | {"typical": 500, "spread": 1}],
+            "“age”, typical value: it has to lie within 0 to 100",
+        ),
+        ([AGE | {"typical": 50, "spread": 0}], "“age”, spread: it has to be above 0"),
+        ([AGE | {"typical": 50, "spread": 5e9}], "“age”, spread: Expected spread=5000000000.0"),
+        ([AGE | {"step": -1}], "“age”, report effects per: it has to be above 0"),
+        ([AGE | {"log": True}], "“age”, lowest possible: on a log scale"),
+        ([AGE | {"lowest": 100}], "“age”, highest possible: it has to be above the lowest, 100"),
         ([AGE, AGE], "age.*twice"),
-        ([AGE | {"if missing": "300"}], "missing=300.0.*age"),
+        ([AGE | {"if missing": "300"}], "“age”, an empty cell .*: it has to lie within 0 to 100"),
         (
             [SEX | {"if missing": "other"}],
-            "Row 1 .*sex.*if missing: 'other' is not one of its levels",
+            "“sex”, an empty cell counts as: “other” is not one of the values",
         ),
         ([], "at least one column"),
         ([{"column": "   "}], "at least one column"),
@@ -187,11 +199,23 @@ def test_the_example_is_a_table_to_plan_with():
 )
 def test_what_is_wrong_is_said_with_its_place(rows, message):
     with pytest.raises(ValueError, match=message):
-        declare.from_grid(grid(*rows), **OUTCOME)
+        declare.from_rows(rows, **OUTCOME)
+
+
+def test_values_may_have_commas_between_them_where_no_semicolon_is():
+    table = declare.from_rows(
+        [SEX | {"levels": "f, m"}, SEX | {"column": "b", "levels": "1,5; 2"}], **OUTCOME
+    )
+    assert [column.texts for column in table.schema.features] == [("f", "m"), ("1,5", "2")]
+
+
+def test_a_bound_of_zero_is_a_bound():
+    (row,) = declare.to_rows(table_of(NumericColumn("a", 0, 1)))
+    assert (row["lowest"], row["highest"]) == (0, 1)
 
 
 def test_empty_rows_are_left_out():
-    table = declare.from_grid(grid(AGE, {}, SEX), **OUTCOME)
+    table = declare.from_rows([AGE, {}, SEX], **OUTCOME)
     assert [c.name for c in table.schema.features] == ["age", "sex"]
 
 
@@ -330,24 +354,22 @@ def test_what_a_row_cannot_show_stays_as_it_was():
     table = DeclaredTable(
         schema=schema, guesses=Guesses(effects={"all=a": 0.3, "all=b": 0.1, "parts=r": 1.0})
     )
-    again = declare.from_grid(declare.to_grid(table), **OUTCOME, before=table)
+    again = declare.from_rows(declare.to_rows(table), **OUTCOME, before=table)
     assert again.schema == schema
     assert again.guesses.effects == table.guesses.effects
-    changed = declare.to_grid(table)
-    changed.loc[0, "levels"] = "a; b; c"
-    changed.loc[0, "effect"] = None
-    assert declare.from_grid(changed, **OUTCOME, before=table).schema.features[
-        0
-    ] == CategoricalColumn("all", ("a", "b", "c"))
+    first, *others = declare.to_rows(table)
+    changed = [first | {"levels": "a; b; c", "effect": None}, *others]
+    made = declare.from_rows(changed, **OUTCOME, before=table)
+    assert made.schema.features[0] == CategoricalColumn("all", ("a", "b", "c"))
 
 
 def test_what_was_suggested_is_no_cell_and_stays_suggested_until_it_is_typed():
     schema = Schema((NumericColumn("z", 0, 1, typical=0.5, spread=0.1),), "ill", "yes")
     table = DeclaredTable(schema=replace(schema, suggested=("z",)))
-    grid = declare.to_grid(table)
-    assert pd.isna(grid.loc[0, "typical"])
-    assert pd.isna(grid.loc[0, "spread"])
-    typed = declare.from_grid(declare.to_grid(DeclaredTable(schema=schema)), **OUTCOME)
+    (row,) = declare.to_rows(table)
+    assert "typical" not in row
+    assert "spread" not in row
+    typed = declare.from_rows(declare.to_rows(DeclaredTable(schema=schema)), **OUTCOME)
     assert typed.schema.suggested == ()
     assert declared_table(packed_table(table)) == table
 

@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from ui.controls import declare, suggest
+from ui.controls import suggest
+from ui.session.forms import LEFT_OUT
 
 
 @pytest.mark.parametrize(
@@ -27,22 +28,23 @@ def test_a_suggestion_is_usual_by_name_or_the_middle_of_the_bounds(name, low, hi
 
 
 def test_what_is_typed_stays_and_what_is_wrong_is_left_to_be_told():
-    rows = declare.typed(
-        [
-            {"column": "a", "kind": "number", "lowest": 0, "highest": 12},
-            {"column": "b", "kind": "number", "lowest": 0, "highest": 9, "typical": 2, "spread": 1},
-            {"column": "c", "kind": "number", "lowest": 0, "highest": 9, "typical": 2},
-            {"column": "d", "kind": "number", "lowest": 9, "highest": 0},
-            {"column": "e", "kind": "number", "lowest": 0, "highest": 9, "log": True},
-            {"column": "f", "kind": "levels", "levels": "x; y"},
-            {"column": "g", "kind": "number"},
-        ]
-    )
+    rows = [
+        {"column": "a", "kind": "number", "lowest": 0, "highest": 12},
+        {"column": "b", "kind": "number", "lowest": 0, "highest": 9, "typical": 2, "spread": 1},
+        {"column": "c", "kind": "number", "lowest": 0, "highest": 9, "typical": 2},
+        {"column": "d", "kind": "number", "lowest": 9, "highest": 0},
+        {"column": "e", "kind": "number", "lowest": 0, "highest": 9, "log": True},
+        {"column": "f", "kind": "levels", "levels": "x; y"},
+        {"column": "g", "kind": "number"},
+        {"column": "h", "kind": LEFT_OUT, "lowest": 0, "highest": 9},
+        {"column": "i", "lowest": 0, "highest": 9},  # a number, unless it says another kind
+    ]
     filled, found = suggest.with_suggestions(rows)
-    assert found == {"a": (6.0, 2.0)}
-    assert filled["typical"].fillna(-1).tolist() == [6, 2, 2, -1, -1, -1, -1]
-    assert filled["spread"].fillna(-1).tolist() == [2, 1, -1, -1, -1, -1, -1]
-    assert rows["typical"].isna().sum() == 5  # the grid itself is left as it was
+    assert found == ("a", "i")
+    none = [None] * 5
+    assert [row.get("typical") for row in filled] == [6, 2, 2, *none, 4.5]
+    assert [row.get("spread") for row in filled] == [2, 1, None, *none, 1.5]
+    assert sum("typical" in row for row in rows) == 2  # the rows themselves are left as they were
 
 
 @pytest.mark.parametrize("line", ["", "20", "10 to 30", "0.25", "2.5 to 97.5"])

@@ -20,6 +20,7 @@ from ui.controls import declare, suggest
 from ui.plan import draft
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
+from ui.session.forms import LEFT_OUT
 from ui.session.plan_settings import plan_of
 from ui.session.settings import Settings, from_query
 
@@ -44,6 +45,20 @@ def go_on(app):
     app.button(key="describe_continue").click().run()
     assert not app.exception
     return app
+
+
+def cards_of(app) -> list[str]:
+    """The cards, each in its line, as they are read."""
+    found = [str(button.label) for button in app.button if str(button.key).endswith("_line")]
+    return [line.replace("\\", "").replace("**", "") for line in found]
+
+
+def open_card(app, place: int) -> int:
+    """Open the card at a place; the number that its fields are keyed by."""
+    line = [button for button in app.button if str(button.key).endswith("_line")][place]
+    line.click().run()
+    assert not app.exception
+    return int(line.key.split("_")[1])
 
 
 def described(n: int = 8_000):
@@ -118,14 +133,19 @@ def test_what_is_missing_is_said_at_the_button_all_at_once():
     assert "Choose the outcome" in app.error[0].value
     app.radio(key="describe_target_pick").set_value("ill").run()
     go_on(app)
-    assert "which value of “ill”" in app.error[0].value
-    app.text_input(key="describe_positive_pick").set_value("yes").run()
+    assert "the values of “ill”, as the file writes them" in app.error[-1].value
+    app.text_input(key="card_2_levels").set_value("1").run()
     go_on(app)
-    assert "which value of “ill” counts as no" in app.error[0].value
-    app.text_input(key="describe_negative_pick").set_value("no; never").run()
+    assert "two at least" in app.error[-1].value
+    app.text_input(key="card_2_levels").set_value("no; never; sick").run()
     go_on(app)
-    assert "lowest" in app.error[0].value
-    assert "age" in app.error[0].value
+    assert "which value of “ill” counts as yes" in app.error[-1].value
+    app.text_input(key="card_2_levels").set_value("no; yes; never").run()
+    go_on(app)
+    at_field, at_button = app.error
+    assert at_field.value.startswith("**Lowest possible**: a number is needed")
+    assert "“age”, lowest possible" in at_button.value
+    assert "“sex”, lowest possible" in at_button.value
     add(app, "age: 0 to 100\nsex: f, m")
     go_on(app)
     assert title(app) == "What do you need from the intervals?"
@@ -148,14 +168,14 @@ def test_the_usual_codes_of_an_outcome_are_offered():
     app = add(start("plan"), "age: 0 to 100\nill")
     app.number_input(key="describe_n").set_value(500)
     app.radio(key="describe_target_pick").set_value("ill").run()
-    app.pills(key="describe_usual_codes").set_value("0 / 1").run()
+    app.pills(key="describe_usual").set_value("0; 1").run()
     assert not app.exception
-    assert app.text_input(key="describe_positive_pick").value == "1"
-    assert app.text_input(key="describe_negative_pick").value == "0"
+    assert app.text_input(key="card_1_levels").value == "0; 1"
+    assert app.radio(key="describe_positive_pick").value == "1"
     go_on(app)
     assert declared_table(now(app).declared).schema.codes == ("1", "0")
     app.button(key="step_describe").click().run()
-    assert app.text_input(key="describe_positive_pick").value == "1"
+    assert app.radio(key="describe_positive_pick").value == "1"
 
 
 def test_rows_with_missing_cells_are_left_out_or_filled_in():
@@ -191,7 +211,7 @@ def test_of_seven_lines_the_six_good_ones_are_taken():
     app = add(start("plan"), "\n".join([*lines[:3], "age: many", *lines[3:]]))
     assert "Line 4" in app.error[0].value
     assert app.text_area(key="describe_text").value == "age: many"
-    assert list(app.session_state["describe_edited"]["column"]) == [f"x{k}" for k in range(6)]
+    assert [line.partition(" ")[0] for line in cards_of(app)] == [f"x{k}" for k in range(6)]
 
 
 def test_a_described_table_comes_back_to_be_changed():
@@ -218,9 +238,9 @@ def test_every_base_rate_of_a_plan_has_its_place(rate):
 
 def test_a_suggestion_says_that_it_is_one_until_something_is_typed():
     app = described()
-    (said,) = [info.value for info in app.info if "Suggested" in info.value]
-    assert "age typical 50, spread 18" in said
-    assert "systolic" not in said  # typed
+    age, _, pressure, _ = cards_of(app)
+    assert age.endswith("typical 50, spread 18 (suggested)")
+    assert pressure.endswith("typical 130, spread 18")  # typed
     app.text_input(key="describe_rate").set_value("10 to 30")
     app.text_input(key="describe_pairs").set_value("age, systolic_bp: strong").run()
     go_on(app)
@@ -228,17 +248,17 @@ def test_a_suggestion_says_that_it_is_one_until_something_is_typed():
     assert table.guesses.base_rate == (0.1, 0.3)
     assert table.guesses.pairs == (("age", "systolic_bp", 0.9),)
     app.button(key="step_describe").click().run()
-    assert any("age typical 50, spread 18" in info.value for info in app.info)
+    assert cards_of(app)[0].endswith("typical 50, spread 18 (suggested)")
     assert app.text_input(key="describe_rate").value == "10 to 30"
     assert app.text_input(key="describe_pairs").value == "age, systolic_bp: strong"
     add(app, "age: 18 to 100 years, typical 61, spread 12, per 10")
-    assert not [info.value for info in app.info if "Suggested" in info.value]
+    assert not [line for line in cards_of(app) if "suggested" in line]
     table = declared_table(now(go_on(app)).declared)
     assert table.schema.features[0].typical == 61.0
     assert table.schema.notes == ()
 
 
-def test_a_line_that_is_not_understood_is_refused_at_the_button():
+def test_a_line_that_is_not_understood_is_refused_where_it_is_typed_and_at_the_button():
     app = described()
     for field, line, said in (
         ("rate", "many", "between 0 and 100"),
@@ -249,8 +269,10 @@ def test_a_line_that_is_not_understood_is_refused_at_the_button():
         ("pairs", "age, sex: .9; sex, systolic_bp: .9; age, systolic_bp: -.9", "be together"),
     ):
         app.text_input(key=f"describe_{field}").set_value(line).run()
+        is_of_all = said == "be together"  # of what the pairs say together
+        assert is_of_all or said in app.error[0].value.replace("\\", "")
         go_on(app)
-        assert said in app.error[0].value.replace("\\", "")
+        assert said in app.error[-1].value.replace("\\", "")
         assert now(app).dataset != DECLARED
         app.text_input(key=f"describe_{field}").set_value("").run()
 
@@ -279,7 +301,7 @@ def told(app) -> str:
 @pytest.mark.parametrize("typed", ["1,5", "much", "0", "-1", "nan", "1e999", "1.5; 1,5"])
 def test_an_odds_ratio_that_is_none_is_refused_at_its_field_and_breaks_nothing(typed: str):
     app = opened(drafted(effect=typed))
-    assert f"odds ratio: “{typed.rpartition(' ')[2]}” is no number above 0" in told(app)
+    assert f"odds ratio**: “{typed.rpartition(' ')[2]}” is no number above 0" in told(app)
     app.radio(key="describe_target_pick").set_value("smoker").run()
     assert not app.exception
     assert "is no number above 0" in told(app)
@@ -295,7 +317,8 @@ def test_guessed_effects_are_odds_ratios_as_they_were_typed():
     table = declared_table(now(app).declared)
     assert table.guesses.effects == {"age": pytest.approx(math.log(1.5) / 10, rel=1e-9)}
     app.button(key="step_describe").click().run()
-    assert app.session_state["describe_edited"]["effect"][0] == "1.5"
+    number = open_card(app, 0)
+    assert app.text_input(key=f"card_{number}_effect").value == "1.5"
     go_on(app)
     assert declared_table(now(app).declared) == table  # Continue alone changes nothing
 
@@ -372,30 +395,33 @@ def test_a_number_of_records_outside_is_refused_where_it_is_typed():
     assert not app.error
 
 
-def test_rows_that_cannot_be_are_refused_where_they_are_typed():
-    table = declare.typed(
-        [
-            {"column": "age", "kind": "number", "lowest": 100, "highest": 18},
-            {
-                "column": "bmi",
-                "kind": "number",
-                "lowest": 15,
-                "highest": 60,
-                "typical": 90,
-                "spread": 1,
-            },
-            {"column": "half", "kind": "number", "lowest": 15},
-            {"column": "sex", "kind": "levels", "levels": "f"},
-            {"column": "fine", "kind": "number", "lowest": 0, "highest": 1},
-        ]
-    )
-    first, second, third = declare.problems(table)
-    assert "age" in first
-    assert "the lowest, 100, is not below the highest, 18" in first
-    assert "90 lies outside 15 to 60" in second
-    assert "at least two" in third
+def test_what_cannot_be_is_refused_at_its_field_and_its_card_is_open():
+    rows = [
+        {"column": "age", "kind": "number", "lowest": 100, "highest": 18},
+        BMI | {"typical": 90, "spread": 1},
+        {"column": "sex", "kind": "levels", "levels": "f"},
+        {"column": "fine", "kind": "number", "lowest": 0, "highest": 1},
+        {"column": "half", "kind": "number", "lowest": 15},
+        {"column": "fine", "kind": "levels", "levels": "f; m"},
+    ]
+    app = opened(pack({"rows": rows}))
+    assert [e.value.replace("\\", "") for e in app.error] == [
+        "**Highest possible**: it has to be above the lowest, 100; 18 is not.",
+        "**Typical value**: it has to lie within 15 to 60.",
+        "**Values, as the file writes them**: at least two are needed, with semicolons between.",
+        "**Name of the column**: it is there twice.",
+        "**Name of the column**: it is there twice.",
+    ]
+    assert cards_of(app)[0] == "age · to be corrected"
+    assert cards_of(app)[4] == "half · still needed: lowest possible and highest possible"
+    for error, field in zip(app.error[:2], ("card_0_highest", "card_1_typical"), strict=True):
+        below = position(app, "error", error.value) - position(app, "number_input", field)
+        assert 0 < below <= 4  # at the row of its field
     app = add(start("plan"), "bmi: 15 to 60, typical 90, spread 2")
-    assert "90 lies outside 15 to 60" in app.error[0].value
+    assert "**Typical value**: it has to lie within 15 to 60" in app.error[0].value
+
+
+BMI = {"column": "bmi", "kind": "number", "lowest": 15, "highest": 60}
 
 
 def test_a_column_can_be_left_out_of_the_model():
@@ -404,23 +430,102 @@ def test_a_column_can_be_left_out_of_the_model():
     add(app, f"patient_id\n{LINES}")
     app.radio(key="describe_target_pick").set_value("diabetes").run()
     go_on(app)
-    assert f"the kind “{declare.LEFT_OUT}”" in app.error[0].value.replace("\\", "")
-    grid = declare.typed(
-        [
-            {"column": "patient_id", "kind": declare.LEFT_OUT},
-            {"column": "age", "kind": "number", "lowest": 0, "highest": 9},
-        ]
+    assert "the kind “Not in the model”" in app.error[-1].value.replace("\\", "")
+    app.segmented_control(key="card_0_kind").set_value(LEFT_OUT).run()
+    assert cards_of(app)[0] == "patient_id · not in the model"
+    go_on(app)
+    assert title(app) == "What do you need from the intervals?"
+    table = declared_table(now(app).declared)
+    assert [c.name for c in table.schema.features] == ["age", "sex", "systolic_bp"]
+
+
+def test_a_table_is_described_by_cards_alone():
+    app = start("plan")
+    app.number_input(key="describe_n").set_value(8_000)
+    for number, name in enumerate(("age", "sex", "ill")):
+        app.button(key="describe_add").click().run()
+        app.text_input(key=f"card_{number}_column").set_value(name).run()
+    app.number_input(key="card_0_lowest").set_value(18.0)
+    app.number_input(key="card_0_highest").set_value(100.0)
+    app.text_input(key="card_0_units").set_value("years")
+    app.number_input(key="card_0_step").set_value(10.0)
+    app.number_input(key="card_0_typical").set_value(60.0)
+    app.number_input(key="card_0_spread").set_value(16.0)
+    app.text_input(key="card_0_effect").set_value("1.5")
+    app.segmented_control(key="card_1_kind").set_value("levels").run()
+    app.text_input(key="card_1_levels").set_value("F; M")
+    app.text_input(key="card_1_shares").set_value("60; 40")
+    app.segmented_control(key="card_2_kind").set_value("levels").run()
+    app.text_input(key="card_2_levels").set_value("0; 1").run()
+    assert cards_of(app) == [
+        "age · number, 18 to 100 years, effects per 10, typical 60, spread 16",
+        "sex · 2 values, F 60 %, M 40 %",
+        "ill · 2 values, 0, 1",
+    ]
+    app.radio(key="describe_target_pick").set_value("ill").run()
+    assert cards_of(app)[2] == "ill · the outcome"
+    assert app.radio(key="describe_positive_pick").value == "1"
+    go_on(app)
+    assert title(app) == "What do you need from the intervals?"
+    table = declared_table(now(app).declared)
+    assert table.schema.features == (
+        NumericColumn("age", 18, 100, typical=60, spread=16, step=10, units="years"),
+        CategoricalColumn("sex", ("F", "M"), shares=(0.6, 0.4)),
     )
-    table = declare.from_grid(
-        grid,
-        target="ill",
-        positive="yes",
-        negative=("no",),
-        base_rate=0.5,
-        unit="one person",
-        rows=1_000,
-    )
-    assert [c.name for c in table.schema.features] == ["age"]
+    assert table.schema.codes == ("1", "0")
+    assert table.guesses.effects == {"age": pytest.approx(math.log(1.5) / 10, rel=1e-9)}
+
+
+def test_nothing_is_lost_when_a_card_is_added_moved_or_removed():
+    app = described()
+    number = open_card(app, 0)
+    app.number_input(key=f"card_{number}_typical").set_value(61.0)
+    app.number_input(key=f"card_{number}_spread").set_value(12.0).run()
+    age, sex, pressure, outcome = cards_of(app)
+    assert age.endswith("typical 61, spread 12")
+    app.button(key=f"card_{number}_down").click().run()
+    assert cards_of(app) == [sex, age, pressure, outcome]
+    assert app.number_input(key=f"card_{number}_typical").value == 61.0
+    app.button(key="describe_add").click().run()
+    app.text_input(key="card_4_column").set_value("bmi").run()
+    assert cards_of(app)[:4] == [sex, age, pressure, outcome]
+    other = open_card(app, 0)
+    assert app.text_input(key=f"card_{other}_levels").value == "F; M"
+    app.button(key=f"card_{other}_remove").click().run()
+    still = "bmi · still needed: lowest possible and highest possible"
+    assert cards_of(app) == [age, pressure, outcome, still]
+    assert app.number_input(key=f"card_{number}_typical").value == 61.0
+    app.button(key=f"card_{number}_next").click().run()
+    assert cards_of(app) == [age, pressure, outcome, still]
+    open_card(app, 0)
+    assert app.number_input(key=f"card_{number}_spread").value == 12.0
+    app = reloaded(app)
+    assert cards_of(app) == [age, pressure, outcome, still]
+
+
+def test_the_outcome_stays_the_outcome_under_another_name_and_goes_with_its_card():
+    app = described()
+    number = open_card(app, 3)
+    app.text_input(key=f"card_{number}_column").set_value("sugar").run()
+    assert app.radio(key="describe_target_pick").value == "sugar"
+    assert app.radio(key="describe_positive_pick").value == "yes"
+    app.button(key=f"card_{number}_remove").click().run()
+    assert app.radio(key="describe_target_pick").value is None
+    go_on(app)
+    assert "Choose the outcome" in app.error[-1].value
+
+
+def test_of_many_columns_the_first_is_open_and_the_button_names_a_few():
+    app = start("plan")
+    add(app, ", ".join([*(f"x{k}" for k in range(30)), "ill"]))
+    assert len(cards_of(app)) == 31
+    assert len([one for one in app.text_input if one.key.endswith("_column")]) == 1
+    app.number_input(key="describe_n").set_value(500)
+    app.selectbox(key="describe_target_pick").set_value("ill").run()
+    app.text_input(key="card_30_levels").set_value("0; 1").run()
+    go_on(app)
+    assert app.error[-1].value.count("lowest possible") == 5
+    assert "25 more columns below" in app.error[-1].value
 
 
 def reloaded(app):
@@ -457,7 +562,7 @@ def test_a_reload_keeps_what_was_typed_until_somebody_goes_on():
     assert "draft" not in app.query_params  # what was handed in is no draft
     add(app, "bmi: 12 to 60, per 5")
     app = reloaded(app)
-    assert "bmi" in str(app.session_state["describe_edited"]["column"].tolist())
+    assert "bmi" in cards_of(app)[-1]
 
 
 @pytest.mark.parametrize(
@@ -465,7 +570,7 @@ def test_a_reload_keeps_what_was_typed_until_somebody_goes_on():
     [
         {"rows": "no"},
         {"rows": [{"column": 1}]},
-        {"rows": [{"column": "a"}, {"column": "a"}]},
+        {"rows": [{"column": "a"}, ["column", "b"]]},
         {"rows": [{"column": "a", "lowest": [1]}]},
         {"rows": [{"column": "a", "lowest": True}]},
         {"rows": [{"column": "a", "highest": 10**400}]},
@@ -476,6 +581,7 @@ def test_a_reload_keeps_what_was_typed_until_somebody_goes_on():
         {"rows": [{"column": "a", "levels": "\ud800; b"}]},
         {"rows": [{"column": "a", "log": "yes"}]},
         {"rows": [{"column": "a", "other": 1}]},
+        {"rows": [{"kind": 1}]},
         {"rows": [], "unit": "\ud800"},
         {"rows": [], "n": True},
         {"rows": [], "n": 10**30},

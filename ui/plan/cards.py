@@ -1,0 +1,361 @@
+"""The columns of the step Describe, a card each: closed one line, open its fields.
+
+A card has a number of its own for as long as it is there, and its fields are keyed by that number:
+what is typed stays with its column, whatever is added, removed or moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, cast
+
+import streamlit as st
+
+from dpci_core.schema import Column
+from ui.controls import declare, suggest
+from ui.controls.lines import Cells
+from ui.kit.bound import among, bound
+from ui.kit.top import bring
+from ui.session.forms import FIELDS, KINDS, LEFT_OUT, CellError, form_of, text_of
+from ui.session.text import number as short
+from ui.session.text import plain
+
+_CARDS, _NEXT, _OPENED = "describe_cards", "describe_next", "describe_opened"
+_SHOWN, _TRIED = "describe_shown", "describe_tried"
+_CSS = """<style>
+.st-key-cards [data-testid^=stNumberInputStep] { display: none }
+.st-key-cards [class*=_line] button > div { justify-content: start; text-align: start }
+.st-key-cards > div > [class*=st-key-card_] { padding: 0.25rem 1rem 0.5rem }
+</style>"""
+"""No step is a usual one for bounds; a line begins on the left."""
+_expanded = st.components.v2.component(
+    "dpci_expanded",
+    html="<span></span>",
+    js="""let watch
+export default function ({ data }) {
+  const tell = () => {
+    for (const [key, isOpen] of data.cards)
+      document.querySelector(`.st-key-${key} button`)?.setAttribute('aria-expanded', isOpen)
+  }
+  watch?.disconnect()
+  const mine = watch = new MutationObserver(tell)
+  mine.observe(document.querySelector('[data-testid=stMain]'), { childList: true, subtree: true })
+  tell()
+  return () => mine.disconnect()
+}""",
+)
+"""Tells readers of a screen which cards are open, for which a button has no option."""
+TARGET = "describe_target"
+"""The session's name of the outcome."""
+_USUAL_VALUES = ("0; 1", "no; yes", "false; true")
+"""One rule reads Yes, TRUE and 1.0 like these."""
+
+
+def rows() -> list[Cells]:
+    """What is typed of each column, in their order."""
+    return list(_cards().values())
+
+
+def names() -> list[str]:
+    """Names of the columns, each once."""
+    found = (text_of(row.get("column")) for row in rows())
+    return list(dict.fromkeys(filter(None, found)))
+
+
+def fill(typed: Iterable[Mapping[str, Any]]) -> None:
+    """Have a new card for each of these columns, and no other."""
+    st.session_state.update({_CARDS: {}, _OPENED: set(), _TRIED: False})
+    for row in typed:
+        _new(row)
+    _open_what_lacks()
+
+
+def add(found: Mapping[str, Cells]) -> None:
+    """Have a card for each name, behind those that are there, with what is said of it."""
+    for name, cells in found.items():
+        same = (row for row in rows() if text_of(row.get("column")) == name)
+        if (row := next(same, None)) is None:
+            _new({"column": name} | cells)
+        else:
+            row.update(cells)
+    _open_what_lacks()
+
+
+def wrong(
+    roles: Mapping[str, str], known: Mapping[str, Column], *, is_all: bool = True
+) -> dict[int, CellError]:
+    """What is wrong with each card.
+
+    roles: what a column that is not in the model is instead, by its name.
+    known: the columns that filled the cards, by name.
+    is_all: what is not typed yet counts.
+    """
+    found, names = {}, declare.wrong_names(rows())
+    for (number, row), bad in zip(_cards().items(), names, strict=True):
+        name = text_of(row.get("column"))
+        is_feature = name not in roles and row.get("kind") != LEFT_OUT
+        if not is_all and not (name if bad else _is_finished(row)):
+            continue
+        if bad is None and is_feature:
+            bad = declare.wrong_cell(row, known.get(name))
+        if bad is not None and set(row) - {"kind"}:
+            found[number] = bad
+    return found
+
+
+def say_all(first: int) -> None:
+    """From now on say of every card what it lacks; open this one."""
+    st.session_state[_TRIED] = True
+    _open(first)
+
+
+def draw(roles: Mapping[str, str], known: Mapping[str, Column], *, is_filled: bool) -> None:
+    """Draw all cards; is_filled: with what an empty cell counts as."""
+    bad = wrong(roles, known, is_all=st.session_state.get(_TRIED, False))
+    st.html(_CSS)
+    with st.container(key="cards", gap="xsmall"):
+        for number, row in _cards().items():
+            role = roles.get(text_of(row.get("column")), "")
+            line = _line(row, role, is_wrong=number in bad)
+            is_open = number in _opened()
+            with st.container(border=True, key=f"card_{number}"):
+                st.button(
+                    line,
+                    key=f"card_{number}_line",
+                    icon=f":material/keyboard_arrow_{'down' if is_open else 'right'}:",
+                    type="tertiary",
+                    width="stretch",
+                    on_click=_toggle,
+                    args=(number,),
+                )
+                if is_open:
+                    _fields(number, row, role, bad.get(number), is_filled=is_filled)
+                    _buttons(number)
+    opened = [[f"card_{number}_line", number in _opened()] for number in _cards()]
+    _expanded(key="cards_expanded", data={"cards": opened})
+    st.button("Add a column", key="describe_add", on_click=_add_empty)
+    if (shown := st.session_state.pop(_SHOWN, None)) in _cards():
+        bring(f"card_{shown}", is_alert=True)
+
+
+def values_of(name: object) -> None:
+    """The values of the first column with a name, and the usual ones to choose from."""
+    number, row = next(one for one in _cards().items() if one[1].get("column") == name)
+    _field(number, row, "levels")
+    if not text_of(row.get("levels")):
+        st.pills(
+            "Usual values",
+            _USUAL_VALUES,
+            key="describe_usual",
+            label_visibility="collapsed",
+            on_change=lambda: _take(number, "levels", st.session_state["describe_usual"]),
+        )
+
+
+# --- one card -------------------------------------------------------------------------------------
+
+
+def _line(row: Cells, role: str, *, is_wrong: bool) -> str:
+    """A card in one line."""
+    form, name = form_of(row), plain(text_of(row.get("column"))) or "A new column"
+    if role or row.get("kind") == LEFT_OUT:
+        return f"**{name}** · {role or LEFT_OUT}"
+    if is_wrong:
+        return f"**{name}** · to be corrected"
+    if not _is_finished(row):
+        lacking = " and ".join(FIELDS[field].label.lower() for field in form.needed)
+        return f"**{name}** · still needed: {lacking}"
+    return f"**{name}** · {plain(form.line(row) + _usual(row))}"
+
+
+def _usual(row: Cells) -> str:
+    """The typical value and the spread of a number, and whether somebody typed them."""
+    if (found := suggest.suggestion_of(row)) is not None:
+        return f", typical {short(found[0])}, spread {short(found[1])} (suggested)"
+    if form_of(row).has_bounds and None not in (row.get("typical"), row.get("spread")):
+        return f", typical {row['typical']:,.10g}, spread {row['spread']:,.10g}"
+    return ""
+
+
+def _fields(number: int, row: Cells, role: str, bad: CellError | None, *, is_filled: bool) -> None:
+    """The fields of an open card, and what is wrong below the row where it is."""
+    form = form_of(row)
+    left, right = st.columns([2, 3])
+    with left:
+        _field(number, row, "column")
+    if not role:
+        with right:
+            st.segmented_control(
+                FIELDS["kind"].label,
+                **among(KINDS),
+                required=True,
+                **bound(
+                    f"card_{number}_kind",
+                    LEFT_OUT if row.get("kind") == LEFT_OUT else form.kind,
+                    partial(_take, number, "kind"),
+                    options=list(KINDS),
+                ),
+            )
+    _say(bad, ("column",))
+    if role or row.get("kind") == LEFT_OUT:
+        return
+    for fields in form.fields:
+        shown = [name for name in fields if is_filled or name != "if missing"]
+        with st.grid(
+            4 if len(fields) > 2 else 2, min_column_width=140, vertical_alignment="bottom"
+        ):
+            for name in shown:
+                _field(number, row, name)
+        _say(bad, fields)
+    st.caption(form.note)
+
+
+def _field(number: int, row: Cells, name: str) -> None:
+    """One field; a typical value and a spread show what is suggested."""
+    field, key, value = FIELDS[name], f"card_{number}_{name}", row.get(name)
+    example = field.example
+    if name in ("typical", "spread") and (found := suggest.suggestion_of(row)) is not None:
+        example = short(found[name == "spread"])
+    take = partial(_take, number, name)
+    if field.of is bool:
+        st.checkbox(field.label, help=field.help, **bound(key, value is True, take, options=()))
+    elif field.of is float:
+        given = None if value is None else float(cast(float, value))
+        st.number_input(
+            field.label,
+            value=None,
+            step=None,
+            format="%.10g",
+            placeholder=example,
+            help=field.help,
+            **bound(key, given, take, empty="", options=()),
+        )
+    else:
+        st.text_input(
+            field.label,
+            placeholder=example,
+            help=field.help,
+            **bound(key, text_of(value), take, empty="", options=()),
+        )
+
+
+def _say(bad: CellError | None, fields: Sequence[str]) -> None:
+    """What is wrong, below the fields where it is."""
+    if bad is not None and bad.field in fields:
+        st.error(f"**{FIELDS[bad.field].label}**: {plain(bad.why)}")
+
+
+def _buttons(number: int) -> None:
+    """The next card, another place, or none."""
+    order = list(_cards())
+    place = order.index(number)
+    with st.container(horizontal=True):
+        for name, (word, step, act) in _MOVES.items():
+            if 0 <= place + step < len(order):
+                st.button(
+                    word,
+                    key=f"card_{number}_{name}",
+                    on_click=act,
+                    args=(number, order[place + step]),
+                    type="secondary" if act is _next else "tertiary",
+                )
+        st.button(
+            "Remove", key=f"card_{number}_remove", on_click=_remove, args=(number,), type="tertiary"
+        )
+
+
+# --- what is kept ---------------------------------------------------------------------------------
+
+
+def _cards() -> dict[int, Cells]:
+    return cast("dict[int, Cells]", st.session_state.setdefault(_CARDS, {}))
+
+
+def _new(row: Mapping[str, Any]) -> int:
+    """A card behind the others, with a number that none had before."""
+    number = st.session_state.get(_NEXT, 0)
+    st.session_state[_NEXT] = number + 1
+    _cards()[number] = dict(row)
+    return cast(int, number)
+
+
+def _add_empty() -> None:
+    _open(_new({}))
+
+
+def _opened() -> set[int]:
+    return cast("set[int]", st.session_state.setdefault(_OPENED, set()))
+
+
+def _toggle(number: int) -> None:
+    _opened().symmetric_difference_update({number})
+
+
+def _open(number: int) -> None:
+    """Open a card and bring it into view."""
+    _opened().add(number)
+    st.session_state[_SHOWN] = number
+
+
+def _open_what_lacks() -> None:
+    """Open the first card that lacks something, and those where something is wrong."""
+    target = st.session_state.get(TARGET)
+    lacking = [
+        number
+        for number, row in _cards().items()
+        if not _is_finished(row) and row.get("column") != target
+    ]
+    _opened().update(lacking[:1], wrong({}, {}, is_all=False))
+
+
+def _is_finished(row: Cells) -> bool:
+    """Whether what is needed of a column is typed."""
+    if row.get("kind") == LEFT_OUT:
+        return bool(text_of(row.get("column")))
+    return all(text_of(row.get(field)) for field in ("column", *form_of(row).needed))
+
+
+def _take(number: int, field: str, value: object) -> None:
+    """Keep what was typed; the outcome keeps being one under another name."""
+    row, said = _cards()[number], st.session_state
+    value = value.strip() if isinstance(value, str) else value
+    if field == "column" and row.get("column") == said.get(TARGET) is not None:
+        said[TARGET] = value
+    if value == "":
+        row.pop(field, None)
+    else:
+        row[field] = value
+
+
+def _next(number: int, other: int) -> None:
+    _opened().discard(number)
+    _open(other)
+
+
+def _swap(number: int, other: int) -> None:
+    """Have two cards change places."""
+    order = list(_cards())
+    here, there = order.index(number), order.index(other)
+    order[here], order[there] = other, number
+    st.session_state[_CARDS] = {one: _cards()[one] for one in order}
+    st.session_state[_SHOWN] = number
+
+
+_MOVES = {
+    "next": ("Next column", 1, _next),
+    "up": ("Move up", -1, _swap),
+    "down": ("Move down", 1, _swap),
+}
+"""Buttons of a card by their keys: words, the other card by its distance, what is done."""
+
+
+def _remove(number: int) -> None:
+    """Drop a card, and the outcome with it if it is that; the one in its place has the focus."""
+    order = list(_cards())
+    place = order.index(number)
+    if _cards().pop(number).get("column") == st.session_state.get(TARGET):
+        st.session_state[TARGET] = None
+    left = list(_cards())
+    if left:
+        st.session_state[_SHOWN] = left[min(place, len(left) - 1)]
