@@ -65,6 +65,7 @@ page = st.navigation(
     ],
     position="top",
 )
+st.set_page_config(page_title=f"{page.title} · Private confidence intervals")  # tabs differ
 again.begin()
 begin_widgets(page.url_path)
 state.forget_files_on_another_page(page.url_path)

@@ -426,7 +426,8 @@ SENTENCES: dict[str, str] = {
     ),
     "codes_not_declared": (
         "The plan says which code of {target!r} counts as yes, and not which as no: every other "
-        "value would, a mistyped code too. Declare both. Nothing was booked."
+        "value would, a mistyped code too. Declare both (in a plan file `negative: [...]` beside "
+        "`positive`). Nothing was booked."
     ),
     "cells_do_not_fit": (
         "More than {share} of the cells do not fit the plan in {names}: most of the table would "
@@ -628,8 +629,8 @@ SENTENCES: dict[str, str] = {
         "The ledger is NOT as it was written. Put the newest backup back and verify that one."
     ),
     "record_changed": (
-        "All {n_entries} entries are as they were written, in order, but {found} of {n_records} "
-        "given record(s) are NOT what was released."
+        "All {n_entries} entries are as they were written, in order, but {found} of the "
+        "{n_records} given records are NOT what was released."
     ),
     "ledger_empty": "The ledger has no entries.",
     "ledger_whole": (
@@ -637,8 +638,8 @@ SENTENCES: dict[str, str] = {
         "not show: give the release.json files of its releases."
     ),
     "ledger_whole_with_records": (
-        "All {n_entries} entries are as they were written, in order. It contains what {n_records} "
-        "given record(s) were written after, and they are as released."
+        "All {n_entries} entries are as they were written, in order. It holds every entry that "
+        "the given records ({n_records}) name, and they are as released."
     ),
 }
 """By code; what stands in braces are the facts of the error."""

@@ -139,7 +139,7 @@ def test_from_the_cap_to_the_proof(capsys: pytest.CaptureFixture[str], place: Pa
     assert "done   rho 0.1  Census: model (Ada)" in out
     write_released(record := place / "release.json", "Census", "s")
     code, out, _ = run(capsys, "verify", "--against", str(record))
-    assert (code, "All 5 entries" in out, "1 given record" in out) == (0, True, True)
+    assert (code, "All 5 entries" in out, "the given records (1)" in out) == (0, True, True)
     code, out, _ = run(capsys, "verify")
     assert (code, "Entries cut off its end would not show" in out) == (0, True)
 

@@ -169,7 +169,7 @@ def test_an_edited_record_is_found_whatever_was_edited(desk: Desk) -> None:
     assert [problem.facts["source"] for problem in found.record_problems] == [
         f"copy {i}" for i in range(len(copies))
     ]
-    assert f"{len(copies)} of {len(copies)} given record(s) are NOT what was released" in said(
+    assert f"{len(copies)} of the {len(copies)} given records are NOT what was released" in said(
         found.verdict
     )
     assert desk.ledger.verify([RecordedHead.from_content(content, source="itself")]).is_good

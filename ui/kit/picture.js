@@ -67,7 +67,8 @@ function stage(data, width, height, font) {
   const top = (data.key.length ? 24 + key.tall : 8) + (data.panels[0].up?.title ? 18 : 0) + (data.uprights.some(([, text]) => text) ? 16 : 0)
   const below = 22
   const axis = data.panels.some((panel) => panel.title) ? below + 18 : below
-  const inside = height - top - axis - (data.panels.length - 1) * (below + 12)
+  const gap = (panel) => below + (panel.title ? 30 : 12)
+  const inside = height - top - axis - data.panels.slice(0, -1).reduce((sum, panel) => sum + gap(panel), 0)
   const rows = data.panels.reduce((sum, panel) => sum + (panel.to - panel.from), 0)
   let at = top
   const panels = data.panels.map((panel) => {
@@ -76,7 +77,7 @@ function stage(data, width, height, font) {
     const [low, high] = data.isSquare && panel.up ? squared(panel, width - beside - room, tall) : [panel.low, panel.high]
     made.x = scale(low, high, panel.isLog, room, width - beside)
     made.y = scale(panel.from, panel.to, panel.up?.isLog, made.bottom, made.top)
-    at += tall + below + 12
+    at += tall + gap(panel)
     return made
   })
   const unit = ups.length ? Infinity : inside / rows
@@ -109,8 +110,7 @@ function axes(svg, data, at) {
       if (x >= at.left && x <= at.right) make(svg, "line", { x1: x, x2: x, y1: panel.top, y2: panel.bottom, stroke: data.quiet, "stroke-width": 1.5, "stroke-dasharray": "3 3" })
     }
   }
-  const last = at.panels.at(-1)
-  if (last.title) make(svg, "text", { x: (at.left + at.right) / 2, y: last.bottom + 34, "text-anchor": "middle", "font-size": SMALL }, last.title)
+  for (const { title, bottom } of at.panels) if (title) make(svg, "text", { x: (at.left + at.right) / 2, y: bottom + 34, "text-anchor": "middle", "font-size": SMALL }, title)
   const first = at.panels[0]
   if (first.up?.title) make(svg, "text", { x: 2, y: data.key.length ? 38 + at.key.tall : 14, "font-size": SMALL }, first.up.title)
   for (const panel of at.panels) {
@@ -185,7 +185,7 @@ function lines(svg, data, at) {
   }
   for (const [value, text, anchor] of data.uprights) {
     const x = panel.x(value)
-    make(svg, "line", { x1: x, x2: x, y1: panel.top - 4, y2: at.panels.at(-1).bottom, stroke: "currentColor", "stroke-width": 1.5, "stroke-dasharray": "4 3" })
+    make(svg, "line", { x1: x, x2: x, y1: panel.top - 4, y2: (panel.up ? panel : at.panels.at(-1)).bottom, stroke: "currentColor", "stroke-width": 1.5, "stroke-dasharray": "4 3" })
     if (text) make(svg, "text", { x: x + (anchor === "end" ? -4 : 4), y: panel.top - 8, "font-size": SMALL, "text-anchor": anchor || (x > at.right - 90 ? "end" : "start") }, text)
   }
 }

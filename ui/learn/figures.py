@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 import pandas as pd
 
 from ui.kit.palette import BLUE, GREEN, ORANGE, QUIET
-from ui.kit.picture import Axis, Dot, Panel, Picture, Point, Style
+from ui.kit.picture import Axis, Bar, Dot, Panel, Picture, Point, Style
 from ui.kit.ticks import written
 from ui.learn.numbers import Numbers
 from ui.session.text import number
@@ -181,7 +181,7 @@ def odds(numbers: Numbers) -> Picture:
         dots=[*_dots(before, after, 1), (0.5, numbers.facts["even"], 2)],
         key=[
             ("bar", 0, "learns nothing"),
-            ("bar", 1, "at most so sure afterwards"),
+            ("bar", 1, "maximum certainty afterwards"),
             ("dot", 2, "from an even guess"),
         ],
         hover=(
@@ -259,27 +259,34 @@ def lines(
     at: bool = True,
     names: Sequence[str] = (),
 ) -> Callable[[Numbers], Picture]:
-    """The columns of the table over its first one; `at` marks the control's value on the axis."""
+    """The columns of the table over its first one; `at` marks the control's value on the axis, and
+    the intervals at that value lie below, to scale.
+    """
 
     def make(numbers: Numbers) -> Picture:
         first, *columns = (numbers.table[name] for name in numbers.table.columns)
         called = names or [f"{column.name} interval" for column in columns]
         values = [value for column in columns for value in column]
+        up = _beyond(values, y_title, is_log=y_log)
+        panels = _across(_beyond([*first], x_title, is_log=x_log, room=0.03), up)
+        colours = (PRIVATE, OTHER, QUIET)[: len(columns)]
+        below, bars = _below([numbers.facts[str(c.name)] for c in columns], up) if at else ((), [])
         return Picture(
-            panels=_across(
-                _beyond([*first], x_title, is_log=x_log, room=0.03),
-                _beyond(values, y_title, is_log=y_log),
+            panels=(*panels, *below),
+            styles=(
+                *(
+                    Style(
+                        colour=colour,
+                        width=3.0 - k / 2,
+                        dash=_DASHES[k],
+                        marker=_MARKERS[k],
+                        size=3.5,
+                    )
+                    for k, colour in enumerate(colours)
+                ),
+                *(Style(colour=colour, width=8.0) for colour in colours),
             ),
-            styles=tuple(
-                Style(
-                    colour=(PRIVATE, OTHER, QUIET)[k],
-                    width=3.0 - k / 2,
-                    dash=_DASHES[k],
-                    marker=_MARKERS[k],
-                    size=3.5,
-                )
-                for k in range(len(columns))
-            ),
+            bars=bars,
             lines=[(k, _points(first, column)) for k, column in enumerate(columns)],
             dots=[dot for k, column in enumerate(columns) for dot in _dots(first, column, k)],
             key=[("bar", k, name) for k, name in enumerate(called)],
@@ -288,6 +295,22 @@ def lines(
         )
 
     return make
+
+
+def _below(lengths: Sequence[float], up: Axis) -> tuple[tuple[Panel], list[Bar]]:
+    """Intervals of these lengths around one place, under an axis upwards that has no zero; their
+    styles are those after the lines'.
+    """
+    step = 0.12 * (up.high - up.low)
+    low, high = _around(0.0, [max(lengths) / 2])
+    panel = Panel(
+        low=low, high=high, rows=(-step * len(lengths), 0.0), title="these intervals, to scale"
+    )
+    bars = [
+        (-step * (k + 0.5), -length / 2, length / 2, k + len(lengths))
+        for k, length in enumerate(lengths)
+    ]
+    return (panel,), bars
 
 
 def _row(x: float, names: Sequence[str], row: Sequence[float]) -> tuple[float, list[str]]:

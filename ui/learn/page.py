@@ -161,7 +161,7 @@ def _tools(screen: Screen) -> None:
     switches = (
         (_PICTURES, "first", "after", "Pictures before questions"),
         (_TYPE, "large", "usual", "Large type, for a projector"),
-        (_PATH, "lesson", "all", "Only the screens of a lesson"),
+        (_PATH, "lesson", "all", "45-minute version"),
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         share.button(_place(screen) | linked.to_query())

@@ -1,5 +1,5 @@
 """The path of Learn in its order, with its last screens: the yardstick, the slack, the shape of
-noise, the leak of a choice, and what privacy does not make steady.
+noise, and the leak of a choice.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from ui.learn.model import Choice, ReleaseTask, Screen
 from ui.learn.numbers import Numbers
 from ui.learn.screens_lengths import CURVE, MIDDLE
 from ui.learn.screens_promises import FIRST
-from ui.learn.unstable import UNSTABLE
 from ui.session.text import number
 
 SPREAD = Screen(
     key="variability",
     name="The shortest interval",
-    title="No honest interval is shorter than the spread of what you publish",
+    title="No valid interval is shorter than the spread of what you publish",
     text=(
         "Repeat the whole study, with new people and new noise each time, and look only at the "
         "published estimates. The middle 95 % of them span the **variability interval**. An "
@@ -72,7 +71,7 @@ SPREAD = Screen(
 SHARP = Screen(
     key="sharp",
     name="Sharper intervals",
-    title="The same promise from the same budget can be kept with less length",
+    title="Same guarantee, shorter intervals",
     text=(
         "The published method rounds up wherever it can. **“Sharp” intervals of this project make "
         "the same two promises, privacy and coverage, from the same release budget, without the "
@@ -94,7 +93,7 @@ SHARP = Screen(
                 "than they promise.",
             ),
             Choice(
-                "Nobody: the slack was waste",
+                "Nobody: the noise was larger than the guarantee needs",
                 "Yes. Noise was larger than one person requires, and a floor under a matrix "
                 "lengthened intervals for no reason.",
                 is_right=True,
@@ -124,7 +123,7 @@ def _peeking(found: Numbers) -> str:
         f"{numbers.N_CANDIDATES} records that one person may have had lead to "
         f"{found.facts['different']:.0f} different budgets, from {found.facts['low']:g} to "
         f"{found.facts['high']:g}. Whoever knows everybody else can compute this list, and the "
-        "announced budget then rules records out, with certainty."
+        "announced budget then reveals which records are impossible."
     )
 
 
@@ -182,16 +181,11 @@ SCREENS: tuple[Screen, ...] = (
     SHARP,
     CROWD,
     PEEKING,
-    UNSTABLE,
 )
 """The path, in its order."""
 
 
-LESSON = tuple(
-    screen
-    for screen in SCREENS
-    if screen.key not in ("concentrated", "mechanisms", "crowd", "unstable")
-)
+LESSON = tuple(screen for screen in SCREENS if screen.key not in ("concentrated", "split", "h"))
 """What 45 minutes have room for, in the same order."""
 
 

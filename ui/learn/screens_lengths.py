@@ -89,9 +89,9 @@ SPLIT = Screen(
                 "lengths explode.",
             ),
             Choice(
-                "A good half to three quarters",
+                "50 to 75 %",
                 "Yes. The coefficients need the most, but below some share the matrices become so "
-                "noisy that the interval has to be longer to stay honest.",
+                "noisy that the interval has to be longer to stay valid.",
                 is_right=True,
             ),
             Choice(
@@ -206,7 +206,7 @@ PENALTY = Screen(
     key="c",
     address="penalty",
     name="The penalty",
-    title="The penalty c buys calm, and shrinks coefficients toward zero",
+    title="The penalty c stabilises estimates, and shrinks them toward zero",
     text=(
         "A penalty c holds the coefficients back, so that no single person can move them far. The "
         "larger c, the less noise is needed. **The price: what is estimated is itself shrunk "

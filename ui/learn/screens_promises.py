@@ -33,7 +33,7 @@ def _promise(found: Numbers) -> str:
 PROMISE = Screen(
     key="promise",
     name="What 95 % promises",
-    title="A 95 % interval keeps its promise over many studies, not in yours",
+    title="A 95 % interval keeps its promise over many studies, not in any single study",
     text=(
         "A hundred teams study the same population. Each asks its own people, and each publishes "
         "an interval. Only we know the true coefficient, because we made these people up. **95 % "
@@ -98,8 +98,8 @@ NOISE = Screen(
     title="Privacy noise moves the number that is published",
     text=(
         "One team has one estimate. To protect its people it adds noise before publishing. Here is "
-        "the same estimate published a hundred times, with fresh noise each time. In reality it is "
-        "published **once**: one of these dots."
+        "the same estimate published a hundred times, with fresh noise each time. In practice you "
+        "publish **one** dot."
     ),
     control=budget(),
     question=ReleaseTask(
@@ -144,8 +144,8 @@ NEIGHBOURS = Screen(
     name="Neighbouring tables",
     title="Neighbouring tables differ in what one person says",
     text=(
-        "Take a table, and put another person's answers in the place of one person's. The two "
-        "tables are called **neighbours**. How far do the coefficients move? Noise has to cover "
+        "Take a table, and replace one person's answers by another person's. The two tables are "
+        "called **neighbours**. How far do the coefficients move? Noise has to cover "
         "that distance, for anybody who might stand in that row."
     ),
     control=records(
@@ -178,7 +178,7 @@ NEIGHBOURS = Screen(
     compute=numbers.neighbours,
     figure=figures.neighbours,
     sentence=lambda found: (
-        "Of these persons the one who matters most moves the coefficients by "
+        "The most influential of these persons moves the coefficients by "
         f"{number(found.facts['largest'])}; with n = {found.value:,.0f} nobody whatsoever can move "
         f"them by more than {number_at_most(found.facts['bound'])}."
     ),
@@ -261,7 +261,7 @@ CONCENTRATED = Screen(
     title="A slightly softer promise can need much less noise",
     text=(
         "Pure ε holds for every output, however rare. **Concentrated privacy (zCDP, ρ) lets the "
-        "limit be exceeded by accidents that almost never happen.** It is read as a pair: ε, and "
+        "limit be exceeded with tiny probability.** It is read as a pair: ε, and "
         "the chance δ that ε fails. Here both promises have the same ε, and zCDP has δ = "
         f"{numbers.DELTA}, one in a million."
     ),
@@ -307,7 +307,7 @@ CONCENTRATED = Screen(
 CLOUDS = Screen(
     key="mechanisms",
     name="Two mechanisms",
-    title="Noise can go into the question or into the answer",
+    title="Noise can be added before or after fitting",
     text=(
         "**Output perturbation** finds the best coefficients and adds noise to them: the same in "
         "every direction. **Objective perturbation** adds a random linear term to the problem "

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
@@ -17,7 +17,7 @@ from dpci_core.privacy.budget import pure_risk
 from ui.kit import share
 from ui.learn import numbers, path
 from ui.learn.path import SCREENS, address, find
-from ui.session import state
+from ui.session import quota, state
 from ui.session.budget import from_shares
 from ui.session.compute import PUBLIC, TableSource, compute
 from ui.session.settings import Settings
@@ -58,41 +58,72 @@ class Step:
 
 LESSON = (
     Step(
-        minutes="0-8",
-        words="What does 95 % promise? Guess, then drag the level: count hits and misses together.",
+        minutes="0-4",
+        words="Joining: everybody opens the first screen by the code below and answers its "
+        "question.",
+        screens=(),
+    ),
+    Step(
+        minutes="4-11",
+        words="What does 95 % promise? Drag the level: count hits and misses together.",
         screens=("promise",),
     ),
     Step(
-        minutes="8-13",
+        minutes="11-15",
         words="Privacy costs certainty: the same estimate, published many times with noise.",
         screens=("noise",),
     ),
     Step(
-        minutes="13-21",
+        minutes="15-22",
         words="Whose secret is it? Replace one person; then ask what ε = 1 lets a nosy neighbour "
         "conclude.",
         screens=("neighbours", "odds"),
     ),
-    Step(minutes="21-25", words="Where the budget goes.", screens=("split",)),
     Step(
-        minutes="25-34",
-        words="In pairs: one of records, features, penalty and rounding each, two minutes; every "
-        "pair reports one sentence.",
-        screens=("n", "d", "c", "h"),
+        minutes="22-26",
+        words="Two ways to add noise, and which of them a small penalty hurts.",
+        screens=("mechanisms",),
     ),
     Step(
-        minutes="34-40",
+        minutes="26-33",
+        words="In threes: one of records, features and penalty each, two minutes; every group "
+        "reports one sentence.",
+        screens=("n", "d", "c"),
+    ),
+    Step(
+        minutes="33-37",
         words="The shortest that an interval can be, and what a better method gains from the same "
         "budget.",
         screens=("variability", "sharp"),
     ),
     Step(
-        minutes="40-45",
+        minutes="37-41",
+        words="Noise in the shape of the crowd: who counts less?",
+        screens=("crowd",),
+    ),
+    Step(
+        minutes="41-45",
         words="Why a steward must not look before choosing. Close with the first question again.",
         screens=("peeking",),
     ),
 )
 """Its screens are those of `path.LESSON`, in the order that Next goes through them."""
+GOALS = (
+    "**Needed beforehand:** odds, a standard error, what a logistic regression estimates.\n\n"
+    "**Afterwards students can say:**\n"
+    "- what “95 %” promises, and about what: the procedure, over many studies\n"
+    "- how far ε lets anyone's odds about one person move\n"
+    "- why privacy noise falls like 1/n while sampling error falls like 1/√n\n"
+    "- what a penalty buys, and what it costs\n"
+    "- why the budget is chosen before anybody looks at the table"
+)
+HOSTING = (
+    "Students need a browser and the same network; nobody logs in, and no answer is kept. Start it "
+    "for them on your machine with `DPCI_PUBLIC_DEMO=1 DPCI_HOSTS=* "
+    "STREAMLIT_SERVER_ADDRESS=0.0.0.0 make run`: it then has no tables, no Release and no Ledger, "
+    "so that nobody can spend anything. Let 30 open it once before the lesson: how quickly a "
+    "screen comes depends on your machine."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,8 +200,8 @@ def _sharper() -> str:
     facts = numbers.sharp(200_000.0).facts
     return (
         f"At n = 200,000 published intervals are {facts['published']:.2f} times the variability "
-        f"interval, sharp ones {facts['sharp']:.2f} times. ε is the same, and so is the release "
-        "that it pays for; only bounds and calculations are tighter."
+        f"interval, sharp ones {facts['sharp']:.2f} times. Same ε, same release; only the bounds "
+        "are tighter."
     )
 
 
@@ -248,9 +279,9 @@ EXERCISES = (
 )
 
 PRESETS: tuple[tuple[str, str, Settings], ...] = (
-    ("A strict budget, ε = 0.3", "explore", with_total(BASE, "0.3")),
-    ("A usual one, ε = 1", "explore", BASE),
-    ("A weak one, ε = 8: see the flag", "explore", with_total(BASE, "8")),
+    ("Strict, ε = 0.3", "explore", with_total(BASE, "0.3")),
+    ("Typical, ε = 1", "explore", BASE),
+    ("Weak protection, ε = 8 (shows a warning)", "explore", with_total(BASE, "8")),
     (
         "Objective and output perturbation side by side",
         "explore",
@@ -273,11 +304,13 @@ def lesson() -> None:
         "these choices in it."
     )
     st.header("A lesson of 45 minutes")
+    st.markdown(GOALS)
     for step in LESSON:
         places = " · ".join(
             f"[{_short_title(key)}]({screen_link(key, path='lesson')})" for key in step.screens
         )
         st.markdown(f"**Minutes {step.minutes}:** {step.words}  \n{places}")
+    _joining()
     st.header("Exercises")
     st.markdown("[The same tasks without solutions, for students](learn?screen=exercises)")
     is_solved = st.toggle("Show the solutions", key="solutions")
@@ -287,6 +320,42 @@ def lesson() -> None:
         "\n".join(f"- [{words}]({link(where, settings)})" for words, where, settings in PRESETS)
     )
     st.caption("Links open in a new tab, with settings of their own; yours stay as they are.")
+
+
+def _joining() -> None:
+    """How to host, and the code that a class scans: an address that others can reach, and none of
+    the projector's choices.
+    """
+    st.header("For your class")
+    st.markdown(HOSTING)
+    here = urlsplit(st.context.url or "")
+    own = f"{here.scheme}://{here.netloc}{here.path.rpartition('/')[0]}"
+    typed = st.text_input(
+        "Address at which others reach this machine",
+        placeholder="http://192.168.1.20:8501",
+        value="" if quota.is_loopback(here.hostname or "localhost") else own,
+        key="class_address",
+        max_chars=200,
+    ).strip()
+    if not typed:
+        st.caption("This page is open at an address of this machine alone. Type the one above.")
+    elif not _is_for_others(typed):
+        st.error(
+            "Others need an address like http://192.168.1.20:8501, not this machine's own name."
+        )
+    else:
+        link = f"{typed.rstrip('/')}/{screen_link(path.LESSON[0].key, path='lesson')}"
+        st.code(link, language=None, wrap_lines=True)
+        st.image(share.code(link), width=240)
+
+
+def _is_for_others(typed: str) -> bool:
+    try:
+        found = urlsplit(typed)
+    except ValueError:
+        return False
+    is_web = found.scheme in ("http", "https")
+    return is_web and not quota.is_loopback(found.hostname or "localhost")
 
 
 def exercises() -> None:

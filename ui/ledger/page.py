@@ -40,9 +40,9 @@ def page() -> None:
     """Draw the page."""
     st.title("Ledger")
     st.markdown(
-        "Every release spends a part of what the people in a table were promised, and spent is "
-        "spent. **The ledger remembers it for you**: what may be spent at most, what was, on what, "
-        "by whom, and what is left."
+        "Every release spends a part of the privacy budget of the people in a table, for ever. "
+        "**The ledger records it**: what may be spent at most, what was, on what, by whom, and "
+        "what is left."
     )
     if access.is_off("The ledger"):
         return
@@ -201,7 +201,7 @@ def _downloads(
 ) -> None:
     if not accounts:
         return
-    st.header("Take it with you")
+    st.header("Downloads")
     st.caption(
         "Plain tables for an audit; cells that a spreadsheet could take for formulas are made "
         "harmless."

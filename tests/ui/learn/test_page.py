@@ -206,6 +206,29 @@ def test_the_page_for_teachers_has_lesson_exercises_and_links():
     assert link_of(app)["screen"] == "promise"
 
 
+def test_a_class_gets_an_address_that_others_reach_and_nothing_of_the_projector():
+    app = start("learn", learn="teachers", type="large")
+    assert not app.get("image")
+    app.text_input(key="class_address").set_value("http://localhost:8501").run()
+    assert not app.get("image")
+    assert "this machine's own name" in app.error[0].value
+    app.text_input(key="class_address").set_value("http://192.168.1.20:8501/").run()
+    check(app)
+    assert len(app.get("image")) == 1
+    assert [c.value for c in app.code] == [
+        "http://192.168.1.20:8501/learn?screen=promise&path=lesson"
+    ]
+
+
+def test_the_lesson_names_its_goals_and_every_minute_of_45():
+    said = words(start("learn", learn="teachers"))
+    assert learn_teach.GOALS in said
+    ends = [tuple(map(int, step.minutes.split("-"))) for step in learn_teach.LESSON]
+    assert [start for start, _ in ends] == [0, *(end for _, end in ends[:-1])]
+    assert ends[-1][1] == 45
+    assert {"mechanisms", "crowd"} <= {key for step in learn_teach.LESSON for key in step.screens}
+
+
 def test_a_link_to_a_screen_opens_the_path_whichever_tab_was_open():
     app = start("learn", learn="teachers", screen="odds")
     assert link_of(app)["screen"] == address(find("odds"))

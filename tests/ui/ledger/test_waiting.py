@@ -96,7 +96,7 @@ def test_a_ledger_that_asks_for_no_approval_has_no_such_part(desk):
         "Clinic", schema_hash="0" * 64, cap=Cap.pure(3), unit="one patient", person="Ada"
     )
     app = start("ledger")
-    assert headers(app) == ["Budgets", "History", "Integrity check", "Take it with you"]
+    assert headers(app) == ["Budgets", "History", "Integrity check", "Downloads"]
     assert ledger_text.NEEDS_APPROVAL not in words(app)
     assert "Proposals (CSV)" not in downloads(app)
 

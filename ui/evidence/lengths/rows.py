@@ -293,7 +293,7 @@ def heat_finding(heat: Heat) -> str:
     """The table of improvements in one line."""
     name, best = max(heat.items(), key=lambda item: -min(c.value for c in item[1]))
     most = min(c.value for c in best)
-    return f"Alone, “{name}” buys most: up to {-100 * most:.0f}\u202f% of the mean length"
+    return f"Alone, “{name}” shortens most: by up to {-100 * most:.0f}\u202f% of the mean length"
 
 
 def heat_sentence(heat: Heat) -> str:

@@ -46,7 +46,7 @@ def section() -> None:
         rivals.block()
     with right, st.expander("Two new results, not peer-reviewed"):
         st.markdown(words.NEW_RESULT)
-        st.page_link("../pages/about.py", label="**Both proofs stand on About →**")
+        st.page_link("../pages/about.py", label="**Both proofs are on About →**")
 
 
 def _measured(rows: list[Compared], tables: dict[str, DataTable]) -> None:
@@ -134,7 +134,7 @@ def _targets(groups: Groups, table: DataTable) -> None:
     checks = {label: targets.all_checks(groups, label) for label in _SPLITS}
     there = {label: found for label, found in checks.items() if found}
     counts = targets.verdict({_SPLITS[label]: found for label, found in checks.items()})
-    with st.expander(f"Held to its targets: {counts}"):
+    with st.expander(f"Targets: {counts}"):
         st.markdown(
             "Sharp intervals should cover about as often as promised, neither less nor, which "
             "would be waste, much more, for each coefficient as well as on average; and they "

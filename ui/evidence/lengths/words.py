@@ -19,7 +19,7 @@ HOW_TO_READ = (
     "without and with it. The **mark** is the mean length of the private intervals. The **tick** "
     "on the same line is the *variability interval*: the length an interval of 95 % would have if "
     "one could repeat the whole private study thousands of times and look at how its estimates "
-    "scatter. No honest interval for that estimate is much shorter. The line between tick and mark "
+    "scatter. No valid interval for that estimate is much shorter. The line between tick and mark "
     "is what is lost because the scatter itself has to be estimated privately; at the right are "
     "the length at the mark divided by that at the tick, and the measured coverage. Further left "
     "is better, as long as the coverage is no less than promised."
@@ -135,7 +135,7 @@ SMOOTHING = Improvement(
     "Huber smoothing",
     "The kink of the SVM's loss is smoothed over a width h. If h is large and the coefficients "
     "are small, no record can act with full strength, and the noise on one matrix may shrink. "
-    "This needs h > 1 and a strong penalty, and it buys little even then: at the settings of this "
+    "This needs h > 1 and a strong penalty, and it gains little even then: at the settings of this "
     "page, with h = 1, nothing.",
     "The noise on the gradient covariance $S$ is proportional to the largest squared slope of the "
     "loss. The paper takes 1. On margins up to $\\lvert\\tilde\\theta\\rvert$, the length of the "
@@ -155,7 +155,7 @@ UNPENALISED = (
     'the one **without** penalty. `Design(..., target="unpenalised")` asks for that one: one '
     "step, computed from what was released anyway, moves the estimate and its interval. It "
     "costs no budget. The interval becomes longer, because undoing the shrinkage also undoes "
-    "its calming effect.\n\n"
+    "its stabilising effect.\n\n"
     "At the penalised minimiser the gradient of the loss alone is $-2c\\theta$ and its Hessian "
     "is $K=H-2cI$, so one Newton step leads to $\\theta+2cK^{-1}\\theta$. Its interval includes "
     "what the noise on $H$ does to the step. **The step falls short** in two cases. Where a "

@@ -56,7 +56,7 @@ def section() -> None:
     found = {cell.key: ours[cell.key] for cell in cells if cell.key in ours}
     if cells:
         _table(name, cells, found)
-    _provenance(name, list(found.values()))
+    _provenance(name, cells, list(found.values()))
     with st.expander("Why some numbers differ"):
         st.markdown(NOTE.read_text(encoding="utf-8"))
 
@@ -160,7 +160,7 @@ def _span(table: pd.DataFrame) -> str:
     return f"{100 * table.published.min():.1f} and {100 * table.published.max():.1f} %"
 
 
-def _provenance(name: str, found: list[Reproduced]) -> None:
+def _provenance(name: str, cells: list[Cell], found: list[Reproduced]) -> None:
     if not found:
         st.info(
             "Published values only: IPUMS terms do not allow a copy of the data here. "
@@ -170,12 +170,12 @@ def _provenance(name: str, found: list[Reproduced]) -> None:
             )
         )
         return
-    one = found[0]
+    one, some = found[0], f"--where {SWEPT[name]}={getattr(cells[0], SWEPT[name])}"
     st.caption(
         f"Ours: stored results, k = {one.k:,} bootstrap replicates, seed {one.seed}, {one.date}, "
         f"{one.versions}. "
         + SCRIPT.format(
             command=f"{COMMAND} table{name} -k {one.k} -m {one.m} --seed {one.seed}",
-            does="computes them again; `--where d=10` takes some of the cells",
+            does=f"computes them again; `{some}` takes some of the cells",
         )
     )
