@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from dpci_core.base.batches import RecordBatches
 from dpci_core.base.engines import Dask, Processes, dask_workers
 from dpci_core.base.errors import Change, ConvergenceError, DataRejectedError, InfeasibleDesignError
+from dpci_core.base.extras import ExtraNeededError, named_extras
 from dpci_core.base.watch import StoppedError, watched
 from dpci_core.design import Calibration, Design, Geometry
 from dpci_core.intervals.forecast import Forecast, Validity, forecast
@@ -185,6 +186,7 @@ __all__ = [
     "Change",
     "ConvergenceError",
     "DataRejectedError",
+    "ExtraNeededError",
     "InfeasibleDesignError",
     "StoppedError",
     "UnpaidFitWarning",
@@ -223,7 +225,7 @@ _LATE = {
     "simulation.result": ("DesignResult", "ExperimentResult", "Progress"),
     "simulation.run": ("run_experiment",),
 }
-_ROOM_OF = {name: room for room, names in _LATE.items() for name in names}
+_PACKAGE_OF = {name: package for package, names in _LATE.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
@@ -232,8 +234,9 @@ def __getattr__(name: str) -> object:
     """
     from importlib import import_module
 
-    if name in ("datasets", "release"):
-        return import_module(f"{__name__}.{name}")
-    if name not in _ROOM_OF:
+    package = name if name in ("datasets", "release") else _PACKAGE_OF.get(name)
+    if package is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_ROOM_OF[name]}"), name)
+    with named_extras():
+        found = import_module(f"{__name__}.{package}")
+    return found if name == package else getattr(found, name)

@@ -106,6 +106,11 @@ class Calibration:
             if not isinstance(value, bool):
                 raise ValueError(f"Expected {name}={value!r} to be True or False.")
 
+    @property
+    def name(self) -> str | None:
+        """ "published" or "sharp", and None where some switches are on."""
+        return next((name for name, known in CALIBRATIONS.items() if known == self), None)
+
     @classmethod
     def published(
         cls, *, covariance_floor: CovarianceFloor = "2c", **switches: bool

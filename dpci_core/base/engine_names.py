@@ -9,6 +9,7 @@ from joblib import parallel_config
 
 from dpci_core.base.batches import Engine, OneProcess
 from dpci_core.base.engines import Dask, Processes, dask_workers
+from dpci_core.base.extras import named_extras
 
 HERE = "here"
 WAYS = "here, processes:N or dask:N"
@@ -18,7 +19,7 @@ WAYS = "here, processes:N or dask:N"
 def engine_named(name: str, *, elsewhere: bool) -> Iterator[Engine]:
     """The engine of a name, for as long as the block runs.
 
-    Raises:  ValueError for a name that is none, ModuleNotFoundError without the extra.
+    Raises:  ValueError for a name that is none, ExtraNeededError without the extra `dask`.
     """
     kind, count = engine_parts(name, elsewhere=elsewhere)
     if kind == HERE:
@@ -27,10 +28,10 @@ def engine_named(name: str, *, elsewhere: bool) -> Iterator[Engine]:
         with Processes(count) as processes:
             yield processes
     elif kind == "dask":
-        with _extra(), dask_workers(count) as dask:
+        with named_extras(), dask_workers(count) as dask:
             yield dask
     else:
-        with _extra():
+        with named_extras():
             from distributed import Client
 
             with Client(name) as client:
@@ -75,13 +76,3 @@ def workers_named(name: str, jobs: int) -> Iterator[int]:
 
 def _is_count(text: str) -> bool:
     return text.isascii() and text.isdigit() and 1 <= int(text) <= 1_000
-
-
-@contextmanager
-def _extra() -> Iterator[None]:
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if error.name not in ("dask", "distributed"):
-            raise
-        raise ValueError("Dask is not installed; get it with `pip install 'dpci[dask]'`.") from None

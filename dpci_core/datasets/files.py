@@ -15,10 +15,9 @@ from pathlib import Path
 
 import pandas as pd
 import platformdirs
-import pyarrow
-import pyarrow.parquet
 
 from dpci_core.base.errors import DataRejectedError
+from dpci_core.base.extras import named_extras
 
 SHARED_VARIABLE = "DPCI_SHARED_DATA"
 """Environment variable: a folder with the original files, only ever read."""
@@ -115,6 +114,10 @@ def read_original(key: str, path: Path) -> io.BytesIO:
 
 def read_table(key: str, columns: tuple[str, ...] | None = None) -> pd.DataFrame | None:
     """Return a table from the cache, or None where it is absent or damaged."""
+    if not table_path(key).is_file():
+        return None
+    with named_extras():
+        import pyarrow
     try:
         return pd.read_parquet(table_path(key), columns=None if columns is None else list(columns))
     except (OSError, ValueError, pyarrow.ArrowException):

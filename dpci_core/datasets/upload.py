@@ -15,8 +15,8 @@ from typing import Any
 import pandas as pd
 
 from dpci_core.base.errors import DataRejectedError
+from dpci_core.base.extras import named_extras
 from dpci_core.datasets import upload_rules as rules
-from dpci_core.datasets._unpack import read_parquet
 
 DELIMITERS = (",", ";", "\t")
 """Separators that are recognised in CSV files; the first line decides."""
@@ -64,10 +64,16 @@ def read_upload(data: bytes, filename: str) -> pd.DataFrame:
     is_parquet = data[:4] == _PARQUET_MAGIC
     if filename.lower().endswith((".parquet", ".pq")) and not is_parquet:
         raise DataRejectedError("not_parquet")
-    frame = read_parquet(data) if is_parquet else _read_csv(data)
+    frame = _read_parquet(data) if is_parquet else _read_csv(data)
     if len(frame) == 0:
         raise DataRejectedError("no_rows")
     return frame
+
+
+def _read_parquet(data: bytes) -> pd.DataFrame:
+    with named_extras():
+        from dpci_core.datasets._unpack import read_parquet
+    return read_parquet(data)
 
 
 def _read_csv(data: bytes) -> pd.DataFrame:

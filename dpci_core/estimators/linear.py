@@ -45,6 +45,7 @@ from dpci_core.estimators.defaults import (
     default_regularization,
     effects_regularization,
 )
+from dpci_core.estimators.encoding import check_every_row_counts
 from dpci_core.estimators.input import (
     check_features,
     check_labels,
@@ -55,13 +56,13 @@ from dpci_core.estimators.input import (
 from dpci_core.estimators.scaling import Scaling, Standardisation
 from dpci_core.estimators.settings import settings_of, table_of
 from dpci_core.estimators.statement import RECORD, PrivacyStatement, noise_source
-from dpci_core.estimators.summary import FLAG, CoefficientIntervals, Summary
-from dpci_core.estimators.table import (
-    FeatureTable,
-    check_every_row_counts,
-    table_given,
-    take_columns,
+from dpci_core.estimators.summary import (
+    FLAG,
+    CoefficientIntervals,
+    StatsmodelsNames,
+    Summary,
 )
+from dpci_core.estimators.table import table_given, take_columns
 from dpci_core.estimators.unpaid import warn_if_unpaid
 from dpci_core.intervals.certified import check_feasible
 from dpci_core.intervals.private_fit import PrivateFit, private_fit
@@ -91,7 +92,7 @@ _NO_INTERCEPT = (
 )
 
 
-class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
+class PrivateLinearClassifier(Called, Payable, StatsmodelsNames, ClassifierMixin, BaseEstimator):
     """What both classifiers share: the public scaling, one private model for each class, and their
     intervals.
     """
@@ -210,8 +211,7 @@ class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
             ),
             cost=lambda: _cost(designs, budget, self.intervals),
             name=f"{type(self).__name__}.fit",
-            settings=(table.told if isinstance(table, FeatureTable) else table_of(X, y, (n, d)))
-            | settings_of(self),
+            settings=(table_of(X, y, (n, d)) if table is None else table.told) | settings_of(self),
             released=lambda models: tuple(part for model in models for part in model.numbers),
         )
         self._keep(scaling, models, classes)
@@ -428,6 +428,7 @@ class PrivateLinearClassifier(Called, Payable, ClassifierMixin, BaseEstimator):
             ("Budget", privacy.guarantee.split(" (")[0]),
             ("Epsilon(1e-06)", number_at_most(privacy.epsilon(1e-6))),
             ("Penalty c", f"{self.regularization_:.4g}"),
+            ("Calibration", design.switches.name or "custom"),
             ("Confidence", f"{found.confidence_level:g}"),
             ("Kind", privacy.kind),
         )

@@ -13,18 +13,18 @@ from dpci_core.base.array import Array
 from dpci_core.base.batches import Table, as_table
 from dpci_core.base.calls import Called
 from dpci_core.estimators.account import LedgerAccount, Payable, drawn_by, payer
+from dpci_core.estimators.encoding import OutcomeEncoding, check_every_row_counts
 from dpci_core.estimators.input import check_features, check_outcome, names_of
 from dpci_core.estimators.scaling import Standardisation
 from dpci_core.estimators.settings import settings_of, table_of
 from dpci_core.estimators.statement import RECORD, PrivacyStatement, noise_source
-from dpci_core.estimators.summary import FLAG, CoefficientIntervals, Summary
-from dpci_core.estimators.table import (
-    FeatureTable,
-    OutcomeEncoding,
-    check_every_row_counts,
-    table_given,
-    take_columns,
+from dpci_core.estimators.summary import (
+    FLAG,
+    CoefficientIntervals,
+    StatsmodelsNames,
+    Summary,
 )
+from dpci_core.estimators.table import table_given, take_columns
 from dpci_core.estimators.unpaid import warn_if_unpaid
 from dpci_core.ledger import Cost
 from dpci_core.privacy.budget import ApproxDP, Budget
@@ -49,7 +49,7 @@ _HOW_BUDGET = (
 )
 
 
-class DPLinearRegression(Called, Payable, RegressorMixin, BaseEstimator):
+class DPLinearRegression(Called, Payable, StatsmodelsNames, RegressorMixin, BaseEstimator):
     """Linear regression under differential privacy, with confidence intervals for its coefficients.
 
     Args:
@@ -164,7 +164,7 @@ class DPLinearRegression(Called, Payable, RegressorMixin, BaseEstimator):
             check_every_row_counts(batches)
             rows = batches.in_memory()
         warn_if_unpaid(account, source, stacklevel=4)
-        told = table.told if isinstance(table, FeatureTable) else table_of(X, y, (n, d))
+        told = table_of(X, y, (n, d)) if table is None else table.told
         found, charge = drawn_by(
             account,
             lambda: linear_fit(rows, design=design, source=source),

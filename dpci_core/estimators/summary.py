@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
+from html import escape
 from textwrap import wrap
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 
 from dpci_core.base.array import Array, Flags
 
+Table = TypeVar("Table", "pd.Series[float]", pd.DataFrame)
+
 WIDTH = 88
 """Characters in a line of a summary."""
 FLAG = "*"
 """Beside a coefficient that is not estimable."""
-_COLUMNS = ("coef", "std err", "sampling", "privacy", "low", "high")
+_COLUMNS = ("estimate", "std err", "sampling", "privacy", "low", "high")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -54,6 +59,52 @@ class CoefficientIntervals:
         return pd.DataFrame(table, index=index)
 
 
+class StatsmodelsNames:
+    """What a fit is asked for by the names of statsmodels; all of it is `confidence_intervals`."""
+
+    @abstractmethod
+    def confidence_intervals(self, level: float | None = None) -> CoefficientIntervals:
+        """Return intervals for every coefficient."""
+
+    @property
+    def params(self) -> pd.Series[float]:
+        """The centre of each interval, the intercept last, with the names of the columns; for more
+        than two classes each class in turn.
+
+        Without penalty these are not `coef_`: predictions are made by the coefficients that were
+        released, which a penalty shrinks.
+        """
+        return self._column("estimate")
+
+    @property
+    def bse(self) -> pd.Series[float]:
+        """The standard error of each of `params`, of sampling and of privacy together."""
+        return self._column("std err")
+
+    def conf_int(self, alpha: float | None = None) -> pd.DataFrame:
+        """Return the ends of the intervals at level 1 - alpha, in columns 0 and 1.
+
+        Args:
+            alpha: in (0, 1); None for the level that was given to the estimator.
+
+        Privacy: none spent, however often.
+        """
+        found = self.confidence_intervals(None if alpha is None else 1.0 - alpha)
+        frame = found.to_frame()[["low", "high"]]
+        return self._named(frame.set_axis([0, 1], axis=1))
+
+    def _column(self, name: str) -> pd.Series[float]:
+        found: pd.Series[float] = self._named(self.confidence_intervals().to_frame()[name])
+        return found.rename(None)
+
+    @staticmethod
+    def _named(table: Table) -> Table:
+        """One model needs no name."""
+        if len(table.index.levels[0]) == 1:  # type: ignore[attr-defined]
+            table = table.droplevel(0)
+        return table.rename_axis([None] * table.index.nlevels)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Summary:
     """A fit on one page: `print(summary)` for people, `to_frame()` for programs."""
@@ -86,6 +137,13 @@ class Summary:
                 *(line for note in self.notes for line in wrap(note, WIDTH)),
             ]
         )
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        facts = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in self.facts)
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        table = self.to_frame().to_html(float_format="{:.4g}".format)
+        return f"<h3>{escape(self.title)}</h3><table>{facts}</table>{table}{notes}"
 
     def _table(self) -> list[str]:
         found = self.intervals

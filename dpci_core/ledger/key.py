@@ -13,15 +13,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from typing import TYPE_CHECKING
 
 from dpci_core.base.errors import LedgerRuleError
 from dpci_core.ledger.entries import Entry, sealed_bytes
 from dpci_core.ledger.folder import sync_folder
 from dpci_core.ledger.place import check_owners
 from dpci_core.ledger.problems import LedgerDamagedError
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+        Ed25519PublicKey,
+    )
 
 KEY_BYTES = 32
 SIGNED = "dpci-ledger-1"
@@ -72,6 +76,8 @@ class PublicKey:
 
     def holds(self, content: bytes, signature: str) -> bool:
         """Whether that is the signature of something that names its format."""
+        from cryptography.exceptions import InvalidSignature
+
         if not _SIGNATURE.fullmatch(signature):
             return False
         try:
@@ -92,6 +98,8 @@ class PublicKey:
 
     @cached_property
     def _library(self) -> Ed25519PublicKey:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
         return Ed25519PublicKey.from_public_bytes(self.raw)
 
 
@@ -130,6 +138,8 @@ class SigningKey:
 
     @cached_property
     def _library(self) -> Ed25519PrivateKey:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
         return Ed25519PrivateKey.from_private_bytes(self.secret)
 
 

@@ -59,8 +59,7 @@ def _shape_from(value: object) -> Shape:
 
 
 def _plain_calibration(switches: Calibration) -> Any:
-    named = (name for name, known in CALIBRATIONS.items() if known == switches)
-    return next(named, plain_fields(switches))
+    return switches.name or plain_fields(switches)
 
 
 def _declared_table(**given: Any) -> DeclaredTable:

@@ -249,8 +249,7 @@ def _numbers(plan: Plan) -> str:
 
 def _calibration(design: Design) -> Calibration | str:
     """Return the name of the design's calibration, or its switches where it has no name."""
-    named = {Calibration.published(): "published", Calibration.sharp(): "sharp"}
-    return named.get(design.switches, design.switches)
+    return design.switches.name or design.switches
 
 
 def _design(design: Design) -> str:

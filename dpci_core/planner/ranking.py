@@ -242,7 +242,8 @@ class _Row:
         m: int,
         refusal: InfeasibleDesignError | None = None,
     ) -> RankedDesign:
-        name = self.calibration if isinstance(self.calibration, str) else _name(self.calibration)
+        given = self.calibration
+        name = given if isinstance(given, str) else given.name or "custom"
         return RankedDesign(
             loss=self.moments.loss.name,
             mechanism=self.mechanism,
@@ -255,8 +256,3 @@ class _Row:
             as_if_records=m,
             refusal=refusal,
         )
-
-
-def _name(calibration: Calibration) -> str:
-    named = {Calibration.published(): "published", Calibration.sharp(): "sharp"}
-    return named.get(calibration, "custom")

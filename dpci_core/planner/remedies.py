@@ -9,9 +9,9 @@ from decimal import Decimal
 from functools import cache
 
 import numpy as np
-from scipy.optimize import brentq
 
 from dpci_core.base.linalg import floor_eigenvalues
+from dpci_core.base.roots import find_root
 from dpci_core.design import Design
 from dpci_core.intervals.forecast import N_DRAWS, forecast
 from dpci_core.report import words
@@ -192,7 +192,7 @@ def _log_of_smallest_factor(case: Case, present: float, largest: float) -> float
         low, high = high, min(high + max(_STEP, -_BEYOND * margin(high)), math.log(largest))
     if low == high:
         return 0.0
-    x = float(brentq(margin, low, high, xtol=_CLOSE))
+    x = find_root(margin, low, high, xtol=_CLOSE)
     return (
         x if margin(x) >= 0.0 else x + _CLOSE
     )  # the margin jumps where a forecast becomes feasible or usable

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from dpci_core.base.array import Array
 from dpci_core.base.errors import check_positive, check_probability
+from dpci_core.base.roots import find_root
 from dpci_core.design import Design
 from dpci_core.intervals.forecast import (
     N_DRAWS,
@@ -220,7 +220,7 @@ class Outcome:
         """The shortest length that this outcome would meet."""
         wide = 1.0 + 10.0 * self.spread
         at = float(
-            brentq(
+            find_root(
                 lambda length: self._chance(length) - self.target.probability,
                 self.draws.min() / wide,
                 self.draws.max() * wide,
@@ -297,9 +297,7 @@ def smallest_told_from_zero(moments: Moments, *, design: Design, target: Target)
 
     low = math.log(abs(target.excludes_zero_at))
     return (
-        sign
-        * math.exp(float(brentq(lacking, low, math.log(_LARGEST_VALUE), xtol=1e-6)))
-        * (1.0 + 1e-5)
+        sign * math.exp(find_root(lacking, low, math.log(_LARGEST_VALUE), xtol=1e-6)) * (1.0 + 1e-5)
     )
 
 

@@ -15,7 +15,6 @@ from numbers import Integral
 from typing import ClassVar, Literal, Self
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import ndtri_exp
 
 from dpci_core.base.array import Array
@@ -33,6 +32,7 @@ from dpci_core.base.errors import (
     shown_short,
 )
 from dpci_core.base.limits import BUDGET_PART, DELTA
+from dpci_core.base.roots import find_root
 from dpci_core.privacy.gaussian import epsilon_to_gdp, gdp_to_epsilon, gdp_to_pure_epsilon
 from dpci_core.privacy.laws import Law, NoiseLaw, noise_law
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
@@ -589,7 +589,7 @@ def zcdp_to_epsilon(rho: float, delta: float) -> float:
     high = 1.0
     while derivative(high) < 0:
         high *= 2.0
-    k = float(brentq(derivative, 0.0, high, xtol=1e-14 * high, rtol=1e-14))
+    k = find_root(derivative, 0.0, high, xtol=1e-14 * high, rtol=1e-14)
     bound = (1.0 + k) * rho + math.log(k) - math.log1p(k) - (log_delta + math.log1p(k)) / k
     return max(0.0, bound + _SAFETY * (abs(bound) + abs(log_delta / k)))
 
@@ -614,7 +614,7 @@ def epsilon_to_zcdp(epsilon: float, delta: float, *, published: bool = False) ->
     low, high = math.log(1e-300), math.log(epsilon)
     while excess(high) < 0:  # a large delta makes the bound smaller than rho
         high += 1.0
-    rho = math.exp(brentq(excess, low, high, xtol=1e-15, rtol=1e-15))
+    rho = math.exp(find_root(excess, low, high, xtol=1e-15, rtol=1e-15))
     rounded = Context(prec=_RHO_DIGITS, rounding=ROUND_FLOOR).create_decimal_from_float(rho)
     while convert(to_float_down(rounded), delta) > epsilon:
         rounded = rounded.next_minus(Context(prec=_RHO_DIGITS))

@@ -17,10 +17,10 @@ from functools import lru_cache
 from typing import Any
 
 from flint import arb, ctx, fmpq
-from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
 from dpci_core.base.errors import RangeError, check_positive, check_probability
+from dpci_core.base.roots import find_root
 from dpci_core.privacy.exact import PRECISION
 
 _DIGITS = 12
@@ -89,7 +89,7 @@ def _epsilon(mu_squared: float, delta: float) -> float:
         return high * (1.0 + _SLACK)
     low = 0.0
     if _log_delta(mu, high) < log_delta < _log_delta(mu, low):
-        high = float(brentq(lambda x: _log_delta(mu, x) - log_delta, low, high, **_ROOT))
+        high = find_root(lambda x: _log_delta(mu, x) - log_delta, low, high, **_ROOT)
         high = _newton_step(exact, _newton_step(exact, high, delta), delta)
     step, epsilon = _FIRST_STEP, high
     while not _is_within(exact, epsilon, delta):
@@ -125,7 +125,7 @@ def _mu_squared(epsilon: float, delta: float, at_least: Decimal) -> Decimal:
     high = low + 0.25
     while excess(high) < 0.0:
         high += 0.25
-    found = 2.0 * (float(brentq(excess, low, high, **_ROOT)) if excess(low) < 0.0 else low)
+    found = 2.0 * (find_root(excess, low, high, **_ROOT) if excess(low) < 0.0 else low)
     down = Context(prec=_DIGITS, rounding=ROUND_FLOOR)
     step = _SLACK
     while True:

@@ -18,6 +18,7 @@ import numpy as np
 
 from dpci_core.base.array import Array, Integers
 from dpci_core.base.errors import check_count, check_positive
+from dpci_core.base.extras import check_extra
 from dpci_core.privacy.exact import RealNoise
 
 _STEPS_UP = 23
@@ -52,9 +53,14 @@ def to_grid(values: Array, exponent: int) -> Array:
 class SystemSource:
     """Draws from the operating system's entropy; what it adds is exact and lands on a public
     grid.
+
+    Raises:  ExtraNeededError without OpenDP, whichever noise is to come.
     """
 
     __slots__ = ()
+
+    def __init__(self) -> None:
+        check_extra("opendp")  # here, where nothing is booked yet
 
     def permutation(self, size: int) -> Integers:
         """Return an order of 0, ..., size - 1, drawn without a look at data."""

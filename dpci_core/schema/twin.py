@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr
 
 from dpci_core.base.array import Array
@@ -28,6 +27,7 @@ from dpci_core.base.errors import (
     check_range,
     expect,
 )
+from dpci_core.base.roots import find_root
 from dpci_core.schema.categorical import SHARES_SLACK, categories
 from dpci_core.schema.column import Column
 from dpci_core.schema.copula import Pair, checked_pairs, correlation_root
@@ -246,7 +246,7 @@ def _intercept(log_odds: Array, base_rate: float) -> float:
     if low == high:
         return low
     return float(
-        brentq(
+        find_root(
             lambda a: float(expit(a + log_odds).mean()) - base_rate,
             low - 1e-9,
             high + 1e-9,

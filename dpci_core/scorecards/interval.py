@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.stats import binom
 
 from dpci_core.base.errors import check_count, check_probability
+from dpci_core.base.roots import find_root
 from dpci_core.privacy.budget import Amount
 from dpci_core.scorecards.spending import CardSpending
 
@@ -60,10 +60,10 @@ def interval_of(
 
     low = 0.0
     if seen > 0 and at_least(0.0) < alpha:
-        low = float(brentq(lambda e: at_least(e) - alpha, 0.0, 1.0, xtol=1e-12))
+        low = find_root(lambda e: at_least(e) - alpha, 0.0, 1.0, xtol=1e-12)
     high = 1.0
     if seen < n_holdout and at_most(1.0) < alpha:
-        high = float(brentq(lambda e: at_most(e) - alpha, 0.0, 1.0, xtol=1e-12))
+        high = find_root(lambda e: at_most(e) - alpha, 0.0, 1.0, xtol=1e-12)
     return low, high
 
 

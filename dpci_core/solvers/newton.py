@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.optimize import brentq
 
 from dpci_core.base.array import Array
 from dpci_core.base.errors import ConvergenceError, check_positive
+from dpci_core.base.roots import find_root
 from dpci_core.base.rows import times_weights
 from dpci_core.solvers.batch_sums import derivatives
 from dpci_core.solvers.risk import TOLERANCE, Fit, PenalisedRisk
@@ -119,4 +119,4 @@ def _step_length(risk: PenalisedRisk, theta: Array, step: Array, gradient: Array
     high = 1.0
     while slope(high) < 0.0:
         high *= 2.0
-    return float(brentq(slope, 0.0, high, xtol=1e-12 * high, rtol=1e-10))
+    return find_root(slope, 0.0, high, xtol=1e-12 * high, rtol=1e-10)

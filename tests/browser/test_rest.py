@@ -74,13 +74,17 @@ MOVED = """async (script) => {
   const isAskedFor = async (took, act = () => {}) => {
     let asked = false
     const data = { took, wait: 300, version: 'a' }
-    const stop = mount({ data, parentElement: document.body, setTriggerValue: () => { asked = true } })
-    setTimeout(act, 100)
+    const parentElement = document.body.appendChild(document.createElement('div'))
+    const stop = mount({ data, parentElement, setTriggerValue: () => { asked = true } })
+    setTimeout(() => act(parentElement, stop), 100)
     await pause(1200)
+    parentElement.remove()
     stop()
     return asked
   }
   const told = { untouched: await isAskedFor(0), later: await isAskedFor(0, send) }
+  told.kept = await isAskedFor(0, (_, stop) => stop())
+  told.gone = await isAskedFor(0, (element, stop) => { element.remove(); stop() })
   send()
   told.meanwhile = await isAskedFor(500)
   send()
@@ -205,7 +209,11 @@ def test_a_page_asks_for_nothing_while_a_message_is_not_answered(browser):
     page = idle_page(browser)
     told = page.evaluate(MOVED, SCRIPT)
     page.close()
-    assert told == {"untouched": True, "later": False, "meanwhile": False, "before": True}
+    assert told["kept"], "what is cleaned up while it stands there was mounted twice"
+    assert told == {
+        **{"untouched": True, "later": False, "meanwhile": False, "before": True},
+        **{"kept": True, "gone": False},
+    }
 
 
 def test_a_page_that_has_come_to_be_empty_is_drawn_again(open_page, server):

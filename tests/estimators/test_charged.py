@@ -31,8 +31,9 @@ from dpci_core import (
 from dpci_core.base.batches import Place
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.estimators import linear, select_for_release, tune_for_release
+from dpci_core.estimators.folder_table import FeatureTable
 from dpci_core.estimators.scaling import Scaling, Standardisation
-from dpci_core.estimators.table import DaskTable, FeatureTable
+from dpci_core.estimators.table import DaskTable
 from dpci_core.losses import Logistic
 from dpci_core.report.refusals import said
 from dpci_core.solvers.guaranteed import Guaranteed

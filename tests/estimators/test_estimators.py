@@ -630,7 +630,7 @@ def test_names_of_a_frame_reach_the_summary() -> None:
     model = made().fit(pd.DataFrame(X, columns=["age", "mood", "height"]), y)
     frame = model.summary().to_frame()
     assert [name for _, name in frame.index] == ["age", "mood", "height", "intercept"]
-    assert list(frame.columns) == ["coef", "std err", "sampling", "privacy", "low", "high"]
+    assert list(frame.columns) == ["estimate", "std err", "sampling", "privacy", "low", "high"]
     np.testing.assert_allclose(frame["std err"], np.hypot(frame["sampling"], frame["privacy"]))
     text = str(model.summary(0.9, joint=True))
     assert max(map(len, text.splitlines())) <= 88

@@ -77,5 +77,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
   for (const name of MOVES) window.addEventListener(name, move, true)
   mounted.set(parentElement, stop)
-  return stop
+  // Streamlit mounts twice where a run comes while this file is read, and then cleans up what it mounted last.
+  return () => setTimeout(() => parentElement.isConnected || stop())
 }

@@ -418,5 +418,6 @@ export default function (component) {
     canvas.removeEventListener("pointermove", hover)
   }
   mounted.set(parentElement, stop)
-  return stop
+  // Streamlit mounts twice where a run comes while this file is read, and then cleans up what it mounted last.
+  return () => setTimeout(() => parentElement.isConnected || stop())
 }

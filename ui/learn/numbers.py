@@ -15,7 +15,6 @@ from functools import lru_cache
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import brentq
 
 from dpci_core import (
     Design,
@@ -30,6 +29,7 @@ from dpci_core import (
 )
 from dpci_core.base.array import Array
 from dpci_core.base.batches import as_table
+from dpci_core.base.roots import find_root
 from dpci_core.design import CalibrationName, MechanismName
 from dpci_core.intervals.inflation import error_variance
 from dpci_core.mechanisms.mechanism import model_noise, train_private
@@ -500,4 +500,6 @@ def _enough(moments: Moments, wanted: float, n: int, within: tuple[float, float]
         made_for = design(float(f"{np.exp(log_epsilon):.12g}"), mechanism="output", c=PEEK_C, n=n)
         return lengths(moments, made_for)[0] - wanted
 
-    return float(f"{np.exp(brentq(excess, np.log(within[0]), np.log(within[1]), xtol=1e-7)):.6g}")
+    return float(
+        f"{np.exp(find_root(excess, np.log(within[0]), np.log(within[1]), xtol=1e-7)):.6g}"
+    )
