@@ -499,6 +499,7 @@ def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | N
         "gain": found.gain,
         "near_best": found.near_best,
         "as_if_records": as_if_records(start.moments, design=found.design),
+        "decided_by": found.decided_by,
         "reason": found.reason,
         "warnings": _warned(start, found.forecast),
     }
@@ -607,6 +608,7 @@ def _rank(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | No
             "length": _finite(row.length),
             "epsilon_delta": (row.epsilon, row.delta),
             "as_if_records": row.as_if_records,
+            "decided_by": row.decided_by,
             "design": None if row.design is None else _plain_design(row.design),
             "reason": row.reason,
         }
@@ -617,11 +619,11 @@ def _rank(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | No
 
 def _c(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
     planned = _design(options, start)
-    design, tables = start.counted(planned), [start.records]
+    design, tables = start.counted(planned), {ONLY_WORLD: start.records}
     if start.plan is not None:
-        tables = [table for _, table in start.plan.source.worlds(start.plan.features)]
+        tables = dict(start.plan.source.worlds(start.plan.features))
     found = best_regularization(
-        [moments_source(of.X, of.y, design, of.meaning) for of in tables],
+        {said: moments_source(of.X, of.y, design, of.meaning) for said, of in tables.items()},
         design=design,
         share=options.share,
         split_each=options.split_each,
@@ -637,6 +639,7 @@ def _c(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]
     answer = {
         **{name: None if at is None else _plain_choice(at, delta) for name, at in choices.items()},
         "is_at_end": found.is_at_end,
+        "decided_by": found.decided_by,
         "share": found.share,
         "curve": [
             {

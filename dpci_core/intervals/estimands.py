@@ -227,7 +227,7 @@ class Unpenalised(Estimand):
         """The full Newton step, however flat a direction is."""
         H, theta, c = released_hessian(moments, design), moments.theta_hat, design.regularization
         L, found = contrasts, moments.unpenalised_fit
-        step = step_at(H, theta, design, hessian_sd, L, metric, moments.constant)
+        step = step_at(H, theta, design, hessian_sd, L, metric)
         target_se: Array | float = 0.0
         if found is not None:
             full = _unpenalised_target(moments, design.n_records)

@@ -63,6 +63,8 @@ class RankedDesign:
         delta: 0 in a pure definition.
         as_if_records: number of records with intervals as long without privacy; 0 if it cannot run.
         refusal: why it cannot run, None where it can.
+        decided_by: the assumption of the world that the forecast is of, the worst one. Empty where
+            planning rows are the only one.
     """
 
     loss: str
@@ -75,6 +77,7 @@ class RankedDesign:
     delta: float
     as_if_records: int
     refusal: InfeasibleDesignError | None = None
+    decided_by: str = ""
 
     @property
     def reason(self) -> str:
@@ -82,7 +85,8 @@ class RankedDesign:
         if self.design is None or self.forecast is None:
             return str(self.refusal)
         n, shares = self.forecast.n_records, shares_of(self.design.budget)
-        return answers.ranked(self.length, self.as_if_records, n, shares)
+        said = answers.ranked(self.length, self.as_if_records, n, shares)
+        return answers.decided(said, self.decided_by)
 
     @property
     def length(self) -> float:
@@ -185,8 +189,9 @@ def _in_worst(row: RankedDesign, worlds: Sequence[WorldMoments]) -> RankedDesign
     if row.design is None:
         return row
     made = [forecast(one.moments, design=row.design) for one in worlds]
-    worst = max(made, key=_cost)
-    return replace(row, forecast=worst, as_if_records=as_if(worst))
+    place = max(range(len(worlds)), key=lambda k: _cost(made[k]))
+    worst, said = made[place], worlds[place].assumption if len(worlds) > 1 else ""
+    return replace(row, forecast=worst, as_if_records=as_if(worst), decided_by=said)
 
 
 def _cost(made: Forecast) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -102,6 +102,8 @@ class RegularizationAnswer:
         share: half-widths.
         unpenalised: where `low_bias` is None or useless, the shortest with `Design.target`
             "unpenalised" within the same share, None where that cannot be had either.
+        decided_by: the assumption of the world that decides, whose numbers these are. Empty where
+            planning rows are the only one.
     """
 
     shortest: RegularizationChoice
@@ -109,6 +111,7 @@ class RegularizationAnswer:
     curve: RegularizationCurve
     share: float
     unpenalised: RegularizationChoice | None = None
+    decided_by: str = ""
 
     @property
     def is_at_end(self) -> bool:
@@ -120,7 +123,7 @@ class RegularizationAnswer:
     @property
     def reason(self) -> str:
         """Both answers in words."""
-        return answers.best_regularization(
+        said = answers.best_regularization(
             self.shortest.facts,
             None if self.low_bias is None else self.low_bias.facts,
             None if self.unpenalised is None else self.unpenalised.facts,
@@ -128,6 +131,7 @@ class RegularizationAnswer:
             within=_FLAT,
             is_at_end=self.is_at_end,
         )
+        return answers.decided(said, self.decided_by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +163,7 @@ class _Tried:
 
 
 def best_regularization(
-    X: npt.ArrayLike | MomentsSource | Sequence[MomentsSource],
+    X: npt.ArrayLike | MomentsSource | Mapping[str, MomentsSource],
     y: npt.ArrayLike | None = None,
     *,
     design: Design,
@@ -177,8 +181,8 @@ def best_regularization(
 
     Args:
         X: features (n, p) of norm at most 1, or a function from c to moments, or such functions of
-            all worlds that the table may be like: then the answer is best in the one where fewest
-            coefficients can be reported, and intervals are longest.
+            all worlds that the table may be like, by their assumptions: then the answer is best in
+            the one where fewest coefficients can be reported, and intervals are longest.
         y: labels -1 or +1, (n,); None with such a function.
         design: its c plays no part, its n is planned for.
         share: largest shift of any coefficient of the second answer, in half-widths.
@@ -194,18 +198,20 @@ def best_regularization(
     """
     check_design(design)
     check_positive(share=share)
-    if isinstance(X, Sequence) and X and all(map(callable, X)):
+    if isinstance(X, Mapping):
+        worlds = X
 
-        def cost(answer: RegularizationAnswer, source: MomentsSource) -> tuple[int, float]:
+        def cost(answer: RegularizationAnswer, said: str) -> tuple[int, float]:
             chosen = answer.low_bias or answer.shortest
-            moments = source(chosen.regularization)
-            made = forecast(moments, design=chosen.design)
+            made = forecast(worlds[said](chosen.regularization), design=chosen.design)
             return cost_of(made, made.ci_length_mean)
 
-        def solve(source: MomentsSource) -> RegularizationAnswer:
-            return best_regularization(source, design=design, share=share, split_each=split_each)
+        def solve(said: str) -> RegularizationAnswer:
+            of = worlds[said]
+            return best_regularization(of, design=design, share=share, split_each=split_each)
 
-        return least_favourable(list(X), solve=solve, cost=cost)[0]
+        answer, decides = least_favourable(list(worlds), solve=solve, cost=cost)
+        return answer if len(worlds) == 1 else replace(answer, decided_by=decides)
     search = _Search(moments_source(X, y, design), design, split_each)
     for c in GRID:
         search.try_out(c)

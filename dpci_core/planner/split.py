@@ -31,12 +31,14 @@ class SplitAnswer:
     Args:
         design: with the best split.
         forecast: of that design, in the world that decides.
-        asked: forecast of the design as it was given.
+        asked: forecast of the design as it was given, there.
         near_best: of each part, the smallest and largest share among the splits whose score is
             within 1 % of the best, by the surrogate; by forecast up to 1.5 % longer.
         n_tried: number of splits that were scored.
         coefficient: whose interval was made short; None for the mean over all.
         delta: at which a budget in rho or mu^2 is stated as (epsilon, delta).
+        decided_by: the assumption of the world that decides. Empty where planning rows are the only
+            one.
     """
 
     design: Design
@@ -46,6 +48,7 @@ class SplitAnswer:
     n_tried: int
     coefficient: int | None = None
     delta: float = HEADLINE_DELTA
+    decided_by: str = ""
 
     @property
     def shares(self) -> Shares:
@@ -66,9 +69,10 @@ class SplitAnswer:
     @property
     def reason(self) -> str:
         """Why, in a sentence."""
-        return answers.best_split(
+        said = answers.best_split(
             self.shares, self.gain, self.near_best["model"], is_mean=self.coefficient is None
         )
+        return answers.decided(said, self.decided_by)
 
 
 def shares_of(budget: Budget) -> Shares:
@@ -130,7 +134,8 @@ def best_split(
 
     if len(worlds) == 1:
         return solve(worlds[0])
-    return least_favourable(worlds, solve=solve, cost=cost)[0]
+    answer, decides = least_favourable(worlds, solve=solve, cost=cost)
+    return replace(answer, decided_by=decides.assumption)
 
 
 def _best_in(

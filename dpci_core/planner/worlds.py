@@ -56,7 +56,7 @@ def least_favourable(
     cost: Callable[[Answer, World], Any],
 ) -> tuple[Answer, World]:
     """Return the answer whose worst cost is the least among those of the worlds that decide, and
-    the world where it costs most.
+    the world that it is the answer for.
 
     The answer of the first world is tried in all; where it costs most the next one is found, until
     a world decides that was solved already.
@@ -66,13 +66,13 @@ def least_favourable(
         solve: the answer for one world.
         cost: of an answer in a world, ordered.
     """
-    found: dict[int, tuple[Any, Answer, int]] = {}
+    found: dict[int, tuple[Any, Answer]] = {}
     place = 0
     while place not in found:
         answer = solve(worlds[place])
         costs = [cost(answer, world) for world in worlds]
         worst = max(range(len(worlds)), key=costs.__getitem__)
-        found[place] = costs[worst], answer, worst
+        found[place] = costs[worst], answer
         place = worst
-    _, best, decides = min(found.values(), key=lambda one: one[0])
-    return best, worlds[decides]
+    decides = min(found, key=lambda one: found[one][0])
+    return found[decides][1], worlds[decides]

@@ -36,6 +36,11 @@ def needed(
     )
 
 
+def decided(said: str, assumption: str) -> str:
+    """An answer with the assumption of the world that decided it; empty where there is one only."""
+    return f"{said} Decided by this: {assumption}." if assumption else said
+
+
 def _percentages(shares: tuple[float, float, float]) -> list[str]:
     """Shares of a total as they are told."""
     return [f"{100 * share:.3g} %" for share in shares]

@@ -133,6 +133,7 @@ def test_questions_start_from_a_plan(
         == (found["low_bias"] or found["shortest"])["regularization"]
     )
     assert set(found["curve"][0]["shift"]) == set(PLAN.names)
+    assert found["reason"].endswith(f" Decided by this: {found['decided_by']}.")
     assert [row["reason"] for row in said(capsys, "rank", "--plan", file)["designs"]] == [
         row.reason for row in ranked
     ]

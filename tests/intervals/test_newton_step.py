@@ -576,7 +576,10 @@ def test_the_fall_of_the_curvature_is_that_of_the_mean_record_by_curvature() -> 
 
 @pytest.mark.parametrize("mechanism", ["objective", "output"])
 @pytest.mark.parametrize("kind", ["pure", "zcdp"])
-def test_half_widths_are_those_of_the_error_in_full(mechanism: str, kind: str) -> None:
+@pytest.mark.parametrize("calibration", ["published", "sharp"])
+def test_half_widths_are_those_of_the_error_in_full(
+    mechanism: str, kind: str, calibration: str
+) -> None:
     """Where an outcome is rare: within 5 %; without the constant they are short by more."""
     found, _ = rare_moments()
     budget = {
@@ -589,6 +592,7 @@ def test_half_widths_are_those_of_the_error_in_full(mechanism: str, kind: str) -
         budget=budget,
         regularization=C_RARE,
         n_records=20_000,
+        calibration=calibration,
         target="unpenalised",
     )
     known, unknown = (
@@ -597,6 +601,46 @@ def test_half_widths_are_those_of_the_error_in_full(mechanism: str, kind: str) -
     np.testing.assert_allclose(known.ci_length, known.vi_length, rtol=0.05)
     assert np.all(unknown.ci_length < 0.95 * known.vi_length)
     np.testing.assert_allclose(known.vi_length, unknown.vi_length, rtol=1e-12)
+
+
+def test_a_release_that_is_forecast_from_lifts_its_error_as_it_lifts_its_half_widths() -> None:
+    """Moments without a fit of their own know no more than the mean record."""
+    found, _ = rare_moments()
+    bare = dataclasses.replace(found, unpenalised_fit=None)
+    design = Design(
+        loss=Logistic(),
+        mechanism="objective",
+        budget=ZCDP(model="1", hessian="400", covariance="400"),
+        regularization=C_RARE,
+        n_records=20_000,
+        target="unpenalised",
+    )
+    known, unknown = (
+        forecast(one, design=design) for one in (bare, dataclasses.replace(bare, constant=None))
+    )
+    lift = correction(
+        *np.linalg.eigh(found.hessian),
+        found.theta_hat,
+        loss=Logistic(),
+        regularization=C_RARE,
+        hessian_sd=0.0,
+        contrasts=np.eye(2),
+        constant=U_LAST,
+    ).lift
+    assert float(lift) > 1.1
+    ratio = known.nonprivate_length / unknown.nonprivate_length
+    np.testing.assert_allclose(ratio, float(lift), rtol=1e-9)
+
+
+def test_the_fall_of_a_long_way_is_the_largest_there_is_and_other_losses_have_none() -> None:
+    """log 2 - 1/2, however far the curvature of the mean record falls."""
+    for end in (10.0, 30.0, 300.0):
+        given = {"regularization": C, "hessian_sd": 0.0, "contrasts": np.eye(1), "constant": 1.0}
+        values, vectors = np.array([0.02]), np.eye(1)
+        found = correction(values, vectors, np.array([end]), loss=Logistic(), **given)
+        assert float(found.lift) == pytest.approx(2.0 * math.exp(-0.5), rel=1e-12)
+        other = correction(values, vectors, np.array([1.0]), loss=HuberSVM(h=0.5), **given)
+        assert float(other.lift) == 1.0
 
 
 def test_a_fall_never_shortens_and_is_bounded() -> None:

@@ -304,8 +304,8 @@ def best_c(case: Case, source: TableSource) -> RegularizationAnswer:
             records, case.design.loss, c, case.design.target, geometry=case.design.geometry
         )
 
-    tables = tables_of_case(case, source)
-    return best_regularization([fits(records) for records in tables], design=case.at_fewest)
+    tables = tables_of_case(case, source).items()
+    return best_regularization({said: fits(of) for said, of in tables}, design=case.at_fewest)
 
 
 Answer = tuple[object, Exception | None]

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpci_core import RankedDesign, RegularizationAnswer, SplitAnswer
+from dpci_core.report.answers import decided
 from ui.kit.bound import among
 from ui.plan import charts, numbers, words
 from ui.plan.numbers import IsoMap, SplitMap
@@ -135,11 +136,12 @@ def _split_words(best: SplitAnswer, *, locked: bool) -> None:
     left, right = st.columns([3, 1], vertical_alignment="center")
     among = " among those that keep what you locked" if locked else ""
     shares = " / ".join(f"{100 * share:.3g} %" for share in numbers.shares_beside_metric(best))
-    left.markdown(
+    said = (
         f"The best split{among}: **{shares}** for the coefficients and the two matrices of their "
         "standard errors, the Hessian and the gradient covariance. An interval whose coverage "
         f"falls short counts as longer. {text.SPLIT_NOTE}"
     )
+    left.markdown(decided(said, text.plain(best.decided_by)))
     now = state.settings().split
     better = split_of(best.design.budget, now)
     right.button(
@@ -256,4 +258,5 @@ def _penalty(case: Case, found: RegularizationAnswer) -> None:
         meta={"look": "c", "settings": case.settings.to_query()},
         source=case.records.source,
     )
-    show("plan_c", figure, found.reason, charts.c_table(found.curve, case.records.feature_names))
+    table = charts.c_table(found.curve, case.records.feature_names)
+    show("plan_c", figure, found.reason, table, is_plain=True)

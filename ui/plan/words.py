@@ -9,6 +9,7 @@ from dpci_core import RankedDesign, RegularizationAnswer
 from dpci_core.planner import RegularizationChoice
 from dpci_core.planner.needed import OutOfReachError
 from dpci_core.privacy.budget import to_float_down
+from dpci_core.report.answers import decided
 from dpci_core.report.cautions import reach
 from dpci_core.report.words import LARGE_EPSILON, out_of_reach
 from ui.plan.charts import Mark
@@ -170,6 +171,7 @@ def ranking_sentence(rows: Sequence[RankedDesign]) -> str:
         f"The shortest: {way(first).label}, {number(first.length)} on average, as if you had "
         f"{first.as_if_records:,} of your records without privacy."
     )
+    sentence = decided(sentence, plain(first.decided_by))
     if last is first:
         return sentence
     times = number(last.length / first.length, 3)

@@ -16,11 +16,9 @@ def worlds_of_case(case: Case, source: TableSource) -> tuple[WorldMoments, ...]:
     is_given = given is not None and given.moments is case.moments
     if case.settings.dataset != DECLARED or is_given:
         return (WorldMoments(ONLY_WORLD, case.moments),)
-    table = declared_table(case.settings.declared)
-    assumptions = [world.assumption for world in worlds_of(table.schema, table.guesses)]
-    found = [WorldMoments(assumptions[0], case.moments)]
-    others = zip(assumptions, tables_of_case(case, source), strict=True)
-    for assumption, records in list(others)[1:]:
+    (first, _), *others = tables_of_case(case, source).items()
+    found = [WorldMoments(first, case.moments)]
+    for assumption, records in others:
         moments = source.store.moments(
             records,
             case.design.loss,
@@ -32,13 +30,14 @@ def worlds_of_case(case: Case, source: TableSource) -> tuple[WorldMoments, ...]:
     return tuple(found)
 
 
-def tables_of_case(case: Case, source: TableSource) -> tuple[Records, ...]:
-    """The planning rows of every world, those of the case first."""
+def tables_of_case(case: Case, source: TableSource) -> dict[str, Records]:
+    """The planning rows of every world by its assumption, those of the case first."""
     if case.settings.dataset != DECLARED:
-        return (case.records,)
+        return {ONLY_WORLD: case.records}
     table = declared_table(case.settings.declared)
-    others = worlds_of(table.schema, table.guesses)[1:]
-    return (case.records, *(_records(table.schema, world, case, source) for world in others))
+    first, *others = worlds_of(table.schema, table.guesses)
+    drawn = {one.assumption: _records(table.schema, one, case, source) for one in others}
+    return {first.assumption: case.records, **drawn}
 
 
 def _records(schema: Schema, world: World, case: Case, source: TableSource) -> Records:

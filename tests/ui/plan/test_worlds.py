@@ -15,7 +15,7 @@ from dpci_core.design import Geometry
 from dpci_core.planner.amounts import with_total
 from tests.ui.test_pages import PAPER_TERMS, start
 from ui.controls import declare
-from ui.plan import options, words
+from ui.plan import numbers, options, words
 from ui.plan.job import parts_of
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource, packed_table
@@ -136,3 +136,28 @@ def test_a_mean_length_is_no_goal_that_is_met_where_nothing_can_be_reported():
     assert found.promise.reportable == 0
     assert found.meets
     assert not found.works
+
+
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize(
+    ("look", "how"),
+    [
+        ("split", "best_split"),
+        ("mechanisms", "rank_mechanisms"),
+        ("c", "best_regularization"),
+    ],
+)
+def test_a_look_names_the_assumption_that_decided(look, how, monkeypatch):
+    """In letters, where a name in it would be read as Markdown."""
+    search, assumption = getattr(numbers, how), "levels of *job* are rare"
+
+    def elsewhere(worlds, **given):
+        found = search(worlds, **given)
+        if isinstance(found, tuple):
+            return tuple(replace(row, decided_by=assumption) for row in found)
+        return replace(found, decided_by=assumption)
+
+    monkeypatch.setattr(numbers, how, elsewhere)
+    app = start("plan", d="3", n="20000", calibrations="published", look=look)
+    shown = [element.value for element in app.markdown]
+    assert any("Decided by this" in value and plain(assumption) in value for value in shown)
