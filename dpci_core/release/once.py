@@ -24,6 +24,7 @@ from dpci_core.base.errors import (
     check_choice,
     without_frames,
 )
+from dpci_core.base.extras import check_extra
 from dpci_core.ledger import (
     Charge,
     Cost,
@@ -204,6 +205,7 @@ def release_once(
     known = ledger.find(request_id)
     if known is not None and not known.may_go_on:
         raise ReleaseLostError("release_lost", request=request_id)
+    check_extra("opendp")  # whatever is drawn, before anything is booked
     asked = _asked(question, person, request_id)
     check_account(ledger, dataset, question.plan)
     check_approval(ledger, dataset, asked)

@@ -33,6 +33,7 @@ import dpci_core
 from dpci_core import HuberSVM, InfeasibleDesignError, load_release
 from dpci_core.__main__ import main
 from dpci_core.base.errors import BudgetExceededError, DataRejectedError, LedgerError
+from dpci_core.base.extras import ExtraNeededError
 from dpci_core.cli import release as cli
 from dpci_core.ledger import (
     DrawBegunError,
@@ -624,6 +625,15 @@ def test_refusals_cost_nothing(desk: Desk) -> None:
     with pytest.raises(BudgetExceededError):
         desk.release("r3", to="three")
     assert not (desk.folder / "three").exists()
+
+
+def test_without_the_package_that_draws_nothing_is_booked(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "opendp", None)
+    with pytest.raises(ExtraNeededError, match=r"dpci\[release\]"):
+        desk.release()
+    assert desk.ledger.history() == ()
 
 
 def test_what_could_not_be_written_costs_nothing(
