@@ -47,25 +47,25 @@ access.require_login()
 FRONT = ("", "explore", "start")
 
 
-def _entry(file: str, title: str, address: str = "", **kind: Any) -> st.Page:
+OTHERS = ("plan", "release", "ledger", "learn", "evidence", "about")
+
+
+def _entry(file: str, address: str = "", **kind: Any) -> st.Page:
+    title = file.capitalize()
     return st.Page(ROOT / "pages" / f"{file}.py", title=title, url_path=address or file, **kind)
 
 
 page = st.navigation(
     [
-        _entry("explore", "Explore", "front", default=True),
+        _entry("explore", "front", default=True),
         # Drawn where they are: Back would come to an address that leads on again and again.
-        *(_entry("explore", "Explore", address, visibility="hidden") for address in FRONT[1:]),
-        _entry("plan", "Plan"),
-        _entry("release", "Release"),
-        _entry("ledger", "Ledger"),
-        _entry("learn", "Learn"),
-        _entry("evidence", "Evidence"),
-        _entry("about", "About"),
+        *(_entry("explore", address, visibility="hidden") for address in FRONT[1:]),
+        *map(_entry, OTHERS),
     ],
     position="top",
 )
-st.set_page_config(page_title=f"{page.title} · Private confidence intervals")  # tabs differ
+title = (page.url_path if page.url_path in OTHERS else "explore").capitalize()
+st.set_page_config(page_title=f"{title} · Private confidence intervals")  # tabs differ
 again.begin()
 begin_widgets(page.url_path)
 state.forget_files_on_another_page(page.url_path)

@@ -312,7 +312,7 @@ def test_the_main_tasks_by_keys_alone(open_page):
     )
     tab_to(page, "button", "Next →")
     page.keyboard.press("Enter")
-    page.get_by_text("Screen 2 of 16").wait_for()
+    page.get_by_text("Screen 2 of 15").wait_for()
     assert page.locator("[data-testid=stException]").count() == 0
 
 

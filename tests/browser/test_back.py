@@ -123,7 +123,7 @@ def test_back_on_learn_goes_through_its_screens_only(open_page):
     page = open_page("/explore?n=5000")
     wait_chart(page)
     go(page, "Learn")
-    page.get_by_text("Screen 1 of 16").wait_for()
+    page.get_by_text("Screen 1 of 15").wait_for()
     page.wait_for_url("**screen=*")
     entries = length(page)
     page.get_by_role("button", name="Show it without answering").click()
@@ -132,11 +132,11 @@ def test_back_on_learn_goes_through_its_screens_only(open_page):
     page.wait_for_url("**value=0.5*")
     assert length(page) == entries
     page.get_by_role("button", name="Next").click()
-    page.get_by_text("Screen 2 of 16").wait_for()
+    page.get_by_text("Screen 2 of 15").wait_for()
     wait_idle(page)
     assert length(page) == entries + 1
     page.go_back()
-    page.get_by_text("Screen 1 of 16").wait_for()
+    page.get_by_text("Screen 1 of 15").wait_for()
     wait_chart(page, "chart_learn_promise")
     assert chart(page, "chart_learn_promise")["meta"]["value"] == 0.5
     page.go_back()

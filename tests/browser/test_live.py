@@ -192,10 +192,10 @@ def test_an_exercise_opens_its_settings_in_a_new_tab_and_back_goes_back(open_pag
     wait_chart(page, "chart_learn_odds")
     assert chart(page, "chart_learn_odds")["meta"] == {"screen": "odds", "value": 2}
     page.get_by_role("button", name="Next").click()
-    page.get_by_text("Screen 5 of 16").wait_for()
+    page.get_by_text("Screen 5 of 15").wait_for()
     page.wait_for_url("**screen=concentrated**")
     page.go_back()
-    page.get_by_text("Screen 4 of 16").wait_for()
+    page.get_by_text("Screen 4 of 15").wait_for()
     page.get_by_text("For teachers").click()
     with page.context.expect_page() as opened:
         page.get_by_role("link", name="Explore with ε = 2").click()
@@ -239,7 +239,7 @@ def test_next_begins_at_the_top_and_the_slider_is_in_view_with_its_chart(open_pa
     assert slider["y"] + slider["height"] - picture["y"] < 900
     page.get_by_role("button", name="Next").scroll_into_view_if_needed()
     page.get_by_role("button", name="Next").click()
-    page.get_by_text("Screen 2 of 16").wait_for()
+    page.get_by_text("Screen 2 of 15").wait_for()
     wait_chart(page, "chart_learn_noise")
     page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollTop === 0")
     page.get_by_role("button", name="Share").click()

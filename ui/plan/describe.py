@@ -536,7 +536,7 @@ def _lacking(known: Mapping[str, Column]) -> list[str]:
             found.append(f"Say which value of “{target}” counts as yes.")
         if wrong := cards.wrong(_roles(), known):
             cards.say_all(next(iter(wrong)))
-            found += [str(problem) for problem in wrong.values()][:_MOST_SAID]
+            found += [str(cell) for cell in wrong.values()][:_MOST_SAID]
             if (more := len(wrong) - _MOST_SAID) > 0:
                 found.append(f"{more} more column{'s' if more > 1 else ''} below.")
     return [sentence for sentence in found if sentence]

@@ -6,16 +6,17 @@ A kind that is not in the table can be planned with and released, but not typed.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
 
+from dpci_core.base.errors import ArgumentError
 from dpci_core.schema import CategoricalColumn, Column, NumberGuess, NumericColumn
 from dpci_core.schema.categorical import SHARES_SLACK
 from ui.session.text import plain
+from ui.session.words import in_words
 
 LEFT_OUT = "not in the model"
 Row = Mapping[str, Any]
@@ -135,10 +136,10 @@ def column_of(row: Row, known: Column | None = None) -> Column:
     except CellError:
         raise
     except ValueError as problem:  # of the core, which names its own arguments
-        named = re.match(r"Expected (?:finite )?(\w+)=", str(problem))
-        field = named[1] if named else ""
+        field = problem.name if isinstance(problem, ArgumentError) else ""
         field = {"low": "lowest", "high": "highest", "missing": "if missing"}.get(field, field)
-        raise CellError(row, field if field in FIELDS else form.needed[0], str(problem)) from None
+        place = field if field in FIELDS else form.needed[0]
+        raise CellError(row, place, in_words(problem)) from None
 
 
 def _number_row(column: NumericColumn, guess: NumberGuess | None) -> dict[str, object]:

@@ -153,7 +153,7 @@ def test_the_path_goes_forward_and_back_and_keeps_answers_and_values():
     app.button(key="learn_next").click().run()
     check(app)
     assert not pictures_of(app)
-    assert any("Screen 2 of 16" in p.proto.text for p in app.get("progress"))
+    assert any("Screen 2 of 15" in p.proto.text for p in app.get("progress"))
     app.button(key="learn_previous").click().run()
     assert pictures_of(app)[0]["meta"]["value"] == 0.8
     app.selectbox(key="learn_contents").set_value("peeking").run()
