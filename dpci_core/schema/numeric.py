@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.special import ndtr, ndtri
 
 from dpci_core.base.array import Array, Flags
-from dpci_core.base.errors import DataRejectedError, check_range, expect
+from dpci_core.base.errors import ArgumentError, DataRejectedError, check_range, expect
 from dpci_core.schema.column import Column, Scale, near, rounded
 from dpci_core.schema.spelling import number_of
 
@@ -111,10 +111,8 @@ class NumericColumn(Column):
         )
         for name in ("missing", "typical"):
             value = getattr(self, name)
-            expect(
-                value is None or self.low <= value <= self.high,
-                f"Expected {name}={value!r} of column {self.name!r} to lie within its bounds.",
-            )
+            inside = value is None or self.low <= value <= self.high
+            self._expect(inside, name, value, "to lie within its bounds.")
         expect(
             self.transform in (None, "log"),
             f"Expected transform={self.transform!r} of column {self.name!r} to be None or 'log'.",
@@ -138,18 +136,24 @@ class NumericColumn(Column):
             value = getattr(self, name)
             if value is None:
                 continue
-            expect(
-                math.isfinite(value) and value > least,
-                f"Expected {name}={value!r} of column {self.name!r} to be finite and > {least:g}.",
-            )
+            finite = math.isfinite(value) and value > least
+            self._expect(finite, name, value, f"to be finite and > {least:g}.")
             # An effect of a larger step may be no finite number, which only shows once it is drawn.
-            expect(
+            self._expect(
                 apart / 1e9 <= self.on_scale(value) <= apart * 10.0,
-                f"Expected {name}={value!r} of column {self.name!r} to be at most ten times, "
-                "and not a vanishing part of, the distance between its bounds.",
+                name,
+                value,
+                "to be at most ten times, and not a vanishing part of, the distance between its "
+                "bounds.",
             )
         if self.limit is not None:
             check_range(LIMIT, **{f"limit of column {self.name!r}": self.limit})
+
+    def _expect(self, holds: bool, name: str, value: float | None, wanted: str) -> None:
+        """Raise ArgumentError, which names the argument, unless it holds."""
+        if not holds:
+            said = f"Expected {name}={value!r} of column {self.name!r} {wanted}"
+            raise ArgumentError(name, value, said)
 
     @property
     def fill(self) -> str:

@@ -87,7 +87,7 @@ def arrive(page: Page, address: str, name: str, place: tuple[str, str | None]) -
         page.get_by_role("button", name=ANSWERS[name]).click()
     if key is None:
         wait_idle(page)
-        expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
+        expect(page.get_by_test_id("stSkeleton")).to_have_count(0, timeout=60_000)
     else:
         wait_chart(page, key)
         if name in BELOW:
