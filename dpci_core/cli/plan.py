@@ -32,7 +32,7 @@ from dpci_core.plan import (
     write_plan,
 )
 from dpci_core.plan.effects import planned_effects
-from dpci_core.plan.linear import plain_design
+from dpci_core.plan.linear import ONE_TABLE, plain_design
 from dpci_core.planner import (
     PARTS,
     NeededBudget,
@@ -519,7 +519,7 @@ def _linear_split(options: argparse.Namespace, plan: LinearPlan) -> tuple[Answer
         "epsilon_delta": (numbers.epsilon, numbers.delta),
         "lengths": dict(zip(better.names, lengths, strict=True)),
         "reason": f"{better.design.steps} steps, clip {better.design.clip:g}, rows count less from "
-        f"{better.design.row_clip:g}. {planned_effects(better, numbers).saying()}",
+        f"{better.design.row_clip:g}. {planned_effects(better, numbers).saying()} {ONE_TABLE}",
         "warnings": list(sentences(numbers.cautions(better.design))),
     }
     return answer, better

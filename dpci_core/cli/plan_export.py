@@ -26,6 +26,7 @@ from dpci_core.plan import (
 )
 from dpci_core.plan.base import Planned
 from dpci_core.plan.effects import planned_effects
+from dpci_core.plan.linear import ONE_TABLE
 from dpci_core.release.rehearsal import FREE, rehearse
 from dpci_core.report.cautions import sentences
 from dpci_core.report.words import number, number_at_most, percent, risk
@@ -140,7 +141,7 @@ def _effects(plan: AnyPlan, found: LinearNumbers) -> tuple[list[str], list[str]]
     """Lengths of a linear regression, in units of the outcome."""
     shown = planned_effects(plan, found)
     share = f"The influence of about {percent(max(found.share_clipped, 0.0))} of them is cut."
-    facts = [f"n = {found.n_records:,} records. {share} {shown.saying()}"]
+    facts = [f"n = {found.n_records:,} records. {share} {shown.saying()} {ONE_TABLE}"]
     return facts, [f"{row[0]:<44}{'  '.join(row[1:])}" for row in (shown.heads, *shown.cells)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -122,6 +122,26 @@ def by_value(cells: Cells, function: Callable[[object], float]) -> Array:
     if isinstance(cells, np.ndarray):
         return cells.astype(np.float64)
     return np.array([function(cell) for cell in cells], dtype=np.float64)
+
+
+class BatchTable(ABC):
+    """A table that is encoded where its batches are read."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def read_by(self, encode: LabelEncoding | OutcomeEncoding) -> RecordBatches:
+        """Return the batches of rows that an encoding makes."""
+
+    def batches(
+        self, scaling: Scaling | Standardisation, classes: npt.NDArray[Any], k: int
+    ) -> RecordBatches:
+        """The rows y x of model k: +1 is its class, the second one where there are two."""
+        return self.read_by(LabelEncoding.of(scaling, classes, k))
+
+    def outcomes(self, scaling: Standardisation, outcome: NumericColumn) -> RecordBatches:
+        """The rows [t, x] with a number as outcome."""
+        return self.read_by(OutcomeEncoding(scaling, outcome))
 
 
 def check_every_row_counts(table: RecordBatches) -> None:

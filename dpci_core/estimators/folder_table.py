@@ -7,9 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import numpy.typing as npt
 
 from dpci_core.base.batch import Batch, Block
 from dpci_core.base.batches import RecordBatches
@@ -25,14 +22,13 @@ from dpci_core.datasets.folder import (
     unchanged,
     unusable_in,
 )
-from dpci_core.estimators.encoding import LabelEncoding, OutcomeEncoding, by_value
-from dpci_core.estimators.scaling import Scaling, Standardisation
-from dpci_core.schema.numeric import NumericColumn
+from dpci_core.estimators.encoding import BatchTable, LabelEncoding, OutcomeEncoding, by_value
+from dpci_core.estimators.scaling import Standardisation
 from dpci_core.schema.spelling import number_of
 
 
 @dataclass(frozen=True, slots=True)
-class FeatureTable:
+class FeatureTable(BatchTable):
     """A folder whose columns are features, but for the one of the labels.
 
     names: of the features, in the order of the files.
@@ -79,17 +75,8 @@ class FeatureTable:
         named: dict[str, object] = {"label": self.label, "features": self.names}
         return named | {"n_records": self.n_records, "n_features": self.n_features}
 
-    def batches(
-        self, scaling: Scaling | Standardisation, classes: npt.NDArray[Any], k: int
-    ) -> RecordBatches:
-        """The rows y x of model k: +1 is its class, the second one where there are two."""
-        return self._read_by(LabelEncoding.of(scaling, classes, k))
-
-    def outcomes(self, scaling: Standardisation, outcome: NumericColumn) -> RecordBatches:
-        """The rows [t, x] with a number as outcome."""
-        return self._read_by(OutcomeEncoding(scaling, outcome))
-
-    def _read_by(self, encode: LabelEncoding | OutcomeEncoding) -> RecordBatches:
+    def read_by(self, encode: LabelEncoding | OutcomeEncoding) -> RecordBatches:
+        """Return the batches of the row groups."""
         return RecordBatches.listed(
             [
                 FeatureBatch(file, first, last, self.names, self.label, encode)

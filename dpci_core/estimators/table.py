@@ -11,24 +11,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dpci_core.base.batches import RecordBatches
 from dpci_core.base.dask_blocks import as_array, dask_batches, is_dask
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.extras import named_extras
-from dpci_core.estimators.encoding import LabelEncoding, OutcomeEncoding
+from dpci_core.estimators.encoding import BatchTable, LabelEncoding, OutcomeEncoding
 from dpci_core.estimators.input import check_order
-from dpci_core.estimators.scaling import Scaling, Standardisation
+from dpci_core.estimators.scaling import Standardisation
 from dpci_core.estimators.settings import table_of
-from dpci_core.schema.numeric import NumericColumn
 
 if TYPE_CHECKING:
     from dpci_core.estimators.folder_table import FeatureTable
 
 
 @dataclass(frozen=True, slots=True)
-class DaskTable:
+class DaskTable(BatchTable):
     """A Dask array or data frame of features, with labels of Dask or in memory.
 
     X, y: (n, d) and (n,).
@@ -70,17 +68,8 @@ class DaskTable:
         """d."""
         return int(self.X.shape[1])
 
-    def batches(
-        self, scaling: Scaling | Standardisation, classes: npt.NDArray[Any], k: int
-    ) -> RecordBatches:
-        """Return the batches of model k, as `FeatureTable.batches`."""
-        return self._read_by(LabelEncoding.of(scaling, classes, k))
-
-    def outcomes(self, scaling: Standardisation, outcome: NumericColumn) -> RecordBatches:
-        """Return the batches with a number as outcome, as `FeatureTable.outcomes`."""
-        return self._read_by(OutcomeEncoding(scaling, outcome))
-
-    def _read_by(self, encode: LabelEncoding | OutcomeEncoding) -> RecordBatches:
+    def read_by(self, encode: LabelEncoding | OutcomeEncoding) -> RecordBatches:
+        """Return the batches of the partitions."""
         dim = self.n_features + encode.n_more
         is_weighted = isinstance(encode.scaling, Standardisation)
         return RecordBatches.listed(

@@ -40,6 +40,11 @@ from dpci_core.schema import NumericColumn, basis_of, to_original
 MODEL = "linear"
 """What a plan file calls it, in `design.model`."""
 NOT_OFFERED = "A linear regression has none."
+ONE_TABLE = (
+    "This is for one table, as declared, with all of its records: no less favourable one was "
+    "looked at, so it is no promise."
+)
+"""Stands with every forecast: a penalised model's plan is checked in other tables as well."""
 _N_DRAWS = 16
 """Of the noise behind a forecast."""
 

@@ -22,6 +22,7 @@ from dpci_core.base.rows import beside
 from dpci_core.estimators import regression as estimator_room
 from dpci_core.ledger import Cap
 from dpci_core.plan import Acceptance, LinearPlan, Plan, PlanFieldError, PublicTable, as_yaml
+from dpci_core.plan.linear import ONE_TABLE
 from dpci_core.regression import noise as noise_room
 from dpci_core.regression.design import LinearDesign
 from dpci_core.regression.fit import linear_fit
@@ -82,6 +83,7 @@ def test_the_command_line_goes_the_whole_way(tmp_path: Path, capsys) -> None:
     shown = said("plan", "show", plan)
     assert "Difference in mmHg known to within ±" in shown
     assert "age, per 10 years" in shown
+    assert ONE_TABLE in shown
     assert "of 10 rehearsals" in said("plan", "rehearse", plan)
     said("ledger", "create", "Clinic", "--plan", plan, "--mu", "4", *ledger)
     asked = ["release", plan, "--dataset", "Clinic", "--file", table, *ledger]
@@ -112,7 +114,9 @@ def test_a_better_split_is_a_plan_of_the_same_total(tmp_path: Path, capsys) -> N
     plan, better = tmp_path / "plan.yaml", tmp_path / "better.yaml"
     plan.write_text(as_yaml(linear_plan(guesses=replace(GUESSES, n_rows=100))))
     assert main(["plan", "split", "--plan", str(plan), "--write", str(better)]) == 0
-    assert "steps, clip" in capsys.readouterr().out
+    found = capsys.readouterr().out
+    assert "steps, clip" in found
+    assert ONE_TABLE in " ".join(found.split())
     assert read_plan(better).design.budget.total == BUDGET.total
     assert main(["plan", "records", "--plan", str(plan)]) == 1
     assert "plan of a linear regression" in capsys.readouterr().err
