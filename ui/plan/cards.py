@@ -33,7 +33,7 @@ _expanded = st.components.v2.component(
     "dpci_expanded",
     html="<span></span>",
     js="""let watch
-export default function ({ data }) {
+export default function ({ data, parentElement }) {
   const tell = () => {
     for (const [key, isOpen] of data.cards)
       document.querySelector(`.st-key-${key} button`)?.setAttribute('aria-expanded', isOpen)
@@ -42,7 +42,7 @@ export default function ({ data }) {
   const mine = watch = new MutationObserver(tell)
   mine.observe(document.querySelector('[data-testid=stMain]'), { childList: true, subtree: true })
   tell()
-  return () => mine.disconnect()
+  return () => setTimeout(() => parentElement.isConnected || mine.disconnect()) // as in again.js
 }""",
 )
 """Tells readers of a screen which cards are open, for which a button has no option."""
