@@ -16,22 +16,16 @@ pytestmark = pytest.mark.browser
 WATCH = """() => {
   const root = document.querySelector('.picture')
   window.drawn = []
-  new MutationObserver(() => window.drawn.push([performance.now(), Number(root.dataset.position),
+  window.asked = 0
+  new MutationObserver(() => window.drawn.push([Number(root.dataset.position),
                                                 Number(root.dataset.strokes)]))
     .observe(root, {attributes: true, attributeFilter: ['data-position']})
+  let moved = false
+  addEventListener('pointermove', () => { moved = true }, true)
+  const paint = () => { window.asked += moved; moved = false; requestAnimationFrame(paint) }
+  requestAnimationFrame(paint)
 }"""
-SMOOTH = 20
-"""Updates a second that the eye takes for motion."""
-
-
-def best_rate(frames):
-    """Updates a second in the best stretch of twenty: what the page can do when the machine lets
-    it.
-    """
-    times = [at for at, _, _ in frames]
-    return max(
-        (SMOOTH - 1) * 1000 / (b - a) for a, b in zip(times, times[SMOOTH - 1 :], strict=False)
-    )
+"""Keeps what is drawn, and counts the frames of the browser before which the pointer moved."""
 
 
 def thumb(page, key):
@@ -66,7 +60,12 @@ def drag(page, key, steps=150):
 
 
 def drawn(page):
-    return page.evaluate("() => window.drawn")
+    """Positions and strokes of all that was drawn. However slow the machine is, the picture is drawn
+    in half of the frames in which the pointer moved (`benchmarks.page_speed` has the seconds).
+    """
+    frames, asked = page.evaluate("() => [window.drawn, window.asked]")
+    assert len(frames) >= asked / 2 > 10, (len(frames), asked)
+    return frames
 
 
 def is_hidden(page, selector):
@@ -91,9 +90,8 @@ def test_explore_follows_the_pointer_and_letting_go_sets_the_total(open_page):
     drag(page, "total_slider")
     page.wait_for_timeout(300)
     frames = drawn(page)
-    assert best_rate(frames) >= SMOOTH, frames
-    assert len({position for _, position, _ in frames}) > 15
-    drawn_here = {strokes for _, _, strokes in frames}  # three bars and a dot, or one pale bar
+    assert len({position for position, _ in frames}) > 15
+    drawn_here = {strokes for _, strokes in frames}  # three bars and a dot, or one pale bar
     assert 7 * 4 in drawn_here
     assert drawn_here <= {4 * k + (7 - k) for k in range(8)}
     # While it is dragged finding, numbers and odds follow; what cannot is hidden or faded.
@@ -136,10 +134,10 @@ def test_a_chart_with_every_feature_of_a_table_follows_too(open_page):
     drag(page, "total_slider", steps=60)
     page.wait_for_timeout(300)
     frames = drawn(page)
-    assert {strokes for _, _, strokes in frames} == {
+    assert {strokes for _, strokes in frames} == {
         37 * 4
     }  # three intervals and a dot for each coefficient
-    assert len({position for _, position, _ in frames}) > 10
+    assert len({position for position, _ in frames}) > 10
     page.mouse.up()
     wait_idle(page)
     page.wait_for_function("() => !document.documentElement.dataset.dpciLive", timeout=30_000)
@@ -154,10 +152,9 @@ def test_learn_follows_the_pointer(open_page):
     drag(page, "learn_promise_slider")
     page.wait_for_timeout(300)
     frames = drawn(page)
-    assert best_rate(frames) >= SMOOTH, frames
     # a bar for every study, and two crosses for one that misses
-    assert all(strokes >= 100 and strokes % 2 == 0 for _, _, strokes in frames)
-    assert len({strokes for _, _, strokes in frames}) > 5
+    assert all(strokes >= 100 and strokes % 2 == 0 for _, strokes in frames)
+    assert len({strokes for _, strokes in frames}) > 5
     assert page.locator(".picture .finding").inner_text() != said
     slider = page.locator(".st-key-learn_promise_slider input[type=range]")
     footer = page.locator(".picture .foot span").inner_text()
