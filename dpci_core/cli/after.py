@@ -7,9 +7,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-from dpci_core.cli.refuse import refuse
+from dpci_core.cli.command import JSON, RELEASE, Command, flag, put
 from dpci_core.release import (
     Answer,
     Interval,
@@ -24,49 +23,12 @@ from dpci_core.report.cautions import not_reportable
 from dpci_core.report.words import called
 
 
-def add_after(subparsers: Any) -> None:
-    """Add the command to the parsers of the command line."""
-    asks = subparsers.add_parser(
-        "after",
-        help="combinations, tests, predictions and joint intervals of a release, at no charge",
-    )
-    asks.add_argument("release", type=Path, help="release.json, or the folder that holds it")
-    asks.add_argument(
-        "--contrast", nargs="+", action="append", metavar="NAME=WEIGHT",
-        help="a combination of coefficients, like age=1 income=-2, with interval and p-value",
-    )  # fmt: skip
-    asks.add_argument(
-        "--unit", choices=("unit", "step", "encoded"), default="unit",
-        help="what a weight of 1 is per",
-    )  # fmt: skip
-    asks.add_argument(
-        "--after-looking", action="store_true",
-        help="the combinations were chosen after looking at the release (Scheffe)",
-    )  # fmt: skip
-    asks.add_argument(
-        "--test", nargs="+", metavar="NAME", help="whether these coefficients are all 0"
-    )
-    asks.add_argument("--simultaneous", action="store_true", help="intervals that hold all at once")
-    asks.add_argument(
-        "--predict", nargs="+", action="append", metavar="COLUMN=VALUE",
-        help="score and probability of a row, with intervals",
-    )  # fmt: skip
-    asks.add_argument("--level", type=float, help="of the intervals (default: the release's)")
-    asks.add_argument("--notebook", type=Path, help="write a new Jupyter notebook of all this")
-    asks.add_argument("--json", action="store_true", help="print JSON for machines")
-    asks.set_defaults(run=run_after)
-
-
 def run_after(options: argparse.Namespace) -> int:
     """Print what is asked for, all intervals at once by default."""
-    try:
-        after = ReleaseInference.read(options.release)
-        found = _answers(after, options)
-        if options.notebook is not None:
-            with options.notebook.open("x", encoding="utf-8") as out:
-                out.write(notebook(after.made))
-    except (ValueError, OSError) as error:
-        return refuse(error)
+    after = ReleaseInference.read(options.release)
+    found = _answers(after, options)
+    if options.notebook is not None:
+        put(notebook(after.made), options.notebook)
     if options.json:
         print(json.dumps([{"asked": asked} | asdict(one) for asked, one in found], indent=1))
         return 0
@@ -135,3 +97,43 @@ def _lines(asked: str, one: Found) -> Sequence[str]:
 
 def _ends(found: Interval) -> str:
     return f"{found.estimate:.4g} ({found.low:.4g} to {found.high:.4g})"
+
+
+AFTER = Command(
+    name="after",
+    help="combinations, tests, predictions and joint intervals of a release, at no charge",
+    flags=(
+        RELEASE,
+        flag(
+            "--contrast",
+            nargs="+",
+            action="append",
+            metavar="NAME=WEIGHT",
+            help="a combination of coefficients, like age=1 income=-2, with interval and p-value",
+        ),
+        flag(
+            "--unit",
+            choices=("unit", "step", "encoded"),
+            default="unit",
+            help="what a weight of 1 is per",
+        ),
+        flag(
+            "--after-looking",
+            action="store_true",
+            help="the combinations were chosen after looking at the release (Scheffe)",
+        ),
+        flag("--test", nargs="+", metavar="NAME", help="whether these coefficients are all 0"),
+        flag("--simultaneous", action="store_true", help="intervals that hold all at once"),
+        flag(
+            "--predict",
+            nargs="+",
+            action="append",
+            metavar="COLUMN=VALUE",
+            help="score and probability of a row, with intervals",
+        ),
+        flag("--level", type=float, help="of the intervals (default: the release's)"),
+        flag("--notebook", type=Path, help="write a new Jupyter notebook of all this"),
+        JSON,
+    ),
+    run=run_after,
+)

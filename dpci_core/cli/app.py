@@ -6,21 +6,12 @@ import argparse
 import os
 import subprocess
 import sys
-from typing import Any
 
 from dpci_core.base.places import HOME
+from dpci_core.cli.command import Command, flag
 
 PORT = 8501
 """Streamlit's own default."""
-
-
-def add_app(subparsers: Any) -> None:
-    """Add `app` to the commands."""
-    app = subparsers.add_parser("app", help="start the dashboard in this terminal; Ctrl+C stops it")
-    app.add_argument(
-        "--port", type=_port, default=PORT, help=f"TCP port on this machine (default: {PORT})"
-    )
-    app.set_defaults(run=_run)
 
 
 def _port(text: str) -> int:
@@ -51,3 +42,15 @@ def _run(options: argparse.Namespace) -> int:
     if os.name == "posix":
         os.execv(line[0], line)  # the server takes this process over, and with it every signal
     return subprocess.call(line)
+
+
+APP = Command(
+    name="app",
+    help="start the dashboard in this terminal; Ctrl+C stops it",
+    flags=(
+        flag(
+            "--port", type=_port, default=PORT, help=f"TCP port on this machine (default: {PORT})"
+        ),
+    ),
+    run=_run,
+)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 import time
@@ -14,6 +13,7 @@ from typing import Any
 from dpci_core.base.batch import Batch
 from dpci_core.base.batches import Combine, Engine, Measure, View
 from dpci_core.base.engine_names import HERE, WAYS
+from dpci_core.cli.command import Flag, flag
 
 PROGRESS_SECONDS = 20.0
 """Between two lines of progress."""
@@ -22,10 +22,10 @@ _CLEARED = "\r\033[K"
 """To the start of a terminal's line, and nothing on it."""
 
 
-def add_engine(parser: argparse.ArgumentParser, *, elsewhere: bool) -> None:
-    """Add the flag; only what is no release may name a Dask scheduler elsewhere."""
+def engine_flag(*, elsewhere: bool) -> Flag:
+    """Where batches are read; only what is no release may name a Dask scheduler elsewhere."""
     address = ", or the address of a Dask scheduler (tcp://...)" if elsewhere else ""
-    parser.add_argument(
+    return flag(
         "--engine",
         default=HERE,
         help=f"where batches are read: {WAYS}{address} (default: {HERE}); no number depends on it",

@@ -5,19 +5,30 @@ create|show|approve|withdraw|verify|public-key|rotate-key|adopt|export`.
 from __future__ import annotations
 
 import argparse
-import getpass
 import json
 import shlex
+from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from dpci_core.base.text import beginning
+from dpci_core.cli.command import (
+    JSON,
+    OF_A_LEDGER,
+    OUTPUT,
+    Command,
+    Flag,
+    OneOf,
+    Run,
+    flag,
+    person,
+    person_of,
+    pinned,
+    public_key,
+    put,
+)
 from dpci_core.cli.refuse import refuse
-from dpci_core.cli.verify import add_public_key, pinned
 from dpci_core.ledger import (
-    KEY_VARIABLE,
-    PATH_VARIABLE,
     Account,
     Cap,
     Charge,
@@ -36,128 +47,12 @@ from dpci_core.plan.source import AccountUnit
 from dpci_core.release import schema_hash
 from dpci_core.report.refusals import said
 
-
-def add_ledger(subparsers: Any) -> None:
-    """Add the command and its actions to the parsers of the command line."""
-    actions = subparsers.add_parser(
-        "ledger", help="budgets of data sets, what was spent, and whether the book is whole"
-    )
-    actions = actions.add_subparsers(required=True, metavar="ACTION")
-    _add_create(actions.add_parser("create", help="give a data set its cap, once and for all"))
-    show = actions.add_parser("show", help="caps, what remains, and every charge")
-    show.add_argument("dataset", nargs="?", help="only this one")
-    show.add_argument("--json", action="store_true", help="print JSON for machines")
-    show.set_defaults(action=_show)
-    for name, words, action in (
-        ("approve", "agree to what another person proposed to spend", _approve),
-        ("withdraw", "take back a proposal that is not booked, approved or not", _withdraw),
-    ):
-        answer = actions.add_parser(name, help=words)
-        answer.add_argument("proposal", type=int, help="its number, as `show` tells it")
-        answer.add_argument("--person", help="who does this (default: the user of this machine)")
-        answer.set_defaults(action=action)
-    verify = actions.add_parser(
-        "verify", help="check every entry, without any secret; exit code 1 if anything is wrong"
-    )
-    verify.add_argument(
-        "--against",
-        nargs="+",
-        type=Path,
-        default=[],
-        metavar="RELEASE",
-        help="release.json files to hold it against",
-    )
-    add_public_key(verify, "the ledger itself names")
-    verify.add_argument("--json", action="store_true", help="print JSON for machines")
-    verify.set_defaults(action=_verify)
-    public = actions.add_parser("public-key", help="print the key that others check with")
-    public.add_argument(
-        "--all", action="store_true", help="every key it ever had, with its first entry"
-    )
-    public.set_defaults(action=_public_key)
-    rotate = actions.add_parser("rotate-key", help="sign with a new key from here on")
-    rotate.add_argument("--new-key", type=Path, help="a new file for it (default: by itself)")
-    rotate.add_argument("--person", help="who does this (default: the user of this machine)")
-    rotate.set_defaults(action=_rotate_key)
-    adopt = actions.add_parser(
-        "adopt",
-        help="take a ledger whose .head file is not beside it for the whole; what it lacks is "
-        "forgotten",
-    )
-    adopt.set_defaults(action=_adopt)
-    export = actions.add_parser("export", help="write every charge as CSV")
-    export.add_argument(
-        "--entries", action="store_true", help="every entry as it stands in the file, with its seal"
-    )
-    export.add_argument("--output", type=Path, help="a new file (default: print)")
-    export.set_defaults(action=_export)
-    for parser in actions.choices.values():
-        parser.add_argument(
-            "--ledger", type=Path, help=f"the ledger's file (default: {PATH_VARIABLE})"
-        )
-        parser.add_argument(
-            "--key", type=Path, help=f"the key that signs (default: {KEY_VARIABLE}, else by itself)"
-        )
-        parser.set_defaults(run=run)
+Action = Callable[[argparse.Namespace, Ledger], int]
 
 
-def _add_create(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset", help="a name for the people behind the table")
-    declared = parser.add_mutually_exclusive_group(required=True)
-    declared.add_argument(
-        "--plan", type=Path, help="a plan file, whose schema and unit are declared"
-    )
-    declared.add_argument(
-        "--schema-hash", help="hash of the declared schema, in the place of --plan"
-    )
-    parser.add_argument(
-        "--epsilon", help="cap in pure epsilon; with --delta it becomes rho, rounded down"
-    )
-    parser.add_argument("--delta")
-    parser.add_argument("--rho", help="cap in rho, in the place of --epsilon")
-    parser.add_argument(
-        "--mu",
-        help="cap in mu of Gaussian differential privacy, for releases by output perturbation only",
-    )
-    parser.add_argument(
-        "--gaussian",
-        action="store_true",
-        help="with --epsilon and --delta: count in mu^2, which is worth more, for such releases",
-    )
-    parser.add_argument(
-        "--unit", help='who is protected, like "one row is one person" (default: the plan\'s)'
-    )
-    parser.add_argument(
-        "--several-rows",
-        action="store_true",
-        help="a person may have several rows, so that nothing that protects one row is paid "
-        "(default: the plan's)",
-    )
-    parser.add_argument("--person", help="who declares this (default: the user of this machine)")
-    parser.add_argument(
-        "--needs-approval",
-        action="store_true",
-        help="another person has to approve each charge before it is booked, once and for all",
-    )
-    people = parser.add_mutually_exclusive_group()
-    people.add_argument(
-        "--same-people-as", metavar="DATASET", help="share the cap of a data set with some of them"
-    )
-    people.add_argument(
-        "--other-people", action="store_true", help="no other data set has any of these people"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON for machines")
-    parser.set_defaults(action=_create)
-
-
-def run(options: argparse.Namespace) -> int:
-    """Do one action; exit code 1 after a sentence on the error output."""
-    try:
-        return int(options.action(options, Ledger(options.ledger, key_path=options.key)))
-    except SamePeopleQuestionError as error:
-        return refuse(error, "\nUse --same-people-as DATASET or --other-people.")
-    except (ValueError, OSError) as error:
-        return refuse(error)
+def _on_the_ledger(action: Action) -> Run:
+    """An action on the ledger that the flags name."""
+    return lambda options: action(options, Ledger(options.ledger, key_path=options.key))
 
 
 def _declared(options: argparse.Namespace) -> tuple[str, AccountUnit]:
@@ -176,16 +71,19 @@ def _declared(options: argparse.Namespace) -> tuple[str, AccountUnit]:
 
 def _create(options: argparse.Namespace, ledger: Ledger) -> int:
     found_hash, unit = _declared(options)
-    account = ledger.create_dataset(
-        options.dataset,
-        schema_hash=found_hash,
-        cap=_cap(options),
-        **unit,
-        person=options.person or getpass.getuser(),
-        same_people_as=options.same_people_as,
-        other_people=options.other_people,
-        needs_approval=options.needs_approval,
-    )
+    try:
+        account = ledger.create_dataset(
+            options.dataset,
+            schema_hash=found_hash,
+            cap=_cap(options),
+            **unit,
+            person=person_of(options),
+            same_people_as=options.same_people_as,
+            other_people=options.other_people,
+            needs_approval=options.needs_approval,
+        )
+    except SamePeopleQuestionError as error:
+        return refuse(error, "\nUse --same-people-as DATASET or --other-people.")
     print(json.dumps(account_row(account), indent=1) if options.json else _in_words(account))
     return 0
 
@@ -262,7 +160,7 @@ def _proposal_in_words(one: Proposal) -> str:
 
 
 def _approve(options: argparse.Namespace, ledger: Ledger) -> int:
-    one = ledger.approve(options.proposal, person=options.person or getpass.getuser())
+    one = ledger.approve(options.proposal, person=person_of(options))
     print(_proposal_in_words(one))
     if one.state == "booked":
         print("It was approved and booked before.")
@@ -275,7 +173,7 @@ def _approve(options: argparse.Namespace, ledger: Ledger) -> int:
 
 
 def _withdraw(options: argparse.Namespace, ledger: Ledger) -> int:
-    one = ledger.withdraw(options.proposal, person=options.person or getpass.getuser())
+    one = ledger.withdraw(options.proposal, person=person_of(options))
     print(f"Proposal {one.proposal_id} is withdrawn: it will never be booked.")
     return 0
 
@@ -311,9 +209,7 @@ def _public_key(options: argparse.Namespace, ledger: Ledger) -> int:
 
 
 def _rotate_key(options: argparse.Namespace, ledger: Ledger) -> int:
-    key = ledger.rotate_key(
-        person=options.person or getpass.getuser(), new_key_path=options.new_key
-    )
+    key = ledger.rotate_key(person=person_of(options), new_key_path=options.new_key)
     place = options.new_key or ledger.key_path
     print(f"The key in {place} signs from here on. Back it up, and publish the public key:")
     print(f"dpci-ledger-public-key {key.text}")
@@ -334,13 +230,130 @@ def _export(options: argparse.Namespace, ledger: Ledger) -> int:
     rows = (
         map(entry_row, ledger.entries()) if options.entries else map(charge_row, ledger.history())
     )
-    text = as_csv(list(rows))
-    if options.output is None:
-        print(text, end="")
-        return 0
-    try:
-        with options.output.open("x", encoding="utf-8", newline="") as file:
-            file.write(text)
-    except FileExistsError:
-        raise ValueError(f"{options.output} exists already. Name a new file.") from None
-    return 0
+    return put(as_csv(list(rows)), options.output)
+
+
+def _action(name: str, help: str, action: Action, *flags: Flag | OneOf) -> Command:
+    return Command(name=name, help=help, flags=(*flags, *OF_A_LEDGER), run=_on_the_ledger(action))
+
+
+_PROPOSAL = (
+    flag("proposal", type=int, help="its number, as `show` tells it"),
+    person("does this"),
+)
+_NEW_ACCOUNT = (
+    flag("dataset", help="a name for the people behind the table"),
+    OneOf(
+        (
+            flag("--plan", type=Path, help="a plan file, whose schema and unit are declared"),
+            flag("--schema-hash", help="hash of the declared schema, in the place of --plan"),
+        ),
+        required=True,
+    ),
+    flag("--epsilon", help="cap in pure epsilon; with --delta it becomes rho, rounded down"),
+    flag("--delta"),
+    flag("--rho", help="cap in rho, in the place of --epsilon"),
+    flag(
+        "--mu",
+        help="cap in mu of Gaussian differential privacy, for releases by output perturbation only",
+    ),
+    flag(
+        "--gaussian",
+        action="store_true",
+        help="with --epsilon and --delta: count in mu^2, which is worth more, for such releases",
+    ),
+    flag("--unit", help='who is protected, like "one row is one person" (default: the plan\'s)'),
+    flag(
+        "--several-rows",
+        action="store_true",
+        help="a person may have several rows, so that nothing that protects one row is paid "
+        "(default: the plan's)",
+    ),
+    person("declares this"),
+    flag(
+        "--needs-approval",
+        action="store_true",
+        help="another person has to approve each charge before it is booked, once and for all",
+    ),
+    OneOf(
+        (
+            flag(
+                "--same-people-as",
+                metavar="DATASET",
+                help="share the cap of a data set with some of them",
+            ),
+            flag(
+                "--other-people",
+                action="store_true",
+                help="no other data set has any of these people",
+            ),
+        )
+    ),
+    JSON,
+)
+LEDGER = Command(
+    name="ledger",
+    help="budgets of data sets, what was spent, and whether the book is whole",
+    actions=(
+        _action("create", "give a data set its cap, once and for all", _create, *_NEW_ACCOUNT),
+        _action(
+            "show",
+            "caps, what remains, and every charge",
+            _show,
+            flag("dataset", nargs="?", help="only this one"),
+            JSON,
+        ),
+        _action("approve", "agree to what another person proposed to spend", _approve, *_PROPOSAL),
+        _action(
+            "withdraw",
+            "take back a proposal that is not booked, approved or not",
+            _withdraw,
+            *_PROPOSAL,
+        ),
+        _action(
+            "verify",
+            "check every entry, without any secret; exit code 1 if anything is wrong",
+            _verify,
+            flag(
+                "--against",
+                nargs="+",
+                type=Path,
+                default=[],
+                metavar="RELEASE",
+                help="release.json files to hold it against",
+            ),
+            public_key("the ledger itself names"),
+            JSON,
+        ),
+        _action(
+            "public-key",
+            "print the key that others check with",
+            _public_key,
+            flag("--all", action="store_true", help="every key it ever had, with its first entry"),
+        ),
+        _action(
+            "rotate-key",
+            "sign with a new key from here on",
+            _rotate_key,
+            flag("--new-key", type=Path, help="a new file for it (default: by itself)"),
+            person("does this"),
+        ),
+        _action(
+            "adopt",
+            "take a ledger whose .head file is not beside it for the whole; what it lacks is "
+            "forgotten",
+            _adopt,
+        ),
+        _action(
+            "export",
+            "write every charge as CSV",
+            _export,
+            flag(
+                "--entries",
+                action="store_true",
+                help="every entry as it stands in the file, with its seal",
+            ),
+            OUTPUT,
+        ),
+    ),
+)

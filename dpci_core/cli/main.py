@@ -9,17 +9,18 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from dpci_core.cli.after import add_after
-from dpci_core.cli.app import add_app
-from dpci_core.cli.evaluation import add_evaluation
-from dpci_core.cli.ledger import add_ledger
-from dpci_core.cli.plan import add_plan
+from dpci_core.cli.after import AFTER
+from dpci_core.cli.app import APP
+from dpci_core.cli.command import JSON, Command, add_commands, flag
+from dpci_core.cli.evaluation import EVALUATION
+from dpci_core.cli.ledger import LEDGER
+from dpci_core.cli.plan import PLAN
 from dpci_core.cli.refuse import refuse
-from dpci_core.cli.release import add_release
-from dpci_core.cli.tables import add_convert, add_moments, add_simulate
-from dpci_core.cli.verify import add_verify
+from dpci_core.cli.release import PREDICT, RELEASE_ONCE
+from dpci_core.cli.tables import CONVERT, MOMENTS, SIMULATE
+from dpci_core.cli.verify import VERIFY
 from dpci_core.datasets import list_datasets
-from dpci_core.datasets.download import DownloadError, download
+from dpci_core.datasets.download import download
 from dpci_core.datasets.files import is_available
 from dpci_core.datasets.public import PUBLIC_SETS
 from dpci_core.report.refusals import said
@@ -28,7 +29,10 @@ from dpci_core.report.refusals import said
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0, or 1 after a sentence on the error output."""
     options = _parser().parse_args(arguments)
-    return int(options.run(options))
+    try:
+        return int(options.run(options))
+    except (ValueError, OSError, RuntimeError) as error:
+        return refuse(error)
 
 
 def _name() -> str:
@@ -40,29 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=_name(), description="Confidence intervals under privacy."
     )
-    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
-    add_app(subparsers)
-    data = subparsers.add_parser("data", help="the data sets").add_subparsers(
-        required=True, metavar="ACTION"
-    )
-    listing = data.add_parser("list", help="list the known data sets")
-    listing.add_argument("--json", action="store_true", help="print JSON for machines")
-    listing.set_defaults(run=_list)
-    get = data.add_parser("get", help="download a public data set into the cache folder")
-    get.add_argument("key", choices=sorted(PUBLIC_SETS))
-    get.add_argument(
-        "--again", action="store_true", help="download even if the set is already there"
-    )
-    get.set_defaults(run=_get)
-    add_simulate(data)
-    add_convert(data)
-    add_moments(subparsers)
-    add_plan(subparsers)
-    add_ledger(subparsers)
-    add_release(subparsers)
-    add_verify(subparsers)
-    add_after(subparsers)
-    add_evaluation(subparsers)
+    add_commands(parser, COMMANDS, metavar="COMMAND")
     return parser
 
 
@@ -94,8 +76,41 @@ def _get(options: argparse.Namespace) -> int:
     if is_available(options.key) and not options.again:
         print(f"{title} is already on this machine; --again downloads it once more.")
         return 0
-    try:
-        download(options.key, say=lambda step: print(said(step), flush=True))
-    except DownloadError as error:
-        return refuse(error)
+    download(options.key, say=lambda step: print(said(step), flush=True))
     return 0
+
+
+_DATA = Command(
+    name="data",
+    help="the data sets",
+    actions=(
+        Command(name="list", help="list the known data sets", flags=(JSON,), run=_list),
+        Command(
+            name="get",
+            help="download a public data set into the cache folder",
+            flags=(
+                flag("key", choices=sorted(PUBLIC_SETS)),
+                flag(
+                    "--again",
+                    action="store_true",
+                    help="download even if the set is already there",
+                ),
+            ),
+            run=_get,
+        ),
+        SIMULATE,
+        CONVERT,
+    ),
+)
+COMMANDS = (
+    APP,
+    _DATA,
+    MOMENTS,
+    PLAN,
+    LEDGER,
+    RELEASE_ONCE,
+    PREDICT,
+    VERIFY,
+    AFTER,
+    EVALUATION,
+)

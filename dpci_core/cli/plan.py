@@ -17,8 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dpci_core.cli.plan_export import add_show_and_export
-from dpci_core.cli.refuse import refuse
+from dpci_core.cli.command import JSON, Command, Flag, flag
+from dpci_core.cli.plan_export import EXPORT, REHEARSE, SHOW
 from dpci_core.datasets import list_datasets, load
 from dpci_core.design import ESTIMANDS, MECHANISMS, Design, guarantee_at, spent_by
 from dpci_core.intervals.forecast import HEADLINE_DELTA, Forecast
@@ -104,157 +104,17 @@ class _Start:
         return replace(design, n_records=self.fewest(design.n_records))
 
 
-def add_plan(subparsers: Any) -> None:
-    """Add the command and its actions to the parsers of the command line."""
-    actions = subparsers.add_parser(
-        "plan", help="the best split, the records or budget a target needs, mechanisms ranked"
-    )
-    actions = actions.add_subparsers(required=True, metavar="ACTION")
-    add_show_and_export(actions)
-    for name, (answer, words) in _ACTIONS.items():
-        parser = actions.add_parser(name, help=words)
-        _add_table(parser)
-        if name == "rank":
-            parser.add_argument("--epsilon", help="(default: the plan's)")
-            parser.add_argument("--delta", help="0 leaves the pure designs (default: the plan's)")
-            parser.add_argument("--calibrations", nargs="+", default=["sharp", "published"])
-        else:
-            _add_design(parser)
-            parser.add_argument(
-                "--delta-shown",
-                help="at which an answer in rho or mu^2 is stated as (epsilon, delta) (default: "
-                "--delta, the plan's, or 1e-6)",
-            )
-        if name == "persons":
-            parser.add_argument(
-                "--column", required=True, help="that says whose row it is; its cells are not kept"
-            )
-            parser.add_argument(
-                "--most", type=int, required=True, help="rows of one person that count"
-            )
-        if name == "split":
-            parser.add_argument(
-                "--locked", nargs="*", default=[], metavar="PART=AMOUNT", help="parts that stay"
-            )
-        if name == "c":
-            parser.add_argument(
-                "--share",
-                type=float,
-                default=0.25,
-                help="largest shift of the target, in half-widths",
-            )
-            parser.add_argument(
-                "--split-each", action="store_true", help="give every c its own best split"
-            )
-        if name in ("records", "budget"):
-            _add_target(parser)
-        if name != "rank":
-            parser.add_argument(
-                "--write", type=Path, metavar="FILE", help="save the answer as a plan; needs --plan"
-            )
-        parser.set_defaults(run=run, answer=answer, action=name, parser=parser)
-
-
-def _add_table(parser: argparse.ArgumentParser) -> None:
-    """What every action takes; records are read from sets that are public or simulated, never from
-    a file.
-    """
-    parser.add_argument(
-        "--plan", type=Path, metavar="FILE", help="start from this plan, in the place of flags"
-    )
-    parser.add_argument("--data", choices=[info.key for info in list_datasets()])
-    parser.add_argument("--features", type=int, help="how many (default: all)")
-    parser.add_argument(
-        "--rows", type=int, help="of the set (default: all; the census: its usual size)"
-    )
-    parser.add_argument(
-        "--encoding",
-        choices=("schema", "standard", "paper"),
-        help="(default: schema; standard is by typical values and spreads)",
-    )
-    parser.add_argument(
-        "--shape",
-        type=float,
-        metavar="R",
-        help="of rows in the standard encoding: longer than R spreads, they count less",
-    )
-    parser.add_argument(
-        "--limit", type=float, help="of values in the standard encoding, in spreads (default: 4)"
-    )
-    parser.add_argument("--loss", choices=tuple(LOSSES))
-    parser.add_argument("--h", type=float, help="smoothing of an SVM")
-    parser.add_argument(
-        "--regularization",
-        type=float,
-        help="c; in the standard encoding the planner chooses it with their shape where neither is "
-        "given",
-    )
-    parser.add_argument(
-        "--n-records", type=int, help="n to plan for (default: the rows, or the plan's n)"
-    )
-    parser.add_argument(
-        "--complete",
-        type=float,
-        metavar="SHARE",
-        help="expected share of records without a missing cell, in the place of the plan's",
-    )
-    parser.add_argument("--confidence-level", type=float, help="(default: 0.95)")
-    parser.add_argument(
-        "--target",
-        choices=tuple(ESTIMANDS),
-        help="(default: penalised; in the standard encoding unpenalised)",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON for machines")
-
-
-def _add_design(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--mechanism", choices=tuple(MECHANISMS))
-    parser.add_argument(
-        "--epsilon",
-        help="total; with --delta it is spent as zCDP, by output perturbation as mu^2, which is "
-        "more",
-    )
-    parser.add_argument("--delta")
-    parser.add_argument("--rho", help="total, in the place of --epsilon")
-    parser.add_argument(
-        "--mu", help="total of Gaussian differential privacy, for noise added to the minimiser"
-    )
-    parser.add_argument(
-        "--shares",
-        nargs=3,
-        metavar=("MODEL", "HESSIAN", "COVARIANCE"),
-        help="of the total, 1 together (default: 0.5 0.25 0.25)",
-    )
-    parser.add_argument("--calibration", choices=("sharp", "published"))
-
-
-def _add_target(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--length", type=float, help="of the mean interval, or of that of --coefficient"
-    )
-    parser.add_argument("--coefficient", help="its place, from 0, or its name")
-    parser.add_argument(
-        "--excludes-zero-at", type=float, metavar="VALUE", help="true value to be told from zero"
-    )
-    parser.add_argument("--probability", type=float, help="(default: 0.5)")
-
-
 def run(options: argparse.Namespace) -> int:
-    """Answer one question; exit code 1 after a sentence on the error output, 2 for flags that do
-    not go together.
-    """
+    """Answer one question; exit code 2 for flags that do not go together."""
     _check_flags(options)
-    try:
-        plan = None if options.plan is None else read_plan(options.plan)
-        if isinstance(plan, LinearPlan) and options.action == "split":
-            answer, better = _linear_split(options, plan)
-        else:
-            start = _start(options, None if plan is None else plan.expected(Plan))
-            answer, better = options.answer(options, start)
-        if options.action != "rank" and options.write is not None:
-            write_plan(better, options.write)
-    except (ValueError, OSError) as error:
-        return refuse(error)
+    plan = None if options.plan is None else read_plan(options.plan)
+    if isinstance(plan, LinearPlan) and options.action == "split":
+        answer, better = _linear_split(options, plan)
+    else:
+        start = _start(options, None if plan is None else plan.expected(Plan))
+        answer, better = options.answer(options, start)
+    if options.action != "rank" and options.write is not None:
+        write_plan(better, options.write)
     print(json.dumps(answer, indent=1) if options.json else _in_words(answer))
     return 0
 
@@ -754,18 +614,173 @@ def _plain_choice(choice: RegularizationChoice, delta: float) -> Answer:
     }
 
 
-_ACTIONS: dict[
-    str, tuple[Callable[[argparse.Namespace, _Start], tuple[Answer, Plan | None]], str]
-] = {
-    "split": (_split, "the best split of a total"),
-    "records": (partial(_least, needed_records), "the smallest number of records for a target"),
-    "budget": (partial(_least, needed_budget), "the smallest total for a target"),
-    "rank": (_rank, "every mechanism and definition at the same (epsilon, delta)"),
-    "standard": (
-        _standard,
-        "a plan for the coefficients without penalty: shape of the rows, c and split together",
+_TABLE = (
+    flag("--plan", type=Path, metavar="FILE", help="start from this plan, in the place of flags"),
+    flag("--data", choices=[info.key for info in list_datasets()]),
+    flag("--features", type=int, help="how many (default: all)"),
+    flag("--rows", type=int, help="of the set (default: all; the census: its usual size)"),
+    flag(
+        "--encoding",
+        choices=("schema", "standard", "paper"),
+        help="(default: schema; standard is by typical values and spreads)",
     ),
-    "geometry": (_geometry, "noise shaped like the planning rows, with the split for it"),
-    "persons": (_persons, "the plan where one person may have several rows"),
-    "c": (_c, "the best regularization, and what it does to the target"),
-}
+    flag(
+        "--shape",
+        type=float,
+        metavar="R",
+        help="of rows in the standard encoding: longer than R spreads, they count less",
+    ),
+    flag("--limit", type=float, help="of values in the standard encoding, in spreads (default: 4)"),
+    flag("--loss", choices=tuple(LOSSES)),
+    flag("--h", type=float, help="smoothing of an SVM"),
+    flag(
+        "--regularization",
+        type=float,
+        help="c; in the standard encoding the planner chooses it with their shape where neither is "
+        "given",
+    ),
+    flag("--n-records", type=int, help="n to plan for (default: the rows, or the plan's n)"),
+    flag(
+        "--complete",
+        type=float,
+        metavar="SHARE",
+        help="expected share of records without a missing cell, in the place of the plan's",
+    ),
+    flag("--confidence-level", type=float, help="(default: 0.95)"),
+    flag(
+        "--target",
+        choices=tuple(ESTIMANDS),
+        help="(default: penalised; in the standard encoding unpenalised)",
+    ),
+    JSON,
+)
+"""What every action takes; records are read from sets that are public or simulated, never from a
+file."""
+_DESIGN = (
+    flag("--mechanism", choices=tuple(MECHANISMS)),
+    flag(
+        "--epsilon",
+        help="total; with --delta it is spent as zCDP, by output perturbation as mu^2, which is "
+        "more",
+    ),
+    flag("--delta"),
+    flag("--rho", help="total, in the place of --epsilon"),
+    flag("--mu", help="total of Gaussian differential privacy, for noise added to the minimiser"),
+    flag(
+        "--shares",
+        nargs=3,
+        metavar=("MODEL", "HESSIAN", "COVARIANCE"),
+        help="of the total, 1 together (default: 0.5 0.25 0.25)",
+    ),
+    flag("--calibration", choices=("sharp", "published")),
+    flag(
+        "--delta-shown",
+        help="at which an answer in rho or mu^2 is stated as (epsilon, delta) (default: --delta, "
+        "the plan's, or 1e-6)",
+    ),
+)
+_TARGET = (
+    flag("--length", type=float, help="of the mean interval, or of that of --coefficient"),
+    flag("--coefficient", help="its place, from 0, or its name"),
+    flag(
+        "--excludes-zero-at",
+        type=float,
+        metavar="VALUE",
+        help="true value to be told from zero",
+    ),
+    flag("--probability", type=float, help="(default: 0.5)"),
+)
+_WRITE = flag("--write", type=Path, metavar="FILE", help="save the answer as a plan; needs --plan")
+Reply = Callable[[argparse.Namespace, _Start], tuple[Answer, Plan | None]]
+
+
+def _action(name: str, help: str, answer: Reply, *flags: Flag) -> Command:
+    return Command(
+        name=name,
+        help=help,
+        flags=(*_TABLE, *flags),
+        run=run,
+        defaults={"answer": answer, "action": name},
+    )
+
+
+PLAN = Command(
+    name="plan",
+    help="the best split, the records or budget a target needs, mechanisms ranked",
+    actions=(
+        SHOW,
+        EXPORT,
+        REHEARSE,
+        _action(
+            "split",
+            "the best split of a total",
+            _split,
+            *_DESIGN,
+            flag("--locked", nargs="*", default=[], metavar="PART=AMOUNT", help="parts that stay"),
+            _WRITE,
+        ),
+        _action(
+            "records",
+            "the smallest number of records for a target",
+            partial(_least, needed_records),
+            *_DESIGN,
+            *_TARGET,
+            _WRITE,
+        ),
+        _action(
+            "budget",
+            "the smallest total for a target",
+            partial(_least, needed_budget),
+            *_DESIGN,
+            *_TARGET,
+            _WRITE,
+        ),
+        _action(
+            "rank",
+            "every mechanism and definition at the same (epsilon, delta)",
+            _rank,
+            flag("--epsilon", help="(default: the plan's)"),
+            flag("--delta", help="0 leaves the pure designs (default: the plan's)"),
+            flag("--calibrations", nargs="+", default=["sharp", "published"]),
+        ),
+        _action(
+            "standard",
+            "a plan for the coefficients without penalty: shape of the rows, c and split together",
+            _standard,
+            *_DESIGN,
+            _WRITE,
+        ),
+        _action(
+            "geometry",
+            "noise shaped like the planning rows, with the split for it",
+            _geometry,
+            *_DESIGN,
+            _WRITE,
+        ),
+        _action(
+            "persons",
+            "the plan where one person may have several rows",
+            _persons,
+            *_DESIGN,
+            flag(
+                "--column", required=True, help="that says whose row it is; its cells are not kept"
+            ),
+            flag("--most", type=int, required=True, help="rows of one person that count"),
+            _WRITE,
+        ),
+        _action(
+            "c",
+            "the best regularization, and what it does to the target",
+            _c,
+            *_DESIGN,
+            flag(
+                "--share",
+                type=float,
+                default=0.25,
+                help="largest shift of the target, in half-widths",
+            ),
+            flag("--split-each", action="store_true", help="give every c its own best split"),
+            _WRITE,
+        ),
+    ),
+)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from dpci_core.cli.refuse import refuse
+from dpci_core.cli.command import JSON, Command, flag, put
 from dpci_core.plan import (
     AnyPlan,
     LinearNumbers,
@@ -44,41 +44,13 @@ FORMS: dict[str, Callable[[AnyPlan], str]] = {
 """What a plan can become."""
 
 
-def add_show_and_export(actions: Any) -> None:
-    """Add the actions to those of `plan`."""
-    show = actions.add_parser("show", help="the numbers of a plan file")
-    show.add_argument("file", type=Path)
-    show.add_argument(
-        "--moments",
-        type=Path,
-        metavar="FILE",
-        help="of `moments`, in the place of a fit of the plan's own rows",
-    )
-    show.add_argument("--json", action="store_true", help="print JSON for machines")
-    show.set_defaults(run=_show)
-    export = actions.add_parser(
-        "export", help="a plan file as code, a page, another file or a link"
-    )
-    export.add_argument("file", type=Path)
-    export.add_argument("--to", choices=tuple(FORMS), required=True)
-    export.add_argument("-o", "--output", type=Path, help="write here instead of printing")
-    export.set_defaults(run=_export)
-    again = actions.add_parser("rehearse", help="its release on made-up rows, ten times, free")
-    again.add_argument("file", type=Path)
-    again.add_argument("-o", "--output", type=Path, help="write a page here as well")
-    again.set_defaults(run=_rehearse)
-
-
 def _show(options: argparse.Namespace) -> int:
-    try:
-        plan = read_plan(options.file)
-        if options.moments is None:
-            found = plan.numbers()
-        else:
-            with_moments = plan.expected(Plan)
-            found = with_moments.numbers(_read(options.moments, with_moments))
-    except (ValueError, OSError) as error:
-        return refuse(error)
+    plan = read_plan(options.file)
+    if options.moments is None:
+        found = plan.numbers()
+    else:
+        with_moments = plan.expected(Plan)
+        found = with_moments.numbers(_read(options.moments, with_moments))
     record = {"title": plan.title, "digest": plan.digest, **found.to_record()}
     print(json.dumps(record, indent=1) if options.json else _in_words(plan, found))
     return 0
@@ -92,24 +64,17 @@ def _read(path: Path, plan: Plan) -> Moments:
 
 
 def _export(options: argparse.Namespace) -> int:
-    try:
-        text = FORMS[options.to](read_plan(options.file))
-        if options.output is not None:
-            options.output.write_text(text, encoding="utf-8", newline="\n")
-            return 0
-    except (ValueError, OSError) as error:
-        return refuse(error)
-    print(text, end="")
+    text = FORMS[options.to](read_plan(options.file))
+    if options.output is None:
+        return put(text, None)
+    options.output.write_text(text, encoding="utf-8", newline="\n")
     return 0
 
 
 def _rehearse(options: argparse.Namespace) -> int:
-    try:
-        found = rehearse(read_plan(options.file))
-        if options.output is not None:
-            options.output.write_text(found.html(), encoding="utf-8", newline="\n")
-    except (ValueError, OSError) as error:
-        return refuse(error)
+    found = rehearse(read_plan(options.file))
+    if options.output is not None:
+        options.output.write_text(found.html(), encoding="utf-8", newline="\n")
     first = found.tables[0]
     print(FREE, *found.findings(), sep="\n", end="\n\n")
     for row in (first.heads, *first.cells):
@@ -176,3 +141,36 @@ _LENGTHS: dict[type, Callable[[AnyPlan, Any], tuple[list[str], list[str]]]] = {
     PlanNumbers: _coefficients,
     LinearNumbers: _effects,
 }
+
+_FILE = flag("file", type=Path)
+SHOW = Command(
+    name="show",
+    help="the numbers of a plan file",
+    flags=(
+        _FILE,
+        flag(
+            "--moments",
+            type=Path,
+            metavar="FILE",
+            help="of `moments`, in the place of a fit of the plan's own rows",
+        ),
+        JSON,
+    ),
+    run=_show,
+)
+EXPORT = Command(
+    name="export",
+    help="a plan file as code, a page, another file or a link",
+    flags=(
+        _FILE,
+        flag("--to", choices=tuple(FORMS), required=True),
+        flag("-o", "--output", type=Path, help="write here instead of printing"),
+    ),
+    run=_export,
+)
+REHEARSE = Command(
+    name="rehearse",
+    help="its release on made-up rows, ten times, free",
+    flags=(_FILE, flag("-o", "--output", type=Path, help="write a page here as well")),
+    run=_rehearse,
+)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import getpass
 import io
 import json
 import os
@@ -20,16 +19,22 @@ from typing import Any
 import pandas as pd
 
 from dpci_core.base.engine_names import HERE, engine_named
-from dpci_core.cli.engines import Watched, add_engine, progress_line
+from dpci_core.cli.command import (
+    ENCODING,
+    JSON,
+    OF_A_LEDGER,
+    OUTPUT,
+    RELEASE,
+    Command,
+    flag,
+    person,
+    person_of,
+    put,
+)
+from dpci_core.cli.engines import Watched, engine_flag, progress_line
 from dpci_core.cli.refuse import refuse
 from dpci_core.cli.tables import check_folder
-from dpci_core.ledger import (
-    KEY_VARIABLE,
-    PATH_VARIABLE,
-    Ledger,
-    NotApprovedError,
-    as_text,
-)
+from dpci_core.ledger import Ledger, NotApprovedError, as_text
 from dpci_core.plan import AnyPlan, read_plan
 from dpci_core.plan.acceptance import STAYS_SPENT
 from dpci_core.release import (
@@ -64,70 +69,8 @@ _COUNTED_FIRST = (
 )
 
 
-def add_release(subparsers: Any) -> None:
-    """Add both commands to the parsers of the command line."""
-    spend = subparsers.add_parser(
-        "release",
-        help="release the model of a plan from a private file, once",
-    )
-    spend.add_argument("plan", type=Path)
-    spend.add_argument(
-        "--file", type=Path, help="the private table: CSV, Parquet or a folder of Parquet files"
-    )
-    spend.add_argument("--dataset", help="name of the data set in the ledger")
-    spend.add_argument("--folder", type=Path, help="a new folder for the result")
-    spend.add_argument("--person", help="who releases (default: the user of this machine)")
-    spend.add_argument(
-        "--request",
-        help="name of this request; the same one again never draws twice (default: a new one)",
-    )
-    spend.add_argument(
-        "--check", action="store_true", help="print price and planned lengths, spend nothing"
-    )
-    spend.add_argument(
-        "--confirm", metavar="DATASET", help="the name of the data set again, instead of typing it"
-    )
-    spend.add_argument(
-        "--accept-warnings",
-        action="store_true",
-        help="go on although something speaks against the plan, which is asked without it",
-    )
-    spend.add_argument(
-        "--accept",
-        action="append",
-        choices=ACCEPTABLE,
-        default=[],
-        help="go on although the file was found to have no cell with the code for yes, or none "
-        "with a code for no, or more records with a missing cell than the plan expects; once for "
-        "each of them that holds, which is refused without it",
-    )
-    spend.add_argument(
-        "--allow-unreviewed", action="store_true", help="allow Gaussian objective perturbation"
-    )
-    spend.add_argument(
-        "--encoding", choices=("utf-8", "latin-1"), default="utf-8", help="of a CSV file"
-    )
-    spend.add_argument("--ledger", type=Path, help=f"the ledger's file (default: {PATH_VARIABLE})")
-    spend.add_argument(
-        "--key", type=Path, help=f"the key that signs (default: {KEY_VARIABLE}, else by itself)"
-    )
-    add_engine(spend, elsewhere=False)
-    spend.add_argument("--json", action="store_true", help="print JSON for machines")
-    spend.set_defaults(run=run_release)
-    guess = subparsers.add_parser("predict", help="apply a released model to new rows")
-    guess.add_argument("release", type=Path, help="release.json, or the folder that holds it")
-    guess.add_argument("file", type=Path, help="CSV or Parquet with the columns of the schema")
-    guess.add_argument(
-        "--encoding", choices=("utf-8", "latin-1"), default="utf-8", help="of a CSV file"
-    )
-    guess.add_argument("--output", type=Path, help="a new file (default: print)")
-    guess.set_defaults(run=run_predict)
-
-
 def run_release(options: argparse.Namespace) -> int:
-    """Check, ask, release; exit code 1 after a sentence on the error output, 3 where another person
-    has to approve first.
-    """
+    """Check, ask, release; exit code 3 where another person has to approve first."""
     try:
         plan, ledger = read_plan(options.plan), Ledger(options.ledger, key_path=options.key)
         asked = task_of(plan, allow_unreviewed=options.allow_unreviewed)
@@ -146,7 +89,7 @@ def run_release(options: argparse.Namespace) -> int:
             "drawn twice."
         )
         known = ledger.find(request)
-        who = options.person or getpass.getuser()
+        who = person_of(options)
         if known is None and not os.path.lexists(options.folder):  # else it is refused below
             _check_approved(options, asked, ledger, who, request)
         if known is None and not _is_confirmed(options, asked, ledger):
@@ -175,8 +118,6 @@ def run_release(options: argparse.Namespace) -> int:
     except NotAcceptedError as error:
         named = " ".join(f"--accept {found.code}" for found in error.findings)
         return refuse(error, f" If that is as it should be: {named}.")
-    except (ValueError, OSError, RuntimeError) as error:
-        return refuse(error)
     _print_result(made, options)
     return 0
 
@@ -374,23 +315,11 @@ def _print_release(made: AnyRelease) -> None:
 
 def run_predict(options: argparse.Namespace) -> int:
     """Write a score, a label and, for a logistic model, a probability for every row."""
-    try:
-        made = load_release(options.release)
-        header = read_header(options.file, encoding=options.encoding)
-        header.check_has(made.mapper.needed[:-1])
-        frame = pd.DataFrame(read_cells(header, made.mapper), dtype=object)
-        text = predictions_csv(made, frame)
-        if options.output is None:
-            print(text, end="")
-        else:
-            with options.output.open("x", encoding="utf-8", newline="") as out:
-                out.write(text)
-    except FileExistsError:
-        print(f"{options.output} exists already. Name a new file.", file=sys.stderr)
-        return 1
-    except (ValueError, OSError) as error:
-        return refuse(error)
-    return 0
+    made = load_release(options.release)
+    header = read_header(options.file, encoding=options.encoding)
+    header.check_has(made.mapper.needed[:-1])
+    frame = pd.DataFrame(read_cells(header, made.mapper), dtype=object)
+    return put(predictions_csv(made, frame), options.output)
 
 
 def predictions_csv(made: AnyRelease, frame: pd.DataFrame) -> str:
@@ -402,3 +331,63 @@ def predictions_csv(made: AnyRelease, frame: pd.DataFrame) -> str:
     for row in zip(*found.values(), strict=True):
         writer.writerow([""] * len(row) if row[0] == "nan" else row)
     return out.getvalue()
+
+
+RELEASE_ONCE = Command(
+    name="release",
+    help="release the model of a plan from a private file, once",
+    flags=(
+        flag("plan", type=Path),
+        flag(
+            "--file",
+            type=Path,
+            help="the private table: CSV, Parquet or a folder of Parquet files",
+        ),
+        flag("--dataset", help="name of the data set in the ledger"),
+        flag("--folder", type=Path, help="a new folder for the result"),
+        person("releases"),
+        flag(
+            "--request",
+            help="name of this request; the same one again never draws twice (default: a new one)",
+        ),
+        flag("--check", action="store_true", help="print price and planned lengths, spend nothing"),
+        flag(
+            "--confirm",
+            metavar="DATASET",
+            help="the name of the data set again, instead of typing it",
+        ),
+        flag(
+            "--accept-warnings",
+            action="store_true",
+            help="go on although something speaks against the plan, which is asked without it",
+        ),
+        flag(
+            "--accept",
+            action="append",
+            choices=ACCEPTABLE,
+            default=[],
+            help="go on although the file was found to have no cell with the code for yes, or none "
+            "with a code for no, or more records with a missing cell than the plan expects; once "
+            "for each of them that holds, which is refused without it",
+        ),
+        flag(
+            "--allow-unreviewed", action="store_true", help="allow Gaussian objective perturbation"
+        ),
+        ENCODING,
+        *OF_A_LEDGER,
+        engine_flag(elsewhere=False),
+        JSON,
+    ),
+    run=run_release,
+)
+PREDICT = Command(
+    name="predict",
+    help="apply a released model to new rows",
+    flags=(
+        RELEASE,
+        flag("file", type=Path, help="CSV or Parquet with the columns of the schema"),
+        ENCODING,
+        OUTPUT,
+    ),
+    run=run_predict,
+)

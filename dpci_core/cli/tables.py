@@ -6,44 +6,15 @@ import argparse
 import json
 import time
 from pathlib import Path
-from typing import Any
 
 from dpci_core.base.engine_names import engine_named
 from dpci_core.base.rows import Meaning
-from dpci_core.cli.engines import Watched, add_engine, progress_line, say
-from dpci_core.cli.refuse import refuse
+from dpci_core.cli.command import ENCODING, Command, flag
+from dpci_core.cli.engines import Watched, engine_flag, progress_line, say
 from dpci_core.plan import Plan, as_json, read_plan
 from dpci_core.schema import basis_of, constant_of
 from dpci_core.solvers.moments import fit_moments
 from dpci_core.solvers.moments_file import moments_record, write_moments
-
-
-def add_simulate(actions: Any) -> None:
-    """Add `data simulate`."""
-    parser = actions.add_parser(
-        "simulate", help="write a simulated table of any size as a folder of Parquet files"
-    )
-    parser.add_argument("key", choices=["census"])
-    parser.add_argument("--rows", type=_whole, required=True, help="like 100_000_000")
-    parser.add_argument("--folder", type=Path, required=True, help="a new folder")
-    parser.add_argument("--seed", type=_whole, help="of the people (default: the usual ones)")
-    parser.set_defaults(run=run_simulate)
-
-
-def add_convert(actions: Any) -> None:
-    """Add `data convert`."""
-    parser = actions.add_parser(
-        "convert", help="write a CSV file once as a folder of Parquet files, cells as they are"
-    )
-    parser.add_argument("file", type=Path)
-    parser.add_argument("--folder", type=Path, required=True, help="a new folder")
-    parser.add_argument("--encoding", choices=("utf-8", "latin-1"), default="utf-8")
-    parser.add_argument(
-        "--decimal",
-        choices=("point", "comma"),
-        help="what a comma in a number is, where commas do not cut the fields",
-    )
-    parser.set_defaults(run=run_convert)
 
 
 def _whole(text: str) -> int:
@@ -51,26 +22,6 @@ def _whole(text: str) -> int:
         return int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"Expected {text!r} to be a whole number.") from None
-
-
-def add_moments(subparsers: Any) -> None:
-    """Add `moments`."""
-    parser = subparsers.add_parser(
-        "moments", help="the moments of a public or simulated table, for forecasts without it"
-    )
-    parser.add_argument("plan", type=Path, help="whose schema, features, loss and c are meant")
-    parser.add_argument("--file", type=Path, required=True, help="a folder of Parquet files")
-    parser.add_argument(
-        "--public",
-        action="store_true",
-        help="say that everybody may see the table: moments are not private",
-    )
-    parser.add_argument(
-        "--cache", type=Path, help="a folder for mapped records, so that the next run is quicker"
-    )
-    parser.add_argument("--output", type=Path, help="a new file of moments (default: print)")
-    add_engine(parser, elsewhere=True)
-    parser.set_defaults(run=run_moments)
 
 
 def run_simulate(options: argparse.Namespace) -> int:
@@ -88,8 +39,6 @@ def run_simulate(options: argparse.Namespace) -> int:
                 told(done / options.rows, words)
 
             write_census(options.folder, options.rows, progress=written, **seed)
-    except (ValueError, OSError) as error:
-        return refuse(error)
     except KeyboardInterrupt:
         say("Stopped; the folder has the files that were finished.")
         return 1
@@ -110,8 +59,6 @@ def run_convert(options: argparse.Namespace) -> int:
                 decimal=options.decimal,
                 progress=lambda done, share: told(share, f", {done:,} records"),
             )
-    except (ValueError, OSError) as error:
-        return refuse(error)
     except KeyboardInterrupt:
         say("Stopped; nothing was kept.")
         return 1
@@ -135,44 +82,90 @@ def run_moments(options: argparse.Namespace) -> int:
     """Print or write the moments as JSON."""
     from dpci_core.datasets.folder import folder_batches, read_folder
 
-    try:
-        if not options.public:
-            raise ValueError(
-                "Expected --public: moments describe the table, so everybody must be allowed to "
-                "see it. Nothing was read."
-            )
-        check_folder(options.file)
-        plan = read_plan(options.plan).expected(Plan)
-        files = read_folder(options.file)
-        with (
-            engine_named(options.engine, elsewhere=True) as engine,
-            progress_line("moments") as told,
-        ):
-            table = folder_batches(
-                files,
-                plan.schema,
-                features=plan.features,
-                engine=Watched(engine, told),
-                cache=options.cache,
-            )
-            moments = fit_moments(
-                table,
-                loss=plan.design.loss,
-                regularization=plan.design.regularization,
-                target="unpenalised",
-                geometry=plan.design.geometry,
-                with_spread=plan.design.geometry is None,
-                meaning=Meaning(
-                    basis_of(plan.schema, plan.features),
-                    constant=constant_of(plan.schema, plan.features),
-                ),
-            )
-        record = json.loads(as_json(plan))
-        if options.output is None:
-            print(json.dumps(moments_record(moments, names=plan.names, plan=record), indent=1))
-        else:
-            write_moments(moments, options.output, names=plan.names, plan=record)
-            say(f"{moments.n_records:,} records; written to {options.output}.")
-    except (ValueError, OSError, RuntimeError) as error:
-        return refuse(error)
+    if not options.public:
+        raise ValueError(
+            "Expected --public: moments describe the table, so everybody must be allowed to "
+            "see it. Nothing was read."
+        )
+    check_folder(options.file)
+    plan = read_plan(options.plan).expected(Plan)
+    files = read_folder(options.file)
+    with (
+        engine_named(options.engine, elsewhere=True) as engine,
+        progress_line("moments") as told,
+    ):
+        table = folder_batches(
+            files,
+            plan.schema,
+            features=plan.features,
+            engine=Watched(engine, told),
+            cache=options.cache,
+        )
+        moments = fit_moments(
+            table,
+            loss=plan.design.loss,
+            regularization=plan.design.regularization,
+            target="unpenalised",
+            geometry=plan.design.geometry,
+            with_spread=plan.design.geometry is None,
+            meaning=Meaning(
+                basis_of(plan.schema, plan.features),
+                constant=constant_of(plan.schema, plan.features),
+            ),
+        )
+    record = json.loads(as_json(plan))
+    if options.output is None:
+        print(json.dumps(moments_record(moments, names=plan.names, plan=record), indent=1))
+    else:
+        write_moments(moments, options.output, names=plan.names, plan=record)
+        say(f"{moments.n_records:,} records; written to {options.output}.")
     return 0
+
+
+SIMULATE = Command(
+    name="simulate",
+    help="write a simulated table of any size as a folder of Parquet files",
+    flags=(
+        flag("key", choices=["census"]),
+        flag("--rows", type=_whole, required=True, help="like 100_000_000"),
+        flag("--folder", type=Path, required=True, help="a new folder"),
+        flag("--seed", type=_whole, help="of the people (default: the usual ones)"),
+    ),
+    run=run_simulate,
+)
+CONVERT = Command(
+    name="convert",
+    help="write a CSV file once as a folder of Parquet files, cells as they are",
+    flags=(
+        flag("file", type=Path),
+        flag("--folder", type=Path, required=True, help="a new folder"),
+        ENCODING,
+        flag(
+            "--decimal",
+            choices=("point", "comma"),
+            help="what a comma in a number is, where commas do not cut the fields",
+        ),
+    ),
+    run=run_convert,
+)
+MOMENTS = Command(
+    name="moments",
+    help="the moments of a public or simulated table, for forecasts without it",
+    flags=(
+        flag("plan", type=Path, help="whose schema, features, loss and c are meant"),
+        flag("--file", type=Path, required=True, help="a folder of Parquet files"),
+        flag(
+            "--public",
+            action="store_true",
+            help="say that everybody may see the table: moments are not private",
+        ),
+        flag(
+            "--cache",
+            type=Path,
+            help="a folder for mapped records, so that the next run is quicker",
+        ),
+        flag("--output", type=Path, help="a new file of moments (default: print)"),
+        engine_flag(elsewhere=True),
+    ),
+    run=run_moments,
+)
