@@ -21,10 +21,29 @@ from dpci_core.mechanisms.shares import ReleaseParts, share_out
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Drawn:
-    """What one release publishes: arrays (p,) per coefficient, the constant last, and matrices (p,
-    p).
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class DrawnIntervals:
+    """What was drawn, as intervals of the p coefficients, the constant last, and after them of the
+    k combinations of them that were asked for as well: arrays (p + k,).
+
+    released: of the model itself, (p,); the intervals lie around it, or around its step to the
+    coefficient without penalty.
+    """
+
+    released: Array
+    estimate: Array
+    low: Array
+    high: Array
+    sampling_se: Array
+    privacy_se: Array
+    noise_factor: Array
+    is_noise_aware: Flags
+    is_not_estimable: Flags
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Drawn(DrawnIntervals):
+    """What one release publishes: its intervals, and matrices (p, p).
 
     Everything here is a function of released quantities and public constants; nothing says how the
     fit went.
@@ -36,18 +55,6 @@ class Drawn:
     covariance: Array
     hessian_at: Array
     second_moment: Array | None
-    estimate: Array
-    low: Array
-    high: Array
-    sampling_se: Array
-    privacy_se: Array
-    noise_factor: Array
-    is_noise_aware: Flags
-    is_not_estimable: Flags
-    contrast_estimate: Array
-    contrast_low: Array
-    contrast_high: Array
-    contrast_is_not_estimable: Flags
     usefulness: Usefulness
 
     @property
@@ -137,7 +144,7 @@ def _drawn(
     assert fit.moments is not None
     p = A.shape[1]
     B = np.eye(p) if basis is None else basis
-    asked = np.concatenate([B, B if to_original is None else to_original @ B])
+    asked = B if to_original is None else np.concatenate([B, to_original @ B])
     widths = fit.half_widths(asked, constant=constant)
     q, law, estimate = widths.half_width, widths.law, widths.estimate(fit.theta_priv)
     return Drawn(
@@ -147,18 +154,15 @@ def _drawn(
         covariance=widths.covariance,
         hessian_at=fit.moments.hessian_at,
         second_moment=fit.second_moment,
-        estimate=estimate[:p],
-        low=(estimate - q)[:p],
-        high=(estimate + q)[:p],
-        sampling_se=np.sqrt(law.sampling[:p]),
-        privacy_se=np.sqrt(law.privacy(p)[:p]),
-        noise_factor=widths.factor[:p],
-        is_noise_aware=widths.is_noise_aware[:p],
-        is_not_estimable=widths.is_not_estimable[:p],
-        contrast_is_not_estimable=widths.is_not_estimable[p:],
-        contrast_estimate=estimate[p:],
-        contrast_low=(estimate - q)[p:],
-        contrast_high=(estimate + q)[p:],
+        released=fit.theta_priv if basis is None else basis @ fit.theta_priv,
+        estimate=estimate,
+        low=estimate - q,
+        high=estimate + q,
+        sampling_se=np.sqrt(law.sampling),
+        privacy_se=np.sqrt(law.privacy(p)),
+        noise_factor=widths.factor,
+        is_noise_aware=widths.is_noise_aware,
+        is_not_estimable=widths.is_not_estimable,
         usefulness=judge_usefulness(
             q[:p], estimate[:p] ** 2, type(law)(*(part[:p] for part in law)), dim=p
         ),

@@ -9,9 +9,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any, Generic, TypeVar
 
-import numpy as np
-
-from dpci_core.intervals.draw import Drawn
+from dpci_core.intervals.draw import Drawn, DrawnIntervals
 from dpci_core.ledger import Charge, Cost, as_text
 from dpci_core.plan import AnyPlan, LinearPlan, Plan, as_yaml
 from dpci_core.plan.base import Planned
@@ -34,7 +32,6 @@ from dpci_core.release.record import (
     Guarantee,
     Interval,
     Release,
-    ToldIntervals,
 )
 from dpci_core.release.report import intervals_csv, model_card, report_html
 from dpci_core.report.cautions import Caution, sentences
@@ -46,7 +43,7 @@ from dpci_core.report.words import (
     person_rules,
     protected,
 )
-from dpci_core.schema import Schema, basis_of
+from dpci_core.schema import Schema
 
 _PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "opendp", "python-flint")
 
@@ -107,7 +104,7 @@ def make_record(plan: Plan, drawn: Drawn, price: Price[Any], charge: Charge) -> 
         charge: that the ledger booked for it.
     """
     return Release(
-        **record_fields(plan, told_intervals(plan, drawn), price, charge),
+        **record_fields(plan, drawn, price, charge),
         design=replace(plan.design, n_records=drawn.n_records),
         hessian=tuple(map(tuple, drawn.hessian.tolist())),
         covariance=tuple(map(tuple, drawn.covariance.tolist())),
@@ -134,7 +131,7 @@ def make_linear_record(
 
 
 def record_fields(
-    plan: AnyPlan, told: ToldIntervals, price: Price[Any], charge: Charge
+    plan: AnyPlan, drawn: DrawnIntervals, price: Price[Any], charge: Charge
 ) -> dict[str, Any]:
     """Return the fields of a record that every model has."""
     return {
@@ -143,7 +140,7 @@ def record_fields(
         "schema": plan.schema,
         "features": plan.names[:-1],
         "n_planned": plan.n_records,
-        "coefficients": coefficients_of(plan, told, price.numbers),
+        "coefficients": coefficients_of(plan, drawn, price.numbers),
         "covers": price.numbers.covers(plan.design),
         "not_reportable": price.numbers.not_reportable,
         "warnings": sentences(warnings_of(plan, price)),
@@ -191,47 +188,32 @@ def _guarantee(plan: AnyPlan) -> Guarantee:
     )
 
 
-def told_intervals(plan: Plan, drawn: Drawn) -> ToldIntervals:
-    """Return what was drawn for a plan, as intervals."""
-    basis = basis_of(plan.schema, plan.features)
-    return ToldIntervals(
-        released=drawn.theta_priv if basis is None else basis @ drawn.theta_priv,
-        estimate=np.concatenate([drawn.estimate, drawn.contrast_estimate]),
-        low=np.concatenate([drawn.low, drawn.contrast_low]),
-        high=np.concatenate([drawn.high, drawn.contrast_high]),
-        sampling_se=drawn.sampling_se,
-        privacy_se=drawn.privacy_se,
-        noise_factor=drawn.noise_factor,
-        is_noise_aware=drawn.is_noise_aware,
-        is_not_estimable=drawn.is_not_estimable | drawn.contrast_is_not_estimable,
-    )
-
-
 def coefficients_of(
-    plan: AnyPlan, told: ToldIntervals, numbers: Planned
+    plan: AnyPlan, drawn: DrawnIntervals, numbers: Planned
 ) -> tuple[Coefficient, ...]:
     """Return the coefficients of what was drawn for a plan with these numbers, as a record has
-    them.
+    them: in encoded units, and in original ones as the combinations that were asked for.
     """
+    p, lost = len(plan.names), drawn.is_not_estimable
 
     def interval(j: int) -> Interval:
         return Interval(
-            estimate=float(told.estimate[j]), low=float(told.low[j]), high=float(told.high[j])
+            estimate=float(drawn.estimate[j]), low=float(drawn.low[j]), high=float(drawn.high[j])
         )
 
     return tuple(
         Coefficient(
             name=name,
-            released=float(told.released[j]),
+            released=float(drawn.released[j]),
             scaled=interval(j),
-            original=interval(len(plan.names) + j),
+            original=interval(p + j),
             planned_scaled=float(numbers.scaled.ci_length[j]),
             planned_original=float(numbers.original.ci_length[j]),
-            sampling_se=float(told.sampling_se[j]),
-            privacy_se=float(told.privacy_se[j]),
-            noise_factor=float(told.noise_factor[j]),
-            is_noise_aware=bool(told.is_noise_aware[j]),
-            is_not_estimable=bool(numbers.is_not_reportable[j] or told.is_not_estimable[j]),
+            sampling_se=float(drawn.sampling_se[j]),
+            privacy_se=float(drawn.privacy_se[j]),
+            noise_factor=float(drawn.noise_factor[j]),
+            is_noise_aware=bool(drawn.is_noise_aware[j]),
+            is_not_estimable=bool(numbers.is_not_reportable[j] or lost[j] or lost[p + j]),
         )
         for j, name in enumerate(plan.names)
     )

@@ -11,13 +11,14 @@ import numpy as np
 import pandas as pd
 
 from dpci_core.base.array import Array
+from dpci_core.intervals.draw import DrawnIntervals
 from dpci_core.plan import LinearPlan
 from dpci_core.plan.codec import plain
 from dpci_core.plan.linear import plain_design
 from dpci_core.regression.design import LinearDesign
 from dpci_core.regression.fit import LinearFit
 from dpci_core.regression.joint import LinearLaw
-from dpci_core.release.record import AnyRelease, ToldIntervals
+from dpci_core.release.record import AnyRelease
 from dpci_core.schema import NumericColumn
 
 Matrix = tuple[tuple[float, ...], ...]
@@ -126,7 +127,7 @@ def theta_of(fit: LinearFit, outcome: NumericColumn, constant: float) -> Array:
     return np.asarray(theta)
 
 
-def linear_intervals(plan: LinearPlan, fit: LinearFit) -> ToldIntervals:
+def linear_intervals(plan: LinearPlan, fit: LinearFit) -> DrawnIntervals:
     """Return the intervals of a fit, per spread and per unit of each column."""
     p, level = len(plan.names), plan.design.confidence_level
     widths = fit.half_widths(plan.contrasts)
@@ -134,14 +135,14 @@ def linear_intervals(plan: LinearPlan, fit: LinearFit) -> ToldIntervals:
     estimate[[p - 1, 2 * p - 1]] += plan.outcome.centre
     sd = np.sqrt(widths.sampling + widths.privacy)
     z = NormalDist().inv_cdf((1.0 + level) / 2.0)
-    return ToldIntervals(
+    return DrawnIntervals(
         released=estimate[:p],
         estimate=estimate,
         low=estimate - widths.half_width,
         high=estimate + widths.half_width,
-        sampling_se=np.sqrt(widths.sampling)[:p],
-        privacy_se=np.sqrt(widths.privacy)[:p],
-        noise_factor=(widths.half_width / (z * sd))[:p],
-        is_noise_aware=np.ones(p, dtype=np.bool_),
-        is_not_estimable=widths.is_not_estimable[:p] | widths.is_not_estimable[p:],
+        sampling_se=np.sqrt(widths.sampling),
+        privacy_se=np.sqrt(widths.privacy),
+        noise_factor=widths.half_width / (z * sd),
+        is_noise_aware=np.ones(2 * p, dtype=np.bool_),
+        is_not_estimable=widths.is_not_estimable,
     )

@@ -80,9 +80,7 @@ def _release_from(
     **given: Any,
 ) -> Release:
     """A release of the fields of its file; what follows from others has to be what follows."""
-    with at("n_records.actual"):
-        n = records_in_range(n_records["actual"])
-    ran = design_from(design, n)
+    ran = design_from(design, _actual(n_records))
     for name, found, wanted, words in (
         ("status", status, ran.status, "the status of this design"),
         ("switches", switches, plain_fields(ran.switches), "the switches of design.calibration"),
@@ -90,18 +88,13 @@ def _release_from(
     ):
         if found != wanted:
             raise PlanFieldError(name, f"Expected {words}.")
-    with at("features"):
-        given["schema"].select(given["features"])
     return Release(
-        **given,
+        **_of_any(given, ledger, n_records),
         design=ran,
         hessian=matrices.hessian,
         covariance=matrices.covariance,
         hessian_at=matrices.hessian_at,
         second_moment=matrices.second_moment,
-        ledger_head=ledger["head"],
-        charge_id=ledger["charge"],
-        n_planned=n_records["planned"],
     )
 
 
@@ -115,19 +108,26 @@ def _linear_from(
     matrices: Steps,
     **given: Any,
 ) -> LinearRelease:
+    ran = linear_design_from(design, _actual(n_records))
+    return LinearRelease(**_of_any(given, ledger, n_records), design=ran, drawn=matrices)
+
+
+def _actual(n_records: dict[str, Any]) -> int:
     with at("n_records.actual"):
-        n = records_in_range(n_records["actual"])
-    ran = linear_design_from(design, n)
+        return records_in_range(n_records["actual"])
+
+
+def _of_any(
+    given: dict[str, Any], ledger: dict[str, Any], n_records: dict[str, Any]
+) -> dict[str, Any]:
+    """The fields of every model's record."""
     with at("features"):
         given["schema"].select(given["features"])
-    return LinearRelease(
-        **given,
-        design=ran,
-        drawn=matrices,
-        ledger_head=ledger["head"],
-        charge_id=ledger["charge"],
-        n_planned=n_records["planned"],
-    )
+    return given | {
+        "ledger_head": ledger["head"],
+        "charge_id": ledger["charge"],
+        "n_planned": n_records["planned"],
+    }
 
 
 _TYPES: dict[str, Any] = {

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from dpci_core.base.array import Array, Flags
+from dpci_core.base.array import Array
 from dpci_core.base.rows import plain as plain_rows
 from dpci_core.design import Design
 from dpci_core.intervals.certified import GRID, noise_of_release
@@ -100,23 +100,6 @@ class Coefficient:
     noise_factor: float
     is_noise_aware: bool
     is_not_estimable: bool
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class ToldIntervals:
-    """What was drawn, as intervals: of the p coefficients in encoded units and then in original
-    ones, (2p,); the rest is (p,), as `Coefficient` has it.
-    """
-
-    released: Array
-    estimate: Array
-    low: Array
-    high: Array
-    sampling_se: Array
-    privacy_se: Array
-    noise_factor: Array
-    is_noise_aware: Flags
-    is_not_estimable: Flags
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -21,16 +21,16 @@ from dpci_core.base.batches import as_table
 from dpci_core.base.errors import check_count, expect
 from dpci_core.base.rows import WeightedRows, parted, signed, with_weights
 from dpci_core.design import Design
-from dpci_core.intervals.draw import rehearse_draw
+from dpci_core.intervals.draw import DrawnIntervals, rehearse_draw
 from dpci_core.intervals.estimands import estimand_of
 from dpci_core.plan import Acceptance, AnyPlan, LinearPlan, Plan
 from dpci_core.plan.base import Planned
 from dpci_core.regression.design import LinearDesign
 from dpci_core.regression.fit import linear_fit
-from dpci_core.release.content import coefficients_of, told_intervals
+from dpci_core.release.content import coefficients_of
 from dpci_core.release.effects import effect_table
 from dpci_core.release.linear import linear_intervals
-from dpci_core.release.record import Coefficient, ToldIntervals
+from dpci_core.release.record import Coefficient
 from dpci_core.report.effect_table import EffectRow, EffectTable
 from dpci_core.report.html import IntervalRow, interval_chart, render
 from dpci_core.report.words import joined, number
@@ -185,14 +185,14 @@ def rehearsed(plan: AnyPlan, numbers: Planned, *, times: int = TIMES) -> Iterato
     for stream in np.random.default_rng(_SEED).spawn(times):
         began = time.perf_counter()
         some = stream.integers(len(rows), size=n)
-        told = draw(
+        drawn = draw(
             plan, with_weights(rows[some], None if weights is None else weights[some]), stream
         )
         yield Rehearsed(
             schema=plan.schema,
             features=plan.names[:-1],
             design=plan.design,
-            coefficients=coefficients_of(plan, told, numbers),
+            coefficients=coefficients_of(plan, drawn, numbers),
             not_reportable=numbers.not_reportable,
             seconds=time.perf_counter() - began,
         )
@@ -205,8 +205,8 @@ def _signed_rows(plan: Plan) -> Array | WeightedRows:
 
 def _penalised(
     plan: Plan, rows: Array | WeightedRows, stream: np.random.Generator
-) -> ToldIntervals:
-    drawn = rehearse_draw(
+) -> DrawnIntervals:
+    return rehearse_draw(
         rows,
         design=plan.design,
         rng=stream,
@@ -214,17 +214,16 @@ def _penalised(
         basis=basis_of(plan.schema, plan.features),
         constant=constant_of(plan.schema, plan.features),
     )
-    return told_intervals(plan, drawn)
 
 
 def _linear(
     plan: LinearPlan, rows: Array | WeightedRows, stream: np.random.Generator
-) -> ToldIntervals:
+) -> DrawnIntervals:
     fit = linear_fit(as_table(rows), design=plan.design, source=stream)
     return linear_intervals(plan, fit)
 
 
-_DRAWS: dict[type, tuple[Callable[..., Any], Callable[..., ToldIntervals]]] = {
+_DRAWS: dict[type, tuple[Callable[..., Any], Callable[..., DrawnIntervals]]] = {
     Plan: (_signed_rows, _penalised),
     LinearPlan: (LinearPlan.rows, _linear),
 }
