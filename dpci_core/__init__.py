@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     )
     from dpci_core.ledger import Cap, Ledger
     from dpci_core.plan import DeclaredTable, Plan, PublicTable, read_plan, write_plan
+    from dpci_core.plan.moments_file import read_moments, write_moments
     from dpci_core.planner.standard import StandardAnswer, best_standard
     from dpci_core.release import Release, ReleaseInference, load_release
     from dpci_core.schema import (
@@ -86,7 +87,6 @@ if TYPE_CHECKING:
     )
     from dpci_core.simulation.result import DesignResult, ExperimentResult, Progress
     from dpci_core.simulation.run import run_experiment
-    from dpci_core.solvers.moments_file import read_moments, write_moments
 
 # ruff: noqa: RUF022  (grouped by floor)
 __version__ = "0.1.0"
@@ -221,7 +221,7 @@ _LATE = {
         "worlds_of",
     ),
     "planner.standard": ("StandardAnswer", "best_standard"),
-    "solvers.moments_file": ("read_moments", "write_moments"),
+    "plan.moments_file": ("read_moments", "write_moments"),
     "simulation.result": ("DesignResult", "ExperimentResult", "Progress"),
     "simulation.run": ("run_experiment",),
 }

@@ -27,11 +27,11 @@ from dpci_core.plan import (
 from dpci_core.plan.base import Planned
 from dpci_core.plan.effects import planned_effects
 from dpci_core.plan.linear import ONE_TABLE
+from dpci_core.plan.moments_file import read_moments
 from dpci_core.release.rehearsal import FREE, rehearse
 from dpci_core.report.cautions import sentences
 from dpci_core.report.words import number, number_at_most, percent, risk
 from dpci_core.solvers.moments import Moments
-from dpci_core.solvers.moments_file import read_moments
 
 FORMS: dict[str, Callable[[AnyPlan], str]] = {
     "script": lambda plan: to_script(plan.expected(Plan)),

@@ -12,9 +12,9 @@ from dpci_core.base.rows import Meaning
 from dpci_core.cli.command import ENCODING, Command, flag
 from dpci_core.cli.engines import Watched, engine_flag, progress_line, say
 from dpci_core.plan import Plan, as_json, read_plan
+from dpci_core.plan.moments_file import moments_record, write_moments
 from dpci_core.schema import basis_of, constant_of
 from dpci_core.solvers.moments import fit_moments
-from dpci_core.solvers.moments_file import moments_record, write_moments
 
 
 def _whole(text: str) -> int:

@@ -26,6 +26,8 @@ from typing import (
     get_type_hints,
 )
 
+import numpy as np
+
 from dpci_core.base.errors import ArgumentError
 
 MOST_CHARACTERS = 1_000
@@ -325,6 +327,8 @@ def plain(value: Any, *, is_short: bool = False) -> Any:
     """
     if isinstance(value, Decimal):
         return decimal_text(value)
+    if isinstance(value, np.ndarray):
+        return value.tolist()
     if isinstance(value, Mapping):
         return {name: plain(given, is_short=is_short) for name, given in value.items()}
     if isinstance(value, tuple):
@@ -354,7 +358,8 @@ def plain_fields(value: Any) -> dict[str, Any]:
         given = getattr(value, name)
         if name in form.without:
             continue
-        if name not in own or name in form.always or given != _default(own[name]):
+        default = _default(own[name]) if name in own else MISSING
+        if name in form.always or default is MISSING or given != default:
             record[name] = plain(given, is_short=name in short)
     return record
 

@@ -18,9 +18,9 @@ from dpci_core.base.engine_names import engine_named, workers_named
 from dpci_core.cli.engines import Watched, progress_line
 from dpci_core.datasets import census_files, load, simulate_census
 from dpci_core.plan import PublicTable
+from dpci_core.plan.moments_file import moments_of, moments_record, read_moments, write_moments
 from dpci_core.release.table import read_header, read_records
 from dpci_core.schema import CategoricalColumn, NumericColumn, RecordMapper, Schema
-from dpci_core.solvers.moments_file import moments_of, moments_record, read_moments, write_moments
 from tests.refusals import refuses
 from tests.release.test_standard import PLAN as STANDARD
 

@@ -13,8 +13,8 @@ import streamlit as st
 
 from dpci_core import Plan, read_plan
 from dpci_core.plan import PlanNumbers, as_json, as_yaml, notebook_text, to_html, to_script
+from dpci_core.plan.moments_file import NamedMoments, moments_of
 from dpci_core.report.words import counted_as
-from dpci_core.solvers.moments_file import NamedMoments, moments_of
 from ui.kit.exports import download
 from ui.session import state, steps, text
 from ui.session.case import Case

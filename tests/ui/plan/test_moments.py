@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dpci_core.plan import as_json
-from dpci_core.solvers.moments_file import moments_record
+from dpci_core.plan.moments_file import moments_record
 from tests.ui.test_pages import now, start
 from ui.controls import plan_file
 from ui.session.case import make_case
