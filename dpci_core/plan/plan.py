@@ -18,12 +18,10 @@ from dpci_core.plan.codec import FORMS, Form, at
 from dpci_core.plan.content import coefficient_names, design_from, goal_from
 from dpci_core.plan.numbers import PlanNumbers, plan_numbers, promise_of
 from dpci_core.planner import (
-    GeometryAnswer,
     Promise,
     Target,
     WorldMoments,
     Worlds,
-    best_geometry,
 )
 from dpci_core.planner.standard import StandardAnswer, best_standard
 from dpci_core.planner.targets import check_target
@@ -173,17 +171,6 @@ class Plan(AnyPlan):
         source = self.source.in_standard(found.encoding)
         design = replace(found.design, n_records=self.n_records)
         return replace(self, source=source, design=design, goal=None), found
-
-    def with_geometry(self) -> tuple[Plan, GeometryAnswer]:
-        """Return the plan with noise shaped like its planning rows and the split that goes with it,
-        or with the best split of noise as it is where that is shorter.
-
-        Raises:  ValueError for a mechanism or loss that no geometry goes with;
-                 InfeasibleDesignError.
-        """
-        records = self.records()
-        found = best_geometry(records.X, records.y, design=self.design, meaning=records.meaning)
-        return replace(self, design=found.design), found
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content as plain values that `from_dict` turns back into an equal plan."""

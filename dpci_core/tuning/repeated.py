@@ -10,56 +10,11 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from dpci_core.base.errors import check_generator, check_positive
+from dpci_core.base.errors import check_positive
 
 _STEPS = 200
 """Halvings of an interval: more than a double has bits."""
 _UP = 1.0 + 2.0**-40
-
-
-def expected_runs(*, shape: float, stop: float) -> float:
-    """Return E[K].
-
-    Args:
-        shape: eta >= 0.
-        stop: gamma, in (0, 1).
-
-    >>> [round(expected_runs(shape=shape, stop=0.1), 4) for shape in (1, 0)]
-    [10.0, 3.9087]
-    """
-    _check(shape, stop)
-    if shape == 0.0:
-        return (1.0 / stop - 1.0) / math.log(1.0 / stop)
-    return shape * (1.0 - stop) / (stop * -math.expm1(shape * math.log(stop)))
-
-
-def stop_for_runs(expected: float, *, shape: float) -> float:
-    """Return the gamma at which E[K] is `expected` (> 1)."""
-    if not 1.0 < expected < 1e9:
-        raise ValueError(f"Expected 1 < expected={expected!r} < 1e9.")
-    low, high = 1e-14, 1.0 - 1e-14
-    for _ in range(_STEPS):
-        middle = (low + high) / 2.0
-        if expected_runs(shape=shape, stop=middle) > expected:
-            low = middle
-        else:
-            high = middle
-    return high
-
-
-def draw_runs(rng: np.random.Generator, *, shape: float, stop: float) -> int:
-    """Return one K >= 1; a simulation's."""
-    check_generator(rng)
-    _check(shape, stop)
-    if shape == 0.0:
-        return int(rng.logseries(1.0 - stop))
-    if shape == 1.0:
-        return int(rng.geometric(stop))
-    while True:
-        if (found := int(rng.negative_binomial(shape, stop))) > 0:
-            return found
 
 
 def repeated_price(run: float, *, shape: float, stop: float) -> float:
@@ -105,28 +60,6 @@ def repeated_run(total: float, *, shape: float, stop: float) -> float:
         else:
             high = middle
     return low
-
-
-def repeated_renyi(rho: float, *, order: float, shape: float, stop: float) -> float:
-    """Return the Renyi divergence of an order that the best of K runs has at most, where each run
-    is rho-zCDP.
-
-    Args:
-        rho: of one run (> 0).
-        order: > 1.
-
-    Source:  Papernot and Steinke 2022, Theorem 2, at the best of its second orders,
-             l = sqrt(ln(1/gamma) / rho), at least 1.
-    """
-    check_positive(rho=rho)
-    _check(shape, stop)
-    if not order > 1.0:
-        raise ValueError(f"Expected order={order!r} > 1.")
-    log_stop = math.log(1.0 / stop)
-    second = max(1.0, math.sqrt(log_stop / rho))
-    runs = expected_runs(shape=shape, stop=stop)
-    chosen = (1.0 - 1.0 / second) * rho * second + log_stop / second
-    return (order * rho + (1.0 + shape) * chosen + math.log(runs) / (order - 1.0)) * _UP
 
 
 def _check(shape: float, stop: float) -> None:

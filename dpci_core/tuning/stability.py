@@ -202,13 +202,6 @@ class SelectionPlan(_Reach):
         on_training = UP.add(self.train, chosen)
         return max(on_training, _quotient(2.0 * bounds.validation, self.scale))
 
-    def published_price(self, bounds: ScoreBounds) -> Decimal:
-        """Return train + 2 max(beta) / scale, which counts both sides for every record [Theorem 2
-        of Chaudhuri and Vinterbo]; never below `price`.
-        """
-        largest = max(bounds.training, bounds.validation)
-        return UP.add(self.train, _quotient(2.0 * largest, self.scale))
-
 
 def plan_selection(
     *,

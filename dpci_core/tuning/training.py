@@ -12,9 +12,7 @@ import numpy.typing as npt
 from dpci_core.base.array import Array, Positions
 from dpci_core.base.errors import check_generator
 from dpci_core.base.validation import check_unit_records
-from dpci_core.design import Design, check_design
 from dpci_core.losses import Loss
-from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.tuning.learners import Learner, learner_noise
 
@@ -36,22 +34,6 @@ class Training:
         law = learner_noise(learner, epsilon=epsilon, n_records=n_records)
         noise = None if law.rate is None else NoiseLaw(rate=law.rate)
         return cls(learner.loss, law.regularization, noise, law.perturbs_objective)
-
-    @classmethod
-    def of_design(cls, design: Design) -> Training:
-        """The coefficients of a design, so that their accuracy can stand beside the length of its
-        intervals.
-        """
-        check_design(design)
-        noise = model_noise(design)
-        return cls(
-            design.loss, design.regularization, noise, mechanism_of(design).perturbs_objective
-        )
-
-    @classmethod
-    def without_privacy(cls, loss: Loss, regularization: float) -> Training:
-        """Return the training that minimises the same objective without noise."""
-        return cls(loss, regularization, None, False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import pytest
 from benchmarks import error_rates as published
 from benchmarks.study import read_rows
 from dpci_core import ZCDP, Design, HuberSVM, Logistic, PureDP, SmoothedHinge
-from dpci_core.mechanisms.mechanism import train_private
+from dpci_core.mechanisms.mechanism import mechanism_of, model_noise, train_private
 from dpci_core.solvers.newton import Newton
 from dpci_core.solvers.risk import PenalisedRisk
 from dpci_core.tuning import METHODS, Learner, train
@@ -58,6 +58,12 @@ def measured(learners, epsilon=1.0, n_fits=200, seed=3, n_records=(1_000,)) -> l
 
 def learner(method: str, loss=LOSS, c: float = 0.01) -> Learner:
     return Learner(loss=loss, method=method, regularization=c)
+
+
+def training_of(design: Design) -> Training:
+    """The coefficients of a design, as a release trains them."""
+    perturbs = mechanism_of(design).perturbs_objective
+    return Training(design.loss, design.regularization, model_noise(design), perturbs)
 
 
 def test_without_privacy_it_is_one_fit_and_no_error_of_chance() -> None:
@@ -119,7 +125,7 @@ def test_designs_train_as_a_release_does() -> None:
         design = Design(
             loss=LOSS, mechanism=mechanism, budget=budget, regularization=0.01, n_records=len(A)
         )
-        training = Training.of_design(design)
+        training = training_of(design)
         split, rng = HeldOut(A, X_TEST, Y_TEST), np.random.default_rng(5)
         (found,) = accuracy_curve(split, points=[Point(training, 1_000)], n_fits=200, rng=rng)
         rng = np.random.default_rng(6)
@@ -172,13 +178,11 @@ def curve_of(points, held_out=HELD_OUT, n_fits=20, seed=5, **settings) -> list[M
 
 @pytest.mark.parametrize("mechanism", ["objective", "output"])
 def test_beyond_the_rows_it_is_as_if_every_row_came_several_times(mechanism: str) -> None:
-    training = Training.of_design(
-        dataclasses.replace(OBJECTIVE, mechanism=mechanism, n_records=7_000)
-    )
+    training = training_of(dataclasses.replace(OBJECTIVE, mechanism=mechanism, n_records=7_000))
     seven = HeldOut(np.repeat(HELD_OUT.A, 7, axis=0), X_TEST, Y_TEST)
     (few,), (many,) = curve_of([Point(training, 7_000)]), curve_of([Point(training, 7_000)], seven)
     assert dataclasses.asdict(few) == pytest.approx(dataclasses.asdict(many), abs=2e-3)
-    (at_hand,) = curve_of([Point(Training.of_design(OBJECTIVE), 1_000)])
+    (at_hand,) = curve_of([Point(training_of(OBJECTIVE), 1_000)])
     assert few.error_sd < at_hand.error_sd / 2
 
 
@@ -196,8 +200,7 @@ def test_equal_points_are_measured_once(monkeypatch) -> None:
 
 def test_a_stopped_curve_gives_what_was_measured() -> None:
     points = [
-        Point(Training.of_design(dataclasses.replace(OBJECTIVE, n_records=n)), n)
-        for n in (200, 400, 800)
+        Point(training_of(dataclasses.replace(OBJECTIVE, n_records=n)), n) for n in (200, 400, 800)
     ]
     done: list[tuple[int, int]] = []
     found = curve_of(

@@ -17,12 +17,8 @@ from dpci_core.privacy.randomness import SystemSource
 from dpci_core.solvers.newton import Newton
 from dpci_core.solvers.risk import PenalisedRisk
 from dpci_core.tuning.repeated import (
-    draw_runs,
-    expected_runs,
     repeated_price,
-    repeated_renyi,
     repeated_run,
-    stop_for_runs,
 )
 from dpci_core.tuning.stability import (
     ConcentratedPlan,
@@ -272,7 +268,6 @@ def test_the_price_of_the_winner_is_never_exceeded_and_attained(alpha: str, choi
     if alpha == "60":
         assert price == pytest.approx(60.5)
         assert loss == pytest.approx(60.5, abs=5e-4)
-    assert plan.price(bounds) <= plan.published_price(bounds)
 
 
 def test_counting_mistakes_would_break_the_price() -> None:
@@ -408,7 +403,7 @@ def check_plans(T: float, V: float, epsilon: Decimal, kind) -> None:
     assert float(plan.price(bounds)) == pytest.approx(float(epsilon), rel=1e-9)
     assert epsilon / 2 <= plan.train <= epsilon
     published = plan_selection(epsilon=epsilon, bounds=bounds, accounting="published")
-    assert published.price(bounds) <= published.published_price(bounds) <= epsilon
+    assert published.price(bounds) <= epsilon
     assert published.train <= plan.train
     rho = plan_concentrated_selection(rho=epsilon, bounds=bounds)
     assert rho.price(bounds) <= epsilon
@@ -601,27 +596,7 @@ def test_the_price_of_random_stopping_by_hand() -> None:
     assert prices == sorted(prices)
 
 
-@pytest.mark.parametrize("shape", [0.0, 0.5, 1.0, 2.0])
-def test_the_number_of_runs_has_its_law(shape: float) -> None:
-    stop, rng = 0.2, np.random.default_rng(7)
-    drawn = np.array([draw_runs(rng, shape=shape, stop=stop) for _ in range(60_000)])
-    assert drawn.min() == 1
-    mean = expected_runs(shape=shape, stop=stop)
-    assert abs(drawn.mean() - mean) < 5 * drawn.std() / math.sqrt(len(drawn))
-    # P(K = 1) is f'(0).
-    first = 0.8 / math.log(5) if shape == 0 else shape * 0.8 / (0.2**-shape - 1)
-    assert (drawn == 1).mean() == pytest.approx(first, abs=0.01)
-    assert expected_runs(shape=shape, stop=stop_for_runs(50.0, shape=shape)) == pytest.approx(50)
-
-
-def test_random_stopping_under_zcdp_is_the_published_formula() -> None:
-    rho, g, order = 0.05, 0.1, 8.0
-    log = math.log(1 / g)
-    wanted = rho * order + 2 * (2 * math.sqrt(rho * log) - rho) + math.log(10) / (order - 1)
-    assert repeated_renyi(rho, order=order, shape=1, stop=g) == pytest.approx(wanted, rel=1e-9)
-    # At the order that reaches pure privacy, l -> infinity, nothing of ln(1/gamma) is left.
-    large = repeated_renyi(50.0, order=order, shape=1, stop=g)
-    assert large == pytest.approx(50 * order + 2 * log + math.log(10) / (order - 1), rel=1e-9)
+def test_random_stopping_refuses_what_is_no_law_of_runs() -> None:
     with pytest.raises(ValueError, match="shape"):
         repeated_price(1.0, shape=-0.5, stop=0.1)
     with pytest.raises(ValueError, match="stop"):
@@ -634,4 +609,3 @@ def test_the_price_is_that_of_the_side_that_pays_more() -> None:
     assert float(plan.price(bounds)) == pytest.approx(max(0.5 + 0.1, 8.0))
     other = SelectionPlan(Decimal(9), Decimal("0.5"), 0.1, "retrained")
     assert float(other.price(ScoreBounds(0.4, 0.01))) == pytest.approx(0.5 + 8.0)
-    assert float(other.published_price(bounds)) == pytest.approx(0.5 + 8.0)
