@@ -25,7 +25,13 @@ import pyarrow.compute
 
 from dpci_core.base.batch import BatchError
 from dpci_core.base.errors import DataRejectedError
-from dpci_core.datasets._unpack_child import OTHER_COLUMNS, OUT_OF_MEMORY, ROWS, UNPACKED
+from dpci_core.datasets._unpack_child import (
+    OTHER_COLUMNS,
+    OUT_OF_MEMORY,
+    ROWS,
+    UNPACKED,
+    is_text,
+)
 from dpci_core.datasets.upload_rules import MAX_TEXT_LENGTH, check_names, check_size, tidy_name
 
 MOST_MEMORY = 1024 * 1024**2
@@ -181,7 +187,7 @@ def _check_texts(table: Any) -> None:
     for position, column in enumerate(table.columns, start=1):
         for chunk in column.chunks:
             texts = chunk.dictionary if pyarrow.types.is_dictionary(chunk.type) else chunk
-            if not _is_text(texts.type):
+            if not is_text(texts.type):
                 continue
             longest = pyarrow.compute.max(pyarrow.compute.utf8_length(texts)).as_py()
             if longest is not None and longest > MAX_TEXT_LENGTH:
@@ -225,15 +231,11 @@ def _why(child: subprocess.Popen[bytes]) -> str:
     return _reason(child) or "parquet_damaged"
 
 
-def _is_text(kind: Any) -> bool:
-    return bool(pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind))
-
-
 def _is_plain(kind: Any) -> bool:
     """Whether a column's type becomes numbers, texts, dates or yes/no in a table."""
     types = pyarrow.types
     value = kind.value_type if types.is_dictionary(kind) else kind
-    if _is_text(value):
+    if is_text(value):
         return True
     if types.is_interval(value):
         return False

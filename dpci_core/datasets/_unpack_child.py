@@ -62,7 +62,7 @@ def _whole(source: Any) -> int:
     import pyarrow.parquet
 
     metadata = pyarrow.parquet.read_metadata(source)
-    texts = [field.name for field in metadata.schema.to_arrow_schema() if _is_text(field.type)]
+    texts = [field.name for field in metadata.schema.to_arrow_schema() if is_text(field.type)]
     # Texts stay dictionary encoded: a long text repeated in millions of rows would otherwise be
     # copied as often.
     file = pyarrow.parquet.ParquetFile(source, read_dictionary=texts, memory_map=False)
@@ -87,7 +87,7 @@ def _some_columns(source: Any, asked: Any) -> int:
     if names != asked["columns"]:
         return OTHER_COLUMNS
     originals = [fields.names[names.index(name)] for name in asked["needed"]]
-    texts = [name for name in originals if _is_text(fields.field(name).type)]
+    texts = [name for name in originals if is_text(fields.field(name).type)]
     if not isinstance(source, str):
         source.seek(0)
     file = pyarrow.parquet.ParquetFile(
@@ -97,7 +97,7 @@ def _some_columns(source: Any, asked: Any) -> int:
     stream = None
     for batch in batches:
         columns = [
-            _short(batch.column(batch.schema.get_field_index(name)), asked["longest"])
+            short(batch.column(batch.schema.get_field_index(name)), asked["longest"])
             for name in originals
         ]
         sent = pyarrow.record_batch(columns, names=asked["needed"])
@@ -110,16 +110,16 @@ def _some_columns(source: Any, asked: Any) -> int:
     return 0
 
 
-def _short(column: Any, longest: int) -> Any:
+def short(column: Any, longest: int) -> Any:
     """Texts as bytes, a longer one missing; anything else as it is."""
     import pyarrow
     import pyarrow.compute
 
     if pyarrow.types.is_dictionary(column.type):
         return pyarrow.DictionaryArray.from_arrays(
-            column.indices, _short(column.dictionary, longest)
+            column.indices, short(column.dictionary, longest)
         )
-    if not _is_text(column.type):
+    if not is_text(column.type):
         return column
     as_bytes = column.cast(
         pyarrow.large_binary() if pyarrow.types.is_large_string(column.type) else pyarrow.binary()
@@ -128,7 +128,8 @@ def _short(column: Any, longest: int) -> Any:
     return pyarrow.compute.if_else(is_short, as_bytes, pyarrow.scalar(None, as_bytes.type))
 
 
-def _is_text(kind: object) -> bool:
+def is_text(kind: object) -> bool:
+    """Whether an Arrow type holds texts."""
     import pyarrow
 
     return bool(pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind))

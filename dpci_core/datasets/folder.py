@@ -26,6 +26,7 @@ from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.packed import KEPT_BYTES, Kept, PackedRows, written_out
 from dpci_core.base.rows import stacked
 from dpci_core.datasets._unpack import MOST_MEMORY, unpacked_columns
+from dpci_core.datasets._unpack_child import is_text, short
 from dpci_core.datasets.row_cache import cached
 from dpci_core.schema import RecordMapper, Schema
 from dpci_core.schema.mapping import Cells, Coded
@@ -92,11 +93,6 @@ def kind_of(kind: Any) -> str:
         return ""
     tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
     return "number" if any(test(value) for test in tests) else "unusable"
-
-
-def is_text(kind: Any) -> bool:
-    """Whether an Arrow type holds texts."""
-    return bool(pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind))
 
 
 def read_folder(folder: Path) -> tuple[PartFile, ...]:
@@ -380,11 +376,7 @@ def _plain(column: Any) -> list[object]:
         ]
     if not is_text(column.type):
         return list(column.to_pylist())
-    as_bytes = column.cast(
-        pyarrow.large_binary() if pyarrow.types.is_large_string(column.type) else pyarrow.binary()
-    )
-    is_short = pyarrow.compute.less_equal(pyarrow.compute.binary_length(as_bytes), LONGEST_CELL)
-    return _plain(pyarrow.compute.if_else(is_short, as_bytes, pyarrow.scalar(None, as_bytes.type)))
+    return _plain(short(column, LONGEST_CELL))
 
 
 def folder_batches(
