@@ -218,12 +218,19 @@ class JointErrors(ABC):
         """Return by what all intervals have to be multiplied to hold at once at a level; that of
         the design by default.
         """
-        wanted = self.level if level is None else level
-        check_probability(level=wanted)
+        return self._usual if level is None or level == self.level else self._multiplied(level)
+
+    @cached_property
+    def _usual(self) -> float:
+        """That at the level of the design, which nearly every answer is asked for."""
+        return self._multiplied(self.level)
+
+    def _multiplied(self, level: float) -> float:
+        check_probability(level=level)
         g, m = self.furthest
 
         def missed(length: Array) -> Array:
-            return np.asarray(wanted - self.ball(m, (length / g) ** 2).mean())
+            return np.asarray(level - self.ball(m, (length / g) ** 2).mean())
 
         return max(1.0, float(_solved(missed, np.ones(()))))
 

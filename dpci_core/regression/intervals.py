@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.limits import confidence_level_in_range
@@ -85,7 +85,7 @@ def linear_half_widths(
     sd = clips[-1] ** 2 * matrix_sd(design, amounts.covariance) / n
     spread = sd * _of(rows, through @ through).diagonal()
     degrees = np.maximum(2.0 * (total / spread) ** 2, 2.0)
-    quantile = student.ppf(0.5 + level / 2.0, degrees)
+    quantile = stdtrit(degrees, 0.5 + level / 2.0)
     return LinearWidths(
         half_width=quantile * np.sqrt(total),
         sampling=sampling,

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import fdtr, fdtrc
-from scipy.stats import t as student
+from scipy.special import fdtr, fdtrc, stdtr
 
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import check_count, check_generator
@@ -85,7 +84,7 @@ class LinearErrors(JointErrors):
         """Return the probability (k,) of an error larger than `distance` (k,)."""
         found = self._widths
         sd = np.sqrt(found.sampling + found.privacy)
-        return np.asarray(2.0 * student.sf(np.abs(distance) / sd, found.degrees))
+        return np.asarray(2.0 * stdtr(found.degrees, -np.abs(distance) / sd))
 
     @property
     def variance(self) -> Array:

@@ -33,7 +33,12 @@ from dpci_core.release.record import (
     Interval,
     Release,
 )
-from dpci_core.release.report import intervals_csv, model_card, report_html
+from dpci_core.release.report import (
+    intervals_csv,
+    model_card,
+    report_html,
+    together_sentence,
+)
 from dpci_core.report.cautions import Caution, sentences
 from dpci_core.report.covered import transformations
 from dpci_core.report.words import (
@@ -247,13 +252,14 @@ def assumptions_of(plan: AnyPlan, numbers: Planned) -> tuple[str, ...]:
 
 def files_of(made: AnyRelease, plan: AnyPlan) -> dict[str, str]:
     """Return the text of every file of a release, by name."""
+    together = together_sentence(made)
     return {
         RECORD_NAME: made.to_json(),
         "intervals.csv": intervals_csv(made),
-        "report.html": report_html(made),
-        "model_card.md": model_card(made),
-        EVALUATION_NAME: evaluation(made),
-        REGISTRY_NAME: registry_entry(made),
+        "report.html": report_html(made, together=together),
+        "model_card.md": model_card(made, together=together),
+        EVALUATION_NAME: evaluation(made, together=together),
+        REGISTRY_NAME: registry_entry(made, together=together),
         "plan.yaml": as_yaml(plan),
         NOTEBOOK_NAME: notebook(made),
     }

@@ -40,8 +40,11 @@ _VARIANTS: dict[str, tuple[str, tuple[str, ...]]] = {
 _CURATOR = "data_curator_type: Government"
 
 
-def evaluation(release: AnyRelease) -> str:
-    """Return the evaluation of a release in Markdown, from the promise down to what it rests on."""
+def evaluation(release: AnyRelease, *, together: str | None = None) -> str:
+    """Return the evaluation of a release in Markdown, from the promise down to what it rests on.
+
+    together: its `together_sentence`, for a caller who has it.
+    """
     head = (
         f"# Evaluation: {as_code(release.title)}\n\nThe questions of NIST SP 800-226, answered "
         f"from the record of the release of {release.released_at[:10]}. {OPEN} marks what a record "
@@ -49,12 +52,12 @@ def evaluation(release: AnyRelease) -> str:
     )
     parts = [
         f"## {title}\n\n" + "\n".join(f"- {line}" for line in lines if line)
-        for title, lines in _sections(release).items()
+        for title, lines in _sections(release, together).items()
     ]
     return "\n\n".join([head, *parts]) + "\n"
 
 
-def _sections(release: AnyRelease) -> dict[str, list[str]]:
+def _sections(release: AnyRelease, together: str | None) -> dict[str, list[str]]:
     """Lines for each question."""
     return {
         "Privacy parameters": [
@@ -73,7 +76,7 @@ def _sections(release: AnyRelease) -> dict[str, list[str]]:
             f"Software: {', '.join(f'{k} {v}' for k, v in release.software.items())}.",
             f"Schema {release.schema_hash}, plan {release.plan_hash}.",
         ],
-        "Utility": _utility(release),
+        "Utility": _utility(release, together),
         "Bias": [
             target_sentence(release),
             "Values beyond their declared bounds count as the bound; how many is in no file.",
@@ -112,7 +115,7 @@ def _unit(release: AnyRelease) -> list[str]:
     ]
 
 
-def _utility(release: AnyRelease) -> list[str]:
+def _utility(release: AnyRelease, together: str | None) -> list[str]:
     told = [c for c in release.coefficients if not c.is_not_estimable]
     lengths = [c.scaled.length / c.planned_scaled for c in told if c.planned_scaled > 0.0]
     ratio = sum(lengths) / len(lengths) if lengths else None
@@ -120,19 +123,21 @@ def _utility(release: AnyRelease) -> list[str]:
         f"{len(told)} of {len(release.coefficients)} coefficients with intervals of level "
         f"{release.design.confidence_level:.10g} from {release.n_records:,} {release.counted}.",
         "" if ratio is None else f"Released intervals are {ratio:.2f} times as long as planned.",
-        together_sentence(release),
+        together_sentence(release) if together is None else together,
         release.verdict,
         not_reportable(release.not_estimable) if release.not_estimable else "",
         *(f"Known before the draw: {as_code(sentence)}" for sentence in release.warnings),
     ]
 
 
-def registry_entry(release: AnyRelease) -> str:
+def registry_entry(release: AnyRelease, *, together: str | None = None) -> str:
     """Return an entry of tier 3 for OpenDP's registry of deployments, as YAML.
 
     Its keys, and the words of its lists, are those of `schemas/deployments-schema.yaml` in the
     repository opendp/deployments-registry-data as of July 2026. What a record cannot know is left
     to whoever deploys, and says so.
+
+    together: its `together_sentence`, for a caller who has it.
     """
     entry = {
         "url_slug": _slug(release),
@@ -141,7 +146,7 @@ def registry_entry(release: AnyRelease) -> str:
             "dp_variant": _variant(release),
             "privacy_loss": _privacy_loss(release),
             "deployment_model": _deployment_model(release),
-            "implementation": _implementation(release),
+            "implementation": _implementation(release, together),
             "administrative": {
                 "status": "Draft",
                 "registry_authors": [f"{OPEN} who fills this in."],
@@ -219,7 +224,7 @@ def _deployment_model(release: AnyRelease) -> dict[str, object]:
     }
 
 
-def _implementation(release: AnyRelease) -> dict[str, object]:
+def _implementation(release: AnyRelease, together: str | None) -> dict[str, object]:
     software = ", ".join(f"{name} {version}" for name, version in release.software.items())
     return {
         "preprocessing_and_hyperparameter_tuning": "Bounds and levels were declared; the program "
@@ -231,7 +236,7 @@ def _implementation(release: AnyRelease) -> dict[str, object]:
         + target_sentence(release),
         "justification": f"{OPEN} why this budget and these declarations. What it rests on:\n"
         + "\n".join(f"- {line}" for line in release.assumptions),
-        "utility": "\n".join(f"- {line}" for line in _utility(release) if line),
+        "utility": "\n".join(f"- {line}" for line in _utility(release, together) if line),
         "additional_information": f"Plan {release.plan_hash}, schema {release.schema_hash}, "
         f"ledger entry {release.ledger_head}.",
     }

@@ -92,9 +92,11 @@ def _ends(interval: Interval | None) -> tuple[float | None, ...]:
     return interval.estimate, interval.low, interval.high
 
 
-def report_html(release: AnyRelease) -> str:
+def report_html(release: AnyRelease, *, together: str | None = None) -> str:
     """Return the self-contained page for third parties: what was protected, how to read it, how to
     use the model.
+
+    together: its `together_sentence`, for a caller who has it.
     """
     shown = effect_table(release)
     return render(
@@ -103,7 +105,7 @@ def report_html(release: AnyRelease) -> str:
         guarantee=guarantee_sentence(release),
         mechanism=mechanism_sentence(release),
         target=target_sentence(release),
-        together=together_sentence(release),
+        together=together_sentence(release) if together is None else together,
         learned=learned(release.guarantee.epsilon, release.guarantee.delta),
         saying=shown.saying(),
         table=shown.html(caption=f"Effects on {shown.outcome}, all else equal"),
@@ -201,10 +203,13 @@ def _cells(c: Coefficient) -> list[str]:
     return [called(c.name), *(f"{x:.7g}" for x in numbers)]
 
 
-def model_card(release: AnyRelease) -> str:
+def model_card(release: AnyRelease, *, together: str | None = None) -> str:
     """Return the section for a model card, in Markdown; texts of people are shown as code, so that
     they stay text.
+
+    together: its `together_sentence`, for a caller who has it.
     """
+    at_once = together_sentence(release) if together is None else together
     lines = [
         "## Privacy of the training data",
         "",
@@ -215,7 +220,7 @@ def model_card(release: AnyRelease) -> str:
         f"- Guarantee: {guarantee_sentence(release)} {release.guarantee.neighbours}",
         f"- Risk: {risk_sentence(release)}",
         f"- Intervals: level {release.design.confidence_level:.10g}. {target_sentence(release)} "
-        f"{together_sentence(release)}".rstrip(),
+        f"{at_once}".rstrip(),
         *([f"- Status: {release.design.status}"] if release.design.status else []),
         *([f"- Usefulness: {release.verdict}"] if release.verdict else []),
         *([f"- Publication: {as_code(rule)}"] if (rule := acceptance(release)) else []),

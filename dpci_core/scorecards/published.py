@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from dpci_core.base.array import Array, Integers
 from dpci_core.base.errors import (
@@ -226,6 +226,6 @@ def hypercube_delta(
     check_positive(epsilon=epsilon, noise_share=noise_share)
     check_probability(delta=delta)
     sd = noise_share * 1.75 * n_dimensions * math.sqrt(math.log(1.0 / delta)) / epsilon
-    alone = 2.0 * norm.sf(math.sqrt(n_dimensions) / (2.0 * sd))
+    alone = 2.0 * float(ndtr(-math.sqrt(n_dimensions) / (2.0 * sd)))
     q = math.exp(n_dimensions * math.log(alone))
     return max(0.0, 1.0 - (1.0 + math.exp(epsilon)) * q / 2.0)

@@ -20,6 +20,7 @@ import pytest
 
 from dpci_core import ZCDP, Design, HuberSVM, Logistic, PureDP, SmoothedHinge
 from dpci_core.mechanisms.mechanism import model_noise, train_private
+from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.newton import Newton
 from dpci_core.solvers.risk import PenalisedRisk
 from tests.oracle import paper
@@ -300,9 +301,9 @@ def test_density_identity_catches_wrong_objective_samplers(loss: str, rate: floa
     noise_vectors = paper.spherical_laplace(2, rate, np.random.default_rng(8), N_SAMPLES)
     theta = np.array(
         [
-            Newton()
-            .minimise(PenalisedRisk(TABLE, loss=LOSSES[loss], regularization=c, noise_vector=b))
-            .theta
+            minimise(
+                PenalisedRisk(TABLE, loss=LOSSES[loss], regularization=c, noise_vector=b)
+            ).theta
             for b in noise_vectors
         ]
     )

@@ -31,7 +31,7 @@ from dpci_core import ZCDP, Calibration, Design
 from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.mechanisms.mechanism import train_private
 from dpci_core.privacy.sensitivity import gaussian_objective_sd
-from dpci_core.solvers.newton import Newton
+from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.risk import PenalisedRisk
 from tests.mechanisms.test_audit import (
     H_WIDTH,
@@ -557,9 +557,9 @@ def test_density_identity_catches_wrong_samplers(loss: str, sd: float) -> None:
     noise_vectors = np.random.default_rng(5).normal(scale=sd, size=(N_SAMPLES // 3, 2))
     theta = np.array(
         [
-            Newton()
-            .minimise(PenalisedRisk(TABLE, loss=LOSSES[loss], regularization=c, noise_vector=b))
-            .theta
+            minimise(
+                PenalisedRisk(TABLE, loss=LOSSES[loss], regularization=c, noise_vector=b)
+            ).theta
             for b in noise_vectors
         ]
     )

@@ -8,6 +8,7 @@ import math
 import random
 import threading
 from fractions import Fraction
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -21,33 +22,34 @@ RELEASED = 1e-9
 VALUE, STEP, SCALE = 0.3, 0.5, 1.3
 
 
-def drawn(law: exact.Law, dim: int, n: int, *, rate: float = 1.0 / SCALE) -> np.ndarray:
-    """Multiples of STEP, (n, dim), around VALUE."""
-    values = np.full(dim, VALUE)
+@cache
+def drawn(law: exact.Law, dim: int) -> np.ndarray:
+    """Multiples of STEP, (20,000, dim), around VALUE."""
+    values, rate = np.full(dim, VALUE), Fraction(1.0 / SCALE)
     exponent = round(math.log2(STEP))
     return np.array(
         [
-            RealNoise(dim, law=law, rate=Fraction(rate)).rounded(values, exponent=exponent)
-            for _ in range(n)
+            RealNoise(dim, law=law, rate=rate).rounded(values, exponent=exponent)
+            for _ in range(20_000)
         ]
     )
 
 
-def laplace_below(x: float) -> float:
+def laplace_below(x: float, scale: float = SCALE) -> float:
     """P(Z <= x) for density exp(-|z|/s)/(2s)."""
-    return 0.5 * math.exp(x / SCALE) if x < 0 else 1.0 - 0.5 * math.exp(-x / SCALE)
+    return 0.5 * math.exp(x / scale) if x < 0 else 1.0 - 0.5 * math.exp(-x / scale)
 
 
-def coordinate_below(x: float) -> float:
+def coordinate_below(x: float, scale: float = SCALE) -> float:
     """The same of one coordinate of spherical Laplace noise in R^3: density (1 + |z|/s)
     exp(-|z|/s)/(4s).
     """
-    tail = 0.25 * (2.0 + abs(x) / SCALE) * math.exp(-abs(x) / SCALE)
+    tail = 0.25 * (2.0 + abs(x) / scale) * math.exp(-abs(x) / scale)
     return tail if x < 0 else 1.0 - tail
 
 
-def normal_below(x: float) -> float:
-    return 0.5 * math.erfc(-x / (SCALE * math.sqrt(2.0)))
+def normal_below(x: float, scale: float = SCALE) -> float:
+    return 0.5 * math.erfc(-x / (scale * math.sqrt(2.0)))
 
 
 def chi_square(points: np.ndarray, below, *, reach: int = 16) -> float:
@@ -72,33 +74,20 @@ def chi_square(points: np.ndarray, below, *, reach: int = 16) -> float:
     ],
 )
 def test_every_point_of_the_grid_and_both_tails_have_their_mass(law, dim, below, reach) -> None:
-    points = drawn(law, dim, 20_000)
+    """The statistic of the wrong laws lies at least 3.7 standard deviations beyond the limit
+    (Laplace, 1.1: 188 on average, with 24, against 98), as it does for draws at a wrong rate.
+    """
+    points = drawn(law, dim)
     for column in points.T:
         assert chi_square(column, below, reach=reach) > RELEASED
     for wrong in (0.9, 1.1):
-        off = drawn(law, dim, 20_000, rate=wrong / SCALE)[:, -1]
-        assert chi_square(off, below, reach=reach) < RELEASED
+        off = partial(below, scale=wrong * SCALE)
+        assert chi_square(points[:, -1], off, reach=reach) < RELEASED
 
 
 def test_the_nearest_point_is_meant_and_not_the_one_below() -> None:
-    points = drawn("laplace", 1, 20_000)[:, 0]
+    points = drawn("laplace", 1)[:, 0]
     assert chi_square(points + STEP, laplace_below, reach=12) < RELEASED
-
-
-@pytest.mark.parametrize("dim", [2, 11])
-def test_length_and_direction_of_spherical_laplace_noise(dim) -> None:
-    b = np.array([RealNoise(dim, law="laplace", rate=Fraction(3)).doubles() for _ in range(20_000)])
-    norm = np.linalg.norm(b, axis=1)
-    assert stats.kstest(norm, stats.gamma(dim, scale=1 / 3).cdf).pvalue > RELEASED
-    for wrong in (0.9, 1.1):
-        assert stats.kstest(norm, stats.gamma(dim, scale=1 / (3 * wrong)).cdf).pvalue < RELEASED
-    assert stats.binomtest(int((b[:, -1] > 0).sum()), len(b)).pvalue > RELEASED
-    squared = (b[:, 0] / norm) ** 2
-    assert stats.kstest(squared, stats.beta(0.5, (dim - 1) / 2).cdf).pvalue > RELEASED
-    assert abs(stats.spearmanr(norm, squared).statistic) < 6.0 / math.sqrt(len(b))
-    # Coordinates that share a pair of uniform numbers are as independent as others given the
-    # length.
-    assert abs(stats.spearmanr(b[:, 0] / norm, b[:, 1] / norm).statistic) < 6.0 / math.sqrt(len(b))
 
 
 def fixed_digits(monkeypatch: pytest.MonkeyPatch, seed: int, *, first: int) -> None:

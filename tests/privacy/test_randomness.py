@@ -30,14 +30,23 @@ def test_an_order_is_one_of_all_with_the_same_chance() -> None:
 
 
 @pytest.mark.parametrize("dim", [1, 2, 11])
-def test_spherical_laplace_of_an_objective(dim: int) -> None:
+def test_length_and_direction_of_spherical_laplace_noise(dim: int) -> None:
     rate = 3.0
     b = np.array([SystemSource().spherical_laplace(dim, rate=rate) for _ in range(N // 2)])
     norm = np.linalg.norm(b, axis=1)
     assert stats.kstest(norm, stats.gamma(dim, scale=1 / rate).cdf).pvalue > RELEASED
     for wrong in (0.9, 1.1):
         assert stats.kstest(norm, stats.gamma(dim, scale=1 / (rate * wrong)).cdf).pvalue < RELEASED
-    assert stats.binomtest(int((b[:, 0] > 0).sum()), len(b)).pvalue > RELEASED
+    for side in (b[:, 0], b[:, -1]):
+        assert stats.binomtest(int((side > 0).sum()), len(b)).pvalue > RELEASED
+    if dim == 1:
+        return
+    squared = (b[:, 0] / norm) ** 2
+    assert stats.kstest(squared, stats.beta(0.5, (dim - 1) / 2).cdf).pvalue > RELEASED
+    assert abs(stats.spearmanr(norm, squared).statistic) < 6.0 / math.sqrt(len(b))
+    # Coordinates that share a pair of uniform numbers are as independent as others given the
+    # length.
+    assert abs(stats.spearmanr(b[:, 0] / norm, b[:, 1] / norm).statistic) < 6.0 / math.sqrt(len(b))
 
 
 def test_normals_of_an_objective() -> None:

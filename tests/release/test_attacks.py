@@ -40,6 +40,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="needs fork")
 
 RECORD = np.array([[1.0 - 1e-12]])
 CONFIDENCE = 0.999
+SOURCE = SystemSource()
 PURE_MODEL = PureDP(model="1.9", hessian="0.05", covariance="0.05")
 RHO_MODEL = ZCDP(model="1.9", hessian="0.05", covariance="0.05")
 
@@ -88,7 +89,7 @@ def audited_epsilon(here: np.ndarray, there: np.ndarray) -> float:
 
 
 def coefficient(design: Design, label: float) -> float:
-    theta, _ = draw_coefficients(label * RECORD, shares=share_out(design), source=SystemSource())
+    theta, _ = draw_coefficients(label * RECORD, shares=share_out(design), source=SOURCE)
     return float(theta[0])
 
 
