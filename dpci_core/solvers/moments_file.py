@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
@@ -98,6 +98,7 @@ class _File(_Strict):
     variance_drift: _VarianceDrift | None = None
     unpenalised_variance_drift: _VarianceDrift | None = None
     constant: FiniteFloat | None = Field(default=None, gt=0)
+    told: list[Annotated[FiniteFloat, Field(ge=0)]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +214,7 @@ def _moments(found: _File, p: int) -> Moments:
         variance_drift=_variance_drift(found.variance_drift, p),
         unpenalised_variance_drift=_variance_drift(found.unpenalised_variance_drift, p),
         constant=found.constant,
+        told=None if found.told is None else _shaped(found.told, p),
     )
 
 

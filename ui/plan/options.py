@@ -133,7 +133,7 @@ def described(case: Case, source: TableSource | None = None) -> Option:
         settings=case.settings,
         typed=float(f"{case.settings.typed_total:.12g}"),
         precision=precision,
-        meets=abs(precision) <= abs(asked) * (1.0 + 1e-9),
+        meets=probability > 0.0 and abs(precision) <= abs(asked) * (1.0 + 1e-9),
         length=found.length * case.scale,
         probability=probability,
         reportable=int(np.count_nonzero(~is_lost)),
