@@ -102,7 +102,7 @@ class Meaning:
         is sampling error unless it is large.
     constant: the last entry of every row of a complete record; None where nothing is declared.
     told: (p,), the difference that an odds ratio of each coefficient B theta is judged by
-        (`schema.told_of`), 0 for the constant; None where nothing is declared.
+        (`schema.encode.told_of`), 0 for the constant; None where nothing is declared.
     """
 
     basis: Array | None = None

@@ -58,12 +58,12 @@ REPORTABLE_BIAS = 0.25
 so much covers about 92 %."""
 MOST_ODDS = 20.0
 """The factor between the ends of an odds interval of level 95 %, for two spreads or a level
-(`schema.told_of`), beyond which a coefficient is not reportable.
+(`Meaning.told`), beyond which a coefficient is not reportable.
 
 It reaches from 1 / 4.5 to 4.5 times the estimate, the root of 20. Most odds ratios for such a
 difference are smaller, whichever way they go (where none is guessed, twins have 1.5), so that a
 wider interval as a rule excludes neither a strong effect nor its opposite, and says less than a
-reader knew before. Another number between 10 and 50 would do the same; this one was fixed before
+reader knew before. Another number from 10 to 50 would serve as well; this one was fixed before
 any design was looked at. It is of level 95 % whatever level is asked for, so that a wider level
 never loses a coefficient."""
 LARGEST_WIDTH, _TOLD_LEVEL = math.log(MOST_ODDS), 0.95
@@ -351,11 +351,10 @@ class DrawnIntervals:
         """
         if not self.told.any():
             return self.told
-        asked, usual = (
-            self.truth.half_width(dim=self.dim, confidence_level=level)
-            for level in (self.design.confidence_level, _TOLD_LEVEL)
-        )
-        length = self.lengths.mean(axis=0) * usual / asked
+        length, level = self.lengths.mean(axis=0), self.design.confidence_level
+        if level != _TOLD_LEVEL:
+            of = partial(self.truth.half_width, dim=self.dim)
+            length = length * of(confidence_level=_TOLD_LEVEL) / of(confidence_level=level)
         return np.asarray(np.where(self.told > 0.0, self.told * length, 0.0))
 
     @property
