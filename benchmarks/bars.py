@@ -55,7 +55,14 @@ from dpci_core.planner.standard import best_standard
 from dpci_core.planner.targets import outcome_of
 from dpci_core.planner.worlds import WorldMoments
 from dpci_core.privacy.budget import Budget
-from dpci_core.schema import Records, StandardEncoding, encode, to_original, twin_table
+from dpci_core.schema import (
+    Records,
+    StandardEncoding,
+    encode,
+    meaning_of,
+    to_original,
+    twin_table,
+)
 from dpci_core.solvers.moments import Moments, fit_moments
 
 Places = npt.NDArray[np.intp]
@@ -460,10 +467,9 @@ def show(bar: Bar, count: int) -> None:
         f"\n{bar.title}: {len(sure)} of {len(found.chance)} promised; "
         f"c = {plan.design.regularization:g}, split {parts}"
     )
-    names, factors = plan.schema.feature_names, []
-    for column in plan.schema.features:
-        factors += [column.two_spreads(None)] * len(column.feature_names)
-    width = np.array(factors) * found.longest
+    names, told = plan.schema.feature_names, meaning_of(plan.schema).told
+    assert told is not None
+    width = (told / np.diag(to_original(plan.schema)))[:-1] * found.longest
     for j in sure:
         print(
             f"  {names[j]:<14} chance {found.chance[j]:.2f}, length {found.shortest[j]:.4f} to "
@@ -474,7 +480,10 @@ def show(bar: Bar, count: int) -> None:
         median = math.exp(min(float(np.median(width[sure])), 99.0))
         print(f"  median odds interval of what is promised: a factor of {median:.3g}")
     for j in np.setdiff1d(np.arange(len(width)), sure)[:8]:
-        print(f"  {names[j]:<14} not promised, if {found.decided_by[j]}")
+        print(
+            f"  {names[j]:<14} not promised, if {found.decided_by[j]}; a factor of up to "
+            f"{math.exp(min(width[j], 99.0)):.3g}"
+        )
     if not len(sure):
         return
     print(

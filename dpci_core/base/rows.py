@@ -101,12 +101,15 @@ class Meaning:
     is_simulated: whether the rows were drawn from a declaration, so that what weights move of them
         is sampling error unless it is large.
     constant: the last entry of every row of a complete record; None where nothing is declared.
+    told: (p,), the difference that an odds ratio of each coefficient B theta is judged by
+        (`schema.encode.told_of`), 0 for the constant; None where nothing is declared.
     """
 
     basis: Array | None = None
     in_full: Array | None = None
     is_simulated: bool = False
     constant: float | None = None
+    told: Array | None = None
 
     def rows_in_full(self, y: npt.ArrayLike | None) -> Array | None:
         """The rows y x in full, None where none is cut off.

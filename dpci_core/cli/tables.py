@@ -8,12 +8,11 @@ import time
 from pathlib import Path
 
 from dpci_core.base.engine_names import engine_named
-from dpci_core.base.rows import Meaning
 from dpci_core.cli.command import ENCODING, Command, flag
 from dpci_core.cli.engines import Watched, engine_flag, progress_line, say
 from dpci_core.plan import Plan, as_json, read_plan
 from dpci_core.plan.moments_file import moments_record, write_moments
-from dpci_core.schema import basis_of, constant_of
+from dpci_core.schema import meaning_of
 from dpci_core.solvers.moments import fit_moments
 
 
@@ -108,10 +107,7 @@ def run_moments(options: argparse.Namespace) -> int:
             target="unpenalised",
             geometry=plan.design.geometry,
             with_spread=plan.design.geometry is None,
-            meaning=Meaning(
-                basis_of(plan.schema, plan.features),
-                constant=constant_of(plan.schema, plan.features),
-            ),
+            meaning=meaning_of(plan.schema, plan.features),
         )
     record = json.loads(as_json(plan))
     if options.output is None:

@@ -12,6 +12,7 @@ public or simulated, or the moments come from a release already paid for.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -55,6 +56,17 @@ HEADLINE_DELTA = 1e-6
 REPORTABLE_BIAS = 0.25
 """Bias in half-widths beyond which a coefficient is not reportable: an interval of level 95 % with
 so much covers about 92 %."""
+MOST_ODDS = 20.0
+"""The factor between the ends of an odds interval of level 95 %, for two spreads or a level
+(`Meaning.told`), beyond which a coefficient is not reportable.
+
+It reaches from 1 / 4.5 to 4.5 times the estimate, the root of 20. Most odds ratios for such a
+difference are smaller, whichever way they go (where none is guessed, twins have 1.5), so that a
+wider interval as a rule excludes neither a strong effect nor its opposite, and says less than a
+reader knew before. Another number from 10 to 50 would serve as well; this one was fixed before
+any design was looked at. It is of level 95 % whatever level is asked for, so that a wider level
+never loses a coefficient."""
+LARGEST_WIDTH, _TOLD_LEVEL = math.log(MOST_ODDS), 0.95
 _TOLERATED_SHORTFALL = 0.03
 _ROUNDING = 1.0 + 1e-9
 _SEED = 20_111_201
@@ -155,10 +167,12 @@ class Forecast:
         is_not_reportable: where an unpenalised target is not reportable with this design:
             the bias is more than a quarter of the half-width, or one release in twenty would mark
             the coefficient, or coverage falls 3 points short, or the planning rows are separable,
-            or the noise moves the Hessian so far that no forecast holds (r3). Public, decided
-            before any draw.
+            or the noise moves the Hessian so far that no forecast holds (r3), or the interval is
+            so wide that it says nothing (`is_too_wide`). Public, decided before any draw.
         chance_to_report: share of releases that report a coefficient: 0 where one of the other
             reasons forbids it, else that of releases that do not mark it.
+        odds_width: logarithm of the factor between the ends of the odds interval of level 95 % for
+            two spreads or a level (`DrawnIntervals.odds_width`); 0 where nothing is declared.
         ci_length_mean: mean of `ci_length` over the coefficients, or contrasts.
         mean_length_sd: standard deviation of that mean over the noise on the two matrices.
         vi_length_mean: mean of `vi_length`.
@@ -184,6 +198,7 @@ class Forecast:
     coverage: Array
     is_not_reportable: Flags
     chance_to_report: Array
+    odds_width: Array
     ci_length_mean: float
     mean_length_sd: float
     vi_length_mean: float
@@ -199,6 +214,11 @@ class Forecast:
     def n_records(self) -> int:
         """n, the number of records the forecast is for."""
         return self.design.n_records
+
+    @property
+    def is_too_wide(self) -> Flags:
+        """Which odds intervals are wider than `MOST_ODDS`."""
+        return np.asarray(self.odds_width > LARGEST_WIDTH)
 
     @property
     def shortfall(self) -> Shortfall | None:
@@ -248,12 +268,13 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments) -> Forecast:
     validity = _validity(moments, drawn)
     bias = np.broadcast_to(np.asarray(drawn.shift), q.shape).mean(axis=0)
     takes_step = estimand_of(design).takes_step
-    share = (drawn.is_not_estimable & takes_step).mean(axis=0)
+    share, width = (drawn.is_not_estimable & takes_step).mean(axis=0), drawn.odds_width
     is_never = (
         (np.abs(bias) + goal.target_se > REPORTABLE_BIAS * q.mean(axis=0))
         | (coverage < level - _TOLERATED_SHORTFALL)
         | moments.is_separable
         | (validity.r3 >= mechanism_of(design).drift_limits[1])
+        | (width > LARGEST_WIDTH)
     ) & takes_step
     chance = np.where(is_never, 0.0, 1.0 - share)
     vi = 2.0 * truth.half_width(dim=p, confidence_level=level)
@@ -270,6 +291,7 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments) -> Forecast:
         coverage=coverage,
         is_not_reportable=chance < REPORTABLE_CHANCE,
         chance_to_report=chance,
+        odds_width=width,
         ci_length_mean=float(2.0 * q.mean()),
         mean_length_sd=float(2.0 * q.mean(axis=1).std()),
         vi_length_mean=float(vi.mean()),
@@ -297,6 +319,8 @@ class DrawnIntervals:
     r3: as in `Validity`.
     drift: (k, 2p), by which the error of the coefficients moves the logarithms of the half-widths,
         in independent directions of standard deviation 1; None where it is not known.
+    told: (k,), the differences by which odds ratios of the contrasts are judged; 0 where nothing is
+        declared, or nothing is told in odds ratios without penalty.
     """
 
     design: Design
@@ -313,11 +337,25 @@ class DrawnIntervals:
     metric: Metric | None
     r3: float
     drift: Array | None
+    told: Array
 
     @property
     def lengths(self) -> Array:
         """(K, k)."""
         return 2.0 * self.half_width
+
+    @property
+    def odds_width(self) -> Array:
+        """Expected log odds (k,) between the ends of an interval for the difference by which it is
+        judged. Of another level than 95 % it is carried there by the law of the private estimates.
+        """
+        if not self.told.any():
+            return self.told
+        length, level = self.lengths.mean(axis=0), self.design.confidence_level
+        if level != _TOLD_LEVEL:
+            of = partial(self.truth.half_width, dim=self.dim)
+            length = length * of(confidence_level=_TOLD_LEVEL) / of(confidence_level=level)
+        return np.asarray(np.where(self.told > 0.0, self.told * length, 0.0))
 
     @property
     def coverage(self) -> Array:
@@ -426,7 +464,22 @@ def drawn_intervals(
         metric=metric,
         r3=_drift(moments, noise, design, metric),
         drift=None if drift is None else drift.by_error,
+        told=_told(moments, design, asked, len(rows)),
     )
+
+
+def _told(moments: Moments, design: Design, asked: Array | None, k: int) -> Array:
+    """The differences by which odds ratios of contrasts (k, p) are judged: as many times the
+    contrast as leaves each of its coefficients within its own.
+    """
+    is_judged = estimand_of(design).takes_step and design.measures == "odds"
+    if moments.told is None or not is_judged:
+        return np.zeros(k)
+    if asked is None:
+        return moments.told
+    with np.errstate(divide="ignore", invalid="ignore"):
+        times = np.where(asked == 0.0, np.inf, moments.told / np.abs(asked)).min(axis=1)
+    return np.where(np.isfinite(times), times, 0.0)
 
 
 def forecast_metric(moments: Moments, design: Design) -> Metric | None:

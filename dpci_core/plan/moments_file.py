@@ -145,6 +145,8 @@ def _check_shapes(moments: Moments, p: int) -> None:
             others += [(one, square) for one in parts]
     if moments.basis is not None:
         others.append((moments.basis, square))
+    if moments.told is not None:
+        others.append((moments.told, (p,)))
     for array, shape in (
         *((one, (p,)) for one in vectors),
         *((one, square) for one in symmetric),
@@ -183,6 +185,10 @@ def _check_sizes(moments: Moments) -> None:
             and np.diag(basis).min() >= SHAPE[0]
         ),
         "Expected a basis that is a lower triangle.",
+    )
+    expect(
+        moments.told is None or moments.told.min() >= 0.0,
+        "Expected told to hold lengths, none below zero.",
     )
 
 

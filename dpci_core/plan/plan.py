@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
+from dpci_core.base.array import Array
 from dpci_core.base.errors import expect
 from dpci_core.base.limits import records_in_range
 from dpci_core.design import Design, check_design
@@ -25,7 +26,7 @@ from dpci_core.planner import (
 )
 from dpci_core.planner.standard import StandardAnswer, best_standard
 from dpci_core.planner.targets import check_target
-from dpci_core.schema import Records, basis_of, constant_of, to_original
+from dpci_core.schema import Records, meaning_of, to_original
 from dpci_core.solvers.moments import Moments, fit_moments
 
 
@@ -113,15 +114,15 @@ class Plan(AnyPlan):
         that are of other columns, another fit, or rows that are encoded otherwise: a release would
         have other lengths than they promise.
         """
-        design, features, basis = self.design, self.features, moments.basis
-        own = basis_of(self.schema, features)
+        design, own = self.design, meaning_of(self.schema, self.features)
         for name, wanted, found in (
             ("names", self.names, tuple(names)),
             ("loss", design.loss, moments.loss),
             ("regularization", design.regularization, moments.regularization),
             ("geometry", design.geometry, moments.geometry),
-            ("basis", *(None if B is None else B.tolist() for B in (own, basis))),
-            ("constant", constant_of(self.schema, features), moments.constant),
+            ("basis", _listed(own.basis), _listed(moments.basis)),
+            ("constant", own.constant, moments.constant),
+            ("told", _listed(own.told), _listed(moments.told)),
         ):
             expect(wanted == found, f"Expected moments for this plan: their {name} is another one.")
 
@@ -178,6 +179,10 @@ class Plan(AnyPlan):
         if self.goal is not None and self.goal.coefficient is not None:
             record["goal"]["coefficient"] = self.names[self.goal.coefficient]
         return record
+
+
+def _listed(values: Array | None) -> Any:
+    return None if values is None else values.tolist()
 
 
 def _plan_from(

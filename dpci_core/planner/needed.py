@@ -13,7 +13,13 @@ from dpci_core.base.decimals import DOWN, EXACT, amount_at, place_up
 from dpci_core.base.errors import Change, InfeasibleDesignError
 from dpci_core.base.limits import BUDGET_PART
 from dpci_core.design import Design, check_design, guarantee_at
-from dpci_core.intervals.forecast import HEADLINE_DELTA, N_DRAWS, Forecast, forecast
+from dpci_core.intervals.forecast import (
+    HEADLINE_DELTA,
+    MOST_ODDS,
+    N_DRAWS,
+    Forecast,
+    forecast,
+)
 from dpci_core.planner.amounts import (
     LARGEST_TOTAL,
     MOST_RECORDS,
@@ -271,6 +277,7 @@ def needed_budget(
 
     Raises:
         OutOfReachError: no total meets the target; with the nearest target and the n that would.
+        InfeasibleDesignError: its odds interval stays too wide to be offered (`MOST_ODDS`).
 
     Privacy:
         None of its own; see the package docstring for what it may steer.
@@ -464,6 +471,8 @@ def _refuse_records(moments: Moments, design: Design, target: Target) -> NoRetur
     """Say what 10^12 records reach; a design that cannot run there says itself what it needs."""
     there = replace(design, n_records=MOST_RECORDS)
     best = outcome(moments, design=there, target=target)
+    if best.is_too_wide:
+        raise _too_wide(MOST_RECORDS)
     nearest = _nearest(moments, there, target, best)
     is_floored = design.switches.covariance_floor == "2c"
     raise OutOfReachError(best, MOST_RECORDS, (nearest,), is_records=True, is_floored=is_floored)
@@ -471,12 +480,25 @@ def _refuse_records(moments: Moments, design: Design, target: Target) -> NoRetur
 
 def _refuse_budget(moments: Moments, design: Design, target: Target, fewest: Fewest) -> NoReturn:
     best = outcome(moments, design=design, target=target)
-    nearest = _nearest(moments, design, target, best)
-    changes: tuple[Change, ...] = (nearest,)
+    changes: tuple[Change, ...] = ()
     with suppress(InfeasibleDesignError):
         more = needed_records(moments, design=design, target=target, fewest=fewest).n_records
-        changes = (Change("n_records", more), nearest)
+        changes = (Change("n_records", more),)
+    if best.is_too_wide:
+        raise _too_wide(design.n_records, changes)
+    changes = (*changes, _nearest(moments, design, target, best))
     raise OutOfReachError(best, design.n_records, changes, is_records=False)
+
+
+def _too_wide(n_records: int, changes: tuple[Change, ...] = ()) -> InfeasibleDesignError:
+    """That the odds interval asked about is too wide to be offered, at every budget."""
+    more = f"Plan for {changes[0].value:,} records." if changes else ""
+    return InfeasibleDesignError(
+        f"With {n_records:,} records its odds interval stays wider than a factor of {MOST_ODDS:g} "
+        "for two spreads or a level, which is not offered.",
+        more,
+        changes,
+    )
 
 
 def _nearest(moments: Moments, design: Design, target: Target, best: Outcome) -> Change:

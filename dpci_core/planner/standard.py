@@ -17,7 +17,15 @@ from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.base.rows import parted
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.estimands import released_hessian
-from dpci_core.intervals.forecast import N_DRAWS, Forecast, drawn_intervals, forecast, forecast_of
+from dpci_core.intervals.forecast import (
+    LARGEST_WIDTH,
+    MOST_ODDS,
+    N_DRAWS,
+    Forecast,
+    drawn_intervals,
+    forecast,
+    forecast_of,
+)
 from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
 from dpci_core.planner.search import COVERAGE_SLACK
@@ -48,7 +56,9 @@ _TOLERATED = 0.2
 than `REPORTABLE_BIAS`, since the table of a release is not the planning rows."""
 _LACKING = 0.025
 """Coverage below the level beyond which it does so too, for the same reason."""
-_UNREACHED = 20.0
+_WIDE = 0.95
+"""Share of the largest width of an odds interval (`MOST_ODDS`) beyond which it does so too."""
+_UNREACHED = MOST_ODDS
 """An odds interval wider than this factor says nothing: one more coefficient in reach, in the worst
 of the worlds, is worth intervals longer by as much."""
 _SHORTFALL = 10.0
@@ -70,12 +80,14 @@ class Tried:
     encoding: with shape and limit.
     design: with c and split.
     n_out: features not reportable in one or more of the worlds that were looked at: not promised.
+    n_wide: how many of them only because their intervals are too wide, which a larger c mends.
     length: geometric mean of the features' expected lengths over these worlds, in spreads.
     """
 
     encoding: StandardEncoding
     design: Design
     n_out: int
+    n_wide: int
     length: float
 
     @property
@@ -123,7 +135,8 @@ def best_standard(
     the noise along its axes). Rows of the first world make such shapes, and those of all worlds.
 
     A coefficient is not reportable (`Forecast.is_not_reportable`), here already from a bias, by
-    penalty, weights, limit and curvature, of `_TOLERATED` half-widths, and `_LACKING` coverage.
+    penalty, weights, limit and curvature, of `_TOLERATED` half-widths, `_LACKING` coverage, and
+    `_WIDE` of the largest width.
 
     Args:
         encode: the planning rows under an encoding: a public table or a twin, never a private one.
@@ -165,7 +178,7 @@ class _Search:
                 tried = self.judged(encoding, replace(self.design, regularization=c), [moments])
                 if tried is not None:
                     self.tried.append(tried)
-                    if tried.n_out == len(records.feature_names) - 1:
+                    if tried.n_out - tried.n_wide == len(records.feature_names) - 1:
                         break
 
     def shapes(self) -> Iterator[tuple[tuple[float, ...], ...]]:
@@ -230,7 +243,8 @@ class _Search:
         reach. `shared` spectra of their Hessians are those of designs with the same share for it.
         """
         n_features = len(moments[0].theta_hat) - 1
-        is_out, n_out, lengths = np.zeros(n_features, dtype=np.bool_), 0, []
+        is_lost, is_wide = np.zeros((2, n_features), dtype=np.bool_)
+        n_out, lengths = 0, []
         for k, world in enumerate(moments):
             spectra = None if shared is None else shared[k]
             try:
@@ -239,13 +253,14 @@ class _Search:
                 self.error = error
                 return None
             made = forecast_of(drawn, world)
-            is_out = is_out | _is_out(made)
-            n_out = int(is_out.sum())
+            is_lost, is_wide = is_lost | _is_lost(made), is_wide | _is_wide(made)
+            n_out = int((is_lost | is_wide).sum())
             if n_out > most_out:
                 return None
             lengths.append(_counted(made, design.confidence_level))
         length = math.exp(float(np.mean(lengths)))
-        return Tried(encoding=encoding, design=design, n_out=n_out, length=length)
+        n_wide = n_out - int(is_lost.sum())
+        return Tried(encoding=encoding, design=design, n_out=n_out, n_wide=n_wide, length=length)
 
     def answer(self) -> StandardAnswer:
         """The best of the best shapes, each with c around its own and every split."""
@@ -413,11 +428,17 @@ def _splits(design: Design, hessian: Decimal) -> Iterator[Design]:
             yield replace(design, budget=replace(budget, metric=Decimal(0), **parts))
 
 
-def _is_out(made: Forecast) -> Flags:
-    """Which features are not reportable."""
+def _is_lost(made: Forecast) -> Flags:
+    """Which features are not reportable for another reason than their width."""
     is_biased = np.abs(made.bias) > _TOLERATED * made.ci_length / 2.0
     is_lacking = made.coverage < made.design.confidence_level - _LACKING
-    return np.asarray((made.is_not_reportable | is_biased | is_lacking)[:-1])
+    is_never = made.is_not_reportable & ~made.is_too_wide
+    return np.asarray((is_never | is_biased | is_lacking)[:-1])
+
+
+def _is_wide(made: Forecast) -> Flags:
+    """Which features have intervals that are too wide."""
+    return np.asarray((made.odds_width > _WIDE * LARGEST_WIDTH)[:-1])
 
 
 def _counted(made: Forecast, level: float) -> float:

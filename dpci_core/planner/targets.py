@@ -14,6 +14,7 @@ from dpci_core.base.errors import check_positive, check_probability
 from dpci_core.base.roots import find_root
 from dpci_core.design import Design
 from dpci_core.intervals.forecast import (
+    LARGEST_WIDTH,
     N_DRAWS,
     DrawnIntervals,
     Forecast,
@@ -183,6 +184,8 @@ class Outcome:
         power: the chance to exclude zero, 0 where the target is a length.
         is_settled: whether what the target is about is noise-aware in every draw, so that more
             records or budget change no formula.
+        is_too_wide: whether no odds interval is offered that is so wide (`MOST_ODDS`): that of the
+            coefficient, one of those with limits, or the middle one where the target is the mean.
     """
 
     target: Target
@@ -191,10 +194,15 @@ class Outcome:
     spread: float
     power: float
     is_settled: bool
+    is_too_wide: bool
 
     @property
     def probability(self) -> float:
-        """The chance that the target is met: the power, or that of a length, rounded down."""
+        """The chance that the target is met: the power, or that of a length, rounded down; 0 where
+        the interval is too wide to be offered.
+        """
+        if self.is_too_wide:
+            return 0.0
         length = self.target.most
         return self.power if length is None else self._chance(length)
 
@@ -256,7 +264,10 @@ def outcome_of(drawn: DrawnIntervals, target: Target) -> Outcome:
     draws = lengths.mean(axis=1) if j is None else lengths[:, j]
     sampling = (_OF_MEAN if j is None else _OF_ONE) / math.sqrt(drawn.design.n_records)
     spread = math.hypot(sampling, _of_drift(drawn, j))
-    return Outcome(target, float(draws.mean()), draws, spread, power, settled)
+    # the constant is the odds of nobody: no mean is judged by it
+    widths = drawn.odds_width[slice(-1) if j is None else slice(j, j + 1)]
+    is_too_wide = len(widths) > 0 and float(np.median(widths)) > LARGEST_WIDTH
+    return Outcome(target, float(draws.mean()), draws, spread, power, settled, is_too_wide)
 
 
 def _of_all(drawn: DrawnIntervals, target: Target, limits: Array) -> Outcome:
@@ -268,7 +279,8 @@ def _of_all(drawn: DrawnIntervals, target: Target, limits: Array) -> Outcome:
     sampling = _OF_ONE / math.sqrt(drawn.design.n_records)
     spread = max(math.hypot(sampling, _of_drift(drawn, j)) for j in range(k))
     settled = bool(np.all(drawn.weight[:, :k] == 1.0))
-    return Outcome(target, float(draws.mean()), draws, spread, 0.0, settled)
+    is_too_wide = bool((drawn.odds_width[:k] > LARGEST_WIDTH).any())
+    return Outcome(target, float(draws.mean()), draws, spread, 0.0, settled, is_too_wide)
 
 
 def _of_drift(drawn: DrawnIntervals, coefficient: int | None) -> float:

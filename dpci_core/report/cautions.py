@@ -123,7 +123,8 @@ def cautions(
     if lost:
         about = None if promised is None else promised.about
         is_goal = about is not None and bool(found.is_not_reportable[about])
-        is_grave = is_goal or len(lost) == len(names)
+        is_nothing = promised is not None and promised.reportable == 0
+        is_grave = is_goal or is_nothing or len(lost) == len(names)
         said.append(Caution("stops" if is_grave else "weigh", not_reportable(lost)))
     if promised is not None:
         said += _elsewhere(promised, names, lost)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from dpci_core.report.html import IntervalRow, interval_chart, table
 from dpci_core.report.words import joined, number, odds_alike
 
-PLANNED_REASON = "the penalty moves it by too much of its interval"
+PLANNED_REASON = "penalty or noise decides it, by the plan"
 """Why the effect of a penalised model is not reportable by the plan."""
 DRAWN_REASON = "in the released matrices the penalty moves it by too much of its interval"
 """Why one is not that the plan called reportable."""

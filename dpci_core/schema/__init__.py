@@ -17,6 +17,7 @@ from dpci_core.schema.encode import (
     design_matrix,
     encode,
     leave_out,
+    meaning_of,
     target_signs,
     to_original,
 )
@@ -59,6 +60,7 @@ __all__ = [
     "encode",
     "leave_out",
     "make_records",
+    "meaning_of",
     "propose_schema",
     "propose_standard",
     "round_outward",

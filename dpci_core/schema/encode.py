@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ def encode(
         source=source,
         title=title,
         to_original=to_original(schema, names),
-        meaning=Meaning(basis_of(schema, names), in_full, constant=constant_of(schema, names)),
+        meaning=replace(meaning_of(schema, names), in_full=in_full),
         notes=notes,
     )
 
@@ -167,6 +168,33 @@ def constant_of(schema: Schema, features: int | tuple[str, ...] | None = None) -
     if standard is None:
         return NORM_MARGIN / math.sqrt(2.0)
     return float(standard.map_of(len(schema.select(features)) + 1)[-1, -1])
+
+
+def meaning_of(schema: Schema, features: int | tuple[str, ...] | None = None) -> Meaning:
+    """Return what the coefficients of encoded rows mean, from the declaration alone."""
+    return Meaning(
+        basis_of(schema, features),
+        constant=constant_of(schema, features),
+        told=told_of(schema, features),
+    )
+
+
+def told_of(schema: Schema, features: int | tuple[str, ...] | None = None) -> Array:
+    """Return the `Meaning.told` of the coefficients, (p,), from the declaration alone.
+
+    Of a number it is two declared spreads, or its step where that is more; of a level, it against
+    the first. A step alone says how an effect is written, not how far apart people are: per mmHg
+    every interval of a blood pressure is narrow. Two spreads of a number compare with a level that
+    half of all people have (Gelman 2008, Statistics in Medicine 27, 2865-2873).
+    """
+    names = schema.select(features)
+    far = {
+        name: max(column.told_step, column.two_spreads(None))
+        for column in schema.columns_of(names)
+        for name in column.feature_names
+    }
+    slopes = np.diag(to_original(schema, features))[:-1]
+    return np.array([*(slopes * [far[name] for name in names]), 0.0])
 
 
 def to_original(schema: Schema, features: int | tuple[str, ...] | None = None) -> Array:

@@ -143,7 +143,7 @@ class Moments:
         None as for drift.
     variance_drift, unpenalised_variance_drift: of the variance of the penalised coefficients, and
         of those without penalty; None as for drift, and where there is no fit without penalty.
-    basis, is_simulated, constant: as in `Meaning`; forecasts are about B theta.
+    basis, is_simulated, constant, told: as in `Meaning`; forecasts are about B theta.
 
     Not private: on a sensitive table, neither these nor anything chosen with them may reach a
     release.
@@ -167,6 +167,7 @@ class Moments:
     variance_drift: VarianceDrift | None = None
     unpenalised_variance_drift: VarianceDrift | None = None
     constant: float | None = None
+    told: Array | None = None
 
 
 def fit_moments(
@@ -258,6 +259,7 @@ def fit_moments(
         variance_drift=variance_drift(H),
         unpenalised_variance_drift=None if found is None else variance_drift(without),
         constant=meaning.constant,
+        told=meaning.told,
     )
 
 

@@ -202,11 +202,11 @@ def test_the_search_tolerates_a_little_less_bias(answer: StandardAnswer) -> None
     for share, expected in ((0.19, False), (0.21, True)):
         for sign in (-1.0, 1.0):
             biased = replace(answer.forecast, bias=sign * share * half)
-            assert standard._is_out(biased).tolist() == [expected] * 2
+            assert standard._is_lost(biased).tolist() == [expected] * 2
     for lacking, expected in ((0.024, False), (0.026, True)):
         coverage = np.full_like(half, answer.design.confidence_level - lacking)
         short = replace(answer.forecast, coverage=coverage)
-        assert standard._is_out(short).tolist() == [expected] * 2
+        assert standard._is_lost(short).tolist() == [expected] * 2
 
 
 def test_the_same_question_has_the_same_answer(answer: StandardAnswer) -> None:

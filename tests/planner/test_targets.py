@@ -418,13 +418,13 @@ def test_the_smallest_total_is_an_answer() -> None:
 def test_a_promise_of_a_length_counts_what_draws_do_not_and_is_rounded_down() -> None:
     def chance(*draws: float, length: float, spread: float = 0.1) -> float:
         target = Target(length, probability=0.9)
-        return Outcome(target, 1.0, np.array(draws), spread, 0.0, False).probability
+        return Outcome(target, 1.0, np.array(draws), spread, 0.0, False, False).probability
 
     assert chance(1.0, 1.0, 1.0, 1.0, length=1.1) == pytest.approx(0.841345, abs=1e-6)
     assert chance(1.0, 2.0, 2.0, 1.0, length=1.5) == pytest.approx(0.503105, abs=1e-6)
     assert chance(1.0, 2.0, 1.0, 2.0, length=1.5) == pytest.approx(0.006210, abs=1e-6)
     assert chance(1.0, 1.0, 2.0, 2.0, length=9.0) == pytest.approx(1.0)
-    even = Outcome(Target(1.0, probability=0.9), 1.0, np.ones(8), 0.1, 0.0, False)
+    even = Outcome(Target(1.0, probability=0.9), 1.0, np.ones(8), 0.1, 0.0, False, False)
     assert even.within_reach == pytest.approx(1.0 + 0.1 * 1.2815516, rel=1e-7)
 
 

@@ -258,6 +258,8 @@ def _reach(case: Case, option: Option, find: Find, *, is_first: bool) -> None:
         )
         return
     st.markdown(words.against_sentence(option))
+    if law := words.law_sentence(case, option):
+        st.markdown(law)
     box(option.cautions)
 
 

@@ -93,13 +93,18 @@ def _searched(case: Case, source: TableSource, find: Find, choice: Choice) -> di
     if choice.is_split_free:
         now = replace(now, split=from_shares(now.split.total))
     key = (find, options.basis(now, find), choice.is_split_free, n_bytes)
+    laws = {now.currency: replace(case, settings=now) for now in options.laws(case.settings)}
+
+    def look_of(law: str, here: Case, name: str) -> Answer:
+        designs = options.FirstLook(here, source, choice.schema, name, choice.is_split_free)
+        return choice.memo.get(
+            ("look", name, law, *key), lambda: numbers.attempt(lambda: designs.answer(find))
+        )
 
     def look(name: str) -> Answer:
-        """What a mechanism gives without a search."""
-        designs = options.FirstLook(case, source, choice.schema, name, choice.is_split_free)
-        return choice.memo.get(
-            ("look", name, *key), lambda: numbers.attempt(lambda: designs.answer(find))
-        )
+        """What a mechanism gives without a search, as the law that is better for it."""
+        looked = {law: look_of(law, here, name) for law, here in laws.items()}
+        return looked[options.ranked(find, looked).best]
 
     def both() -> Ways:
         return options.ranked(find, {name: look(name) for name in MECHANISMS})
@@ -115,8 +120,9 @@ def _searched(case: Case, source: TableSource, find: Find, choice: Choice) -> di
         near, start = cast("options.Option | None", look(name)[0]), None
         if near is not None and find != "precision":
             start = near.typed if find == "budget" else float(near.settings.n)
+        here = case if near is None else laws[near.settings.currency]
         designs = options.Searched(
-            case, source, choice.schema, name, choice.is_split_free, choice.memo
+            here, source, choice.schema, name, choice.is_split_free, choice.memo
         )
         return designs.answer(find, start)
 

@@ -28,7 +28,7 @@ from dpci_core.planner import Promise, Target, promise
 from dpci_core.planner.needed import OutOfReachError
 from dpci_core.planner.standard import best_standard, enclosing, enclosing_regularization
 from dpci_core.planner.targets import as_if, outcome_of, smallest_told_from_zero
-from dpci_core.privacy.budget import to_float_down
+from dpci_core.privacy.budget import PureDP, to_float_down
 from dpci_core.report.cautions import REPORTABLE_CHANCE, Caution, cautions
 from dpci_core.schema import Schema, StandardEncoding
 from ui.plan import numbers
@@ -133,7 +133,7 @@ def described(case: Case, source: TableSource | None = None) -> Option:
         settings=case.settings,
         typed=float(f"{case.settings.typed_total:.12g}"),
         precision=precision,
-        meets=abs(precision) <= abs(asked) * (1.0 + 1e-9),
+        meets=probability > 0.0 and abs(precision) <= abs(asked) * (1.0 + 1e-9),
         length=found.length * case.scale,
         probability=probability,
         reportable=int(np.count_nonzero(~is_lost)),
@@ -485,9 +485,20 @@ class Ways:
         return self.found[0][0]
 
 
+def laws(now: Settings) -> tuple[Settings, ...]:
+    """The ways to spend a budget: as it is typed; of an epsilon at delta also all of it as a pure
+    epsilon, since what is epsilon-DP is (epsilon, delta)-DP for every delta.
+    """
+    if not now.typed.is_promise:
+        return (now,)
+    pure = PureDP.definition
+    split = now.split.with_locks().with_total(Decimal(now.epsilon))
+    return now, replace(now, currency=pure, definitions=(pure,), split=split)
+
+
 def ranked(find: Find, looked: Mapping[str, numbers.Answer]) -> Ways:
-    """Order mechanisms by their first looks: those that work, then more effects, then the better
-    answer.
+    """Order mechanisms, or laws, by their first looks: those that work, then more effects, then the
+    better answer.
     """
 
     def cost(option: Option | None) -> tuple[float, ...]:
@@ -523,6 +534,8 @@ def adopted(now: Settings, option: Option) -> Settings:
         penalty=found.penalty,
         split=found.split,
         epsilon=found.epsilon,
+        currency=found.currency,
+        definitions=found.definitions,
         mechanisms=found.mechanisms,
         target=found.target,
         declared=found.declared,

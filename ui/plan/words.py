@@ -97,6 +97,16 @@ def against_sentence(option: Option) -> str:
     )
 
 
+def law_sentence(case: Case, option: Option) -> str:
+    """That a budget typed as (epsilon, delta) is spent as a pure epsilon; empty where it is not."""
+    if option.settings.currency == case.settings.currency:
+        return ""
+    return (
+        "Spent as a pure ε, which makes the intervals shorter and keeps (ε, δ) for every δ. A "
+        "ledger has to count it in ε: one that counts in ρ charges ε²/2."
+    )
+
+
 def ways_sentence(found: Ways, find: Find) -> str:
     """What another mechanism than the better one would cost, by a first look."""
     best = found.found[0][1]

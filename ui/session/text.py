@@ -329,6 +329,6 @@ TARGET_HELP = (
 
 WHAT_HELPS = "A larger budget, more records or fewer columns help."
 WHY_NOT_REPORTABLE = (
-    "What penalty, limits or noise do to them is too much of their intervals. A larger budget, "
-    "fewer columns and mostly more records help."
+    "What penalty, limits or noise do to them is too much of their intervals, or those are so wide "
+    "that they say nothing. A larger budget, fewer columns and mostly more records help."
 )

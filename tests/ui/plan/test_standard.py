@@ -8,6 +8,7 @@ import math
 import re
 import time
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from ui.evidence.coverage import tab as validate_page
 from ui.plan import options
 from ui.plan.job import Choice, parts_of
 from ui.plan.options import Find
+from ui.plan.words import law_sentence
 from ui.session import jobs
 from ui.session.case import Case, make_case
 from ui.session.compute import DECLARED, LRU, PUBLIC, TableSource, declared_table, packed_table
@@ -124,6 +126,40 @@ def test_the_answers_of_a_described_table_agree_and_are_of_use(goal, searched):
     assert abs(again.precision) <= {"all": 1.0, "zero": 0.2}[goal] * (1.0 + 1e-9)
     assert again.settings == least.settings
     assert answer(there, "records").settings.n <= 20_200  # the least up to one per cent
+
+
+def test_an_epsilon_at_delta_is_spent_as_a_pure_one_where_that_is_shorter():
+    """What is epsilon-DP is (epsilon, delta)-DP for every delta, so both are looked at."""
+    source, name = TableSource(PUBLIC), "objective"
+    choice = Choice(SCHEMA, name, True, LRU(64))
+    about = {"goal": "zero", "goal_on": "pressure", "goal_value": 0.2, "goal_chance": 0.8}
+    seen = set()
+    for epsilon in ("0.5", "2"):
+        case = case_of(**about, currency="approx", epsilon=epsilon, definitions=("zcdp",))
+        case = make_case(case.settings.with_epsilon(float(epsilon)), source)
+        typed, pure = options.laws(case.settings)
+        assert typed == case.settings
+        (own,) = pure.designs()
+        assert own.budget.definition == "pure"
+        assert own.budget.total == Decimal(epsilon)
+        looks = {
+            law.currency: options.FirstLook(
+                replace(case, settings=law), source, SCHEMA, "objective"
+            )
+            for law in (typed, pure)
+        }
+        length = {name: abs(one.answer("precision").precision) for name, one in looks.items()}
+        first = parts_of(case, source, "precision", choice=choice)["first"].find()
+        assert abs(first.precision) == min(length.values())
+        assert first.settings.currency == min(length, key=length.__getitem__)
+        assert bool(law_sentence(case, first)) == (first.settings.currency == "pure")
+        taken = make_case(options.adopted(case.settings, first), source).design
+        assert taken.budget.definition == {"approx": "zcdp"}.get(first.settings.currency, "pure")
+        seen.add(taken.budget.definition)
+        if taken.budget.definition == "pure":
+            assert taken.budget.total == Decimal(epsilon)
+    assert options.laws(pure) == (pure,)
+    assert "pure" in seen
 
 
 def answer_of(app) -> str:
