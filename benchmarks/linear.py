@@ -61,7 +61,7 @@ class Declared:
     def table(self, X: Array, y: Array) -> tuple[MemoryTable, Array]:
         """The rows [t, x], and L for slopes in the units of the table."""
         d = X.shape[1]
-        scaling = Standardisation.of(self.typical, self.spread, n_features=d, limit=6.0, radius=1.0)
+        scaling = Standardisation.of(self.typical, self.spread, n_features=d, limit=6.0, shape=1.0)
         rows = OutcomeEncoding(scaling, self.outcome).encoded(X, y)
         return MemoryTable(rows), self.outcome.unit * scaling.to_original[:-1]
 

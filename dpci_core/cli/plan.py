@@ -17,13 +17,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dpci_core.cli.plan_export import add_show_and_export
+from dpci_core.cli.plan_export import add_show_and_export, at_worst
 from dpci_core.cli.refuse import refuse
 from dpci_core.datasets import list_datasets, load
 from dpci_core.design import ESTIMANDS, MECHANISMS, Design, guarantee_at, spent_by
-from dpci_core.intervals.forecast import HEADLINE_DELTA, Forecast
+from dpci_core.intervals.forecast import HEADLINE_DELTA
 from dpci_core.losses import LOSSES, Loss, make_loss
 from dpci_core.plan import (
+    AnyPlan,
     DeclaredTable,
     LinearPlan,
     Plan,
@@ -31,8 +32,9 @@ from dpci_core.plan import (
     shrinkage_of,
     write_plan,
 )
+from dpci_core.plan.base import PlanT
 from dpci_core.plan.effects import planned_effects
-from dpci_core.plan.linear import ONE_TABLE, plain_design
+from dpci_core.plan.linear import plain_design
 from dpci_core.planner import (
     PARTS,
     NeededBudget,
@@ -51,15 +53,17 @@ from dpci_core.planner.amounts import delta_in_range
 from dpci_core.planner.geometry import best_geometry, without_geometry
 from dpci_core.planner.regularization import moments_source
 from dpci_core.planner.standard import best_standard
-from dpci_core.planner.worlds import ONLY_WORLD, WorldMoments
+from dpci_core.planner.worlds import ONLY_WORLD, AnyDesign, AnyForecast, WorldMoments, Worlds
 from dpci_core.privacy.budget import GDP, ZCDP, Amount, ApproxDP, Budget, PureDP, to_decimal
+from dpci_core.regression.design import LinearDesign
+from dpci_core.regression.forecast import LinearForecast
 from dpci_core.report.answers import geometry as geometry_words
 from dpci_core.report.answers import standard_encoding
-from dpci_core.report.cautions import cautions, sentences
+from dpci_core.report.cautions import cautions, reach, sentences, unreachable
 from dpci_core.report.covered import covered
 from dpci_core.report.words import PERSONS_PLANNED, number, person_rules, protected
 from dpci_core.schema import Persons, Records, StandardEncoding
-from dpci_core.solvers.moments import Moments, fit_moments
+from dpci_core.solvers.moments import fit_moments
 
 Answer = dict[str, Any]
 
@@ -88,10 +92,10 @@ class _Start:
     records: Records
     worlds: tuple[WorldMoments, ...]
     names: tuple[str, ...]
-    plan: Plan | None
+    plan: AnyPlan | None
 
     @property
-    def moments(self) -> Moments:
+    def moments(self) -> Any:
         """The moments of the records themselves, which are the first world."""
         return self.worlds[0].moments
 
@@ -246,11 +250,9 @@ def run(options: argparse.Namespace) -> int:
     _check_flags(options)
     try:
         plan = None if options.plan is None else read_plan(options.plan)
-        if isinstance(plan, LinearPlan) and options.action == "split":
-            answer, better = _linear_split(options, plan)
-        else:
-            start = _start(options, None if plan is None else plan.expected(Plan))
-            answer, better = options.answer(options, start)
+        if plan is not None and options.action not in ("split", "records", "budget"):
+            plan = plan.expected(Plan)
+        answer, better = options.answer(options, _start(options, plan))
         if options.action != "rank" and options.write is not None:
             write_plan(better, options.write)
     except (ValueError, OSError) as error:
@@ -341,7 +343,7 @@ def _choose(options: argparse.Namespace) -> StandardEncoding | None:
     return found.encoding
 
 
-def _expecting(plan: Plan, complete: float | None) -> Plan:
+def _expecting(plan: PlanT, complete: float | None) -> PlanT:
     """A plan with another expected share of complete records, if one is given."""
     if complete is None:
         return plan
@@ -351,13 +353,13 @@ def _expecting(plan: Plan, complete: float | None) -> Plan:
     return replace(plan, source=replace(plan.source, schema=schema))
 
 
-def _start(options: argparse.Namespace, given: Plan | None) -> _Start:
+def _start(options: argparse.Namespace, given: AnyPlan | None) -> _Start:
     if given is not None:
         plan = _expecting(given, options.complete)
         n = plan.n_records if options.n_records is None else options.n_records
-        is_rank = options.action == "rank"  # of mechanisms that no geometry goes with, too
-        design = replace(plan.design, n_records=n)
-        asked = replace(plan, design=without_geometry(design) if is_rank else design)
+        asked = replace(plan, design=replace(plan.design, n_records=n))
+        if isinstance(asked, Plan) and options.action == "rank":  # geometry goes with few of them
+            asked = replace(asked, design=without_geometry(asked.design))
         return _Start(
             records=plan.records(),
             worlds=asked.worlds(),
@@ -399,7 +401,7 @@ def _loss(options: argparse.Namespace) -> Loss:
     return make_loss(options.loss, options.h)
 
 
-def _design(options: argparse.Namespace, start: _Start) -> Design:
+def _design(options: argparse.Namespace, start: _Start) -> Any:
     if start.plan is not None:
         return start.plan.design
     n = start.moments.n_records if options.n_records is None else options.n_records
@@ -457,7 +459,9 @@ def _target(options: argparse.Namespace, start: _Start) -> Target:
     return Target(options.length, place, options.excludes_zero_at, probability)
 
 
-def _plain_design(design: Design) -> Answer:
+def _plain_design(design: AnyDesign) -> Answer:
+    if isinstance(design, LinearDesign):
+        return plain_design(design)
     budget = design.budget
     return {
         "mechanism": design.mechanism,
@@ -473,15 +477,19 @@ def _text(amount: Decimal) -> str:
     return f"{amount.normalize():f}"
 
 
-def _warned(start: _Start, found: Forecast) -> list[str]:
+def _warned(start: _Start, found: AnyForecast) -> list[str]:
     """What speaks against an answer, in the words of every page."""
+    if isinstance(found, LinearForecast):
+        return list(sentences(tuple(unreachable(found.is_not_reportable, start.names, None))))
     same_c = found.design.regularization == start.moments.regularization
     shrinkage = shrinkage_of(start.moments) if same_c else None
     said = cautions(found, design=found.design, names=start.names, shrinkage=shrinkage)
     return list(sentences(said))
 
 
-def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
+def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, AnyPlan | None]:
+    if isinstance(start.plan, LinearPlan):
+        return _linear_split(options, start.plan, start.worlds)
     locked = dict(item.partition("=")[::2] for item in options.locked)
     design = _design(options, start)
     found = best_split(
@@ -506,12 +514,14 @@ def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | N
     return answer, _better(start, found.design, design.n_records)
 
 
-def _linear_split(options: argparse.Namespace, plan: LinearPlan) -> tuple[Answer, LinearPlan]:
-    """The clips, steps and split of a linear regression that suit its planning rows best."""
-    if options.locked or options.complete is not None or options.n_records is not None:
-        raise ValueError("Expected --plan alone: a linear regression takes no other flag here.")
-    better = plan.with_best_design()
-    numbers = better.numbers()
+def _linear_split(
+    options: argparse.Namespace, plan: LinearPlan, worlds: Worlds
+) -> tuple[Answer, LinearPlan]:
+    """The clips, steps and split of a linear regression that suit its worlds best."""
+    if options.locked:
+        raise ValueError("Expected no --locked: a linear regression has other parts.")
+    better = plan.with_best_design(worlds)
+    numbers = better.numbers(worlds)
     lengths = numbers.original.ci_length.tolist()
     answer = {
         "design": plain_design(better.design),
@@ -519,7 +529,8 @@ def _linear_split(options: argparse.Namespace, plan: LinearPlan) -> tuple[Answer
         "epsilon_delta": (numbers.epsilon, numbers.delta),
         "lengths": dict(zip(better.names, lengths, strict=True)),
         "reason": f"{better.design.steps} steps, clip {better.design.clip:g}, rows count less from "
-        f"{better.design.row_clip:g}. {planned_effects(better, numbers).saying()} {ONE_TABLE}",
+        f"{better.design.row_clip:g}. {planned_effects(better, numbers).saying()} "
+        f"{reach(numbers.promise)} {at_worst(numbers)}",
         "warnings": list(sentences(numbers.cautions(better.design))),
     }
     return answer, better
@@ -527,14 +538,14 @@ def _linear_split(options: argparse.Namespace, plan: LinearPlan) -> tuple[Answer
 
 def _least(
     ask: Callable[..., NeededRecords | NeededBudget], options: argparse.Namespace, start: _Start
-) -> tuple[Answer, Plan | None]:
+) -> tuple[Answer, AnyPlan | None]:
     design, target = _design(options, start), _target(options, start)
     delta = _delta(options, start)
     found = ask(start.worlds, design=design, target=target, delta=delta, fewest=start.fewest)
     return _needed(found, start), _better(start, found.design, found.design.n_records)
 
 
-def _better(start: _Start, design: Design, n_records: int) -> Plan | None:
+def _better(start: _Start, design: AnyDesign, n_records: int) -> AnyPlan | None:
     """The plan with the answer in it, for so many records."""
     if start.plan is None:
         return None
@@ -583,7 +594,7 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _rank(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
+def _rank(options: argparse.Namespace, start: _Start) -> tuple[Answer, AnyPlan | None]:
     plan, moments = start.plan, start.moments
     epsilon, delta = options.epsilon, options.delta
     if plan is not None:
@@ -617,7 +628,7 @@ def _rank(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | No
     return {"loss": moments.loss.name, "designs": designs}, None
 
 
-def _c(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
+def _c(options: argparse.Namespace, start: _Start) -> tuple[Answer, AnyPlan | None]:
     planned = _design(options, start)
     design, tables = start.counted(planned), {ONLY_WORLD: start.records}
     if start.plan is not None:
@@ -666,7 +677,7 @@ def _c(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]
     return answer, _better(start, best.design, planned.n_records)
 
 
-def _standard(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
+def _standard(options: argparse.Namespace, start: _Start) -> tuple[Answer, AnyPlan | None]:
     assert start.plan is not None
     plan, found = start.plan.in_standard()
     numbers = plan.numbers()
@@ -690,7 +701,7 @@ def _standard(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan 
     return answer, plan
 
 
-def _geometry(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
+def _geometry(options: argparse.Namespace, start: _Start) -> tuple[Answer, AnyPlan | None]:
     found = best_geometry(
         start.records.X,
         start.records.y,
@@ -717,7 +728,7 @@ def _geometry(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan 
     return answer, _better(start, found.design, found.design.n_records)
 
 
-def _persons(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
+def _persons(options: argparse.Namespace, start: _Start) -> tuple[Answer, AnyPlan | None]:
     plan = start.plan
     if plan is None or not isinstance(plan.source, DeclaredTable):
         raise ValueError("Expected a plan of a declared table: a public set has no persons.")
@@ -755,7 +766,7 @@ def _plain_choice(choice: RegularizationChoice, delta: float) -> Answer:
 
 
 _ACTIONS: dict[
-    str, tuple[Callable[[argparse.Namespace, _Start], tuple[Answer, Plan | None]], str]
+    str, tuple[Callable[[argparse.Namespace, _Start], tuple[Answer, AnyPlan | None]], str]
 ] = {
     "split": (_split, "the best split of a total"),
     "records": (partial(_least, needed_records), "the smallest number of records for a target"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,17 +12,19 @@ from scipy.special import ndtr
 from dpci_core.base.array import Array
 from dpci_core.base.errors import check_positive, check_probability
 from dpci_core.base.roots import find_root
-from dpci_core.design import Design
-from dpci_core.intervals.forecast import (
-    N_DRAWS,
-    DrawnIntervals,
-    Forecast,
-    drawn_intervals,
-    forecast,
+from dpci_core.intervals.forecast import N_DRAWS, DrawnIntervals
+from dpci_core.planner.worlds import (
+    AnyDesign,
+    AnyForecast,
+    AnyMoments,
+    Worlds,
+    as_worlds,
+    drawn,
+    foreseen,
+    n_coefficients,
 )
-from dpci_core.planner.worlds import Worlds, as_worlds
+from dpci_core.regression.forecast import LinearForecast
 from dpci_core.report import words
-from dpci_core.solvers.moments import Moments
 
 _EVEN_ODDS = 0.5
 """From this probability on, the mean over the noise must meet a length as well as the share of
@@ -183,6 +185,7 @@ class Outcome:
         power: the chance to exclude zero, 0 where the target is a length.
         is_settled: whether what the target is about is noise-aware in every draw, so that more
             records or budget change no formula.
+        is_told: whether noise leaves what the target is about reportable, where a draw says so.
     """
 
     target: Target
@@ -191,6 +194,7 @@ class Outcome:
     spread: float
     power: float
     is_settled: bool
+    is_told: bool = True
 
     @property
     def probability(self) -> float:
@@ -211,6 +215,8 @@ class Outcome:
     def meets(self) -> bool:
         """Whether the target is met often enough."""
         target = self.target
+        if not self.is_told:
+            return False
         if target.most is None or target.probability < _EVEN_ODDS:
             return self.probability >= target.probability
         return self.probability >= target.probability and self.length <= target.most
@@ -229,7 +235,9 @@ class Outcome:
         return at if self.target.probability < _EVEN_ODDS else max(at, self.length)
 
 
-def outcome(moments: Moments, *, design: Design, target: Target, n_draws: int = N_DRAWS) -> Outcome:
+def outcome(
+    moments: AnyMoments, *, design: AnyDesign, target: Target, n_draws: int = N_DRAWS
+) -> Outcome:
     """Return what the forecast of a design says about a target.
 
     Args:
@@ -238,12 +246,20 @@ def outcome(moments: Moments, *, design: Design, target: Target, n_draws: int = 
         target: what is wanted of it.
         n_draws: of the matrix noise, even.
     """
-    drawn = drawn_intervals(moments, design=design, n_draws=n_draws)
-    return outcome_of(drawn, target)
+    return outcome_of(drawn(moments, design=design, n_draws=n_draws), target)
 
 
-def outcome_of(drawn: DrawnIntervals, target: Target) -> Outcome:
+def outcome_of(drawn: DrawnIntervals | LinearForecast, target: Target) -> Outcome:
     """Return what intervals that are already drawn say about a target."""
+    found = _outcome_of(drawn, target)
+    if not isinstance(drawn, LinearForecast):
+        return found
+    j, k = target.coefficient, len(target.limits or drawn.chance_to_report)
+    about = drawn.is_not_reportable[:k] if j is None else drawn.is_not_reportable[j]
+    return replace(found, is_told=not np.any(about))
+
+
+def _outcome_of(drawn: DrawnIntervals | LinearForecast, target: Target) -> Outcome:
     if target.limits is not None:
         return _of_all(drawn, target, np.array(target.limits))
     lengths, j = drawn.lengths, target.coefficient
@@ -259,7 +275,7 @@ def outcome_of(drawn: DrawnIntervals, target: Target) -> Outcome:
     return Outcome(target, float(draws.mean()), draws, spread, power, settled)
 
 
-def _of_all(drawn: DrawnIntervals, target: Target, limits: Array) -> Outcome:
+def _of_all(drawn: DrawnIntervals | LinearForecast, target: Target, limits: Array) -> Outcome:
     """Return how far lengths stay below their limits: in each draw the one that is nearest to its
     own, or farthest beyond. Of the spreads of single lengths the largest.
     """
@@ -271,7 +287,7 @@ def _of_all(drawn: DrawnIntervals, target: Target, limits: Array) -> Outcome:
     return Outcome(target, float(draws.mean()), draws, spread, 0.0, settled)
 
 
-def _of_drift(drawn: DrawnIntervals, coefficient: int | None) -> float:
+def _of_drift(drawn: DrawnIntervals | LinearForecast, coefficient: int | None) -> float:
     """Relative standard deviation of a length, or of their mean, because the matrices are taken at
     coefficients with an error.
     """
@@ -283,16 +299,16 @@ def _of_drift(drawn: DrawnIntervals, coefficient: int | None) -> float:
     return math.hypot(further, float(np.linalg.norm(moved)))
 
 
-def smallest_told_from_zero(moments: Moments, *, design: Design, target: Target) -> float:
+def smallest_told_from_zero(moments: AnyMoments, *, design: AnyDesign, target: Target) -> float:
     """Return the true value nearest to zero, of the sign asked for, that the design tells from zero
     often enough; arguments as for `outcome`, the target one of power.
     """
     assert target.excludes_zero_at is not None
-    drawn = drawn_intervals(moments, design=design)
+    found = drawn(moments, design=design)
     sign = math.copysign(1.0, target.excludes_zero_at)
 
     def lacking(log_size: float) -> float:
-        power = float(drawn.power(sign * math.exp(log_size))[:, target.coefficient].mean())
+        power = float(found.power(sign * math.exp(log_size))[:, target.coefficient].mean())
         return target.probability - power
 
     low = math.log(abs(target.excludes_zero_at))
@@ -301,7 +317,7 @@ def smallest_told_from_zero(moments: Moments, *, design: Design, target: Target)
     )
 
 
-def meeting_probability(moments: Worlds, *, design: Design, target: Target) -> float:
+def meeting_probability(moments: Worlds, *, design: AnyDesign, target: Target) -> float:
     """Return the chance that a release of this design meets the target, in the world where it is
     least; `target.probability` plays no part.
 
@@ -322,11 +338,11 @@ def meeting_probability(moments: Worlds, *, design: Design, target: Target) -> f
         None of its own; see the package docstring for what it may steer.
     """
     worlds = as_worlds(moments)
-    check_target(target, p=len(worlds[0].moments.theta_hat))
+    check_target(target, p=n_coefficients(worlds[0].moments))
     return min(outcome(one.moments, design=design, target=target).probability for one in worlds)
 
 
-def as_if_records(moments: Moments, *, design: Design) -> int:
+def as_if_records(moments: AnyMoments, *, design: AnyDesign) -> int:
     """Return the price of privacy as m: without privacy, m of your n records give intervals as long
     on average.
 
@@ -344,10 +360,10 @@ def as_if_records(moments: Moments, *, design: Design) -> int:
     Privacy:
         None of its own; see the package docstring for what it may steer.
     """
-    return as_if(forecast(moments, design=design))
+    return as_if(foreseen(moments, design=design))
 
 
-def as_if(found: Forecast) -> int:
+def as_if(found: AnyForecast) -> int:
     """Return how many records without privacy would give intervals as long as a forecast's."""
     share = (found.nonprivate_length_mean / found.ci_length_mean) ** 2
     return min(found.n_records, math.floor(found.n_records * share))
