@@ -130,9 +130,9 @@ def _wrong(
     for name, said in _SAID.items():
         if found := _named(doubts, name):
             yield name, said, found
-    outcome = schema.outcome
-    for name, guess in {} if outcome is None else outcome.doubts(guesses.of(outcome)).items():
-        yield f"{name}, outcome", _SAID_OF_OUTCOME[name].format(outcome.name), {outcome: guess}
+    for outcome in schema.guessed[len(schema.features) :]:
+        for name, guess in outcome.doubts(guesses.of(outcome)).items():
+            yield f"{name}, outcome", _SAID_OF_OUTCOME[name].format(outcome.name), {outcome: guess}
 
 
 def _named(doubts: Mapping[Column, Mapping[str, Any]], name: str) -> dict[Column, Any]:
