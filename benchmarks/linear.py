@@ -32,7 +32,8 @@ from dpci_core.estimators.scaling import Standardisation
 from dpci_core.estimators.table import OutcomeEncoding
 from dpci_core.plan import DeclaredTable, LinearPlan
 from dpci_core.planner import Target, WorldMoments
-from dpci_core.planner.targets import outcome
+from dpci_core.planner.targets import outcome_of
+from dpci_core.planner.worlds import drawn
 from dpci_core.privacy.budget import GDP, ApproxDP, Budget
 from dpci_core.regression.design import LinearDesign
 from dpci_core.regression.fit import linear_fit
@@ -275,8 +276,8 @@ def kept(plan: LinearPlan, frame: pd.DataFrame, runs: int, within: Array, seed: 
     reported, held, length = (np.zeros((runs, len(truth))) for _ in range(3))
     for k in range(runs):
         rng = np.random.default_rng([seed, k])
-        drawn = MemoryTable(rows[rng.integers(0, len(rows), plan.n_records)])
-        fit = linear_fit(drawn, design=plan.design, source=rng)
+        records = MemoryTable(rows[rng.integers(0, len(rows), plan.n_records)])
+        fit = linear_fit(records, design=plan.design, source=rng)
         widths = fit.half_widths(L)
         reported[k] = ~widths.is_not_estimable
         held[k] = np.abs(L @ fit.theta - truth) <= widths.half_width
@@ -289,10 +290,8 @@ def within_of(plan: LinearPlan, given: Sequence[WorldMoments]) -> Array:
     there = replace(plan.design, n_records=plan.fewest)
     unit = np.diag(to_original(plan.schema))[:-1]
     asked = [Target(1.0, coefficient=j, probability=0.9) for j in range(len(unit))]
-    found = [
-        [outcome(one.moments, design=there, target=target).within_reach for target in asked]
-        for one in given
-    ]
+    made = [drawn(one.moments, design=there) for one in given]
+    found = [[outcome_of(one, target).within_reach for target in asked] for one in made]
     return np.asarray(unit * np.max(found, axis=0))
 
 

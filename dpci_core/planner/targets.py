@@ -198,7 +198,11 @@ class Outcome:
 
     @property
     def probability(self) -> float:
-        """The chance that the target is met: the power, or that of a length, rounded down."""
+        """The chance that the target is met: the power, or that of a length, rounded down; 0 of
+        what is not told.
+        """
+        if not self.is_told:
+            return 0.0
         length = self.target.most
         return self.power if length is None else self._chance(length)
 
@@ -215,8 +219,6 @@ class Outcome:
     def meets(self) -> bool:
         """Whether the target is met often enough."""
         target = self.target
-        if not self.is_told:
-            return False
         if target.most is None or target.probability < _EVEN_ODDS:
             return self.probability >= target.probability
         return self.probability >= target.probability and self.length <= target.most
