@@ -245,9 +245,9 @@ WARD = Schema(
 """A declaration with no guess at all."""
 
 
-def ward(n: int) -> LinearPlan:
-    """The plan of a linear regression from a declaration alone."""
-    budget = ApproxDP("1", "1e-6", SHARES).to_gdp()
+def ward(n: int, epsilon: str) -> LinearPlan:
+    """The plan of a linear regression from a declaration alone, with (epsilon, 1e-6)."""
+    budget = ApproxDP(epsilon, "1e-6", SHARES).to_gdp()
     design = LinearDesign(budget=budget, n_records=n)
     return LinearPlan(title="Ward", source=DeclaredTable(schema=WARD), design=design, delta="1e-6")
 
@@ -297,18 +297,18 @@ def within_of(plan: LinearPlan, given: Sequence[WorldMoments]) -> Array:
 
 def worlds(runs: int) -> None:
     """Is what is promised of a declaration kept?"""
-    for n in (2_000, 8_000):
-        plan = ward(n)
+    for n, epsilon in ((2_000, "4"), (8_000, "1")):
+        plan = ward(n, epsilon)
         given = plan.worlds()
         promised, within = plan.promise(given), within_of(plan, given)
         sure = np.flatnonzero(promised.chance >= LOWEST_REPORTED)
         print(
-            f"n {n:,}, (1, 1e-6): promised {len(sure)} of {len(promised.chance)} with "
+            f"n {n:,}, ({epsilon}, 1e-6): promised {len(sure)} of {len(promised.chance)} with "
             f"{promised.fewest:,} records; of the worst: reported, coverage least, most, mean, "
             "90 % length kept"
         )
         covered: list[float] = []
-        for place, (name, frame) in enumerate(fresh(plan)):
+        for place, (name, frame) in enumerate(fresh(plan) if len(sure) else ()):
             found = kept(plan, frame, runs, within, place)
             print(f"  {name:<34} {found.line(sure)}", flush=True)
             covered += found.covered(sure).tolist()

@@ -207,7 +207,7 @@ def _bias(A: Table, fit: LinearFit, clip: float, contrasts: Array) -> tuple[Arra
     """The clipped coefficient less that of plain least squares, and its standard error, in the
     metric of a fit.
     """
-    rough = np.linalg.solve(fit.whiten, fit.metric)
+    rough = np.asarray(np.linalg.solve(fit.whiten, fit.metric), dtype=np.float64)
     rows = A.through(Whitened(rough, is_new=True), has_weights=True)
     rows = rows.through(Whitened(fit.whiten, is_new=False), has_weights=True)
     phi, n = fit.phi, len(rows)

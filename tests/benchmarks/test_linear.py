@@ -19,7 +19,7 @@ NAMES = ("rare levels", "twice the spreads, outcome", "long tails, outcome")
 
 
 def test_what_is_promised_of_a_declaration_is_kept_in_its_worlds() -> None:
-    plan = ward(3_000)
+    plan = ward(2_000, "4")
     worlds = {one.name: one for one in worlds_of(plan.schema, plan.source.guesses)}
     asked = {worlds[name].assumption for name in NAMES}
     given = tuple(one for one in plan.worlds() if one.assumption in asked)
