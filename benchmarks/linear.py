@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -27,9 +28,10 @@ import pandas as pd
 from benchmarks.bars import FRESH, LOWEST_REPORTED, Kept, by_chance, error, twin
 from dpci_core.base.array import Array
 from dpci_core.base.batches import MemoryTable
+from dpci_core.base.rows import WeightedRows
 from dpci_core.datasets.public import PUBLIC_SETS, read_public
 from dpci_core.estimators.scaling import Standardisation
-from dpci_core.estimators.table import OutcomeEncoding
+from dpci_core.estimators.encoding import OutcomeEncoding
 from dpci_core.plan import DeclaredTable, LinearPlan
 from dpci_core.planner import Target, WorldMoments
 from dpci_core.planner.targets import outcome_of
@@ -249,7 +251,9 @@ def ward(n: int, epsilon: str) -> LinearPlan:
     """The plan of a linear regression from a declaration alone, with (epsilon, 1e-6)."""
     budget = ApproxDP(epsilon, "1e-6", SHARES).to_gdp()
     design = LinearDesign(budget=budget, n_records=n)
-    return LinearPlan(title="Ward", source=DeclaredTable(schema=WARD), design=design, delta="1e-6")
+    return LinearPlan(
+        title="Ward", source=DeclaredTable(schema=WARD), design=design, delta=Decimal("1e-6")
+    )
 
 
 def fresh(plan: LinearPlan) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -270,7 +274,8 @@ def fresh(plan: LinearPlan) -> Iterator[tuple[str, pd.DataFrame]]:
 
 def kept(plan: LinearPlan, frame: pd.DataFrame, runs: int, within: Array, seed: int) -> Kept:
     """Simulated releases of a plan from rows of a frame; lengths (d,) promised with 90 %."""
-    rows = plan.moments_of(twin_records(frame, plan.schema)).table.rows
+    rows = plan.moments_of(twin_records(frame, plan.schema)).table.memory
+    assert isinstance(rows, WeightedRows)
     L = plan.contrasts[len(plan.names) : -1]
     truth = L @ np.linalg.lstsq(rows.rows[:, 1:], rows.rows[:, 0], rcond=None)[0]
     reported, held, length = (np.zeros((runs, len(truth))) for _ in range(3))

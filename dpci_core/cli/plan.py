@@ -99,6 +99,11 @@ class _Start:
         """The moments of the records themselves, which are the first world."""
         return self.worlds[0].moments
 
+    @property
+    def penalised(self) -> Plan | None:
+        """The plan, for questions that only a penalised model has."""
+        return None if self.plan is None else self.plan.expected(Plan)
+
     def fewest(self, n_records: int) -> int:
         """How many records an answer is for: the fewest that a release of the plan takes."""
         return n_records if self.plan is None else self.plan.fewest_of(n_records)
@@ -595,7 +600,7 @@ def _finite(value: float) -> float | None:
 
 
 def _rank(options: argparse.Namespace, start: _Start) -> tuple[Answer, AnyPlan | None]:
-    plan, moments = start.plan, start.moments
+    plan, moments = start.penalised, start.moments
     epsilon, delta = options.epsilon, options.delta
     if plan is not None:
         epsilon = guarantee_at(plan.design, plan.delta)[0] if epsilon is None else epsilon
@@ -678,8 +683,8 @@ def _c(options: argparse.Namespace, start: _Start) -> tuple[Answer, AnyPlan | No
 
 
 def _standard(options: argparse.Namespace, start: _Start) -> tuple[Answer, AnyPlan | None]:
-    assert start.plan is not None
-    plan, found = start.plan.in_standard()
+    assert start.penalised is not None
+    plan, found = start.penalised.in_standard()
     numbers = plan.numbers()
     answer = {
         "shape": found.encoding.shape,
@@ -729,7 +734,7 @@ def _geometry(options: argparse.Namespace, start: _Start) -> tuple[Answer, AnyPl
 
 
 def _persons(options: argparse.Namespace, start: _Start) -> tuple[Answer, AnyPlan | None]:
-    plan = start.plan
+    plan = start.penalised
     if plan is None or not isinstance(plan.source, DeclaredTable):
         raise ValueError("Expected a plan of a declared table: a public set has no persons.")
     persons = Persons(options.column, options.most)

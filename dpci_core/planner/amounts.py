@@ -12,7 +12,7 @@ from dpci_core.design import Design
 from dpci_core.privacy.budget import Amount, check_amount, to_decimal, to_float_down
 from dpci_core.regression.design import LinearDesign
 
-DesignT = TypeVar("DesignT", Design, LinearDesign)
+DesignT = TypeVar("DesignT", bound=Design | LinearDesign)
 
 MOST_RECORDS = 10**12
 """More records are not searched for."""
