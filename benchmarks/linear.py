@@ -30,8 +30,8 @@ from dpci_core.base.array import Array
 from dpci_core.base.batches import MemoryTable
 from dpci_core.base.rows import WeightedRows
 from dpci_core.datasets.public import PUBLIC_SETS, read_public
-from dpci_core.estimators.scaling import Standardisation
 from dpci_core.estimators.encoding import OutcomeEncoding
+from dpci_core.estimators.scaling import Standardisation
 from dpci_core.plan import DeclaredTable, LinearPlan
 from dpci_core.planner import Target, WorldMoments
 from dpci_core.planner.targets import outcome_of
