@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from dpci_core.cli.command import JSON, Command, Flag, flag
-from dpci_core.cli.plan_export import EXPORT, REHEARSE, SHOW
+from dpci_core.cli.plan_export import EXPORT, REHEARSE, SHOW, at_worst
 from dpci_core.datasets import list_datasets, load
 from dpci_core.design import ESTIMANDS, MECHANISMS, Design, guarantee_at, spent_by
-from dpci_core.intervals.forecast import HEADLINE_DELTA, Forecast
+from dpci_core.intervals.forecast import HEADLINE_DELTA
 from dpci_core.losses import LOSSES, Loss, make_loss
 from dpci_core.plan import (
+    AnyPlan,
     DeclaredTable,
     LinearPlan,
     Plan,
@@ -31,8 +32,9 @@ from dpci_core.plan import (
     shrinkage_of,
     write_plan,
 )
+from dpci_core.plan.base import PlanT
 from dpci_core.plan.effects import planned_effects
-from dpci_core.plan.linear import ONE_TABLE, plain_design
+from dpci_core.plan.linear import plain_design
 from dpci_core.planner import (
     PARTS,
     NeededBudget,
@@ -51,15 +53,17 @@ from dpci_core.planner.amounts import delta_in_range
 from dpci_core.planner.geometry import best_geometry, without_geometry
 from dpci_core.planner.regularization import moments_source
 from dpci_core.planner.standard import best_standard
-from dpci_core.planner.worlds import ONLY_WORLD, WorldMoments
+from dpci_core.planner.worlds import ONLY_WORLD, AnyDesign, AnyForecast, WorldMoments, Worlds
 from dpci_core.privacy.budget import GDP, ZCDP, Amount, ApproxDP, Budget, PureDP, to_decimal
+from dpci_core.regression.design import LinearDesign
+from dpci_core.regression.forecast import LinearForecast
 from dpci_core.report.answers import geometry as geometry_words
 from dpci_core.report.answers import standard_encoding
-from dpci_core.report.cautions import cautions, sentences
+from dpci_core.report.cautions import cautions, reach, sentences, unreachable
 from dpci_core.report.covered import covered
 from dpci_core.report.words import PERSONS_PLANNED, number, person_rules, protected
 from dpci_core.schema import Persons, Records, StandardEncoding
-from dpci_core.solvers.moments import Moments, fit_moments
+from dpci_core.solvers.moments import fit_moments
 
 Answer = dict[str, Any]
 
@@ -88,12 +92,17 @@ class _Start:
     records: Records
     worlds: tuple[WorldMoments, ...]
     names: tuple[str, ...]
-    plan: Plan | None
+    plan: AnyPlan | None
 
     @property
-    def moments(self) -> Moments:
+    def moments(self) -> Any:
         """The moments of the records themselves, which are the first world."""
         return self.worlds[0].moments
+
+    @property
+    def penalised(self) -> Plan | None:
+        """The plan, for questions that only a penalised model has."""
+        return None if self.plan is None else self.plan.expected(Plan)
 
     def fewest(self, n_records: int) -> int:
         """How many records an answer is for: the fewest that a release of the plan takes."""
@@ -108,11 +117,9 @@ def run(options: argparse.Namespace) -> int:
     """Answer one question; exit code 2 for flags that do not go together."""
     _check_flags(options)
     plan = None if options.plan is None else read_plan(options.plan)
-    if isinstance(plan, LinearPlan) and options.action == "split":
-        answer, better = _linear_split(options, plan)
-    else:
-        start = _start(options, None if plan is None else plan.expected(Plan))
-        answer, better = options.answer(options, start)
+    if plan is not None and options.action not in ("split", "records", "budget"):
+        plan = plan.expected(Plan)
+    answer, better = options.answer(options, _start(options, plan))
     if options.action != "rank" and options.write is not None:
         write_plan(better, options.write)
     print(json.dumps(answer, indent=1) if options.json else _in_words(answer))
@@ -201,7 +208,7 @@ def _choose(options: argparse.Namespace) -> StandardEncoding | None:
     return found.encoding
 
 
-def _expecting(plan: Plan, complete: float | None) -> Plan:
+def _expecting(plan: PlanT, complete: float | None) -> PlanT:
     """A plan with another expected share of complete records, if one is given."""
     if complete is None:
         return plan
@@ -211,13 +218,13 @@ def _expecting(plan: Plan, complete: float | None) -> Plan:
     return replace(plan, source=replace(plan.source, schema=schema))
 
 
-def _start(options: argparse.Namespace, given: Plan | None) -> _Start:
+def _start(options: argparse.Namespace, given: AnyPlan | None) -> _Start:
     if given is not None:
         plan = _expecting(given, options.complete)
         n = plan.n_records if options.n_records is None else options.n_records
-        is_rank = options.action == "rank"  # of mechanisms that no geometry goes with, too
-        design = replace(plan.design, n_records=n)
-        asked = replace(plan, design=without_geometry(design) if is_rank else design)
+        asked = replace(plan, design=replace(plan.design, n_records=n))
+        if isinstance(asked, Plan) and options.action == "rank":  # geometry goes with few of them
+            asked = replace(asked, design=without_geometry(asked.design))
         return _Start(
             records=plan.records(),
             worlds=asked.worlds(),
@@ -259,7 +266,7 @@ def _loss(options: argparse.Namespace) -> Loss:
     return make_loss(options.loss, options.h)
 
 
-def _design(options: argparse.Namespace, start: _Start) -> Design:
+def _design(options: argparse.Namespace, start: _Start) -> Any:
     if start.plan is not None:
         return start.plan.design
     n = start.moments.n_records if options.n_records is None else options.n_records
@@ -317,7 +324,9 @@ def _target(options: argparse.Namespace, start: _Start) -> Target:
     return Target(options.length, place, options.excludes_zero_at, probability)
 
 
-def _plain_design(design: Design) -> Answer:
+def _plain_design(design: AnyDesign) -> Answer:
+    if isinstance(design, LinearDesign):
+        return plain_design(design)
     budget = design.budget
     return {
         "mechanism": design.mechanism,
@@ -333,15 +342,19 @@ def _text(amount: Decimal) -> str:
     return f"{amount.normalize():f}"
 
 
-def _warned(start: _Start, found: Forecast) -> list[str]:
+def _warned(start: _Start, found: AnyForecast) -> list[str]:
     """What speaks against an answer, in the words of every page."""
+    if isinstance(found, LinearForecast):
+        return list(sentences(tuple(unreachable(found.is_not_reportable, start.names, None))))
     same_c = found.design.regularization == start.moments.regularization
     shrinkage = shrinkage_of(start.moments) if same_c else None
     said = cautions(found, design=found.design, names=start.names, shrinkage=shrinkage)
     return list(sentences(said))
 
 
-def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
+def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, AnyPlan | None]:
+    if isinstance(start.plan, LinearPlan):
+        return _linear_split(options, start.plan, start.worlds)
     locked = dict(item.partition("=")[::2] for item in options.locked)
     design = _design(options, start)
     found = best_split(
@@ -366,12 +379,14 @@ def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | N
     return answer, _better(start, found.design, design.n_records)
 
 
-def _linear_split(options: argparse.Namespace, plan: LinearPlan) -> tuple[Answer, LinearPlan]:
-    """The clips, steps and split of a linear regression that suit its planning rows best."""
-    if options.locked or options.complete is not None or options.n_records is not None:
-        raise ValueError("Expected --plan alone: a linear regression takes no other flag here.")
-    better = plan.with_best_design()
-    numbers = better.numbers()
+def _linear_split(
+    options: argparse.Namespace, plan: LinearPlan, worlds: Worlds
+) -> tuple[Answer, LinearPlan]:
+    """The clips, steps and split of a linear regression that suit its worlds best."""
+    if options.locked:
+        raise ValueError("Expected no --locked: a linear regression has other parts.")
+    better = plan.with_best_design(worlds)
+    numbers = better.numbers(worlds)
     lengths = numbers.original.ci_length.tolist()
     answer = {
         "design": plain_design(better.design),
@@ -379,7 +394,8 @@ def _linear_split(options: argparse.Namespace, plan: LinearPlan) -> tuple[Answer
         "epsilon_delta": (numbers.epsilon, numbers.delta),
         "lengths": dict(zip(better.names, lengths, strict=True)),
         "reason": f"{better.design.steps} steps, clip {better.design.clip:g}, rows count less from "
-        f"{better.design.row_clip:g}. {planned_effects(better, numbers).saying()} {ONE_TABLE}",
+        f"{better.design.row_clip:g}. {planned_effects(better, numbers).saying()} "
+        f"{reach(numbers.promise)} {at_worst(numbers)}",
         "warnings": list(sentences(numbers.cautions(better.design))),
     }
     return answer, better
@@ -387,14 +403,14 @@ def _linear_split(options: argparse.Namespace, plan: LinearPlan) -> tuple[Answer
 
 def _least(
     ask: Callable[..., NeededRecords | NeededBudget], options: argparse.Namespace, start: _Start
-) -> tuple[Answer, Plan | None]:
+) -> tuple[Answer, AnyPlan | None]:
     design, target = _design(options, start), _target(options, start)
     delta = _delta(options, start)
     found = ask(start.worlds, design=design, target=target, delta=delta, fewest=start.fewest)
     return _needed(found, start), _better(start, found.design, found.design.n_records)
 
 
-def _better(start: _Start, design: Design, n_records: int) -> Plan | None:
+def _better(start: _Start, design: AnyDesign, n_records: int) -> AnyPlan | None:
     """The plan with the answer in it, for so many records."""
     if start.plan is None:
         return None
@@ -443,8 +459,8 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _rank(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
-    plan, moments = start.plan, start.moments
+def _rank(options: argparse.Namespace, start: _Start) -> tuple[Answer, AnyPlan | None]:
+    plan, moments = start.penalised, start.moments
     epsilon, delta = options.epsilon, options.delta
     if plan is not None:
         epsilon = guarantee_at(plan.design, plan.delta)[0] if epsilon is None else epsilon
@@ -477,7 +493,7 @@ def _rank(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | No
     return {"loss": moments.loss.name, "designs": designs}, None
 
 
-def _c(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
+def _c(options: argparse.Namespace, start: _Start) -> tuple[Answer, AnyPlan | None]:
     planned = _design(options, start)
     design, tables = start.counted(planned), {ONLY_WORLD: start.records}
     if start.plan is not None:
@@ -526,9 +542,9 @@ def _c(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]
     return answer, _better(start, best.design, planned.n_records)
 
 
-def _standard(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
-    assert start.plan is not None
-    plan, found = start.plan.in_standard()
+def _standard(options: argparse.Namespace, start: _Start) -> tuple[Answer, AnyPlan | None]:
+    assert start.penalised is not None
+    plan, found = start.penalised.in_standard()
     numbers = plan.numbers()
     answer = {
         "shape": found.encoding.shape,
@@ -550,7 +566,7 @@ def _standard(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan 
     return answer, plan
 
 
-def _geometry(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
+def _geometry(options: argparse.Namespace, start: _Start) -> tuple[Answer, AnyPlan | None]:
     found = best_geometry(
         start.records.X,
         start.records.y,
@@ -577,8 +593,8 @@ def _geometry(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan 
     return answer, _better(start, found.design, found.design.n_records)
 
 
-def _persons(options: argparse.Namespace, start: _Start) -> tuple[Answer, Plan | None]:
-    plan = start.plan
+def _persons(options: argparse.Namespace, start: _Start) -> tuple[Answer, AnyPlan | None]:
+    plan = start.penalised
     if plan is None or not isinstance(plan.source, DeclaredTable):
         raise ValueError("Expected a plan of a declared table: a public set has no persons.")
     persons = Persons(options.column, options.most)
@@ -691,7 +707,7 @@ _TARGET = (
     flag("--probability", type=float, help="(default: 0.5)"),
 )
 _WRITE = flag("--write", type=Path, metavar="FILE", help="save the answer as a plan; needs --plan")
-Reply = Callable[[argparse.Namespace, _Start], tuple[Answer, Plan | None]]
+Reply = Callable[[argparse.Namespace, _Start], tuple[Answer, AnyPlan | None]]
 
 
 def _action(name: str, help: str, answer: Reply, *flags: Flag) -> Command:

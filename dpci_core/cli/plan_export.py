@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import numpy as np
+
 from dpci_core.cli.command import JSON, Command, flag, put
 from dpci_core.plan import (
     AnyPlan,
@@ -26,10 +28,9 @@ from dpci_core.plan import (
 )
 from dpci_core.plan.base import Planned
 from dpci_core.plan.effects import planned_effects
-from dpci_core.plan.linear import ONE_TABLE
 from dpci_core.plan.moments_file import read_moments
 from dpci_core.release.rehearsal import FREE, rehearse
-from dpci_core.report.cautions import sentences
+from dpci_core.report.cautions import reach, sentences
 from dpci_core.report.words import number, number_at_most, percent, risk
 from dpci_core.solvers.moments import Moments
 
@@ -106,8 +107,30 @@ def _effects(plan: AnyPlan, found: LinearNumbers) -> tuple[list[str], list[str]]
     """Lengths of a linear regression, in units of the outcome."""
     shown = planned_effects(plan, found)
     share = f"The influence of about {percent(max(found.share_clipped, 0.0))} of them is cut."
-    facts = [f"n = {found.n_records:,} records. {share} {shown.saying()} {ONE_TABLE}"]
+    facts = [
+        f"n = {found.n_records:,} records. {share} {shown.saying()}",
+        f"{reach(found.promise)} {at_worst(found)}",
+        *_goal_words(found.probability),
+    ]
     return facts, [f"{row[0]:<44}{'  '.join(row[1:])}" for row in (shown.heads, *shown.cells)]
+
+
+def at_worst(found: LinearNumbers) -> str:
+    """How long intervals may be in the least favourable world, in a sentence."""
+    promised = found.promise
+    times = promised.longest / found.original.ci_length[:-1]
+    j = int(np.argmax(times))
+    return (
+        f"Intervals may be up to {number(float(times[j]), 2)} times as long as here, if "
+        f"{promised.longest_decided_by[j]}."
+    )
+
+
+def _goal_words(probability: float | None) -> list[str]:
+    """How likely the goal is met, where there is one."""
+    return (
+        [] if probability is None else [f"The goal is met with probability {percent(probability)}."]
+    )
 
 
 def _coefficients(plan: AnyPlan, found: PlanNumbers) -> tuple[list[str], list[str]]:
@@ -117,9 +140,8 @@ def _coefficients(plan: AnyPlan, found: PlanNumbers) -> tuple[list[str], list[st
         f"{number(found.vi_length_mean)}, without privacy {number(found.nonprivate_length_mean)}; "
         f"as if only {found.as_if_records:,} records, without privacy. Forecast coverage "
         f"{100 * found.coverage_mean:.1f} %.",
+        *_goal_words(found.probability),
     ]
-    if found.probability is not None:
-        facts.append(f"The goal is met with probability {percent(found.probability)}.")
     headers = (
         f"{'coefficient':<32}{'length':>10}{'variability':>13}{'no privacy':>12}{'per unit':>12}"
     )

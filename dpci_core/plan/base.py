@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -13,12 +13,12 @@ from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import check_range, expect
-from dpci_core.base.limits import DELTA
+from dpci_core.base.limits import DELTA, records_in_range
 from dpci_core.design import Design
 from dpci_core.plan import link
 from dpci_core.plan.acceptance import Acceptance
-from dpci_core.plan.codec import plain_fields, read
-from dpci_core.plan.content import coefficient_names
+from dpci_core.plan.codec import at, plain_fields, read
+from dpci_core.plan.content import coefficient_names, goal_from
 from dpci_core.plan.source import (
     AccountUnit,
     DeclaredTable,
@@ -27,11 +27,13 @@ from dpci_core.plan.source import (
     check_line,
     check_text,
 )
-from dpci_core.planner.promise import fewest_records
+from dpci_core.planner.promise import Promise, fewest_records, promise
+from dpci_core.planner.targets import Target, check_target
+from dpci_core.planner.worlds import AnyMoments, WorldMoments, Worlds
 from dpci_core.privacy.budget import check_amount, to_decimal
 from dpci_core.regression.design import LinearDesign
 from dpci_core.report.cautions import Caution
-from dpci_core.schema import Persons, Schema, Transformations
+from dpci_core.schema import Persons, Records, Schema, Transformations, to_original
 
 VERSION = 1
 """Of the content of a plan file; a file of another version is refused."""
@@ -39,7 +41,7 @@ N_TOLERANCE = 0.1
 """More than tables grow between a plan and its release, less than what an unclosed quotation mark
 or half a file leaves of one.
 """
-FIRST = ("title", "source", "features", "design", "n_records")
+FIRST = ("title", "source", "features", "design", "n_records", "n_tolerance", "goal")
 """Fields that stand first in a plan file."""
 TYPES: dict[str, Any] = {
     "version": Literal[VERSION],
@@ -48,6 +50,7 @@ TYPES: dict[str, Any] = {
     "title": str,
     "source": Source,
     "n_records": int,
+    "goal": Target | None,
 }
 """Of fields of a plan file that the class holds as something else, or does not have."""
 
@@ -75,6 +78,8 @@ class Planned(Protocol):
     def is_not_reportable(self) -> Flags: ...
     @property
     def not_reportable(self) -> tuple[str, ...]: ...
+    @property
+    def promise(self) -> Promise: ...
     def cautions(self, design: Any) -> tuple[Caution, ...]: ...
     def covers(self, design: Any) -> str: ...
     def rests_on(self, design: Any) -> tuple[str, ...]: ...
@@ -92,6 +97,7 @@ class AnyPlan(ABC):
         features: the first so many encoded features, their names, or None for all.
         n_tolerance: a table is released whose number of rows, or persons, differs from that n by
             at most this share of it, in [0, 1].
+        goal: a `Target` in units of the outcome, or log odds, for one of the encoding; or None.
         publish_if: what a release has to meet to be published, or None for whatever comes out.
         delta: at which the epsilon of the budget is stated; exact.
 
@@ -106,6 +112,7 @@ class AnyPlan(ABC):
     source: Source
     design: Design | LinearDesign
     n_tolerance: float = N_TOLERANCE
+    goal: Target | None = None
     publish_if: Acceptance | None = None
     delta: Decimal
     features: int | tuple[str, ...] | None = None
@@ -129,6 +136,8 @@ class AnyPlan(ABC):
             object.__setattr__(self, "features", tuple(given))
         self._check_model()
         self.source.select(self.features)
+        if self.goal is not None:
+            check_target(self.goal, p=len(self.names))
         if self.publish_if is not None:
             self.publish_if.check_against(len(self.names) - 1, measures=self.design.measures)
 
@@ -148,8 +157,46 @@ class AnyPlan(ABC):
         """(name, amount) of every part of the price, in the order of the draws."""
 
     @abstractmethod
-    def numbers(self) -> Planned:
-        """Return what the plan promises, by forecast."""
+    def moments_of(self, records: Records) -> AnyMoments:
+        """Return what the planner takes of planning rows."""
+
+    @abstractmethod
+    def numbers(self, worlds: Worlds | None = None) -> Planned:
+        """Return what the plan promises, by forecast.
+
+        Args:
+            worlds: its `worlds`, from whoever has them already; or those of planning rows, which
+                are the only world then.
+
+        Raises:  InfeasibleDesignError if the design cannot run at this n.
+        """
+
+    def records(self) -> Records:
+        """Return the public or simulated records that the plan is computed from, as they would be
+        encoded.
+        """
+        return self.source.records(self.features)
+
+    def worlds(self) -> tuple[WorldMoments, ...]:
+        """Return what the planner takes of every world that the source allows, that of `records`
+        first.
+        """
+        found = self.source.worlds(self.features)
+        return tuple(WorldMoments(said, self.moments_of(records)) for said, records in found)
+
+    def promise(self, worlds: Worlds | None = None) -> Promise:
+        """Return what holds in every world, of the effects in original units; `worlds` as for
+        `numbers`. The constant is left out: it is about somebody with zero everywhere.
+
+        Raises:  InfeasibleDesignError if the design cannot run at this n.
+        """
+        return promise(
+            self.worlds() if worlds is None else worlds,
+            design=self.design,
+            contrasts=to_original(self.schema, self.features)[:-1],
+            target=self.goal,
+            fewest=self.fewest,
+        )
 
     @property
     def n_records(self) -> int:
@@ -227,6 +274,8 @@ class AnyPlan(ABC):
         record = {"version": VERSION, **plain_fields(self)}
         if self.features is None:
             record["features"] = "all"
+        if self.goal is not None and self.goal.coefficient is not None:
+            record["goal"]["coefficient"] = self.names[self.goal.coefficient]
         return record
 
     @classmethod
@@ -254,7 +303,35 @@ class AnyPlan(ABC):
         return cls.from_dict(link.unpack(text))
 
 
-def features_from(value: object) -> int | tuple[str, ...] | None:
+def plan_from(
+    kind: type[PlanT],
+    designed: Callable[[Mapping[str, Any], int], Any],
+    *,
+    version: int,
+    design: dict[str, Any],
+    n_records: int,
+    features: object = None,
+    goal: Any = None,
+    notes: str | None = None,
+    **given: Any,
+) -> PlanT:
+    """Return a plan of the fields of its file, whose n stands beside the design; a goal names its
+    coefficient among those of the source.
+    """
+    n = records_in_range(n_records)
+    with at("features"):
+        chosen = _features_from(features)
+        names = coefficient_names(given["source"], chosen)
+    with at("goal"):
+        target = None if goal is None else goal_from(goal, names)
+    asked = designed(design, n)
+    with at("publish_if"):
+        if (rule := given.get("publish_if")) is not None:
+            rule.check_against(len(names) - 1, measures=asked.measures)
+    return kind(features=chosen, design=asked, goal=target, notes=notes or "", **given)
+
+
+def _features_from(value: object) -> int | tuple[str, ...] | None:
     if value is None or value == "all":
         return None
     if isinstance(value, list | int):

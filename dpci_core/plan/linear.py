@@ -7,17 +7,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dpci_core.base.array import Array, Flags
-from dpci_core.base.batches import Table, as_table
+from dpci_core.base.batches import as_table
 from dpci_core.base.errors import expect
-from dpci_core.base.limits import records_in_range
 from dpci_core.base.rows import WeightedRows, beside
 from dpci_core.design import Design
-from dpci_core.plan.base import FIRST, TYPES, AnyPlan, features_from
+from dpci_core.plan.base import FIRST, TYPES, AnyPlan, plan_from
 from dpci_core.plan.codec import (
     FORMS,
     READERS,
@@ -29,24 +29,18 @@ from dpci_core.plan.codec import (
     plain,
     read,
 )
-from dpci_core.plan.content import coefficient_names
 from dpci_core.plan.plan import Plan
 from dpci_core.plan.source import DeclaredTable
+from dpci_core.planner import Promise, Worlds, as_worlds, meeting_probability
+from dpci_core.planner.worlds import foreseen
 from dpci_core.regression.design import COVERS, LinearDesign
-from dpci_core.regression.forecast import best_linear_design, forecast_linear
-from dpci_core.report.cautions import Caution, not_reportable
-from dpci_core.schema import NumericColumn, basis_of, to_original
+from dpci_core.regression.forecast import LinearForecast, PlanningRows, best_linear_design
+from dpci_core.report.cautions import Caution, unreachable
+from dpci_core.schema import NumericColumn, Records, basis_of, to_original
 
 MODEL = "linear"
 """What a plan file calls it, in `design.model`."""
 NOT_OFFERED = "A linear regression has none."
-ONE_TABLE = (
-    "This is for one table, as declared, with all of its records: no less favourable one was "
-    "looked at, so it is no promise."
-)
-"""Stands with every forecast: a penalised model's plan is checked in other tables as well."""
-_N_DRAWS = 16
-"""Of the noise behind a forecast."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -62,11 +56,14 @@ class LinearLengths:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class LinearNumbers:
-    """What the plan of a linear regression promises, by forecast, of planning rows as declared.
+    """What the plan of a linear regression promises, by forecast. All but `promise` is about the
+    first world, in which everything is as declared.
 
     scaled, original: per spread of each column, and per unit.
     is_not_reportable: coefficients out of reach, (p,) (`LinearForecast`).
     share_clipped: of gradients that the last clip cuts.
+    probability: of meeting the goal, None without one.
+    promise: what holds in every world, of the effects in original units, (d,).
     epsilon, delta: the guarantee at the plan's delta.
     """
 
@@ -76,8 +73,10 @@ class LinearNumbers:
     original: LinearLengths
     is_not_reportable: Flags
     share_clipped: float
+    probability: float | None
     epsilon: float
     delta: float
+    promise: Promise
 
     @property
     def not_reportable(self) -> tuple[str, ...]:
@@ -86,10 +85,8 @@ class LinearNumbers:
         return tuple(name for name, is_lost in flags if is_lost)
 
     def cautions(self, design: LinearDesign) -> tuple[Caution, ...]:
-        """Return what speaks against a release: coefficients out of reach, grave where all are."""
-        lost = self.not_reportable
-        is_grave = set(self.names[:-1]) <= set(lost)
-        return (Caution("stops" if is_grave else "weigh", not_reportable(lost)),) if lost else ()
+        """Return what speaks against a release: coefficients out of reach, in one world or all."""
+        return tuple(unreachable(self.is_not_reportable[:-1], self.names[:-1], self.promise))
 
     def covers(self, design: LinearDesign) -> str:
         """Return what the intervals are for, to stand after "for the"."""
@@ -115,7 +112,9 @@ class LinearNumbers:
             "epsilon": self.epsilon,
             "delta": self.delta,
             "share_clipped": self.share_clipped,
+            "probability": self.probability,
             "not_reportable": list(self.not_reportable),
+            "promise": self.promise.to_record(self.names[:-1]),
             "coefficients": [
                 {"name": name, "scaled": of(self.scaled, j), "original": of(self.original, j)}
                 for j, name in enumerate(self.names)
@@ -141,8 +140,8 @@ class LinearPlan(AnyPlan):
     """
 
     elsewhere: ClassVar[str] = (
-        "This is the plan of a linear regression: `dpci plan show`, `split`, `rehearse` and "
-        "`dpci release` take it; for other records or another budget change the file."
+        "This is the plan of a linear regression: `dpci plan show`, `split`, `records`, `budget`, "
+        "`rehearse` and `dpci release` take it."
     )
 
     design: LinearDesign
@@ -201,19 +200,19 @@ class LinearPlan(AnyPlan):
 
     def rows(self) -> WeightedRows:
         """Return the planning rows [t, x], (m, 1 + p)."""
-        records = self.source.records(self.features)
-        assert isinstance(records.X, WeightedRows)
-        return beside(records.y, records.X)
+        return _rows(self.records())
 
-    def _table(self) -> Table:
-        return as_table(self.rows())
+    def moments_of(self, records: Records) -> PlanningRows:
+        """Return the planning rows with what their coefficients say."""
+        basis = self.contrasts[: len(self.names)]
+        return PlanningRows(as_table(_rows(records)), basis)
 
-    def numbers(self) -> LinearNumbers:
-        """Return what the plan promises; nothing is drawn."""
-        found = forecast_linear(
-            self._table(), design=self.design, contrasts=self.contrasts, n_draws=_N_DRAWS
-        )
-        p = len(self.names)
+    def numbers(self, worlds: Worlds | None = None) -> LinearNumbers:
+        """Return what the plan promises, as `AnyPlan.numbers`; nothing is drawn."""
+        given, p = as_worlds(self.worlds() if worlds is None else worlds), len(self.names)
+        rows, L = given[0].moments, to_original(self.schema, self.features)
+        found = foreseen(rows, design=self.design, contrasts=np.concatenate([np.eye(p), L]))
+        assert isinstance(found, LinearForecast)
         scaled, original = (
             LinearLengths(
                 ci_length=found.length[part],
@@ -222,6 +221,9 @@ class LinearPlan(AnyPlan):
             )
             for part in (slice(p), slice(p, None))
         )
+        chance = None
+        if self.goal is not None:
+            chance = meeting_probability(rows, design=self.design, target=self.goal)
         epsilon, delta = self.design.budget.guarantee(self.delta)
         return LinearNumbers(
             names=self.names,
@@ -230,22 +232,36 @@ class LinearPlan(AnyPlan):
             original=original,
             is_not_reportable=found.is_not_reportable[:p] | found.is_not_reportable[p:],
             share_clipped=found.share_clipped,
+            probability=chance,
             epsilon=epsilon,
             delta=delta,
+            promise=self.promise(given),
         )
 
-    def with_best_design(self) -> LinearPlan:
-        """Return the plan with the clips, steps and split of its total that suit its planning rows
-        best (`best_linear_design`).
+    def with_best_design(self, worlds: Worlds | None = None) -> LinearPlan:
+        """Return the plan with the clips, steps and split of its total that suit its worlds best,
+        by the least favourable of them (`best_linear_design`); `worlds` as for `numbers`.
         """
+        given = as_worlds(self.worlds() if worlds is None else worlds)
+        first, *others = (world.moments for world in given)
         slopes = self.contrasts[len(self.names) : -1]
-        found = best_linear_design(self._table(), design=self.design, contrasts=slopes)
-        return replace(self, design=found)
+        asked = replace(self.design, n_records=self.fewest)
+        found = best_linear_design(
+            first.table,
+            design=asked,
+            contrasts=slopes,
+            others=[one.table for one in others],
+        )
+        return replace(self, design=replace(found, n_records=self.n_records))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content as plain values that `from_dict` turns back into an equal plan."""
-        record = self._plain()
-        return record | {"design": plain_design(self.design)}
+        return self._plain() | {"design": plain_design(self.design)}
+
+
+def _rows(records: Records) -> WeightedRows:
+    assert isinstance(records.X, WeightedRows)
+    return beside(records.y, records.X)
 
 
 def plain_design(design: LinearDesign) -> dict[str, Any]:
@@ -273,8 +289,6 @@ def kind_in(value: object, kinds: tuple[type, type]) -> Any:
     for name in design:
         if name in _OF_OTHERS:
             raise PlanFieldError(f"design.{name}", NOT_OFFERED)
-    if "goal" in value:
-        raise PlanFieldError("goal", NOT_OFFERED)
     left = {name: given for name, given in design.items() if name != "model"}
     return read(kinds[1], {**value, "design": left})
 
@@ -286,33 +300,13 @@ def _plan_of(value: object) -> Any:
     return kind_in(value, (Plan, LinearPlan))
 
 
-def _linear_from(
-    *,
-    version: int,
-    design: dict[str, Any],
-    n_records: int,
-    features: object = None,
-    notes: str | None = None,
-    **given: Any,
-) -> LinearPlan:
-    n = records_in_range(n_records)
-    with at("features"):
-        chosen = features_from(features)
-        names = coefficient_names(given["source"], chosen)
-    asked = linear_design_from(design, n)
-    with at("publish_if"):
-        if (rule := given.get("publish_if")) is not None:
-            rule.check_against(len(names) - 1, measures=asked.measures)
-    return LinearPlan(features=chosen, design=asked, notes=notes or "", **given)
-
-
 READERS[AnyPlan] = _plan_of
 FORMS[LinearDesign] = Form(
     always=("steps", "clip", "row_clip", "confidence_level"), without=("n_records",), build=dict
 )
 FORMS[LinearPlan] = Form(
-    first=(*FIRST, "n_tolerance"),
+    first=FIRST,
     always=("features", "notes"),
     types={**TYPES, "design": LinearDesign},
-    build=_linear_from,
+    build=partial(plan_from, LinearPlan, linear_design_from),
 )

@@ -19,11 +19,8 @@ from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.planner import (
     Promise,
     Target,
-    Worlds,
     as_if_records,
-    as_worlds,
     meeting_probability,
-    promise,
 )
 from dpci_core.report.cautions import Caution, cautions
 from dpci_core.report.covered import covered, weighted_rows
@@ -130,22 +127,7 @@ class PlanNumbers:
             "validity": self.validity.grade,
             "is_useless": self.usefulness.is_useless,
             "not_reportable": list(self.not_reportable),
-            "promise": {
-                "worlds": list(self.promise.worlds),
-                "reportable": self.promise.reportable,
-                "probability": self.promise.probability,
-                "effects": [
-                    {
-                        "name": name,
-                        "chance": float(self.promise.chance[j]),
-                        "decided_by": self.promise.decided_by[j],
-                        "shortest": float(self.promise.shortest[j]),
-                        "longest": float(self.promise.longest[j]),
-                        "coverage": float(self.promise.coverage[j]),
-                    }
-                    for j, name in enumerate(self.names[:-1])
-                ],
-            },
+            "promise": self.promise.to_record(self.names[:-1]),
             "coefficients": [
                 {
                     "name": name,
@@ -161,31 +143,28 @@ class PlanNumbers:
 
 
 def plan_numbers(
-    worlds: Worlds,
+    moments: Moments,
     *,
     design: Design,
     to_original: Array,
     names: tuple[str, ...],
     delta: Decimal,
     goal: Target | None,
-    fewest: int | None = None,
+    promised: Promise,
 ) -> PlanNumbers:
     """Return the numbers of a design, from moments alone.
 
     Args:
-        worlds: fit of the tables that may stand for the data, at the c of the design; the first is
-            the one that all but the promise is about.
+        moments: fit of the table of the first world, at the c of the design.
         design: that is planned, with its n.
         to_original: L (p, p) from encoded to original coefficients.
         names: of the coefficients, (p,).
         delta: at which a budget in rho or mu^2 is stated as (epsilon, delta).
         goal: whose probability is told, None for none.
-        fewest: records that the promise is for; default as many as planned for.
+        promised: what holds in every world.
 
     Raises:  InfeasibleDesignError if the design cannot run at this n.
     """
-    moments = as_worlds(worlds)[0].moments
-    promised = promise_of(worlds, design=design, to_original=to_original, goal=goal, fewest=fewest)
     made = forecast(moments, design=design)
     original = forecast(moments, design=design, contrasts=to_original)
     epsilon, at = guarantee_at(design, delta)
@@ -213,27 +192,6 @@ def plan_numbers(
         n_weighted=moments.n_weighted,
         n_rows=moments.n_records,
         promise=promised,
-    )
-
-
-def promise_of(
-    worlds: Worlds,
-    *,
-    design: Design,
-    to_original: Array,
-    goal: Target | None,
-    fewest: int | None = None,
-) -> Promise:
-    """Return what is promised of the effects, in original units; arguments as for `plan_numbers`.
-
-    The constant is left out: it is the log odds of somebody with zero everywhere.
-    """
-    return promise(
-        worlds,
-        design=design,
-        contrasts=to_original[:-1],
-        target=goal,
-        fewest=fewest,
     )
 
 

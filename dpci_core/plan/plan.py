@@ -5,27 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from dpci_core.base.array import Array
 from dpci_core.base.errors import expect
-from dpci_core.base.limits import records_in_range
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.certified import check_feasible
 from dpci_core.losses import LOSSES
 from dpci_core.mechanisms.shares import share_out
-from dpci_core.plan.base import FIRST, TYPES, AnyPlan, features_from
-from dpci_core.plan.codec import FORMS, Form, at
-from dpci_core.plan.content import coefficient_names, design_from, goal_from
-from dpci_core.plan.numbers import PlanNumbers, plan_numbers, promise_of
+from dpci_core.plan.base import FIRST, TYPES, AnyPlan, plan_from
+from dpci_core.plan.codec import FORMS, Form
+from dpci_core.plan.content import design_from
+from dpci_core.plan.numbers import PlanNumbers, plan_numbers
 from dpci_core.planner import (
-    Promise,
-    Target,
-    WorldMoments,
     Worlds,
+    as_worlds,
 )
 from dpci_core.planner.standard import StandardAnswer, best_standard
-from dpci_core.planner.targets import check_target
 from dpci_core.schema import Records, meaning_of, to_original
 from dpci_core.solvers.moments import Moments, fit_moments
 
@@ -36,7 +33,6 @@ class Plan(AnyPlan):
 
     Args:
         design: and what `AnyPlan` says.
-        goal: a `Target` in encoded units, or None.
 
     Raises:
         ValueError: naming the field.
@@ -52,7 +48,6 @@ class Plan(AnyPlan):
     """
 
     design: Design
-    goal: Target | None = None
 
     def _check_model(self) -> None:
         check_design(self.design)
@@ -71,8 +66,6 @@ class Plan(AnyPlan):
             raise ValueError(
                 f"Expected design.loss to be {', '.join(others)} or {last}, got {name}."
             )
-        if self.goal is not None:
-            check_target(self.goal, p=len(self.names))
 
     def check_can_run(self, n_records: int) -> None:
         check_feasible(replace(self.design, n_records=n_records), dim=len(self.names))
@@ -81,24 +74,14 @@ class Plan(AnyPlan):
     def lines(self) -> tuple[tuple[str, Decimal], ...]:
         return share_out(self.design).lines
 
-    def records(self) -> Records:
-        """Return the public or simulated records that the plan is computed from, as they would be
-        encoded.
-        """
-        return self.source.records(self.features)
-
     def moments(self) -> Moments:
         """Return the moments of `records` for the loss and the penalty of the design, and the fit
         without penalty, which says what the penalty leaves of the coefficients.
         """
-        return self._fit(self.records())
+        return self.moments_of(self.records())
 
-    def worlds(self) -> tuple[WorldMoments, ...]:
-        """Return the moments of every world that the source allows, that of `moments` first."""
-        found = self.source.worlds(self.features)
-        return tuple(WorldMoments(said, self._fit(records)) for said, records in found)
-
-    def _fit(self, records: Records) -> Moments:
+    def moments_of(self, records: Records) -> Moments:
+        """Return the fit of planning rows, with the one without penalty."""
         return fit_moments(
             records.X,
             records.y,
@@ -126,37 +109,17 @@ class Plan(AnyPlan):
         ):
             expect(wanted == found, f"Expected moments for this plan: their {name} is another one.")
 
-    def promise(self, worlds: Worlds | None = None) -> Promise:
-        """Return what holds in every world, of the effects in original units; `worlds` as for
-        `numbers`.
-
-        Raises:  InfeasibleDesignError if the design cannot run at this n.
-        """
-        return promise_of(
-            self.worlds() if worlds is None else worlds,
-            design=self.design,
-            to_original=to_original(self.schema, self.features),
-            goal=self.goal,
-            fewest=self.fewest,
-        )
-
     def numbers(self, worlds: Worlds | None = None) -> PlanNumbers:
-        """Return what the plan promises.
-
-        Args:
-            worlds: its `worlds`, from whoever has them already; or the moments of planning rows,
-                which are the only world then.
-
-        Raises:  InfeasibleDesignError if the design cannot run at this n.
-        """
+        """Return what the plan promises, as `AnyPlan.numbers`."""
+        given = as_worlds(self.worlds() if worlds is None else worlds)
         return plan_numbers(
-            self.worlds() if worlds is None else worlds,
+            given[0].moments,
             design=self.design,
             to_original=to_original(self.schema, self.features),
             names=self.names,
             delta=self.delta,
             goal=self.goal,
-            fewest=self.fewest,
+            promised=self.promise(given),
         )
 
     def in_standard(self) -> tuple[Plan, StandardAnswer]:
@@ -175,45 +138,16 @@ class Plan(AnyPlan):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content as plain values that `from_dict` turns back into an equal plan."""
-        record = self._plain()
-        if self.goal is not None and self.goal.coefficient is not None:
-            record["goal"]["coefficient"] = self.names[self.goal.coefficient]
-        return record
+        return self._plain()
 
 
 def _listed(values: Array | None) -> Any:
     return None if values is None else values.tolist()
 
 
-def _plan_from(
-    *,
-    version: int,
-    design: dict[str, Any],
-    n_records: int,
-    features: object = None,
-    goal: Any = None,
-    notes: str | None = None,
-    **given: Any,
-) -> Plan:
-    """A plan of the fields of its file, whose n stands beside the design; a goal names its
-    coefficient among those of the source.
-    """
-    n = records_in_range(n_records)
-    with at("features"):
-        chosen = features_from(features)
-        names = coefficient_names(given["source"], chosen)
-    with at("goal"):
-        target = None if goal is None else goal_from(goal, names)
-    asked = design_from(design, n)
-    with at("publish_if"):
-        if (rule := given.get("publish_if")) is not None:
-            rule.check_against(len(names) - 1, measures=asked.measures)
-    return Plan(features=chosen, design=asked, goal=target, notes=notes or "", **given)
-
-
 FORMS[Plan] = Form(
-    first=(*FIRST, "n_tolerance", "goal"),
+    first=FIRST,
     always=("features", "goal", "notes"),
-    types={**TYPES, "goal": Target | None, "design": Design},
-    build=_plan_from,
+    types={**TYPES, "design": Design},
+    build=partial(plan_from, Plan, design_from),
 )

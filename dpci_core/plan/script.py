@@ -191,22 +191,7 @@ numbers = {
     "validity": encoded.validity.grade,
     "is_useless": encoded.usefulness.is_useless,
     "not_reportable": [name for name, lost in zip(records.feature_names, is_lost) if lost],
-    "promise": {
-        "worlds": list(promised.worlds),
-        "reportable": promised.reportable,
-        "probability": promised.probability,
-        "effects": [
-            {
-                "name": name,
-                "chance": float(promised.chance[j]),
-                "decided_by": promised.decided_by[j],
-                "shortest": float(promised.shortest[j]),
-                "longest": float(promised.longest[j]),
-                "coverage": float(promised.coverage[j]),
-            }
-            for j, name in enumerate(records.feature_names[:-1])
-        ],
-    },
+    "promise": promised.to_record(records.feature_names[:-1]),
     "coefficients": [
         {
             "name": name,

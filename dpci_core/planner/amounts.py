@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal, localcontext
+from typing import TypeVar
 
 from dpci_core.base.decimals import DOWN, EXACT
 from dpci_core.base.limits import DELTA
 from dpci_core.design import Design
 from dpci_core.privacy.budget import Amount, check_amount, to_decimal, to_float_down
+from dpci_core.regression.design import LinearDesign
+
+DesignT = TypeVar("DesignT", bound=Design | LinearDesign)
 
 MOST_RECORDS = 10**12
 """More records are not searched for."""
@@ -18,7 +22,7 @@ SEARCH_DRAWS = 16
 """Draws behind a forecast while searching; the last steps and the answer take all of them."""
 
 
-def with_total(design: Design, total: Decimal) -> Design:
+def with_total(design: DesignT, total: Decimal) -> DesignT:
     """The design at another total: the same shares to 28 digits, the sum exactly the total."""
     own = design.budget
     h, s, m = (

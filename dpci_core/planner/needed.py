@@ -12,14 +12,8 @@ from typing import NoReturn, TypeVar
 from dpci_core.base.decimals import DOWN, EXACT, amount_at, place_up
 from dpci_core.base.errors import Change, InfeasibleDesignError
 from dpci_core.base.limits import BUDGET_PART
-from dpci_core.design import Design, check_design, guarantee_at
-from dpci_core.intervals.forecast import (
-    HEADLINE_DELTA,
-    MOST_ODDS,
-    N_DRAWS,
-    Forecast,
-    forecast,
-)
+from dpci_core.design import Design
+from dpci_core.intervals.forecast import HEADLINE_DELTA, MOST_ODDS, N_DRAWS
 from dpci_core.planner.amounts import (
     LARGEST_TOTAL,
     MOST_RECORDS,
@@ -35,10 +29,18 @@ from dpci_core.planner.targets import (
     outcome,
     smallest_told_from_zero,
 )
-from dpci_core.planner.worlds import Worlds, as_worlds
+from dpci_core.planner.worlds import (
+    AnyDesign,
+    AnyForecast,
+    AnyMoments,
+    Worlds,
+    as_worlds,
+    check_designed,
+    foreseen,
+    n_coefficients,
+)
 from dpci_core.privacy.budget import Amount
 from dpci_core.report import answers, words
-from dpci_core.solvers.moments import Moments
 
 Fewest = Callable[[int], int]
 """Gives the number of records that a promise is for, where so many are planned for."""
@@ -94,9 +96,9 @@ class _Needed:
             takes fewer.
     """
 
-    design: Design
+    design: AnyDesign
     target: Target
-    forecast: Forecast
+    forecast: AnyForecast
     length: float
     probability: float
     around: tuple[Neighbour, ...]
@@ -107,10 +109,10 @@ class _Needed:
     @property
     def epsilon_delta(self) -> tuple[float, float]:
         """The guarantee as (epsilon, delta), at the delta asked for."""
-        return guarantee_at(self.design, self.delta)
+        return self.design.budget.guarantee(self.delta)
 
     @property
-    def at_fewest(self) -> Design:
+    def at_fewest(self) -> AnyDesign:
         """The design with the fewest records."""
         return replace(self.design, n_records=self.fewest)
 
@@ -182,7 +184,7 @@ def _in_words(answer: NeededRecords | NeededBudget, amount: str) -> str:
 def needed_records(
     moments: Worlds,
     *,
-    design: Design,
+    design: AnyDesign,
     target: Target,
     delta: Amount = HEADLINE_DELTA,
     fewest: Fewest = int,
@@ -212,13 +214,13 @@ def needed_records(
     Privacy:
         None of its own; see the package docstring for what it may steer.
     """
-    check_design(design)
+    check_designed(design)
     stated_at = delta_in_range(delta)
     return _in_all(moments, target, lambda one: _records_in(one, design, target, stated_at, fewest))
 
 
 def _records_in(
-    moments: Moments, design: Design, target: Target, stated_at: float, fewest: Fewest
+    moments: AnyMoments, design: AnyDesign, target: Target, stated_at: float, fewest: Fewest
 ) -> NeededRecords:
     """Return the number of records that one world needs."""
 
@@ -242,7 +244,7 @@ def _records_in(
     return NeededRecords(
         design=replace(design, n_records=n),
         target=target,
-        forecast=forecast(moments, design=replace(design, n_records=fewest(n))),
+        forecast=foreseen(moments, design=replace(design, n_records=fewest(n))),
         fewest=fewest(n),
         length=found.length,
         probability=found.probability,
@@ -254,7 +256,7 @@ def _records_in(
 def needed_budget(
     moments: Worlds,
     *,
-    design: Design,
+    design: AnyDesign,
     target: Target,
     delta: Amount = HEADLINE_DELTA,
     fewest: Fewest = int,
@@ -282,13 +284,13 @@ def needed_budget(
     Privacy:
         None of its own; see the package docstring for what it may steer.
     """
-    check_design(design)
+    check_designed(design)
     stated_at = delta_in_range(delta)
     return _in_all(moments, target, lambda one: _budget_in(one, design, target, stated_at, fewest))
 
 
 def _budget_in(
-    moments: Moments, design: Design, target: Target, stated_at: float, fewest: Fewest
+    moments: AnyMoments, design: AnyDesign, target: Target, stated_at: float, fewest: Fewest
 ) -> NeededBudget:
     """Return the total budget that one world needs."""
     there = replace(design, n_records=fewest(design.n_records))
@@ -315,7 +317,7 @@ def _budget_in(
     return NeededBudget(
         design=with_total(design, total),
         target=target,
-        forecast=forecast(moments, design=with_total(there, total)),
+        forecast=foreseen(moments, design=with_total(there, total)),
         fewest=there.n_records,
         length=found.length,
         probability=found.probability,
@@ -324,12 +326,12 @@ def _budget_in(
     )
 
 
-def _in_all(given: Worlds, target: Target, solve: Callable[[Moments], Answer]) -> Answer:
+def _in_all(given: Worlds, target: Target, solve: Callable[[AnyMoments], Answer]) -> Answer:
     """The largest answer over the worlds: that of the first, tried in all; where it is not enough,
     the next one is found, until it is.
     """
     worlds = as_worlds(given)
-    check_target(target, p=len(worlds[0].moments.theta_hat))
+    check_target(target, p=n_coefficients(worlds[0].moments))
     if len(worlds) == 1:
         return solve(worlds[0].moments)
     world, left, best = worlds[0], list(worlds[1:]), None
@@ -356,11 +358,11 @@ class _Search:
         start: Decimal,
         low: Decimal,
         high: Decimal,
-        design: Design,
+        design: AnyDesign,
         target: Target,
     ) -> None:
         self.at = at
-        self.is_noise_aware = design.switches.noise_aware
+        self.is_noise_aware = isinstance(design, Design) and design.switches.noise_aware
         is_mean = target.coefficient is None and target.limits is None
         self.scan = _SCAN["mean" if is_mean else "coefficient"]
         self.lowest, self.highest = place_up(low), place_up(high)
@@ -467,18 +469,20 @@ class OutOfReachError(InfeasibleDesignError):
         super().__init__(*words.out_of_reach(self, self.target.sentence, n="n_records="), changes)
 
 
-def _refuse_records(moments: Moments, design: Design, target: Target) -> NoReturn:
+def _refuse_records(moments: AnyMoments, design: AnyDesign, target: Target) -> NoReturn:
     """Say what 10^12 records reach; a design that cannot run there says itself what it needs."""
     there = replace(design, n_records=MOST_RECORDS)
     best = outcome(moments, design=there, target=target)
     if best.is_too_wide:
         raise _too_wide(MOST_RECORDS)
     nearest = _nearest(moments, there, target, best)
-    is_floored = design.switches.covariance_floor == "2c"
+    is_floored = isinstance(design, Design) and design.switches.covariance_floor == "2c"
     raise OutOfReachError(best, MOST_RECORDS, (nearest,), is_records=True, is_floored=is_floored)
 
 
-def _refuse_budget(moments: Moments, design: Design, target: Target, fewest: Fewest) -> NoReturn:
+def _refuse_budget(
+    moments: AnyMoments, design: AnyDesign, target: Target, fewest: Fewest
+) -> NoReturn:
     best = outcome(moments, design=design, target=target)
     changes: tuple[Change, ...] = ()
     with suppress(InfeasibleDesignError):
@@ -501,7 +505,7 @@ def _too_wide(n_records: int, changes: tuple[Change, ...] = ()) -> InfeasibleDes
     )
 
 
-def _nearest(moments: Moments, design: Design, target: Target, best: Outcome) -> Change:
+def _nearest(moments: AnyMoments, design: AnyDesign, target: Target, best: Outcome) -> Change:
     """The nearest target that this design meets at its n."""
     if target.is_power:
         value = smallest_told_from_zero(moments, design=design, target=target)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dpci_core.base.array import Array
-from dpci_core.design import Design
-from dpci_core.intervals.forecast import forecast
 from dpci_core.planner.targets import Target, outcome
-from dpci_core.planner.worlds import Worlds, as_worlds
+from dpci_core.planner.worlds import AnyDesign, Worlds, as_worlds, foreseen
 from dpci_core.report.cautions import REPORTABLE_CHANCE
 
 MORE_INCOMPLETE = 0.05
@@ -29,6 +29,7 @@ class Promise:
     chance: least chance over the worlds that a release reports the coefficient.
     decided_by: the assumption where it is least, of each.
     shortest, longest: expected lengths, in units of the contrast.
+    longest_decided_by: the assumption where it is longest, of each.
     coverage: least coverage.
     probability: least chance of meeting the target; None without one.
     probability_decided_by: where that is least.
@@ -41,6 +42,7 @@ class Promise:
     decided_by: tuple[str, ...]
     shortest: Array
     longest: Array
+    longest_decided_by: tuple[str, ...]
     coverage: Array
     probability: float | None
     probability_decided_by: str
@@ -52,11 +54,31 @@ class Promise:
         """How many coefficients are promised."""
         return int(np.count_nonzero(self.chance >= REPORTABLE_CHANCE))
 
+    def to_record(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return it as plain values for JSON; `names` of its coefficients."""
+        return {
+            "worlds": list(self.worlds),
+            "reportable": self.reportable,
+            "probability": self.probability,
+            "effects": [
+                {
+                    "name": name,
+                    "chance": float(self.chance[j]),
+                    "decided_by": self.decided_by[j],
+                    "shortest": float(self.shortest[j]),
+                    "longest": float(self.longest[j]),
+                    "longest_decided_by": self.longest_decided_by[j],
+                    "coverage": float(self.coverage[j]),
+                }
+                for j, name in enumerate(names)
+            ],
+        }
+
 
 def promise(
     worlds: Worlds,
     *,
-    design: Design,
+    design: AnyDesign,
     contrasts: npt.ArrayLike | None = None,
     target: Target | None = None,
     fewest: int | None = None,
@@ -82,12 +104,12 @@ def promise(
     """
     given = as_worlds(worlds)
     fewer = design if fewest is None else replace(design, n_records=fewest)
-    made = [forecast(one.moments, design=fewer, contrasts=contrasts) for one in given]
+    made = [foreseen(one.moments, design=fewer, contrasts=contrasts) for one in given]
     chances = np.stack([one.chance_to_report for one in made])
     lengths = np.stack([one.ci_length for one in made])
     shortest = lengths.min(axis=0)
     if fewer != design:
-        planned = forecast(given[0].moments, design=design, contrasts=contrasts)
+        planned = foreseen(given[0].moments, design=design, contrasts=contrasts)
         shortest = np.minimum(shortest, planned.ci_length)
     said = tuple(one.assumption for one in given)
     probability, decides = None, 0
@@ -101,6 +123,7 @@ def promise(
         decided_by=tuple(said[place] for place in chances.argmin(axis=0)),
         shortest=shortest,
         longest=lengths.max(axis=0),
+        longest_decided_by=tuple(said[place] for place in lengths.argmax(axis=0)),
         coverage=np.min([one.coverage for one in made], axis=0),
         probability=probability,
         probability_decided_by=said[decides],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,18 +12,19 @@ from scipy.special import ndtr
 from dpci_core.base.array import Array
 from dpci_core.base.errors import check_positive, check_probability
 from dpci_core.base.roots import find_root
-from dpci_core.design import Design
-from dpci_core.intervals.forecast import (
-    LARGEST_WIDTH,
-    N_DRAWS,
-    DrawnIntervals,
-    Forecast,
-    drawn_intervals,
-    forecast,
+from dpci_core.intervals.forecast import LARGEST_WIDTH, N_DRAWS, DrawnIntervals
+from dpci_core.planner.worlds import (
+    AnyDesign,
+    AnyForecast,
+    AnyMoments,
+    Worlds,
+    as_worlds,
+    drawn,
+    foreseen,
+    n_coefficients,
 )
-from dpci_core.planner.worlds import Worlds, as_worlds
+from dpci_core.regression.forecast import LinearForecast
 from dpci_core.report import words
-from dpci_core.solvers.moments import Moments
 
 _EVEN_ODDS = 0.5
 """From this probability on, the mean over the noise must meet a length as well as the share of
@@ -186,6 +187,7 @@ class Outcome:
             records or budget change no formula.
         is_too_wide: whether no odds interval is offered that is so wide (`MOST_ODDS`): that of the
             coefficient, one of those with limits, or the middle one where the target is the mean.
+        is_told: whether noise leaves what the target is about reportable, where a draw says so.
     """
 
     target: Target
@@ -195,13 +197,14 @@ class Outcome:
     power: float
     is_settled: bool
     is_too_wide: bool
+    is_told: bool = True
 
     @property
     def probability(self) -> float:
-        """The chance that the target is met: the power, or that of a length, rounded down; 0 where
-        the interval is too wide to be offered.
+        """The chance that the target is met: the power, or that of a length, rounded down; 0 of
+        what is not told, or too wide to be offered.
         """
-        if self.is_too_wide:
+        if self.is_too_wide or not self.is_told:
             return 0.0
         length = self.target.most
         return self.power if length is None else self._chance(length)
@@ -237,7 +240,9 @@ class Outcome:
         return at if self.target.probability < _EVEN_ODDS else max(at, self.length)
 
 
-def outcome(moments: Moments, *, design: Design, target: Target, n_draws: int = N_DRAWS) -> Outcome:
+def outcome(
+    moments: AnyMoments, *, design: AnyDesign, target: Target, n_draws: int = N_DRAWS
+) -> Outcome:
     """Return what the forecast of a design says about a target.
 
     Args:
@@ -246,12 +251,20 @@ def outcome(moments: Moments, *, design: Design, target: Target, n_draws: int = 
         target: what is wanted of it.
         n_draws: of the matrix noise, even.
     """
-    drawn = drawn_intervals(moments, design=design, n_draws=n_draws)
-    return outcome_of(drawn, target)
+    return outcome_of(drawn(moments, design=design, n_draws=n_draws), target)
 
 
-def outcome_of(drawn: DrawnIntervals, target: Target) -> Outcome:
+def outcome_of(drawn: DrawnIntervals | LinearForecast, target: Target) -> Outcome:
     """Return what intervals that are already drawn say about a target."""
+    found = _outcome_of(drawn, target)
+    if not isinstance(drawn, LinearForecast):
+        return found
+    j, k = target.coefficient, len(target.limits or drawn.chance_to_report)
+    about = drawn.is_not_reportable[:k] if j is None else drawn.is_not_reportable[j]
+    return replace(found, is_told=not np.any(about))
+
+
+def _outcome_of(drawn: DrawnIntervals | LinearForecast, target: Target) -> Outcome:
     if target.limits is not None:
         return _of_all(drawn, target, np.array(target.limits))
     lengths, j = drawn.lengths, target.coefficient
@@ -270,7 +283,7 @@ def outcome_of(drawn: DrawnIntervals, target: Target) -> Outcome:
     return Outcome(target, float(draws.mean()), draws, spread, power, settled, is_too_wide)
 
 
-def _of_all(drawn: DrawnIntervals, target: Target, limits: Array) -> Outcome:
+def _of_all(drawn: DrawnIntervals | LinearForecast, target: Target, limits: Array) -> Outcome:
     """Return how far lengths stay below their limits: in each draw the one that is nearest to its
     own, or farthest beyond. Of the spreads of single lengths the largest.
     """
@@ -283,7 +296,7 @@ def _of_all(drawn: DrawnIntervals, target: Target, limits: Array) -> Outcome:
     return Outcome(target, float(draws.mean()), draws, spread, 0.0, settled, is_too_wide)
 
 
-def _of_drift(drawn: DrawnIntervals, coefficient: int | None) -> float:
+def _of_drift(drawn: DrawnIntervals | LinearForecast, coefficient: int | None) -> float:
     """Relative standard deviation of a length, or of their mean, because the matrices are taken at
     coefficients with an error.
     """
@@ -295,16 +308,16 @@ def _of_drift(drawn: DrawnIntervals, coefficient: int | None) -> float:
     return math.hypot(further, float(np.linalg.norm(moved)))
 
 
-def smallest_told_from_zero(moments: Moments, *, design: Design, target: Target) -> float:
+def smallest_told_from_zero(moments: AnyMoments, *, design: AnyDesign, target: Target) -> float:
     """Return the true value nearest to zero, of the sign asked for, that the design tells from zero
     often enough; arguments as for `outcome`, the target one of power.
     """
     assert target.excludes_zero_at is not None
-    drawn = drawn_intervals(moments, design=design)
+    found = drawn(moments, design=design)
     sign = math.copysign(1.0, target.excludes_zero_at)
 
     def lacking(log_size: float) -> float:
-        power = float(drawn.power(sign * math.exp(log_size))[:, target.coefficient].mean())
+        power = float(found.power(sign * math.exp(log_size))[:, target.coefficient].mean())
         return target.probability - power
 
     low = math.log(abs(target.excludes_zero_at))
@@ -313,7 +326,7 @@ def smallest_told_from_zero(moments: Moments, *, design: Design, target: Target)
     )
 
 
-def meeting_probability(moments: Worlds, *, design: Design, target: Target) -> float:
+def meeting_probability(moments: Worlds, *, design: AnyDesign, target: Target) -> float:
     """Return the chance that a release of this design meets the target, in the world where it is
     least; `target.probability` plays no part.
 
@@ -334,11 +347,11 @@ def meeting_probability(moments: Worlds, *, design: Design, target: Target) -> f
         None of its own; see the package docstring for what it may steer.
     """
     worlds = as_worlds(moments)
-    check_target(target, p=len(worlds[0].moments.theta_hat))
+    check_target(target, p=n_coefficients(worlds[0].moments))
     return min(outcome(one.moments, design=design, target=target).probability for one in worlds)
 
 
-def as_if_records(moments: Moments, *, design: Design) -> int:
+def as_if_records(moments: AnyMoments, *, design: AnyDesign) -> int:
     """Return the price of privacy as m: without privacy, m of your n records give intervals as long
     on average.
 
@@ -356,10 +369,10 @@ def as_if_records(moments: Moments, *, design: Design) -> int:
     Privacy:
         None of its own; see the package docstring for what it may steer.
     """
-    return as_if(forecast(moments, design=design))
+    return as_if(foreseen(moments, design=design))
 
 
-def as_if(found: Forecast) -> int:
+def as_if(found: AnyForecast) -> int:
     """Return how many records without privacy would give intervals as long as a forecast's."""
     share = (found.nonprivate_length_mean / found.ci_length_mean) ** 2
     return min(found.n_records, math.floor(found.n_records * share))

@@ -5,25 +5,45 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from dpci_core.intervals.forecast import Forecast
+import numpy as np
+import numpy.typing as npt
+
+from dpci_core.design import Design, check_design
+from dpci_core.intervals.forecast import (
+    N_DRAWS,
+    DrawnIntervals,
+    Forecast,
+    drawn_intervals,
+    forecast,
+)
+from dpci_core.regression.design import LinearDesign
+from dpci_core.regression.forecast import LinearForecast, PlanningRows, forecast_linear
 from dpci_core.solvers.moments import Moments
 
 World = TypeVar("World")
 Answer = TypeVar("Answer")
 
 
+AnyDesign = Design | LinearDesign
+AnyMoments = Moments | PlanningRows
+"""What a design is forecast from: a fit, or of a linear regression the rows themselves."""
+AnyForecast = Forecast | LinearForecast
+_DRAWS_OF_ROWS = 4
+"""Draws of a penalised model for one of a linear regression, which takes all planning rows."""
+
+
 class WorldMoments(NamedTuple):
-    """The fit of the planning rows of one world.
+    """What planning rows of one world say.
 
     assumption: a phrase that can stand after "if".
-    moments: as `fit_moments` gives them.
+    moments: as `fit_moments` gives them, or rows for a linear regression.
     """
 
     assumption: str
-    moments: Moments
+    moments: Any
 
 
-Worlds = Moments | Sequence[WorldMoments]
+Worlds = AnyMoments | Sequence[WorldMoments]
 """The moments of planning rows, which are the only world then; or those of several worlds."""
 ONLY_WORLD = "the table is like the planning rows"
 
@@ -33,7 +53,7 @@ def as_worlds(given: Worlds) -> tuple[WorldMoments, ...]:
 
     Raises:  ValueError for anything else.
     """
-    if isinstance(given, Moments):
+    if isinstance(given, Moments | PlanningRows):
         return (WorldMoments(ONLY_WORLD, given),)
     found = tuple(given) if isinstance(given, Sequence) else ()
     if not found or not all(isinstance(one, WorldMoments) for one in found):
@@ -42,6 +62,58 @@ def as_worlds(given: Worlds) -> tuple[WorldMoments, ...]:
             f"got {type(given).__name__}."
         )
     return found
+
+
+def foreseen(
+    moments: AnyMoments, *, design: AnyDesign, contrasts: npt.ArrayLike | None = None
+) -> AnyForecast:
+    """Return the forecast of a design in a world, of any model; `contrasts` (k, p) of the
+    coefficients of the named features.
+    """
+    if isinstance(design, LinearDesign):
+        return _of_rows(moments, design, contrasts)
+    return forecast(moments, design=design, contrasts=contrasts)  # type: ignore[arg-type]
+
+
+def drawn(
+    moments: AnyMoments, *, design: AnyDesign, n_draws: int = N_DRAWS
+) -> DrawnIntervals | LinearForecast:
+    """Return the intervals behind a forecast draw by draw; `n_draws` is that of a penalised
+    model, and of a linear one nothing of bias is looked for.
+    """
+    if isinstance(design, LinearDesign):
+        return _of_rows(moments, design, None, n_draws, has_bias=False)
+    return drawn_intervals(moments, design=design, n_draws=n_draws)  # type: ignore[arg-type]
+
+
+def _of_rows(
+    moments: object,
+    design: LinearDesign,
+    contrasts: npt.ArrayLike | None,
+    n_draws: int = N_DRAWS,
+    *,
+    has_bias: bool = True,
+) -> LinearForecast:
+    if not isinstance(moments, PlanningRows):
+        raise ValueError(f"Expected PlanningRows for a LinearDesign, got {type(moments).__name__}.")
+    return forecast_linear(
+        moments.table,
+        design=design,
+        contrasts=moments.basis if contrasts is None else np.asarray(contrasts) @ moments.basis,
+        n_draws=n_draws // _DRAWS_OF_ROWS,
+        has_bias=has_bias,
+    )
+
+
+def n_coefficients(moments: AnyMoments) -> int:
+    """Return p."""
+    return len(moments.basis if isinstance(moments, PlanningRows) else moments.theta_hat)
+
+
+def check_designed(design: object) -> None:
+    """Raise ValueError unless this is a design of any model."""
+    if not isinstance(design, LinearDesign):
+        check_design(design)
 
 
 def cost_of(made: Forecast, length: float) -> tuple[int, float]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -84,13 +83,6 @@ class LinearFit:
         )
 
 
-class Run(NamedTuple):
-    """A fit and its rows in its metric, which may be looked at where they are planning rows."""
-
-    fit: LinearFit
-    rows: Table
-
-
 def linear_fit(A: Table, *, design: LinearDesign, source: NoiseSource) -> LinearFit:
     """Return private least-squares coefficients with what their intervals are made of.
 
@@ -107,10 +99,10 @@ def linear_fit(A: Table, *, design: LinearDesign, source: NoiseSource) -> Linear
     if len(A) != design.n_records:
         raise ValueError(f"Expected design.n_records={design.n_records} rows, got {len(A)}.")
     with np.errstate(all="ignore"):  # arithmetic that raises would tell of records
-        return run_steps(A, design=design, source=source).fit
+        return run_steps(A, design=design, source=source)
 
 
-def run_steps(A: Table, *, design: LinearDesign, source: NoiseSource) -> Run:
+def run_steps(A: Table, *, design: LinearDesign, source: NoiseSource) -> LinearFit:
     """Run the steps of `linear_fit` on any number of rows, with the noise for n of the design."""
     if not A.has_weights or isinstance(A.memory, PersonRows):
         raise ValueError("Expected rows with weights, a record each.")
@@ -136,7 +128,7 @@ def run_steps(A: Table, *, design: LinearDesign, source: NoiseSource) -> Run:
     share = noise.count(n_cut / n)
     covariance = noise.matrix(outer / n, amounts.covariance)
     metric = whiten @ rough
-    fit = LinearFit(
+    return LinearFit(
         design=design,
         phi=phi,
         metric=metric,
@@ -147,7 +139,6 @@ def run_steps(A: Table, *, design: LinearDesign, source: NoiseSource) -> Run:
         share_clipped=float(share[0]),
         numbers=tuple(noise.numbers),
     )
-    return Run(fit, rows)
 
 
 def _whitening(matrix: Array, design: LinearDesign, amount: float) -> Array:

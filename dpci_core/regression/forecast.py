@@ -4,105 +4,223 @@ them shortest. Nothing is drawn: noise for the planned number of records comes f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import ClassVar
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from dpci_core.base.array import Array, Flags
-from dpci_core.base.batches import Table
+from dpci_core.base.batches import Table, as_table
 from dpci_core.base.decimals import DOWN, EXACT
 from dpci_core.base.errors import check_count
+from dpci_core.base.watch import step
 from dpci_core.regression.design import LinearDesign
-from dpci_core.regression.fit import Run, run_steps
-from dpci_core.regression.sums import Clipped, Moves, plain_sums
+from dpci_core.regression.fit import LinearFit, run_steps
+from dpci_core.regression.sums import Clipped, Moves, Whitened, plain_sums
+from dpci_core.report.cautions import REPORTABLE_CHANCE
 
 _SEED = 35
 _LARGEST_BIAS = 0.25
 """Half-widths that clips and weights may move a coefficient by."""
 _SURE = 2.0
 """Standard errors by which a bias of planning rows has to exceed that."""
-_MOST_MARKED = 0.05
-"""Share of the draws that may mark a contrast."""
+_LEAST_SPREAD = 1e-3
+"""Of the logarithm of a margin from release to release."""
 _LARGEST_SPREAD = 0.5
 """Of the length from release to release, over its mean: beyond it no length can be promised."""
-_MORE_STEPS = 20
+_MORE_STEPS = 100
+_CLOSE = 1e-5
+"""Mean gradient, in clips, at which there are enough of them."""
+_MOST_ROWS = 5_000
+"""Planning rows in memory that take the steps; bias is looked for in all."""
 _SHARES = (("0.7", "0.2", "0.1"), ("0.55", "0.35", "0.1"), ("0.8", "0.1", "0.1"))
 _STEPS = (2, 3, 4)
 _CLIPS = ((1.5, 1.2), (1.5, 2.0), (2.0, 2.0), (3.0, 2.0), (4.0, 3.0))
 """Of gradients and of rows."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PlanningRows:
+    """Rows to plan a linear regression from, public or simulated.
+
+    table: rows [t, x], (m, 1 + p).
+    basis: B (p, p): B theta are the coefficients of the named features, in units of the outcome.
+    """
+
+    table: Table
+    basis: Array
+
+    @property
+    def n_records(self) -> int:
+        """m."""
+        return len(self.table)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class LinearForecast:
-    """What a design will give for each contrast, arrays (k,).
+    """What a design will give for each contrast, arrays (k,); of K draws of the noise.
 
-    length: of the intervals, on average.
-    sampling_length: the same of the part that sampling causes.
+    half_width: of the intervals, (K, k).
+    sampling_share: of the variance that sampling causes.
     bias: how far clips and weights move a contrast from plain least squares, of the planning rows.
     bias_se: its standard error, from the planning rows being a sample.
-    is_not_reportable: contrasts out of reach: marked by more than 5 % of the draws, of a length
-        that differs from release to release by more than half of it, or with a bias above a quarter
-        of a half-width by more than two standard errors.
+    chance_to_report: share of releases that report a contrast, less a standard error of the draws;
+        0 where its length differs from release to release by more than half of it, or its bias is
+        above a quarter of a half-width by more than two standard errors.
     share_clipped: of gradients that the last clip cuts.
     """
 
-    length: Array
-    sampling_length: Array
+    design: LinearDesign
+    half_width: Array
+    sampling_share: Array
     bias: Array
     bias_se: Array
-    is_not_reportable: Flags
+    chance_to_report: Array
     share_clipped: float
+
+    drift: ClassVar[None] = None
+    r3: ClassVar[float] = 0.0
+
+    @property
+    def n_records(self) -> int:
+        """n of the design."""
+        return self.design.n_records
+
+    @property
+    def lengths(self) -> Array:
+        """Of the intervals, draw by draw, (K, k)."""
+        return 2.0 * self.half_width
+
+    @property
+    def length(self) -> Array:
+        """Of the intervals, on average."""
+        return np.asarray(self.lengths.mean(axis=0))
+
+    ci_length = length
+
+    @property
+    def sampling_length(self) -> Array:
+        """The same of the part that sampling causes."""
+        return np.asarray(self.length * np.sqrt(self.sampling_share))
+
+    @property
+    def ci_length_mean(self) -> float:
+        """The mean length over the contrasts."""
+        return float(self.length.mean())
+
+    @property
+    def nonprivate_length_mean(self) -> float:
+        """The mean over the contrasts of the part that sampling causes."""
+        return float(self.sampling_length.mean())
+
+    @property
+    def odds_width(self) -> Array:
+        """Zeros (k,): a contrast of numbers has no odds that could be too wide (`MOST_ODDS`)."""
+        return np.zeros_like(self.chance_to_report)
+
+    @property
+    def is_not_reportable(self) -> Flags:
+        """Contrasts that fewer than 95 % of releases report."""
+        return np.asarray(self.chance_to_report < REPORTABLE_CHANCE)
+
+    @property
+    def weight(self) -> Array:
+        """1: every half-width counts all noise, (K, k)."""
+        return np.ones_like(self.half_width)
+
+    @property
+    def coverage(self) -> Array:
+        """Chance of an interval to hold plain least squares, which its bias leaves."""
+        sure = np.maximum(np.abs(self.bias) - _SURE * self.bias_se, 0.0)
+        return np.asarray(self._within(sure).mean(axis=0))
+
+    def power(self, value: float) -> Array:
+        """Chance of each interval to exclude 0 where the coefficient is `value`, (K, k)."""
+        return 1.0 - self._within(value)
+
+    def _within(self, shift: Array | float) -> Array:
+        """Chance (K, k) of errors, moved by so much, to stay within the half-widths."""
+        at = float(ndtri(0.5 + self.design.confidence_level / 2.0))
+        far = at * shift / self.half_width
+        return np.asarray(ndtr(at - far) - ndtr(-at - far))
 
 
 def forecast_linear(
-    A: Table, *, design: LinearDesign, contrasts: Array | None = None, n_draws: int = 64
+    A: Table,
+    *,
+    design: LinearDesign,
+    contrasts: Array | None = None,
+    n_draws: int = 64,
+    has_bias: bool = True,
 ) -> LinearForecast:
     """Forecast the intervals of a design from planning rows, which are public or simulated.
 
     Args:
-        A: rows [t, x], (m, 1 + p), as for `linear_fit`; m need not be n.
+        A: rows [t, x], (m, 1 + p), as for `linear_fit`; m need not be n. Of many in memory a part
+            takes the steps.
         design: whose n counts.
         contrasts: L (k, p); None for the coefficients themselves.
         n_draws: of the noise, from constants: the same rows and design have the same forecast.
+        has_bias: whether to look for it, else it is 0.
 
     Privacy: the rows are taken for public.
     """
     check_count(n_draws=n_draws)
-    L = np.eye(A.shape[1] - 1) if contrasts is None else contrasts
-    runs = [
-        run_steps(A, design=design, source=np.random.default_rng([_SEED, k]))
+    step(n_draws)
+    p = A.shape[1] - 1
+    L = np.eye(p) if contrasts is None else contrasts
+    some = A if A.memory is None else as_table(A.memory[:: math.ceil(len(A) / _MOST_ROWS)])
+    fits = [
+        run_steps(some, design=design, source=np.random.default_rng([_SEED, k]))
         for k in range(n_draws)
     ]
-    widths = [run.fit.half_widths(L) for run in runs]
+    widths = [fit.half_widths(L) for fit in fits]
     halves = np.array([w.half_width for w in widths])
     half, spread = halves.mean(axis=0), halves.std(axis=0)
-    share = np.mean([w.sampling / (w.sampling + w.privacy) for w in widths], axis=0)
-    marked = np.mean([w.is_not_estimable for w in widths], axis=0)
-    bias, bias_se = _bias(runs, L)
-    is_biased = np.abs(bias) > _LARGEST_BIAS * half + _SURE * bias_se
+    clip = float(np.median([fit.clips[-1] for fit in fits]))
+    bias, bias_se = _bias(A, fits[0], clip, L) if has_bias else np.zeros((2, len(L)))
+    is_never = (spread > _LARGEST_SPREAD * half) | (
+        np.abs(bias) > _LARGEST_BIAS * half + _SURE * bias_se
+    )
+    chance = _chance(np.log([w.margins for w in widths]))
     return LinearForecast(
-        length=2.0 * half,
-        sampling_length=2.0 * half * np.sqrt(share),
+        design=design,
+        half_width=halves,
+        sampling_share=np.mean([w.sampling / (w.sampling + w.privacy) for w in widths], axis=0),
         bias=bias,
         bias_se=bias_se,
-        is_not_reportable=np.asarray(
-            (marked > _MOST_MARKED) | (spread > _LARGEST_SPREAD * half) | is_biased
-        ),
-        share_clipped=float(np.mean([run.fit.share_clipped for run in runs])),
+        chance_to_report=np.where(is_never, 0.0, chance),
+        share_clipped=float(np.mean([fit.share_clipped for fit in fits])),
     )
 
 
-def _bias(runs: Sequence[Run], contrasts: Array) -> tuple[Array, Array]:
-    """The clipped coefficient less that of plain least squares, and its standard error, with the
-    usual clip in the metric of one of the runs.
+def _chance(margins: Array) -> Array:
+    """The chance (k,) that no mark is set, of log margins (K, 2, k) taken as normal, less a
+    standard error of their mean and spread.
     """
-    clip = float(np.median([run.fit.clips[-1] for run in runs]))
-    fit, rows = runs[0]
+    size = np.maximum(margins.std(axis=0, ddof=min(1, len(margins) - 1)), _LEAST_SPREAD)
+    far = margins.mean(axis=0) / size
+    error = np.sqrt((1.0 + far**2 / 2.0) / len(margins))
+    return np.asarray(np.maximum(1.0 - ndtr(error - far).sum(axis=0), 0.0))
+
+
+def _bias(A: Table, fit: LinearFit, clip: float, contrasts: Array) -> tuple[Array, Array]:
+    """The clipped coefficient less that of plain least squares, and its standard error, in the
+    metric of a fit.
+    """
+    rough = np.asarray(np.linalg.solve(fit.whiten, fit.metric), dtype=np.float64)
+    rows = A.through(Whitened(rough, is_new=True), has_weights=True)
+    rows = rows.through(Whitened(fit.whiten, is_new=False), has_weights=True)
     phi, n = fit.phi, len(rows)
     for _ in range(_MORE_STEPS):
-        phi = phi - clip * rows.total(Clipped(phi, clip))[0] / n
+        move = rows.total(Clipped(phi, clip))[0] / n
+        phi = phi - clip * move
+        if np.linalg.norm(move) < _CLOSE:
+            break
     moments, products = rows.total(plain_sums)
     inverse = np.linalg.pinv(moments / n, hermitian=True)
     plain = inverse @ products / n
@@ -112,26 +230,36 @@ def _bias(runs: Sequence[Run], contrasts: Array) -> tuple[Array, Array]:
 
 
 def best_linear_design(
-    A: Table, *, design: LinearDesign, contrasts: Array | None = None, n_draws: int = 8
+    A: Table,
+    *,
+    design: LinearDesign,
+    contrasts: Array | None = None,
+    n_draws: int = 8,
+    others: Sequence[Table] = (),
 ) -> LinearDesign:
     """Return the design with the clips, and then the steps and the split of its total, that a few
     forecasts prefer: the most contrasts in reach, then the shortest intervals, each against its own
-    shortest.
+    shortest; of several tables by the one that is worst off.
 
     Args:
         A, contrasts, n_draws: as for `forecast_linear`.
         design: whose total, n and level are kept.
+        others: planning rows of other worlds.
 
     Privacy: the rows are taken for public, and the total is spent whatever the split.
     """
 
     def best(tried: list[LinearDesign]) -> LinearDesign:
         found = [
-            forecast_linear(A, design=one, contrasts=contrasts, n_draws=n_draws) for one in tried
+            [
+                forecast_linear(table, design=one, contrasts=contrasts, n_draws=n_draws)
+                for table in (A, *others)
+            ]
+            for one in tried
         ]
-        lengths = np.array([one.length for one in found])
-        worth = np.log(lengths / lengths.min(axis=0)).mean(axis=1)
-        lost = [int(one.is_not_reportable.sum()) for one in found]
+        lengths = np.array([[one.length for one in of] for of in found])
+        worth = np.log(lengths / lengths.min(axis=0)).mean(axis=2).max(axis=1)
+        lost = [int(np.any([one.is_not_reportable for one in of], axis=0).sum()) for of in found]
         return tried[min(range(len(tried)), key=lambda k: (lost[k], worth[k]))]
 
     design = best([replace(design, clip=clip, row_clip=rows) for clip, rows in _CLIPS])

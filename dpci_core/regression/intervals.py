@@ -28,8 +28,12 @@ _SEED = 20261124
 _LARGEST_LOSS = 0.5
 _LEAST_DEGREES = 5.0
 """Degrees of freedom of a released variance below which an interval says too little."""
-_LARGEST_LEFT = 0.25
-"""Share of the variance that the steps may leave."""
+_TINY = np.finfo(np.float64).tiny
+_LEFT_COUNTS = 4.0
+"""Times that what the steps leave counts: where noise raised an eigenvalue of the second moment by
+a quarter, three steps are said to leave a quarter of what they do (docs/linear.md, section 6)."""
+_LARGEST_LEFT = 0.5
+"""Share of the variance that this may be."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,8 +44,8 @@ class LinearWidths:
         leave.
     covariance: of the estimates together, (k, k).
     degrees: of freedom of Student's law (k,), which the noise on the released covariance leaves.
-    is_not_estimable: contrasts that are not estimable: what the steps leave is much
-        of its variance, or the noise on the covariance is.
+    margins: how many times as far as it has to be each (2, k) is from being not estimable: by the
+        noise on the covariance, and by what the steps leave of the variance.
     """
 
     half_width: Array
@@ -49,7 +53,12 @@ class LinearWidths:
     privacy: Array
     covariance: Array
     degrees: Array
-    is_not_estimable: Flags
+    margins: Array
+
+    @property
+    def is_not_estimable(self) -> Flags:
+        """Contrasts that are not estimable."""
+        return np.asarray(~(self.margins >= 1.0).all(axis=0))
 
 
 def linear_half_widths(
@@ -75,8 +84,8 @@ def linear_half_widths(
     through = np.sum(powers[:-1], axis=0)
     S = clips[-1] ** 2 * floor_eigenvalues(covariance, 0.0).matrix
     by_sampling = _of(rows, through @ S @ through) / n
-    by_noise = _of(rows, powers[-1] @ np.outer(phi, phi) @ powers[-1])
-    left = by_noise.diagonal()
+    by_noise = _LEFT_COUNTS * _of(rows, powers[-1] @ np.outer(phi, phi) @ powers[-1])
+    left = np.maximum(by_noise.diagonal(), _TINY)
     for step, clip in enumerate(clips):
         power = powers[len(clips) - 1 - step]
         by_noise = by_noise + (clip * gradient_sd(design, step)) ** 2 * _of(rows, power @ power)
@@ -92,7 +101,7 @@ def linear_half_widths(
         privacy=privacy,
         covariance=symmetrise(by_sampling + by_noise),
         degrees=degrees,
-        is_not_estimable=np.asarray((degrees < _LEAST_DEGREES) | (left > _LARGEST_LEFT * total)),
+        margins=np.stack([degrees / _LEAST_DEGREES, _LARGEST_LEFT * total / left]),
     )
 
 

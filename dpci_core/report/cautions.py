@@ -119,15 +119,7 @@ def cautions(
         said.append(Caution("stops", found.usefulness.sentence))
     rough: Gravity = "stops" if found.validity.grade == "unusable" else "weigh"
     said += [Caution(rough, reason) for reason in found.validity.reasons_of(names)]
-    lost = [name for name, is_lost in zip(names, found.is_not_reportable, strict=True) if is_lost]
-    if lost:
-        about = None if promised is None else promised.about
-        is_goal = about is not None and bool(found.is_not_reportable[about])
-        is_nothing = promised is not None and promised.reportable == 0
-        is_grave = is_goal or is_nothing or len(lost) == len(names)
-        said.append(Caution("stops" if is_grave else "weigh", not_reportable(lost)))
-    if promised is not None:
-        said += _elsewhere(promised, names, lost)
+    said += unreachable(found.is_not_reportable, names, promised)
     told = found.coverage[~found.is_not_reportable]
     short = told[told < design.confidence_level - COVERAGE_SLACK]
     if len(short):
@@ -142,6 +134,21 @@ def cautions(
         )
         said.append(Caution("weigh" if shrinkage < _HALF else "know", sentence))
     return tuple(sorted(said, key=lambda one: _GRAVITIES.index(one.gravity)))
+
+
+def unreachable(
+    is_lost: Flags, names: Sequence[str], promised: Promised | None
+) -> Iterator[Caution]:
+    """What cannot be reported, of `names` (p,), or cannot be in another world."""
+    lost = [name for name, is_one in zip(names, is_lost, strict=True) if is_one]
+    if lost:
+        is_grave = len(lost) == len(names)
+        if promised is not None:
+            is_goal = promised.about is not None and bool(is_lost[promised.about])
+            is_grave = is_grave or is_goal or promised.reportable == 0
+        yield Caution("stops" if is_grave else "weigh", not_reportable(lost))
+    if promised is not None:
+        yield from _elsewhere(promised, names, lost)
 
 
 def _elsewhere(promised: Promised, names: Sequence[str], lost: Sequence[str]) -> Iterator[Caution]:

@@ -222,6 +222,11 @@ class Schema:
         return (self.positive, *self.negative) if self.positive or self.negative else ()
 
     @property
+    def guessed(self) -> tuple[Column, ...]:
+        """The columns whose values somebody may guess, an outcome that is a number the last."""
+        return self.features if self.outcome is None else (*self.features, self.outcome)
+
+    @property
     def outcome_words(self) -> str:
         """What effects are on: "sick = yes", or the name of a number."""
         return self.target if self.outcome else f"{self.target} = {self.positive}"

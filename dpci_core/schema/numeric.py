@@ -28,7 +28,7 @@ DEFAULT_STEP = {"log": 2.0}
 """Effects of a logarithm are told for each doubling, where no step is declared."""
 _ONE_BY_ONE = (2.0, 200.0)
 """A declared range within these is told per unit: a year of age, a point of a score."""
-_LOG_NORMAL_SD = math.sqrt(math.e * (math.e - 1.0))
+LOG_NORMAL_SD = math.sqrt(math.e * (math.e - 1.0))
 """Of exp(z) for a standard normal z."""
 _OFF = 2.0
 """Factor by which declared spreads may be wrong."""
@@ -430,8 +430,8 @@ class NumericColumn(Column):
         side = -1.0 if guess.tail == "low" else 1.0
         off = sorted(side * (end - centre) / unit for end in (low, high))
         with np.errstate(divide="ignore"):
-            cut = ndtr(np.log1p(np.maximum(np.array(off) * _LOG_NORMAL_SD, -1.0)))
-        away = np.expm1(ndtri(cut[0] + uniform * (cut[1] - cut[0]))) / _LOG_NORMAL_SD
+            cut = ndtr(np.log1p(np.maximum(np.array(off) * LOG_NORMAL_SD, -1.0)))
+        away = np.expm1(ndtri(cut[0] + uniform * (cut[1] - cut[0]))) / LOG_NORMAL_SD
         values = np.clip(centre + side * unit * away, low, high)
         return np.asarray(np.exp(values) if self.takes_log else values)
 

@@ -5,7 +5,8 @@ Each column is drawn by its guess; with a common correlation the columns share o
 and named pairs go together beside it.
 The target follows a logistic model with the guessed effects, whose intercept makes the mean chance
 of the positive level the guessed rate. An outcome that is a number follows a linear model with
-normal errors that leave it the declared typical value and spread.
+errors that leave it the typical value and spread declared or guessed: normal, or log-normal where a
+tail is guessed.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ from dpci_core.schema.column import Column
 from dpci_core.schema.copula import Pair, checked_pairs, correlation_root
 from dpci_core.schema.declare import Schema
 from dpci_core.schema.encode import encode
-from dpci_core.schema.numeric import NumberGuess
+from dpci_core.schema.numeric import LOG_NORMAL_SD, NumberGuess
 from dpci_core.schema.records import Records
 
 DEFAULT_ROWS = 20_000
@@ -68,8 +69,8 @@ class Guesses:
     Args:
         shares: for a column of levels, the share of each in their order, 1 together; default the
             declared shares, or equal ones.
-        numbers: for a number, its `NumberGuess`; default the declared typical value and spread, or
-            uniform between the bounds.
+        numbers: for a number, also the outcome, its `NumberGuess`; default the declared typical
+            value and spread, or uniform between the bounds.
         effects: for an encoded feature, its log odds per original unit or against the reference, or
             how much more of an outcome that is a number; default 0.
         base_rate: mean share of the positive level, or the lowest and the highest it may be.
@@ -143,7 +144,7 @@ class Guesses:
         )
         if self.pairs:
             correlation_root([one.name for one in schema.features], self.pairs, self.correlation)
-        columns = {column.name: column for column in schema.features}
+        columns = {column.name: column for column in schema.guessed}
         for field_name, what in (("shares", "levels"), ("numbers", "numbers")):
             for name, guess in getattr(self, field_name).items():
                 expect(
@@ -235,9 +236,15 @@ def _outcomes(schema: Schema, guesses: Guesses, predicted: Array) -> object:
         is_positive = stream.random(len(predicted)) < expit(log_odds)
         negative = schema.negative[0] if schema.negative else f"not {schema.positive}"
         return categories(is_positive, (negative, schema.positive))
-    means = predicted - predicted.mean() + outcome.centre
-    left = max(outcome.unit**2 - float(predicted.var()), (_LEAST_LEFT * outcome.unit) ** 2)
-    return means + math.sqrt(left) * stream.standard_normal(len(means))
+    centre, spread, tail = astuple(
+        guesses.numbers.get(outcome.name, NumberGuess(outcome.centre, outcome.unit))
+    )
+    means = predicted - predicted.mean() + centre
+    left = max(spread**2 - float(predicted.var()), (_LEAST_LEFT * spread) ** 2)
+    errors = stream.standard_normal(len(means))
+    if tail is not None:
+        errors = (np.exp(errors) - math.exp(0.5)) / LOG_NORMAL_SD
+    return means + math.sqrt(left) * (-errors if tail == "low" else errors)
 
 
 def log_odds_unit(schema: Schema) -> float:

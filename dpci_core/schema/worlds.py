@@ -30,6 +30,13 @@ _SAID = {
     "long tails": "numbers have long tails towards far bounds",
 }
 """How what is typed of columns may be wrong (`Column.doubts`)."""
+_SAID_OF_OUTCOME = {
+    "half spreads": "the spread of {} is half as large as declared",
+    "twice the spreads": "the spread of {} is twice as large as declared",
+    "off centre": "the typical value of {} is one spread off",
+    "long tails": "{} has a long tail towards a far bound",
+}
+"""The same of an outcome that is a number."""
 _RARE = {
     "rare levels": "levels of {} are rare (say their shares)",
     "other rare levels": "other levels of {} are rare (say their shares)",
@@ -53,7 +60,7 @@ class World:
 
 def worlds_of(schema: Schema, guesses: Guesses) -> tuple[World, ...]:
     """Return the worlds that a declaration with these guesses allows, "as declared" first; at most
-    nine.
+    nine, and of an outcome that is a number twelve.
 
     What is typed may be wrong, one thing at a time. What is left open may be anything at the same
     time: the share of "yes" within its range, and levels whose shares nobody told. So each of the
@@ -123,6 +130,9 @@ def _wrong(
     for name, said in _SAID.items():
         if found := _named(doubts, name):
             yield name, said, found
+    for outcome in schema.guessed[len(schema.features) :]:
+        for name, guess in outcome.doubts(guesses.of(outcome)).items():
+            yield f"{name}, outcome", _SAID_OF_OUTCOME[name].format(outcome.name), {outcome: guess}
 
 
 def _named(doubts: Mapping[Column, Mapping[str, Any]], name: str) -> dict[Column, Any]:

@@ -1,0 +1,183 @@
+"""A linear regression in the planner: promise, needed records and budget in the worlds of its plan,
+which more records and more budget never make worse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpci_core.plan import DeclaredTable, LinearPlan
+from dpci_core.planner import (
+    Promise,
+    Target,
+    WorldMoments,
+    as_if_records,
+    meeting_probability,
+    needed_budget,
+    needed_records,
+    promise,
+)
+from dpci_core.planner.amounts import with_total
+from dpci_core.planner.needed import OutOfReachError
+from dpci_core.planner.targets import outcome
+from dpci_core.planner.worlds import drawn, foreseen
+from dpci_core.regression import intervals
+from dpci_core.regression.fit import run_steps
+from dpci_core.regression.forecast import forecast_linear
+from dpci_core.report.cautions import REPORTABLE_CHANCE, reach
+from dpci_core.schema import Guesses, NumberGuess
+from tests.linear_example import GUESSES, N, linear_plan
+from tests.plan_examples import a_design
+
+PLAN = linear_plan(guesses=replace(GUESSES, n_rows=300))
+DESIGN = PLAN.design
+
+
+@cache
+def worlds() -> tuple[WorldMoments, ...]:
+    return PLAN.worlds()
+
+
+@cache
+def promised(total: str, n: int) -> Promise:
+    return promise(worlds()[:2], design=replace(with_total(DESIGN, Decimal(total)), n_records=n))
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.lists(st.sampled_from(["0.2", "0.5", "1", "4", "16"]), min_size=2, max_size=2, unique=True),
+    st.lists(st.sampled_from([150, 300, 600, 2_500, 10_000]), min_size=2, max_size=2, unique=True),
+)
+def test_more_records_and_more_budget_never_lose_reach_nor_lengthen(totals, records):
+    (less, more), (fewer, many) = sorted(totals, key=Decimal), sorted(records)
+    for small, large in (
+        (promised(less, fewer), promised(more, fewer)),
+        (promised(less, fewer), promised(less, many)),
+    ):
+        lost = small.chance < REPORTABLE_CHANCE
+        assert ((large.chance >= REPORTABLE_CHANCE) | lost).all()
+        assert (large.longest <= 1.01 * small.longest).all()
+        assert (large.shortest <= 1.01 * small.shortest).all()
+
+
+def test_a_promise_is_that_of_the_least_favourable_world_and_says_which():
+    found = PLAN.promise(worlds())
+    said = [world.assumption for world in worlds()]
+    assert found.worlds == tuple(said)
+    assert found.fewest == PLAN.fewest < N
+    L = PLAN.contrasts[3:5]
+    there = replace(DESIGN, n_records=PLAN.fewest)
+    made = [
+        forecast_linear(w.moments.table, design=there, contrasts=L, n_draws=16) for w in worlds()
+    ]
+    np.testing.assert_allclose(found.longest, np.max([one.length for one in made], axis=0))
+    np.testing.assert_allclose(found.chance, np.min([one.chance_to_report for one in made], axis=0))
+    np.testing.assert_allclose(found.coverage, np.min([one.coverage for one in made], axis=0))
+    for j, assumption in enumerate(found.longest_decided_by):
+        assert made[said.index(assumption)].length[j] == pytest.approx(found.longest[j])
+    assert found.longest_decided_by[0] == "the spread of pressure is twice as large as declared"
+    numbers = PLAN.numbers(worlds())
+    assert numbers.promise.chance.tolist() == found.chance.tolist()
+    assert f"under all {len(said)} sets of assumptions" in reach(numbers.promise)
+    assert (found.longest > numbers.original.ci_length[:-1]).all()
+    record = numbers.to_record()["promise"]
+    assert [one["name"] for one in record["effects"]] == list(PLAN.names[:-1])
+
+
+def test_what_another_world_loses_is_a_caution_and_stops_where_it_is_the_goal():
+    plan = replace(PLAN, design=replace(DESIGN, n_records=90), goal=Target(9.0, coefficient=0))
+    numbers = plan.numbers(worlds())
+    assert not numbers.promise.reportable
+    assert {one.gravity for one in numbers.cautions(plan.design)} == {"stops"}
+    assert numbers.probability is not None
+    assert numbers.promise.probability <= numbers.probability
+
+
+def test_what_is_needed_is_needed_in_the_least_favourable_world():
+    some = (worlds()[0], worlds()[6])
+    goal = Target(9.0, coefficient=0, probability=0.8)
+    found = needed_budget(some, design=DESIGN, target=goal, fewest=PLAN.fewest_of)
+    assert found.decided_by == "the spread of pressure is twice as large as declared"
+    assert f"Most is needed if {found.decided_by}" in found.reason
+    assert found.fewest == PLAN.fewest
+    assert found.probability == meeting_probability(some, design=found.at_fewest, target=goal)
+    assert found.probability >= 0.8
+    for factor, is_met in (("0.97", False), ("1", True)):
+        there = with_total(found.at_fewest, found.total * Decimal(factor))
+        assert outcome(some[0].moments, design=there, target=goal).meets
+        assert outcome(some[1].moments, design=there, target=goal).meets == is_met
+    assert 0 < as_if_records(some[0].moments, design=found.at_fewest) < PLAN.fewest
+    more = needed_records(some, design=DESIGN, target=goal)
+    assert more.decided_by == found.decided_by
+    fewer = replace(DESIGN, n_records=int(0.97 * more.n_records))
+    assert outcome(some[1].moments, design=more.design, target=goal).meets
+    assert not outcome(some[1].moments, design=fewer, target=goal).meets
+
+
+def test_a_length_of_what_noise_hides_does_not_meet_a_target():
+    goal = Target(1e4, coefficient=0)
+    found = needed_budget(worlds()[0].moments, design=DESIGN, target=goal)
+    made = foreseen(worlds()[0].moments, design=found.design)
+    assert made.chance_to_report[0] >= REPORTABLE_CHANCE
+    less = drawn(worlds()[0].moments, design=with_total(DESIGN, found.total * Decimal("0.9")))
+    assert less.lengths[:, 0].mean() < 1e4
+    assert less.chance_to_report[0] < REPORTABLE_CHANCE
+
+
+def test_a_length_below_that_of_sampling_is_out_of_reach():
+    with pytest.raises(OutOfReachError, match="No budget makes it true"):
+        needed_budget(worlds()[0].moments, design=DESIGN, target=Target(1e-4, coefficient=0))
+
+
+def test_moments_and_designs_of_two_models_do_not_mix():
+    with pytest.raises(ValueError, match="PlanningRows for a LinearDesign"):
+        foreseen(object(), design=DESIGN)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="moments as `fit_moments` returns them"):
+        foreseen(worlds()[0].moments, design=a_design())
+    with pytest.raises(ValueError, match="Expected a Design"):
+        needed_records(worlds(), design=3, target=Target(1.0))  # type: ignore[arg-type]
+
+
+def test_a_goal_is_a_part_of_the_plan():
+    plan = replace(PLAN, goal=Target(9.0, coefficient=0, probability=0.8))
+    assert plan.to_dict()["goal"]["coefficient"] == "age"
+    assert LinearPlan.from_dict(plan.to_dict()) == plan
+    assert "goal" not in PLAN.to_dict()
+    assert plan.digest != PLAN.digest
+    with pytest.raises(ValueError, match="coefficient=3 < 3"):
+        replace(PLAN, goal=Target(9.0, coefficient=3))
+
+
+def test_the_outcome_may_be_guessed_and_is_wrong_in_worlds_of_its_own():
+    said = [world.assumption for world in worlds()]
+    assert "pressure has a long tail towards a far bound" in said
+    spreads = {w.assumption: w.moments.table.rows.rows[:, 0].std() for w in worlds()}
+    declared = spreads[said[0]]
+    for assumption, factor in (
+        ("the spread of pressure is half as large as declared", 0.5),
+        ("the spread of pressure is twice as large as declared", 2.0),
+    ):
+        assert spreads[assumption] == pytest.approx(factor * declared, rel=0.1)
+    wide = replace(GUESSES, n_rows=300, numbers={"pressure": NumberGuess(130, 36)})
+    t = DeclaredTable(schema=PLAN.schema, guesses=wide).records().y
+    assert t.std() == pytest.approx(spreads["the spread of pressure is twice as large as declared"])
+    with pytest.raises(ValueError, match="centre"):
+        Guesses(numbers={"pressure": NumberGuess(300, 36)}).check_against(PLAN.schema)
+
+
+def test_what_the_steps_leave_counts_four_times_and_is_never_told(monkeypatch):
+    rows = worlds()[0].moments.table
+    fit = run_steps(rows, design=DESIGN, source=np.random.default_rng(1))
+    far = replace(fit, phi=1e6 * fit.phi)  # so that nothing else is left of the variance
+    widths = far.half_widths()
+    assert not fit.half_widths().is_not_estimable.any()
+    assert widths.is_not_estimable.all()
+    monkeypatch.setattr(intervals, "_LEFT_COUNTS", 1.0)
+    np.testing.assert_allclose(widths.privacy, 4.0 * far.half_widths().privacy, rtol=1e-3)
