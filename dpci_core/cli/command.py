@@ -111,7 +111,7 @@ def person(does: str) -> Flag:
 
 def person_of(options: argparse.Namespace) -> str:
     """Who was named, or else the user of this machine."""
-    return options.person or getpass.getuser()
+    return str(options.person or getpass.getuser())
 
 
 def public_key(default: str) -> Flag:
