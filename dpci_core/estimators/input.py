@@ -4,7 +4,7 @@ show a value; and what a fit that is refused leaves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,6 +28,15 @@ def unchanged_if_refused(estimator: Any) -> Iterator[None]:
         vars(estimator).clear()
         vars(estimator).update(before)
         raise
+
+
+def check_none_of(unsupported: Collection[str]) -> None:
+    """Raise ValueError for what `fit` is given besides X and y, such as weights or persons."""
+    if unsupported:
+        raise ValueError(
+            f"{', '.join(sorted(unsupported))} is not supported: the noise is measured for one "
+            "record of each person, and for an influence of one of each record."
+        )
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool, may_be_infinite: bool = False) -> Array:

@@ -18,6 +18,7 @@ from dpci_core.estimators.account import LedgerAccount, Payable, drawn_by, payer
 from dpci_core.estimators.encoding import OutcomeEncoding, check_every_row_counts
 from dpci_core.estimators.input import (
     check_features,
+    check_none_of,
     check_outcome,
     names_of,
     unchanged_if_refused,
@@ -135,11 +136,7 @@ class DPLinearRegression(Called, Payable, StatsmodelsNames, RegressorMixin, Base
         Raises:  ValueError without budget, outcome or declared columns, for weights, or for records
                  that break a rule; no message holds a value of a record.
         """
-        if unsupported:
-            names = ", ".join(sorted(unsupported))
-            raise ValueError(
-                f"{names} is not supported: the noise is measured for an influence of one."
-            )
+        check_none_of(unsupported)
         with unchanged_if_refused(self):
             return self._fitted(X, y)
 

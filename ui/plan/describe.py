@@ -527,7 +527,7 @@ def _lacking(known: Mapping[str, Column]) -> list[str]:
         found.append("Name the column that says whose row it is.")
     if not cards.rows():
         found.append("Describe at least one column.")
-    elif target is None:
+    elif not target:
         found.append("Choose the outcome.")
     else:
         if len(_outcome_levels()) < 2:
