@@ -519,7 +519,9 @@ SENTENCES: dict[str, str] = {
         "other formulas. Only its own intervals can be read."
     ),
     "no_such_coefficient": "There is no coefficient {name!r}. There are: {names}.",
-    "weight_not_finite": "Expected the weight of {name!r} to be a finite number.",
+    "weight_beyond": (
+        "Expected the weight of {name!r} to be 0, or from {low:g} to {high:g} but for its sign."
+    ),
     "no_weight": "Expected at least one weight other than 0.",
     "a_value_for_each": "Expected one finite value for each combination.",
     "depend_on_each_other": (

@@ -163,18 +163,18 @@ def _check_kind(y: Any) -> None:
         )
     if _ndim(y) == 0:  # scikit-learn's message would show it
         raise ValueError(
-            "Expected y to hold a label for each record, got a single value: a bad input shape."
+            "Expected y to hold one value for each record, got a single one: a bad input shape."
         )
     if np.ma.is_masked(y):
         raise ValueError("Expected y without masked values.")
     if "c" in _kinds(y):
-        raise ValueError("Complex data not supported: y holds labels.")
+        raise ValueError("Complex data not supported: y holds labels or real numbers.")
 
 
 def _check_length(y: npt.NDArray[Any], n_records: int) -> None:
     if len(y) != n_records:
         raise ValueError(
-            f"Expected y to have {n_records} labels like X, got {len(y)}: inconsistent lengths."
+            f"Expected y to have {n_records} values like X, got {len(y)}: inconsistent lengths."
         )
 
 

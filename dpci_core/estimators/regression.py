@@ -46,7 +46,7 @@ from dpci_core.regression.forecast import (
 )
 from dpci_core.regression.noise import share_sd
 from dpci_core.report.words import influence_cut, number_at_most
-from dpci_core.schema.declare import DEFAULT_LIMIT
+from dpci_core.schema.declare import DEFAULT_LIMIT, check_as_outcome
 from dpci_core.schema.numeric import NumericColumn
 
 _HOW_BUDGET = (
@@ -192,11 +192,7 @@ class DPLinearRegression(Called, Payable, StatsmodelsNames, RegressorMixin, Base
                 "Expected outcome=NumericColumn(name, low, high, typical=..., spread=...), "
                 "declared from what is known beforehand."
             )
-        if self.outcome.takes_log:
-            raise ValueError(
-                "Expected an outcome without transform='log': take the logarithm of y, and declare "
-                "that."
-            )
+        check_as_outcome(self.outcome)
         return self.outcome
 
     def _design(self, n_records: int) -> LinearDesign:

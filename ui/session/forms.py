@@ -208,6 +208,7 @@ def _ask_number(column: NumericColumn, key: str) -> float:
             min_value=float(column.low),
             max_value=float(column.high),
             value=float(column.middling),
+            format="%.10g",
             key=key,
         )
     )
