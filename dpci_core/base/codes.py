@@ -496,6 +496,11 @@ SENTENCES: dict[str, str] = {
         "is never drawn again. If the result is in another folder, name that folder; if it is "
         "lost, a new request starts anew, and costs again."
     ),
+    "release_elsewhere": (
+        "The request {request!r} was released before, into another folder than this. Its charge is "
+        "spent, and it is never drawn again. Name the folder that holds the result; if it is lost, "
+        "a new request starts anew, and costs again."
+    ),
     "release_paused": (
         "The release was stopped after it was booked and before anything was drawn. Make the same "
         "request {request!r} again: it goes on, and costs nothing more."
