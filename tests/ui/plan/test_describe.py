@@ -538,6 +538,11 @@ def test_a_card_that_has_the_name_of_the_outcome_for_a_while_is_not_the_outcome(
     assert app.radio(key="describe_target_pick").value == "sugar"
 
 
+def test_a_column_called_none_is_a_column():
+    app = add(start("plan"), "None: 0 to 10")
+    assert cards_of(app) == ["None · number, 0 to 10, typical 5, spread 1.7 (suggested)"]
+
+
 @pytest.mark.parametrize(("button", "left"), [("remove", 3), ("up", 4), ("next", 4)])
 def test_a_double_click_on_a_button_of_a_card_breaks_nothing(monkeypatch, button: str, left: int):
     """The second half comes before the page was drawn anew, and Streamlit calls it once more."""
