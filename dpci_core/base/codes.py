@@ -496,6 +496,11 @@ SENTENCES: dict[str, str] = {
         "is never drawn again. If the result is in another folder, name that folder; if it is "
         "lost, a new request starts anew, and costs again."
     ),
+    "release_elsewhere": (
+        "The request {request!r} was released before, into another folder than this. Its charge is "
+        "spent, and it is never drawn again. Name the folder that holds the result; if it is lost, "
+        "a new request starts anew, and costs again."
+    ),
     "release_paused": (
         "The release was stopped after it was booked and before anything was drawn. Make the same "
         "request {request!r} again: it goes on, and costs nothing more."
@@ -519,7 +524,9 @@ SENTENCES: dict[str, str] = {
         "other formulas. Only its own intervals can be read."
     ),
     "no_such_coefficient": "There is no coefficient {name!r}. There are: {names}.",
-    "weight_not_finite": "Expected the weight of {name!r} to be a finite number.",
+    "weight_beyond": (
+        "Expected the weight of {name!r} to be 0, or from {low:g} to {high:g} but for its sign."
+    ),
     "no_weight": "Expected at least one weight other than 0.",
     "a_value_for_each": "Expected one finite value for each combination.",
     "depend_on_each_other": (

@@ -4,7 +4,7 @@ show a value; and what a fit that is refused leaves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,6 +28,15 @@ def unchanged_if_refused(estimator: Any) -> Iterator[None]:
         vars(estimator).clear()
         vars(estimator).update(before)
         raise
+
+
+def check_none_of(unsupported: Collection[str]) -> None:
+    """Raise ValueError for what `fit` is given besides X and y, such as weights or persons."""
+    if unsupported:
+        raise ValueError(
+            f"{', '.join(sorted(unsupported))} is not supported: the noise is measured for one "
+            "record of each person, and for an influence of one of each record."
+        )
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool, may_be_infinite: bool = False) -> Array:
@@ -154,18 +163,18 @@ def _check_kind(y: Any) -> None:
         )
     if _ndim(y) == 0:  # scikit-learn's message would show it
         raise ValueError(
-            "Expected y to hold a label for each record, got a single value: a bad input shape."
+            "Expected y to hold one value for each record, got a single one: a bad input shape."
         )
     if np.ma.is_masked(y):
         raise ValueError("Expected y without masked values.")
     if "c" in _kinds(y):
-        raise ValueError("Complex data not supported: y holds labels.")
+        raise ValueError("Complex data not supported: y holds labels or real numbers.")
 
 
 def _check_length(y: npt.NDArray[Any], n_records: int) -> None:
     if len(y) != n_records:
         raise ValueError(
-            f"Expected y to have {n_records} labels like X, got {len(y)}: inconsistent lengths."
+            f"Expected y to have {n_records} values like X, got {len(y)}: inconsistent lengths."
         )
 
 

@@ -49,6 +49,7 @@ from dpci_core.estimators.encoding import check_every_row_counts
 from dpci_core.estimators.input import (
     check_features,
     check_labels,
+    check_none_of,
     declared_classes,
     names_of,
     signs_of,
@@ -79,10 +80,6 @@ from dpci_core.tuning.released import for_coefficients_alone
 
 Units = Literal["original", "scaled"]
 
-_WEIGHTS = (
-    "{names} is not supported: a weight multiplies one person's influence on the fit, and the "
-    "noise is measured for an influence of one."
-)
 _HOW_BUDGET = (
     "Say how private as budget=PureDP(model='0.5', hessian='0.25', covariance='0.25'), which is "
     "epsilon = 1 in all."
@@ -164,8 +161,7 @@ class PrivateLinearClassifier(Called, Payable, StatsmodelsNames, ClassifierMixin
                  break a rule; no message holds a value of a record.  InfeasibleDesignError,
                  ConvergenceError.
         """
-        if unsupported:
-            raise ValueError(_WEIGHTS.format(names=", ".join(sorted(unsupported))))
+        check_none_of(unsupported)
         with unchanged_if_refused(self):
             return self._fitted(X, y)
 

@@ -18,6 +18,7 @@ from dpci_core.estimators.account import LedgerAccount, Payable, drawn_by, payer
 from dpci_core.estimators.encoding import OutcomeEncoding, check_every_row_counts
 from dpci_core.estimators.input import (
     check_features,
+    check_none_of,
     check_outcome,
     names_of,
     unchanged_if_refused,
@@ -45,7 +46,7 @@ from dpci_core.regression.forecast import (
 )
 from dpci_core.regression.noise import share_sd
 from dpci_core.report.words import influence_cut, number_at_most
-from dpci_core.schema.declare import DEFAULT_LIMIT
+from dpci_core.schema.declare import DEFAULT_LIMIT, check_as_outcome
 from dpci_core.schema.numeric import NumericColumn
 
 _HOW_BUDGET = (
@@ -135,11 +136,7 @@ class DPLinearRegression(Called, Payable, StatsmodelsNames, RegressorMixin, Base
         Raises:  ValueError without budget, outcome or declared columns, for weights, or for records
                  that break a rule; no message holds a value of a record.
         """
-        if unsupported:
-            names = ", ".join(sorted(unsupported))
-            raise ValueError(
-                f"{names} is not supported: the noise is measured for an influence of one."
-            )
+        check_none_of(unsupported)
         with unchanged_if_refused(self):
             return self._fitted(X, y)
 
@@ -195,11 +192,7 @@ class DPLinearRegression(Called, Payable, StatsmodelsNames, RegressorMixin, Base
                 "Expected outcome=NumericColumn(name, low, high, typical=..., spread=...), "
                 "declared from what is known beforehand."
             )
-        if self.outcome.takes_log:
-            raise ValueError(
-                "Expected an outcome without transform='log': take the logarithm of y, and declare "
-                "that."
-            )
+        check_as_outcome(self.outcome)
         return self.outcome
 
     def _design(self, n_records: int) -> LinearDesign:

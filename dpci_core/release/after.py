@@ -39,6 +39,8 @@ _SAME = 1e-6
 _MIXED = 4.0
 """They may differ by this factor where the release mixed two half-widths (`half_widths`)."""
 _FLAT_WEIGHT = 1e-12
+_WEIGHTS = (1e-100, 1e100)
+"""Sizes of a weight whose square, the variance of what it weighs, is still a number."""
 
 
 class AfterError(CodedError, ValueError):
@@ -242,8 +244,8 @@ class ReleaseInference:
             found = called.get(name, name)
             if found not in self.names:
                 raise AfterError("no_such_coefficient", name=name, names=", ".join(self.names))
-            if not math.isfinite(weight):
-                raise AfterError("weight_not_finite", name=name)
+            if not (weight == 0.0 or _WEIGHTS[0] <= abs(weight) <= _WEIGHTS[1]):
+                raise AfterError("weight_beyond", name=name, low=_WEIGHTS[0], high=_WEIGHTS[1])
             vector[self.names.index(found)] += weight
         if not np.any(vector):
             raise AfterError("no_weight")

@@ -204,6 +204,8 @@ def release_once(
         return _recorded(question, place, ledger, request_id)
     known = ledger.find(request_id)
     if known is not None and not known.may_go_on:
+        if known.state == "done":
+            raise ReleaseLostError("release_elsewhere", request=request_id)
         raise ReleaseLostError("release_lost", request=request_id)
     check_extra("opendp")  # whatever is drawn, before anything is booked
     asked = _asked(question, person, request_id)

@@ -208,12 +208,7 @@ class Schema:
             not self.codes and self.target in ("", outcome.name),
             "Expected no target, positive or negative beside outcome, which is a number.",
         )
-        for name in ("missing", "step", "limit", "transform"):
-            expect(
-                getattr(outcome, name) is None,
-                f"Expected no {name} of the outcome {outcome.name!r}: its bounds cut it, a record "
-                "without it counts for nothing, and its logarithm is taken in the table.",
-            )
+        check_as_outcome(outcome)
         object.__setattr__(self, "target", outcome.name)
 
     @property
@@ -300,6 +295,16 @@ class Schema:
     def column_of(self, name: str) -> Column:
         """Return the source column of an encoded feature."""
         return self.columns_of((name,))[0]
+
+
+def check_as_outcome(column: NumericColumn) -> None:
+    """Raise ValueError for what an outcome that is a number does not have."""
+    for name in ("missing", "step", "limit", "transform"):
+        expect(
+            getattr(column, name) is None,
+            f"Expected no {name} of the outcome {column.name!r}: its bounds cut it, a record "
+            "without it counts for nothing, and its logarithm is taken in the table.",
+        )
 
 
 def _repeated(names: list[str]) -> list[str]:

@@ -536,8 +536,11 @@ def test_fit_refuses(kind) -> None:
     for words, settings in refusals.items():
         with pytest.raises(ValueError, match=words):
             made(kind, **settings).fit(X, y)
-    with pytest.raises(ValueError, match="sample_weight is not supported: a weight multiplies"):
-        made(kind).fit(X, y, sample_weight=np.ones(len(X)))
+    for name in ("sample_weight", "persons"):
+        with pytest.raises(
+            ValueError, match=f"{name} is not supported: .* one record of each person"
+        ):
+            made(kind).fit(X, y, **{name: np.ones(len(X))})
 
 
 def test_no_message_holds_a_value_of_a_record() -> None:

@@ -119,12 +119,19 @@ def test_what_is_refused_says_why_and_no_value() -> None:
         made(outcome=None).fit(X, y)
     with pytest.raises(ValueError, match="logarithm"):
         made(outcome=NumericColumn("y", 1, 9, transform="log")).fit(X, y)
+    for given in ({"missing": 5}, {"limit": 1, "typical": 5, "spread": 2}, {"step": 2}):
+        with pytest.raises(ValueError, match=f"Expected no {next(iter(given))} of the outcome"):
+            made(outcome=NumericColumn("y", 1, 9, **given)).fit(X, y)
+    for wrong in (5.0, y + 1j, y[:-1]):
+        with pytest.raises(ValueError, match=r"one value for|real numbers|values like X"):
+            made().fit(X, wrong)
     with pytest.raises(ValueError, match="no default for how private"):
         made(budget=None).fit(X, y)
     with pytest.raises(ValueError, match="2 <= steps"):
         made(steps=1).fit(X, y)
-    with pytest.raises(ValueError, match="sample_weight is not supported"):
-        made().fit(X, y, sample_weight=np.ones(50))
+    for name in ("sample_weight", "persons"):
+        with pytest.raises(ValueError, match=f"{name} is not supported: .* of each person"):
+            made().fit(X, y, **{name: np.ones(50)})
     with pytest.raises(ValueError, match="fewer than 4,000 coefficients, got 4,000"):
         made(feature_typical=0, feature_spread=1).fit(np.zeros((2, 3999)), [70, 80])
     y[7] = np.nan

@@ -203,10 +203,19 @@ def test_a_row_that_does_not_fit_the_declaration_is_refused(after, row, code: st
     assert said(caught.value)
 
 
+@pytest.mark.parametrize("weight", [1e-100, 1e100])
+def test_a_weight_of_any_size_has_the_p_value_of_one(after: ReleaseInference, weight: float):
+    found, plain = after.contrast({"age": weight}), after.contrast({"age": 1.0})
+    assert found.p_value == pytest.approx(plain.p_value, abs=1e-9)
+    assert found.interval.low == pytest.approx(weight * plain.interval.low)
+
+
 def test_what_was_not_asked_in_its_terms_is_refused(after: ReleaseInference) -> None:
     for ask, code in (
         (lambda: after.contrast({"income": 1}), "no_such_coefficient"),
-        (lambda: after.contrast({"age": math.inf}), "weight_not_finite"),
+        (lambda: after.contrast({"age": math.inf}), "weight_beyond"),
+        (lambda: after.contrast({"age": -1e101}), "weight_beyond"),
+        (lambda: after.test([{"age": 1e-101}]), "weight_beyond"),
         (lambda: after.contrast({"age": 0}), "no_weight"),
         (lambda: after.test([]), "no_weight"),
         (lambda: after.test([{"age": 1}], values=[1, 2]), "a_value_for_each"),

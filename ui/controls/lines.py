@@ -11,6 +11,7 @@ stand bounds or levels, and after bounds and a comma what is usual:
 from __future__ import annotations
 
 import csv
+import math
 import re
 
 Cells = dict[str, object]
@@ -78,9 +79,11 @@ def names_of(header: str) -> list[str]:
 
 def _cells(said: str, where: str) -> Cells:
     if (match := _BOUNDS.fullmatch(said)) is not None:
-        low, high = _value(match[1]), _value(match[2])
+        low, high = _value(match[1], where), _value(match[2], where)
         if not low < high:
-            raise ValueError(f"{where}: the lowest, {low:g}, is not below the highest, {high:g}.")
+            raise ValueError(
+                f"{where}: the lowest, {low:,.10g}, is not below the highest, {high:,.10g}."
+            )
         bounds: Cells = {"kind": "number", "lowest": low, "highest": high}
         return bounds | _about(match[3], where)
     if _LIKE_BOUNDS.match(said):
@@ -112,7 +115,7 @@ def _about(rest: str, where: str) -> Cells:
     for place, part in enumerate(one.strip() for one in _PARTS.split(rest)):
         found = {name: match for name, each in _USUAL.items() if (match := each.fullmatch(part))}
         for name, usual in found.items():
-            number = _value(usual[1])
+            number = _value(usual[1], where)
             cells[name] = f"{number:.12g}" if name == "if missing" else number
         if part.lower() == "log":
             cells["log"] = True
@@ -134,5 +137,8 @@ def _shared(part: str) -> tuple[str, str]:
     return part, ""
 
 
-def _value(text: str) -> float:
-    return float(text.replace(",", ""))
+def _value(text: str, where: str) -> float:
+    value = float(text.replace(",", ""))
+    if not math.isfinite(value):
+        raise ValueError(f"{where}: a number is too large.")
+    return value

@@ -318,14 +318,22 @@ def _is_finished(row: Cells) -> bool:
 
 def _take(number: int, field: str, value: object) -> None:
     """Keep what was typed; the outcome keeps being one under another name."""
-    row, said = _cards()[number], st.session_state
+    if (row := _cards().get(number)) is None:
+        return
     value = value.strip() if isinstance(value, str) else value
-    if field == "column" and row.get("column") == said.get(TARGET) is not None:
-        said[TARGET] = value
+    if field == "column" and _is_outcome(row):
+        st.session_state[TARGET] = value
     if value == "":
         row.pop(field, None)
     else:
         row[field] = value
+
+
+def _is_outcome(row: Cells) -> bool:
+    """Whether this card has the name of the outcome, and no other has it too."""
+    target = st.session_state.get(TARGET)
+    named = [one for one in rows() if text_of(one.get("column")) == target]
+    return len(named) == 1 and named[0] is row
 
 
 def _next(number: int, other: int) -> None:
@@ -336,6 +344,8 @@ def _next(number: int, other: int) -> None:
 def _swap(number: int, other: int) -> None:
     """Have two cards change places."""
     order = list(_cards())
+    if not {number, other} <= set(order):
+        return
     here, there = order.index(number), order.index(other)
     order[here], order[there] = other, number
     st.session_state[_CARDS] = {one: _cards()[one] for one in order}
@@ -351,11 +361,15 @@ _MOVES = {
 
 
 def _remove(number: int) -> None:
-    """Drop a card, and the outcome with it if it is that; the one in its place has the focus."""
-    order = list(_cards())
-    place = order.index(number)
-    if _cards().pop(number).get("column") == st.session_state.get(TARGET):
+    """Drop a card, and the outcome with it if it is that; the one in its place has the focus. The
+    second half of a double click finds none, and drops nothing.
+    """
+    if number not in _cards():
+        return
+    place = list(_cards()).index(number)
+    if _is_outcome(_cards()[number]):
         st.session_state[TARGET] = None
+    del _cards()[number]
     left = list(_cards())
     if left:
         st.session_state[_SHOWN] = left[min(place, len(left) - 1)]

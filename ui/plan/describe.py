@@ -330,7 +330,8 @@ def _typed(settings: Settings) -> None:
 
 def _roles() -> dict[str, str]:
     """What columns that are not in the model are instead, by name."""
-    roles = {str(st.session_state.get(cards.TARGET)): "the outcome"}
+    target = st.session_state.get(cards.TARGET)
+    roles = {str(target): "the outcome"} if target else {}
     if _has_persons() and (whose := text_of(st.session_state.get("describe_whose"))):
         roles[whose] = "says whose row it is"
     return roles
@@ -527,7 +528,7 @@ def _lacking(known: Mapping[str, Column]) -> list[str]:
         found.append("Name the column that says whose row it is.")
     if not cards.rows():
         found.append("Describe at least one column.")
-    elif target is None:
+    elif not target:
         found.append("Choose the outcome.")
     else:
         if len(_outcome_levels()) < 2:

@@ -65,13 +65,21 @@ def _combination(after: ReleaseInference) -> None:
     weights = {}
     for place, column in zip(chosen, _grid(len(chosen)), strict=True):
         weights[place] = column.number_input(
-            f"Weight of {plain(called(place))}", value=1.0, step=1.0, key=f"after_weight_{place}"
+            f"Weight of {plain(called(place))}",
+            value=1.0,
+            step=1.0,
+            format="%.10g",
+            key=f"after_weight_{place}",
         )
     looked = st.checkbox("Chosen after looking at the release", key="after_looked")
     if not any(weights.values()):
         st.caption("Give one of them a weight other than 0.")
         return
-    found = after.contrast(weights, unit=unit, after_looking=looked)
+    try:
+        found = after.contrast(weights, unit=unit, after_looking=looked)
+    except ValueError as problem:
+        st.error(plain(in_words(problem)))
+        return
     st.markdown(combination_words(weights, found))
     if len(chosen) > 1 and not looked:
         test = after.test([{name: 1.0} for name in chosen])

@@ -166,7 +166,7 @@ def _numeric(row: Row, known: NumericColumn | None) -> NumericColumn:
     low, high, typical, spread, step, missing = (_maybe(row, name) for name in numbers)
     assert low is not None
     assert high is not None
-    why = f"it has to be above the lowest, {low:g}; {high:g} is not."
+    why = f"it has to be above the lowest, {low:,.10g}; {high:,.10g} is not."
     _check(low < high, row, "highest", why)
     is_log = row.get("log") is True
     _check(low > 0.0 or not is_log, row, "lowest", "on a log scale it has to be above 0.")
@@ -177,7 +177,7 @@ def _numeric(row: Row, known: NumericColumn | None) -> NumericColumn:
         _check(one is not None or other is None, row, field, "a number is needed.")
     for field, value in (("typical", typical), ("if missing", missing)):
         is_within = value is None or low <= value <= high
-        _check(is_within, row, field, f"it has to lie within {low:g} to {high:g}.")
+        _check(is_within, row, field, f"it has to lie within {low:,.10g} to {high:,.10g}.")
     return NumericColumn(
         text_of(row.get("column")),
         low,
@@ -208,6 +208,7 @@ def _ask_number(column: NumericColumn, key: str) -> float:
             min_value=float(column.low),
             max_value=float(column.high),
             value=float(column.middling),
+            format="%.10g",
             key=key,
         )
     )

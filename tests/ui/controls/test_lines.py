@@ -90,6 +90,10 @@ def test_a_header_line_gives_names_alone():
     ("text", "said"),
     [
         ("age: 18 to 100\nx: 5", "Line 2 .“x”.: bounds such as"),
+        ("pay: 2000000 to 1e6", "the lowest, 2,000,000, is not below the highest, 1,000,000"),
+        ("x: 0 to 1e999", "Line 1 .“x”.: a number is too large"),
+        (f"x: -1{'0' * 400} to 0", "a number is too large"),
+        ("x: 0 to 1, spread 1e999", "a number is too large"),
         ("age: 100 to 18", "Line 1 .“age”.: the lowest, 100, is not below the highest, 18"),
         ("age: 18 to 18", "not below the highest"),
         ("a: 1 to 2\nbmi: 15 to 60 kg, typcal 27", "Line 2 .“bmi”.: “typcal 27” is not under"),

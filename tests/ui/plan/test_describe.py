@@ -8,6 +8,7 @@ import math
 from dataclasses import replace
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dpci_core import DeclaredTable, Guesses
@@ -419,6 +420,8 @@ def test_what_cannot_be_is_refused_at_its_field_and_its_card_is_open():
         assert 0 < below <= 4  # at the row of its field
     app = add(start("plan"), "bmi: 15 to 60, typical 90, spread 2")
     assert "**Typical value**: it has to lie within 15 to 60" in app.error[0].value
+    app = add(start("plan"), "income: 0 to 1234567, typical 2000000, spread 2")
+    assert "it has to lie within 0 to 1,234,567." in app.error[0].value
 
 
 BMI = {"column": "bmi", "kind": "number", "lowest": 15, "highest": 60}
@@ -513,6 +516,50 @@ def test_the_outcome_stays_the_outcome_under_another_name_and_goes_with_its_card
     assert app.radio(key="describe_target_pick").value is None
     go_on(app)
     assert "Choose the outcome" in app.error[-1].value
+
+
+def test_a_card_that_has_the_name_of_the_outcome_for_a_while_is_not_the_outcome():
+    """What is typed twice by mistake, then corrected or removed, changes no other card."""
+    app = described()
+    app.button(key="describe_add").click().run()
+    name = app.text_input(key="card_4_column")
+    name.set_value("diabetes").run()
+    app.text_input(key="card_4_column").set_value("bmi").run()
+    assert app.radio(key="describe_target_pick").value == "diabetes"
+    app.text_input(key="card_4_column").set_value("diabetes").run()
+    app.button(key="card_4_remove").click().run()
+    assert app.radio(key="describe_target_pick").value == "diabetes"
+    assert app.radio(key="describe_positive_pick").value == "yes"
+    number = open_card(app, 3)
+    app.text_input(key=f"card_{number}_column").set_value("").run()
+    go_on(app)
+    assert "Choose the outcome." in app.error[-1].value
+    app.text_input(key=f"card_{number}_column").set_value("sugar").run()
+    assert app.radio(key="describe_target_pick").value == "sugar"
+
+
+def test_a_column_called_none_is_a_column():
+    app = add(start("plan"), "None: 0 to 10")
+    assert cards_of(app) == ["None · number, 0 to 10, typical 5, spread 1.7 (suggested)"]
+
+
+@pytest.mark.parametrize(("button", "left"), [("remove", 3), ("up", 4), ("next", 4)])
+def test_a_double_click_on_a_button_of_a_card_breaks_nothing(monkeypatch, button: str, left: int):
+    """The second half comes before the page was drawn anew, and Streamlit calls it once more."""
+    plain = st.button
+
+    def clicked_twice(*given, **named):
+        if str(named.get("key")).endswith(f"_{button}"):
+            act = named["on_click"]
+            named["on_click"] = lambda *args: [act(*args) for _ in range(2)]
+        return plain(*given, **named)
+
+    monkeypatch.setattr(st, "button", clicked_twice)
+    app = described()
+    number = open_card(app, 1)
+    app.button(key=f"card_{number}_{button}").click().run()
+    assert not app.exception
+    assert len(cards_of(app)) == left
 
 
 def test_of_many_columns_the_first_is_open_and_the_button_names_a_few():

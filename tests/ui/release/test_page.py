@@ -233,6 +233,11 @@ def test_a_finished_release_answers_more_at_no_charge():
     assert f"chance of ill = yes is **{number(row.probability.estimate)}**" in words(app)
     assert len(Ledger().history()) == 1
     assert "after.ipynb" in {b.proto.label for b in app.get("download_button")}
+    fields = [app.number_input(key=f"after_{one}") for one in ("row_age", "weight_smoker=yes")]
+    assert {field.proto.format for field in fields} == {"%.10g"}  # .0005 is not shown as 0.00
+    fields[1].set_value(1e200).run()
+    assert not app.exception
+    assert "from 1e-100 to 1e+100" in app.error[0].value.replace("\\", "")
 
 
 def test_what_is_left_is_said_anew_beside_a_choice_whose_words_stay():
