@@ -5,20 +5,23 @@ on A4.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from dpci_core.design import Design
 from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.plan.acceptance import STAYS_SPENT
+from dpci_core.plan.base import AnyPlan, Planned
 from dpci_core.plan.codec import decimal_text, plain
 from dpci_core.plan.effects import planned_effects
+from dpci_core.plan.linear import ONE_TABLE, LinearNumbers, LinearPlan
 from dpci_core.plan.numbers import PlanNumbers
 from dpci_core.plan.plan import Plan
 from dpci_core.plan.source import PublicTable
 from dpci_core.planner import Promise, Target
+from dpci_core.regression.design import COVERS
 from dpci_core.report.cautions import gravest, reach, sentences
 from dpci_core.report.covered import covered, missing_cells, transformations, weighted_rows
 from dpci_core.report.effect_table import LARGEST_LOG_ODDS, EffectTable
@@ -35,6 +38,7 @@ from dpci_core.report.words import (
     protected,
 )
 from dpci_core.schema import Guesses, Schema, to_original, told_steps
+from dpci_core.schema.twin import log_odds_unit
 from dpci_core.schema.worlds import ODDS_RATIO
 
 MOST_ROWS = 12
@@ -47,21 +51,42 @@ _PART_WORDS = {
     "model": ("Coefficients", "the coefficients themselves"),
     "hessian": ("Hessian", "the curvature of the loss, from which standard errors are computed"),
     "covariance": ("Gradient covariance", "the sampling part of the lengths"),
+    "second moment": ("Second moment", "the metric of the steps, and part of the standard errors"),
+    "steps": ("Steps", "the coefficients themselves, and where influences are cut"),
 }
 
 
-def to_html(plan: Plan, numbers: PlanNumbers) -> str:
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the page says of one kind of model, in sentences.
+
+    certain: in how many tables how many effects are reportable.  released: what would be.
+    lengths: about them.  encoded: in units of the encoding.  design: what is fixed besides n.
+    holds: for which tables.  rows: which of them count less.
+    """
+
+    certain: str
+    released: str
+    lengths: list[str]
+    encoded: str
+    design: str
+    holds: str
+    rows: tuple[str, ...] = ()
+
+
+def to_html(plan: AnyPlan, numbers: Planned) -> str:
     """Return the summary of a plan and its `plan.numbers()`; everything typed is escaped, no
     script, nothing loaded.
     """
     grave, smaller = gravest(numbers.cautions(plan.design))
     whose, shown = plan.persons, planned_effects(plan, numbers)
+    told = _TOLD[type(plan)](plan, numbers)
     caption = f"Effects on {_name(shown.outcome)}, all else equal"
     return render(
         "summary.html",
         title=plan.title,
         learned=learned(numbers.epsilon, numbers.delta),
-        saying=f"{reach(numbers.promise)} {shown.saying()}",
+        saying=f"{told.certain} {shown.saying()}",
         effects=_first(shown).html(caption=caption),
         every=shown.html(caption="Every effect") if len(shown.rows) > MOST_ROWS else "",
         missing=missing_cells(plan.transformations),
@@ -69,14 +94,14 @@ def to_html(plan: Plan, numbers: PlanNumbers) -> str:
         persons="" if whose is None else person_rules(f"“{_name(whose.column)}”", whose.rows),
         n=f"{plan.n_records:,}",
         guarantee=_guarantee(plan, numbers),
-        split=_split(plan.design),
-        released=_released(plan, numbers),
-        covers=covered(plan.design, numbers.shrinkage),
+        split=_split(plan),
+        released=told.released,
+        covers=numbers.covers(plan.design),
         status=plan.design.status,
         chart=shown.chart(title=caption, most=MOST_ROWS),
-        lengths=_lengths(plan, numbers),
-        encoded=_encoded(numbers),
-        assumptions=list(_assumptions(plan, numbers)),
+        lengths=told.lengths,
+        encoded=told.encoded,
+        assumptions=list(_assumptions(plan, told)),
         warnings=sentences(grave),
         smaller=sentences(smaller),
         notes=_cut(plan.notes, _MOST_NOTES),
@@ -86,7 +111,7 @@ def to_html(plan: Plan, numbers: PlanNumbers) -> str:
     )
 
 
-def _guarantee(plan: Plan, numbers: PlanNumbers) -> str:
+def _guarantee(plan: AnyPlan, numbers: Planned) -> str:
     total = decimal_text(plan.design.budget.total)
     budget = plan.design.budget
     title = budget.title[0].upper() + budget.title[1:]
@@ -98,18 +123,19 @@ def _guarantee(plan: Plan, numbers: PlanNumbers) -> str:
     )
 
 
-def _split(design: Design) -> str:
+def _split(plan: AnyPlan) -> str:
+    budget, kinds = plan.design.budget, {LinearPlan: plan.lines}
     rows = [
         (
             _PART_WORDS[part][0],
             _PART_WORDS[part][1],
             decimal_text(amount),
-            f"{100 * float(amount / design.budget.total):.3g} %",
+            f"{100 * float(amount / budget.total):.3g} %",
         )
-        for part, amount in design.budget.lines
+        for part, amount in kinds.get(type(plan), budget.lines)
     ]
     return table(
-        ("Release", "What it is", design.budget.letter, "Share"),
+        ("Release", "What it is", budget.letter, "Share"),
         rows,
         caption="How the budget is split",
         numeric_from=2,
@@ -206,30 +232,59 @@ def goal_words(goal: Target, names: tuple[str, ...]) -> str:
     return goal.told_of(f"the interval of {_name(called(names[goal.coefficient]))}")
 
 
-def _assumptions(plan: Plan, numbers: PlanNumbers) -> Iterable[str]:
+def _penalised(plan: Plan, numbers: PlanNumbers) -> _Told:
+    design = plan.design
+    calibration = plain(design.switches)
+    named = calibration if isinstance(calibration, str) else "the plan's own"
+    n_worlds = len(numbers.promise.worlds)
+    return _Told(
+        certain=reach(numbers.promise),
+        released=_released(plan, numbers),
+        lengths=_lengths(plan, numbers),
+        encoded=_encoded(numbers),
+        design=f", c = {design.regularization:g}, {named} calibration",
+        holds=""
+        if n_worlds == 1
+        else f"What is promised holds under {n_worlds} sets of assumptions: as declared, and with "
+        "effects, shares, spreads, centres, tails or correlations off. Lengths are of the first.",
+        rows=weighted_rows(design, numbers.n_weighted, numbers.n_rows),
+    )
+
+
+def _linear(plan: LinearPlan, numbers: LinearNumbers) -> _Told:
+    design, outcome = plan.design, plan.outcome
+    share = percent(max(numbers.share_clipped, 0.0))
+    units = f" {_name(outcome.units)}" if outcome.units else ""
+    return _Told(
+        certain="",
+        released=f"{len(plan.names)} coefficients of a linear regression of {_name(outcome.name)} "
+        f"by {design.steps} Newton steps with Gaussian noise, each with a "
+        f"{100 * design.confidence_level:g} % confidence interval for the {COVERS}.",
+        lengths=[f"The influence of about {share} of the records is cut."],
+        encoded="",
+        design=f", {design.steps} steps, clips {design.clip:g} and {design.row_clip:g}. "
+        f"{_name(outcome.name)} is cut at {outcome.low:,.10g} and {outcome.high:,.10g}{units}",
+        holds=ONE_TABLE,
+    )
+
+
+_TOLD: dict[type, Callable[[Any, Any], _Told]] = {Plan: _penalised, LinearPlan: _linear}
+
+
+def _assumptions(plan: AnyPlan, told: _Told) -> Iterable[str]:
     if isinstance(plan.source, PublicTable):
         rows = "" if plan.source.n_rows is None else f", {plan.source.n_rows:,} rows"
         yield f"The private table behaves like the set “{plan.source.key}”{rows}."
     else:
         yield from _guess_words(plan.source.guesses, plan.schema)
         yield from _suggested(plan.schema)
-        n_worlds = len(numbers.promise.worlds)
-        if n_worlds > 1:
-            yield (
-                f"What is promised holds under {n_worlds} sets of assumptions: as declared, and "
-                "with effects, shares, spreads, centres, tails or correlations off. Lengths are of "
-                "the first."
-            )
-    design = plan.design
-    calibration = plain(design.switches)
-    named = calibration if isinstance(calibration, str) else "the plan's own"
+        yield from filter(None, [told.holds])
     yield (
-        f"d = {len(numbers.names) - 1} features, n = {plan.n_records:,}, c = "
-        f"{design.regularization:g}, {named} calibration. Bounds and levels were declared without "
-        "looking at the private data."
+        f"d = {len(plan.names) - 1} features, n = {plan.n_records:,}{told.design}. Bounds and "
+        "levels were declared without looking at the private data."
     )
     yield from transformations(plan.transformations)[:-1]  # missing cells stand under the table
-    yield from weighted_rows(design, numbers.n_weighted, numbers.n_rows)
+    yield from told.rows
     if plan.persons is not None:
         yield PERSONS_PLANNED
     yield "Lengths are a forecast for large tables; the released ones will differ somewhat."
@@ -247,13 +302,24 @@ def _guess_words(guesses: Guesses, schema: Schema) -> Iterable[str]:
     columns = schema.features
     n_columns, (low, high) = len(columns), guesses.rates
     rate = percent(low) if low == high else f"{percent(low)} to {percent(high)}"
+    outcome = f"a share of {rate} positives"
+    usual = (
+        f"an odds ratio of {ODDS_RATIO:g} for a level, or two spreads of a number, in turn up and "
+        "down"
+    )
+    unit = "log odds"
+    if (asked := schema.outcome) is not None:
+        outcome = f"{_name(asked.name)} about {asked.centre:g}, spread {asked.unit:g}"
+        unit = asked.units or "units of the outcome"
+        moved = as_typed(float(f"{math.log(ODDS_RATIO) * log_odds_unit(schema):.2g}"))
+        usual = f"{moved} {unit} for a level, or two spreads of a number, in turn up and down"
     together = "".join(
         f", {correlation:g} between {_name(one)} and {_name(other)}"
         for one, other, correlation in guesses.pairs[:_MOST_GUESSES]
     )
     yield (
-        f"The private table behaves like a simulated one: {n_columns} declared columns, a share of "
-        f"{rate} positives, correlation {guesses.correlation:g} between columns{together}."
+        f"The private table behaves like a simulated one: {n_columns} declared columns, "
+        f"{outcome}, correlation {guesses.correlation:g} between columns{together}."
     )
     declared = {one.name for one in columns if one.has_usual}
     n_guessed = len(declared | set(guesses.numbers) | set(guesses.shares))
@@ -263,14 +329,10 @@ def _guess_words(guesses: Guesses, schema: Schema) -> Iterable[str]:
     ]
     more = len(guesses.effects) - len(effects)
     listed = "; ".join(effects) + (f"; and {more} more" if more else "")
-    usual = (
-        f"an odds ratio of {ODDS_RATIO:g} for a level, or two spreads of a number, in turn up and "
-        "down"
-    )
     if not effects:
         words = f"of every column {usual}"
     else:
-        words = f"effects in log odds per unit or level: {listed}"
+        words = f"effects in {unit} per unit or level: {listed}"
         if set(schema.feature_names) > set(guesses.effects):
             words += f"; of the others {usual}"
     yield (

@@ -29,6 +29,7 @@ from dpci_core.planner.needed import OutOfReachError
 from dpci_core.planner.standard import best_standard, enclosing, enclosing_regularization
 from dpci_core.planner.targets import as_if, outcome_of, smallest_told_from_zero
 from dpci_core.privacy.budget import to_float_down
+from dpci_core.regression.design import LinearDesign
 from dpci_core.report.cautions import REPORTABLE_CHANCE, Caution, cautions
 from dpci_core.schema import Schema, StandardEncoding
 from ui.plan import numbers
@@ -70,6 +71,8 @@ class Option:
     """A design to choose, with what it would give.
 
     settings: of the whole page, this design among them.
+    design: what would be released.
+    fewest: records that it is found for.
     encoding: the standard encoding that was found for it; None where that is as it was set.
     typed: the total as it is typed.
     precision: the least goal of the kind asked for that is met, in the units of the settings: a
@@ -87,6 +90,8 @@ class Option:
     """
 
     settings: Settings
+    design: Design | LinearDesign
+    fewest: int
     typed: float
     precision: float
     meets: bool
@@ -131,6 +136,8 @@ def described(case: Case, source: TableSource | None = None) -> Option:
     asked = (case.target.excludes_zero_at or case.target.most or 0.0) * case.scale
     return Option(
         settings=case.settings,
+        design=case.design,
+        fewest=case.fewest,
         typed=float(f"{case.settings.typed_total:.12g}"),
         precision=precision,
         meets=abs(precision) <= abs(asked) * (1.0 + 1e-9),
@@ -236,6 +243,18 @@ class Designs:
             name = self.case.settings.currency
             return self._least(lambda x: self.at(x, n), self._total_for, name, start)
         return self._least(lambda x: self.at(typed, round(x)), self._records_for, "n", start)
+
+    def balanced(self) -> float:
+        """The total, as it is typed, at which privacy adds as much variance as sampling, as
+        declared.
+
+        Raises:  InfeasibleDesignError.
+        """
+        case = self.case
+        made = forecast(case.moments, design=case.design)
+        wanted = Target(BALANCED * made.nonprivate_length_mean)
+        found = needed_budget(case.moments, design=case.design, target=wanted)
+        return numbers.typed_total(case.settings, type(found.design.budget), found.total)
 
     def _total_for(self, here: Case) -> float:
         found = needed_budget(
@@ -528,14 +547,3 @@ def adopted(now: Settings, option: Option) -> Settings:
         declared=found.declared,
         encoding=found.encoding,
     )
-
-
-def balanced(case: Case) -> float:
-    """The total, as it is typed, at which privacy adds as much variance as sampling, as declared.
-
-    Raises:  InfeasibleDesignError.
-    """
-    made = forecast(case.moments, design=case.design)
-    wanted = Target(BALANCED * made.nonprivate_length_mean)
-    found = needed_budget(case.moments, design=case.design, target=wanted)
-    return numbers.typed_total(case.settings, type(found.design.budget), found.total)
