@@ -143,7 +143,10 @@ def _penalised_names(plan: Plan) -> set[str]:
 
 _NAMES: dict[type, Callable[[Any], set[str]]] = {
     Plan: _penalised_names,
-    LinearPlan: lambda plan: {"DeclaredTable", "LinearDesign", "LinearPlan"},
+    LinearPlan: lambda plan: {
+        *("DeclaredTable", "LinearDesign", "LinearPlan"),
+        *(["Target"] if plan.goal is not None else []),
+    },
 }
 
 
@@ -182,6 +185,7 @@ def _linear_steps(plan: LinearPlan) -> Iterable[_Step]:
         "design=design",
         "delta=delta",
         *([] if plan.features is None else [f"features={plan.features!r}"]),
+        *([] if plan.goal is None else [f"goal={_goal(plan.goal)}"]),
     )
     yield _Step(
         "The numbers",

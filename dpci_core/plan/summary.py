@@ -16,7 +16,7 @@ from dpci_core.plan.acceptance import STAYS_SPENT
 from dpci_core.plan.base import AnyPlan, Planned
 from dpci_core.plan.codec import decimal_text, plain
 from dpci_core.plan.effects import planned_effects
-from dpci_core.plan.linear import ONE_TABLE, LinearNumbers, LinearPlan
+from dpci_core.plan.linear import LinearNumbers, LinearPlan
 from dpci_core.plan.numbers import PlanNumbers
 from dpci_core.plan.plan import Plan
 from dpci_core.plan.source import PublicTable
@@ -60,17 +60,14 @@ _PART_WORDS = {
 class _Told:
     """What the page says of one kind of model, in sentences.
 
-    certain: in how many tables how many effects are reportable.  released: what would be.
-    lengths: about them.  encoded: in units of the encoding.  design: what is fixed besides n.
-    holds: for which tables.  rows: which of them count less.
+    released: what would be.  lengths: about them.  encoded: in units of the encoding.
+    design: what is fixed besides n.  rows: which of them count less.
     """
 
-    certain: str
     released: str
     lengths: list[str]
     encoded: str
     design: str
-    holds: str
     rows: tuple[str, ...] = ()
 
 
@@ -86,7 +83,7 @@ def to_html(plan: AnyPlan, numbers: Planned) -> str:
         "summary.html",
         title=plan.title,
         learned=learned(numbers.epsilon, numbers.delta),
-        saying=f"{told.certain} {shown.saying()}",
+        saying=f"{reach(numbers.promise)} {shown.saying()}",
         effects=_first(shown).html(caption=caption),
         every=shown.html(caption="Every effect") if len(shown.rows) > MOST_ROWS else "",
         missing=missing_cells(plan.transformations),
@@ -101,7 +98,7 @@ def to_html(plan: AnyPlan, numbers: Planned) -> str:
         chart=shown.chart(title=caption, most=MOST_ROWS),
         lengths=told.lengths,
         encoded=told.encoded,
-        assumptions=list(_assumptions(plan, told)),
+        assumptions=list(_assumptions(plan, numbers, told)),
         warnings=sentences(grave),
         smaller=sentences(smaller),
         notes=_cut(plan.notes, _MOST_NOTES),
@@ -175,11 +172,17 @@ def _lengths(plan: Plan, numbers: PlanNumbers) -> list[str]:
         f"Forecast coverage {100 * numbers.coverage_mean:.1f} % on average, "
         f"{100 * float(np.min(numbers.coverage)):.1f} % for the worst coefficient.",
     ]
-    if plan.goal is not None and numbers.probability is not None:
-        found.append(f"Goal: {_goal(plan, plan.goal)}. {_chance(plan.goal, numbers.promise)}")
+    found += _goals(plan, numbers)
     if (left := len(plan.names) - 1 - MOST_ROWS) > 0:
         found.append(f"The first {MOST_ROWS} effects are shown; {left} more are in the appendix.")
     return found
+
+
+def _goals(plan: AnyPlan, numbers: Planned) -> list[str]:
+    """The goal, if there is one, and the chance of it."""
+    if plan.goal is None:
+        return []
+    return [f"Goal: {_goal(plan, plan.goal)}. {_chance(plan.goal, numbers.promise)}"]
 
 
 def _chance(goal: Target, promised: Promise) -> str:
@@ -191,10 +194,11 @@ def _chance(goal: Target, promised: Promise) -> str:
     return f"It is that short in {chance} of the draws of the noise behind this forecast{where}."
 
 
-def _goal(plan: Plan, goal: Target) -> str:
+def _goal(plan: AnyPlan, goal: Target) -> str:
     """The goal of a plan in the units of its column, as an odds ratio where the model has odds."""
     place = goal.coefficient
-    if goal.limits is not None and plan.design.loss.is_log_odds:
+    measures = plan.design.measures
+    if goal.limits is not None and measures != "score":
         return _all_goal(plan, goal, goal.limits)
     if place is None or place >= len(plan.names) - 1:
         return goal_words(goal, plan.names)
@@ -202,7 +206,7 @@ def _goal(plan: Plan, goal: Target) -> str:
     column = plan.schema.column_of(name)
     unit = column.step_size * float(to_original(plan.schema, plan.features)[place, place])
     asked = (goal.excludes_zero_at if goal.length is None else goal.length / 2.0) or 0.0
-    if not plan.design.loss.is_log_odds or abs(asked * unit) > LARGEST_LOG_ODDS:
+    if measures != "odds" or abs(asked * unit) > LARGEST_LOG_ODDS:
         return goal.told_of(f"the interval of {_name(called(name))}", unit)
     factor = math.exp(asked * unit)
     told = f"{column.per} of {_name(column.subject(name))}".lstrip()
@@ -213,15 +217,18 @@ def _goal(plan: Plan, goal: Target) -> str:
     return f"the odds ratio {told} is known to within a factor of {as_typed(factor)}{surely}"
 
 
-def _all_goal(plan: Plan, goal: Target, limits: tuple[float, ...]) -> str:
-    """A goal about all odds ratios: the widest factor that it allows."""
+def _all_goal(plan: AnyPlan, goal: Target, limits: tuple[float, ...]) -> str:
+    """A goal about all effects: the widest factor, or difference, that it allows."""
     units = (
         np.array(told_steps(plan.schema, plan.names))
         * to_original(plan.schema, plan.features).diagonal()
     )
-    factor = math.exp(min(max(units[: len(limits)] * limits) / 2.0, LARGEST_LOG_ODDS))
+    half = float(max(units[: len(limits)] * limits)) / 2.0
     surely = "" if goal.probability == 0.5 else f" with probability {goal.probability:g} or more"
-    told = as_typed(float(f"{factor:.9g}"))
+    if (outcome := plan.schema.outcome) is not None:
+        told = f"{as_typed(float(f'{half:.9g}'))} {_name(outcome.units)}".rstrip()
+        return f"every effect is known to within ± {told}{surely}"
+    told = as_typed(float(f"{math.exp(min(half, LARGEST_LOG_ODDS)):.9g}"))
     return f"every odds ratio is known to within a factor of {told}{surely}"
 
 
@@ -236,17 +243,11 @@ def _penalised(plan: Plan, numbers: PlanNumbers) -> _Told:
     design = plan.design
     calibration = plain(design.switches)
     named = calibration if isinstance(calibration, str) else "the plan's own"
-    n_worlds = len(numbers.promise.worlds)
     return _Told(
-        certain=reach(numbers.promise),
         released=_released(plan, numbers),
         lengths=_lengths(plan, numbers),
         encoded=_encoded(numbers),
         design=f", c = {design.regularization:g}, {named} calibration",
-        holds=""
-        if n_worlds == 1
-        else f"What is promised holds under {n_worlds} sets of assumptions: as declared, and with "
-        "effects, shares, spreads, centres, tails or correlations off. Lengths are of the first.",
         rows=weighted_rows(design, numbers.n_weighted, numbers.n_rows),
     )
 
@@ -256,29 +257,33 @@ def _linear(plan: LinearPlan, numbers: LinearNumbers) -> _Told:
     share = percent(max(numbers.share_clipped, 0.0))
     units = f" {_name(outcome.units)}" if outcome.units else ""
     return _Told(
-        certain="",
         released=f"{len(plan.names)} coefficients of a linear regression of {_name(outcome.name)} "
         f"by {design.steps} Newton steps with Gaussian noise, each with a "
         f"{100 * design.confidence_level:g} % confidence interval for the {COVERS}.",
-        lengths=[f"The influence of about {share} of the records is cut."],
+        lengths=[f"The influence of about {share} of the records is cut.", *_goals(plan, numbers)],
         encoded="",
         design=f", {design.steps} steps, clips {design.clip:g} and {design.row_clip:g}. "
         f"{_name(outcome.name)} is cut at {outcome.low:,.10g} and {outcome.high:,.10g}{units}",
-        holds=ONE_TABLE,
     )
 
 
 _TOLD: dict[type, Callable[[Any, Any], _Told]] = {Plan: _penalised, LinearPlan: _linear}
 
 
-def _assumptions(plan: AnyPlan, told: _Told) -> Iterable[str]:
+def _assumptions(plan: AnyPlan, numbers: Planned, told: _Told) -> Iterable[str]:
     if isinstance(plan.source, PublicTable):
         rows = "" if plan.source.n_rows is None else f", {plan.source.n_rows:,} rows"
         yield f"The private table behaves like the set “{plan.source.key}”{rows}."
     else:
         yield from _guess_words(plan.source.guesses, plan.schema)
         yield from _suggested(plan.schema)
-        yield from filter(None, [told.holds])
+        n_worlds = len(numbers.promise.worlds)
+        if n_worlds > 1:
+            yield (
+                f"What is promised holds under {n_worlds} sets of assumptions: as declared, and "
+                "with effects, shares, spreads, centres, tails or correlations off. Lengths are of "
+                "the first."
+            )
     yield (
         f"d = {len(plan.names) - 1} features, n = {plan.n_records:,}{told.design}. Bounds and "
         "levels were declared without looking at the private data."

@@ -18,7 +18,7 @@ from dpci_core.report.words import counted_as
 from dpci_core.solvers.moments_file import NamedMoments, moments_of
 from ui.kit.exports import download
 from ui.session import state, steps, text
-from ui.session.case import Case, PlannedCase
+from ui.session.case import PlannedCase
 from ui.session.compute import DECLARED, ImportedFit, declared_table
 from ui.session.plan_settings import plan_of, settings_of
 from ui.session.words import in_words
@@ -32,14 +32,10 @@ MOST_OF_A_TITLE = 200
 
 
 def numbers_of(case: PlannedCase, plan: AnyPlan) -> Planned:
-    """What a plan promises, of a penalised model in every world."""
-
-    def make() -> Planned:
-        if isinstance(plan, Plan) and isinstance(case, Case):
-            return plan.numbers(worlds_of_case(case, state.source()))
-        return plan.numbers()
-
-    return state.memo().get(("numbers", plan.digest), make)
+    """What a plan promises in every world."""
+    return state.memo().get(
+        ("numbers", plan.digest), lambda: plan.numbers(worlds_of_case(case, state.source()))
+    )
 
 
 def title_of(case: PlannedCase) -> str:

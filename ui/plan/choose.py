@@ -178,8 +178,8 @@ def _records(case: PlannedCase, option: Option | None, is_answer: bool, is_first
     if is_answer:
         st.markdown("**Records**")
         _found(None if option is None else f"{option.settings.n:,}", is_first=is_first)
-        if option is not None and not is_first:
-            st.markdown(f"Enough even if only {option.fewest:,} of them can be used.")
+        if option is not None and option.promise is not None:
+            st.markdown(f"Enough even if only {option.promise.fewest:,} of them can be used.")
         return
     compact(
         "n",

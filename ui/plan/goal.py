@@ -34,9 +34,8 @@ def panel(case: PlannedCase) -> None:
     st.title("What do you need from the intervals?")
     _begin(case)
     kind = st.radio("Goal", **among(FIRST), key="goal_first", label_visibility="collapsed")
-    kinds = {name: word for name, word in KINDS.items() if name in case.goals}
     if kind == OTHER:
-        kind = st.radio("Another goal", **among(kinds), key="goal", index=None)
+        kind = st.radio("Another goal", **among(KINDS), key="goal", index=None)
     if kind == ALL:
         _amount(case, ALL, "")
     elif kind in ("zero", "length"):
@@ -47,7 +46,7 @@ def panel(case: PlannedCase) -> None:
         _number(
             "goal_mean", "Longest acceptable mean length (scaled coefficients)", words.GOAL_HELP
         )
-    if kind is not None and case.has_chances:
+    if kind is not None:
         chances = sorted({*words.CHANCES, st.session_state["goal_chance"]})
         st.select_slider(
             "With probability",

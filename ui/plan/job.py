@@ -81,7 +81,9 @@ def parts_of(
         find=lambda: designs_of(case, source).answer(find),
     )
     if not isinstance(case, Case):
-        return {"answer": answer}
+        first = replace(answer, key=("first", *answer.key), name="a first look")
+        look_at = LinearDesigns(case, source, is_first=True)
+        return {"first": replace(first, find=lambda: look_at.answer(find)), "answer": answer}
     return {"answer": answer, look: _analysis(case, source, look)}
 
 

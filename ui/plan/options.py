@@ -27,14 +27,15 @@ from dpci_core.plan.source import Encoder
 from dpci_core.planner import Promise, Target, promise
 from dpci_core.planner.needed import OutOfReachError
 from dpci_core.planner.standard import best_standard, enclosing, enclosing_regularization
-from dpci_core.planner.targets import as_if, outcome_of, smallest_told_from_zero
+from dpci_core.planner.targets import as_if, outcome, outcome_of, smallest_told_from_zero
+from dpci_core.planner.worlds import foreseen
 from dpci_core.privacy.budget import to_float_down
 from dpci_core.regression.design import LinearDesign
 from dpci_core.report.cautions import REPORTABLE_CHANCE, Caution, cautions
 from dpci_core.schema import Schema, StandardEncoding
 from ui.plan import numbers
 from ui.session.budget import from_shares, split_of
-from ui.session.case import Case, make_case
+from ui.session.case import Case, PlannedCase, make_case
 from ui.session.choices import UNPENALISED
 from ui.session.compute import (
     DECLARED,
@@ -72,7 +73,6 @@ class Option:
 
     settings: of the whole page, this design among them.
     design: what would be released.
-    fewest: records that it is found for.
     encoding: the standard encoding that was found for it; None where that is as it was set.
     typed: the total as it is typed.
     precision: the least goal of the kind asked for that is met, in the units of the settings: a
@@ -91,7 +91,6 @@ class Option:
 
     settings: Settings
     design: Design | LinearDesign
-    fewest: int
     typed: float
     precision: float
     meets: bool
@@ -125,10 +124,10 @@ def described(case: Case, source: TableSource | None = None) -> Option:
         original = forecast(case.moments, design=case.design, contrasts=L)
         made = replace(made, is_not_reportable=made.is_not_reportable | original.is_not_reportable)
     worlds = (WorldMoments("", case.moments),) if source is None else worlds_of_case(case, source)
-    precision = max((_precision(case, one) for one in worlds), key=abs)
+    precision = max((nearest_goal(case, one) for one in worlds), key=abs)
     promised = None if source is None else _promise(case, worlds)
     chance = made.chance_to_report[:-1] if promised is None else promised.chance
-    is_lost = made.is_not_reportable[:-1] | (chance < REPORTABLE_CHANCE)
+    lost = made.is_not_reportable[:-1] | (chance < REPORTABLE_CHANCE)
     probability = found.probability
     if promised is not None:
         assert promised.probability is not None
@@ -137,17 +136,16 @@ def described(case: Case, source: TableSource | None = None) -> Option:
     return Option(
         settings=case.settings,
         design=case.design,
-        fewest=case.fewest,
         typed=float(f"{case.settings.typed_total:.12g}"),
         precision=precision,
         meets=abs(precision) <= abs(asked) * (1.0 + 1e-9),
         length=found.length * case.scale,
         probability=probability,
-        reportable=int(np.count_nonzero(~is_lost)),
-        of=len(is_lost),
+        reportable=int(np.count_nonzero(~lost)),
+        of=len(lost),
         against=made.ci_length_mean / made.nonprivate_length_mean,
         as_if=as_if(made),
-        is_lost=_is_lost(case, np.append(is_lost, made.is_not_reportable[-1])),
+        is_lost=is_lost(case, np.append(lost, made.is_not_reportable[-1])),
         is_useless=made.usefulness.is_useless,
         cautions=cautions(
             made,
@@ -160,7 +158,7 @@ def described(case: Case, source: TableSource | None = None) -> Option:
     )
 
 
-def _is_lost(case: Case, lost: Flags) -> bool:
+def is_lost(case: PlannedCase, lost: Flags) -> bool:
     """Whether an effect that the goal is about is lost; a mean is about none."""
     if case.target.limits is not None:
         return bool(lost[:-1].any())
@@ -179,7 +177,7 @@ def _promise(case: Case, worlds: Sequence[WorldMoments]) -> Promise:
     )
 
 
-def _precision(case: Case, world: WorldMoments) -> float:
+def nearest_goal(case: PlannedCase, world: WorldMoments) -> float:
     """The least goal that is met in a world with the fewest records, in the units of settings."""
     fewer = replace(case.design, n_records=case.fewest)
     if case.target.is_power:
@@ -188,8 +186,8 @@ def _precision(case: Case, world: WorldMoments) -> float:
         near = replace(case.target, excludes_zero_at=math.copysign(_TINY, asked))
         told = smallest_told_from_zero(world.moments, design=fewer, target=near)
         return told * case.scale
-    drawn = drawn_intervals(world.moments, design=fewer)
-    return outcome_of(drawn, case.target).within_reach * case.scale
+    found = outcome(world.moments, design=fewer, target=case.target)
+    return found.within_reach * case.scale
 
 
 # --- designs by total and number of records -------------------------------------------------------
@@ -203,12 +201,12 @@ class Designs:
     source: of their table.
     """
 
-    case: Case
+    case: PlannedCase
     source: TableSource
     is_fixed: ClassVar[bool] = True
     """Whether the method is the same at every amount, so that what it cannot reach is final."""
 
-    def at(self, typed: float, n: int) -> Case:
+    def at(self, typed: float, n: int) -> PlannedCase:
         """The case with the design there: its shares kept, its noise shaped anew.
 
         Raises:  InfeasibleDesignError where none can run.
@@ -220,11 +218,11 @@ class Designs:
             return make_case(now, self.source)
         return replace(self.case, settings=now, design=now.design(now.combinations[0]))
 
-    def described(self, case: Case) -> Option:
+    def described(self, case: PlannedCase) -> Option:
         """What a design gives in every world."""
         return described(case, self.source)
 
-    def worlds(self, case: Case) -> tuple[WorldMoments, ...]:
+    def worlds(self, case: PlannedCase) -> tuple[WorldMoments, ...]:
         """The worlds in which it has to be enough."""
         return worlds_of_case(case, self.source)
 
@@ -251,18 +249,18 @@ class Designs:
         Raises:  InfeasibleDesignError.
         """
         case = self.case
-        made = forecast(case.moments, design=case.design)
+        made = foreseen(case.moments, design=case.design)
         wanted = Target(BALANCED * made.nonprivate_length_mean)
         found = needed_budget(case.moments, design=case.design, target=wanted)
         return numbers.typed_total(case.settings, type(found.design.budget), found.total)
 
-    def _total_for(self, here: Case) -> float:
+    def _total_for(self, here: PlannedCase) -> float:
         found = needed_budget(
             self.worlds(here), design=here.design, target=here.target, fewest=here.fewest_of
         )
         return numbers.typed_total(here.settings, type(found.design.budget), found.total)
 
-    def _records_for(self, here: Case) -> float:
+    def _records_for(self, here: PlannedCase) -> float:
         found = needed_records(
             self.worlds(here), design=here.design, target=here.target, fewest=here.fewest_of
         )
@@ -270,8 +268,8 @@ class Designs:
 
     def _least(
         self,
-        at: Callable[[float], Case],
-        needed_by: Callable[[Case], float],
+        at: Callable[[float], PlannedCase],
+        needed_by: Callable[[PlannedCase], float],
         name: str,
         start: float,
     ) -> Option:

@@ -11,12 +11,14 @@ import numpy as np
 
 from dpci_core import InfeasibleDesignError, Moments, Target, forecast
 from dpci_core.design import Design, Geometry
+from dpci_core.plan import LinearPlan
 from dpci_core.plan.base import N_TOLERANCE
 from dpci_core.planner import shaped, with_room
 from dpci_core.planner.amounts import SEARCH_DRAWS, with_total
 from dpci_core.planner.promise import fewest_records
 from dpci_core.regression.design import LinearDesign
-from dpci_core.schema import CONSTANT, Column, NumericColumn, Records
+from dpci_core.regression.forecast import PlanningRows
+from dpci_core.schema import CONSTANT, Column, Records
 from ui.session.choices import CURRENCIES, PROMISE
 from ui.session.compute import (
     DECLARED,
@@ -59,10 +61,6 @@ class AnyCase:
     target: Target
     scale: float
     columns: tuple[Column, ...] = ()
-    goals: ClassVar[tuple[str, ...]] = ("all", "zero", "length", "mean")
-    """Kinds of goals that can be planned for."""
-    has_chances: ClassVar[bool] = True
-    """Whether a goal can ask for more than an even chance."""
     currencies: ClassVar[tuple[str, ...]] = tuple(CURRENCIES)
     """In which a budget can be typed."""
 
@@ -102,23 +100,25 @@ class AnyCase:
 class NumberCase(AnyCase):
     """That of a regression of a number, in a described table; its scaled coefficients are units of
     the outcome for a spread of the column.
+
+    plan: of the settings, its goal and words aside.
+    moments: the planning rows as the planner takes them.
     """
 
-    design: LinearDesign
-    goals = ("all", "length")
-    has_chances = False
+    plan: LinearPlan
+    moments: PlanningRows
     currencies = tuple(name for name, one in CURRENCIES.items() if one.definition.law == "gaussian")
-
-    @property
-    def outcome(self) -> NumericColumn:
-        """The outcome as declared."""
-        assert self.settings.outcome is not None
-        return self.settings.outcome
 
     @property
     def effect(self) -> str:
         """What a coefficient is, before "per unit"."""
-        return self.outcome.units or "difference"
+        return self.plan.outcome.units or f"units of {self.plan.outcome.name}"
+
+    def of(self, settings: Settings) -> NumberCase:
+        """The case with the design of other settings, for the same table and goal."""
+        design = settings.linear_design
+        plan = replace(self.plan, design=design)
+        return replace(self, settings=settings, design=design, plan=plan)
 
     @property
     def bare(self) -> LinearDesign:
@@ -194,20 +194,26 @@ def _make_number(settings: Settings) -> NumberCase:
     if settings.kind.law != "gaussian":
         in_promise = convert_currency(settings, PROMISE)
         raise RemediedError(_NOT_PURE, "Type the budget as (ε, δ)", in_promise)
-    goal = "" if settings.goal in ("all", "length") and settings.goal_chance == 0.5 else _ON_AVERAGE
-    if goal or (settings.goal == "length" and not settings.goal_on):
-        raise RemediedError(goal or _OF_ONE, _USUAL_GOAL, settings.with_usual_goal())
     table = declared_table(settings.declared)
     features = settings.names or settings.d
     records = PUBLIC.records(
         (DECLARED, settings.declared, features), lambda: table.records(features)
     )
+    plan = LinearPlan(
+        title=DECLARED,
+        source=table,
+        features=features,
+        design=settings.linear_design,
+        delta=Decimal(settings.delta),
+    )
     return _aimed(
         NumberCase,
         settings=settings,
         records=records,
-        design=settings.linear_design,
+        design=plan.design,
         columns=table.schema.features,
+        plan=plan,
+        moments=plan.moments_of(records),
     )
 
 
@@ -216,11 +222,6 @@ _NOT_PURE = (
     "would need noise that grows with its dimension. Allow a small δ: then the noise is Gaussian, "
     "and (ε, δ) or zCDP counts it exactly."
 )
-_ON_AVERAGE = (
-    "For an outcome that is a number, goals are about lengths, on average: of every effect, or of "
-    "one."
-)
-_OF_ONE = "This goal is about the mean over all coefficients. For a number, choose one effect."
 _USUAL_GOAL = "Take the usual goal"
 _CaseT = TypeVar("_CaseT", bound=AnyCase)
 

@@ -46,6 +46,8 @@ def plan_of(case: PlannedCase, title: str, notes: str = "") -> Plan | LinearPlan
         "A plan holds no data, so it cannot start from your file. Choose a public set or "
         "describe your table.",
     )
+    if isinstance(case, NumberCase):
+        return replace(case.plan, title=title, notes=notes, goal=case.target)
     features = now.names or now.d
     source = (
         declared_table(now.declared)
@@ -55,16 +57,15 @@ def plan_of(case: PlannedCase, title: str, notes: str = "") -> Plan | LinearPlan
             standard=standard_of(now, features),
         )
     )
-    said: dict[str, Any] = {
-        "title": title,
-        "source": source,
-        "features": features,
-        "delta": Decimal(now.delta),
-        "notes": notes,
-    }
-    if isinstance(case, NumberCase):
-        return LinearPlan(**said, design=case.design)
-    return Plan(**said, design=case.design, goal=case.target)
+    return Plan(
+        title=title,
+        source=source,
+        features=features,
+        design=case.design,
+        goal=case.target,
+        delta=Decimal(now.delta),
+        notes=notes,
+    )
 
 
 def settings_of(plan: AnyPlan) -> Settings:
@@ -100,8 +101,7 @@ def settings_of(plan: AnyPlan) -> Settings:
     is_counted = definition == design.definition
     now = _as_typed(now) if is_counted else _as_promised(now, design.budget)
     _check_limits(now)
-    goal = getattr(plan, "goal", None)
-    return now if goal is None else replace(now, **_goal_settings(plan, goal))
+    return now if plan.goal is None else replace(now, **_goal_settings(plan, plan.goal))
 
 
 def _of_number(plan: LinearPlan, now: Settings) -> Settings:
@@ -241,7 +241,7 @@ def _check_limits(now: Settings) -> None:
         )
 
 
-def _goal_settings(plan: Plan, goal: Target) -> dict[str, Any]:
+def _goal_settings(plan: AnyPlan, goal: Target) -> dict[str, Any]:
     """The goal of a plan, which is in encoded units, in those of the page."""
     names, schema = plan.names, plan.schema
     scale, place = 1.0, goal.coefficient
@@ -255,7 +255,7 @@ def _goal_settings(plan: Plan, goal: Target) -> dict[str, Any]:
     }
     if goal.limits is not None:
         unit = 1.0
-        if plan.design.loss.is_log_odds:
+        if plan.design.measures != "score":
             unit = told_steps(schema, names)[0] * to_original(schema, plan.features)[0, 0]
         return found | {"goal": "all", "goal_length": float(f"{goal.limits[0] * unit:.12g}")}
     if goal.length is not None:

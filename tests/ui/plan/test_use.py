@@ -17,7 +17,6 @@ FOUND = Settings(n=7_000, target="unpenalised")
 OPTION = Option(
     settings=FOUND,
     design=FOUND.design(FOUND.combinations[0]),
-    fewest=6_300,
     typed=1.0,
     precision=0.5,
     meets=True,
