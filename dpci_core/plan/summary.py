@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -56,14 +57,19 @@ _PART_WORDS = {
 }
 
 
+Lines = tuple[tuple[str, Decimal], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class _Told:
     """What the page says of one kind of model, in sentences.
 
+    lines: what each part of the budget pays for.
     released: what would be.  lengths: about them.  encoded: in units of the encoding.
     design: what is fixed besides n.  rows: which of them count less.
     """
 
+    lines: Lines
     released: str
     lengths: list[str]
     encoded: str
@@ -91,7 +97,7 @@ def to_html(plan: AnyPlan, numbers: Planned) -> str:
         persons="" if whose is None else person_rules(f"“{_name(whose.column)}”", whose.rows),
         n=f"{plan.n_records:,}",
         guarantee=_guarantee(plan, numbers),
-        split=_split(plan),
+        split=_split(plan, told.lines),
         released=told.released,
         covers=numbers.covers(plan.design),
         status=plan.design.status,
@@ -120,8 +126,8 @@ def _guarantee(plan: AnyPlan, numbers: Planned) -> str:
     )
 
 
-def _split(plan: AnyPlan) -> str:
-    budget, kinds = plan.design.budget, {LinearPlan: plan.lines}
+def _split(plan: AnyPlan, lines: Lines) -> str:
+    budget = plan.design.budget
     rows = [
         (
             _PART_WORDS[part][0],
@@ -129,7 +135,7 @@ def _split(plan: AnyPlan) -> str:
             decimal_text(amount),
             f"{100 * float(amount / budget.total):.3g} %",
         )
-        for part, amount in kinds.get(type(plan), budget.lines)
+        for part, amount in lines
     ]
     return table(
         ("Release", "What it is", budget.letter, "Share"),
@@ -244,6 +250,7 @@ def _penalised(plan: Plan, numbers: PlanNumbers) -> _Told:
     calibration = plain(design.switches)
     named = calibration if isinstance(calibration, str) else "the plan's own"
     return _Told(
+        lines=design.budget.lines,
         released=_released(plan, numbers),
         lengths=_lengths(plan, numbers),
         encoded=_encoded(numbers),
@@ -257,6 +264,7 @@ def _linear(plan: LinearPlan, numbers: LinearNumbers) -> _Told:
     share = percent(max(numbers.share_clipped, 0.0))
     units = f" {_name(outcome.units)}" if outcome.units else ""
     return _Told(
+        lines=plan.lines,
         released=f"{len(plan.names)} coefficients of a linear regression of {_name(outcome.name)} "
         f"by {design.steps} Newton steps with Gaussian noise, each with a "
         f"{100 * design.confidence_level:g} % confidence interval for the {COVERS}.",

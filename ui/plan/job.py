@@ -47,12 +47,12 @@ class Part:
     find: Callable[[], object]
 
 
-def designs_of(case: PlannedCase, source: TableSource) -> options.Designs:
+def designs_of(case: PlannedCase, source: TableSource) -> options.Amounts[Any]:
     """The designs of a case whose method is set by hand, for every total and n."""
     return _DESIGNS[type(case)](case, source)
 
 
-_DESIGNS: dict[type, Callable[[Any, TableSource], options.Designs]] = {
+_DESIGNS: dict[type, Callable[[Any, TableSource], options.Amounts[Any]]] = {
     Case: options.Designs,
     NumberCase: LinearDesigns,
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 
@@ -11,12 +10,12 @@ from dpci_core.planner import promise
 from dpci_core.planner.targets import outcome
 from dpci_core.planner.worlds import WorldMoments, foreseen
 from dpci_core.report.cautions import REPORTABLE_CHANCE, unreachable
-from ui.plan.options import Designs, Option, is_lost, nearest_goal
-from ui.session.case import NumberCase, PlannedCase
+from ui.plan.options import Amounts, Option, is_lost, nearest_goal
+from ui.session.case import NumberCase
 
 
 @dataclass
-class LinearDesigns(Designs):
+class LinearDesigns(Amounts[NumberCase]):
     """The method as it is set by hand: every total and n has the same steps, clips and split.
 
     is_first: whether only the table as declared is looked at: what can be told soon.
@@ -27,13 +26,13 @@ class LinearDesigns(Designs):
     def at(self, typed: float, n: int) -> NumberCase:
         """The case with the design there."""
         now = replace(self.case.settings.swept("total", typed), n=n)
-        return cast(NumberCase, self.case).of(now)
+        return self.case.of(now)
 
-    def worlds(self, case: PlannedCase) -> tuple[WorldMoments, ...]:
+    def worlds(self, case: NumberCase) -> tuple[WorldMoments, ...]:
         """The worlds in which it has to be enough."""
         return (WorldMoments("", case.moments),) if self.is_first else super().worlds(case)
 
-    def described(self, case: PlannedCase) -> Option:
+    def described(self, case: NumberCase) -> Option:
         """What a design gives in every world."""
         worlds, design = self.worlds(case), case.design
         names, target, fewest = case.names, case.target, case.fewest

@@ -8,11 +8,12 @@ design that is kept to compare. No Streamlit.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
-from typing import ClassVar, Literal, NamedTuple, cast
+from typing import ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -35,7 +36,7 @@ from dpci_core.report.cautions import REPORTABLE_CHANCE, Caution, cautions
 from dpci_core.schema import Schema, StandardEncoding
 from ui.plan import numbers
 from ui.session.budget import from_shares, split_of
-from ui.session.case import Case, PlannedCase, make_case
+from ui.session.case import AnyCase, Case, make_penalised
 from ui.session.choices import UNPENALISED
 from ui.session.compute import (
     DECLARED,
@@ -48,6 +49,7 @@ from ui.session.compute import (
 from ui.session.settings import LIMITS, PRECISION, Settings
 from ui.session.worlds import worlds_of_case
 
+CaseT = TypeVar("CaseT", bound=AnyCase)
 Find = Literal["budget", "records", "precision"]
 
 BALANCED = math.sqrt(2.0)
@@ -158,7 +160,7 @@ def described(case: Case, source: TableSource | None = None) -> Option:
     )
 
 
-def is_lost(case: PlannedCase, lost: Flags) -> bool:
+def is_lost(case: AnyCase, lost: Flags) -> bool:
     """Whether an effect that the goal is about is lost; a mean is about none."""
     if case.target.limits is not None:
         return bool(lost[:-1].any())
@@ -177,7 +179,7 @@ def _promise(case: Case, worlds: Sequence[WorldMoments]) -> Promise:
     )
 
 
-def nearest_goal(case: PlannedCase, world: WorldMoments) -> float:
+def nearest_goal(case: AnyCase, world: WorldMoments) -> float:
     """The least goal that is met in a world with the fewest records, in the units of settings."""
     fewer = replace(case.design, n_records=case.fewest)
     if case.target.is_power:
@@ -194,35 +196,30 @@ def nearest_goal(case: PlannedCase, world: WorldMoments) -> float:
 
 
 @dataclass
-class Designs:
-    """The method as it is set by hand: a design for every total, as it is typed, and n.
+class Amounts(ABC, Generic[CaseT]):
+    """A design for every total, as it is typed, and n; and the least of one that is enough.
 
     case: of the settings.
     source: of their table.
     """
 
-    case: PlannedCase
+    case: CaseT
     source: TableSource
     is_fixed: ClassVar[bool] = True
     """Whether the method is the same at every amount, so that what it cannot reach is final."""
 
-    def at(self, typed: float, n: int) -> PlannedCase:
-        """The case with the design there: its shares kept, its noise shaped anew.
+    @abstractmethod
+    def at(self, typed: float, n: int) -> CaseT:
+        """The case with the design there.
 
         Raises:  InfeasibleDesignError where none can run.
         """
-        if (typed, n) == (self.case.settings.typed_total, self.case.n):
-            return self.case
-        now = replace(self.case.settings.swept("total", typed), n=n).settled()
-        if now.is_shaped or now.c != self.case.settings.c:
-            return make_case(now, self.source)
-        return replace(self.case, settings=now, design=now.design(now.combinations[0]))
 
-    def described(self, case: PlannedCase) -> Option:
-        """What a design gives in every world."""
-        return described(case, self.source)
+    @abstractmethod
+    def described(self, case: CaseT) -> Option:
+        """What a design gives."""
 
-    def worlds(self, case: PlannedCase) -> tuple[WorldMoments, ...]:
+    def worlds(self, case: CaseT) -> tuple[WorldMoments, ...]:
         """The worlds in which it has to be enough."""
         return worlds_of_case(case, self.source)
 
@@ -254,13 +251,13 @@ class Designs:
         found = needed_budget(case.moments, design=case.design, target=wanted)
         return numbers.typed_total(case.settings, type(found.design.budget), found.total)
 
-    def _total_for(self, here: PlannedCase) -> float:
+    def _total_for(self, here: CaseT) -> float:
         found = needed_budget(
             self.worlds(here), design=here.design, target=here.target, fewest=here.fewest_of
         )
         return numbers.typed_total(here.settings, type(found.design.budget), found.total)
 
-    def _records_for(self, here: PlannedCase) -> float:
+    def _records_for(self, here: CaseT) -> float:
         found = needed_records(
             self.worlds(here), design=here.design, target=here.target, fewest=here.fewest_of
         )
@@ -268,8 +265,8 @@ class Designs:
 
     def _least(
         self,
-        at: Callable[[float], PlannedCase],
-        needed_by: Callable[[PlannedCase], float],
+        at: Callable[[float], CaseT],
+        needed_by: Callable[[CaseT], float],
         name: str,
         start: float,
     ) -> Option:
@@ -304,6 +301,27 @@ class Designs:
         if best is None and last is None:
             raise refusal
         return cast(Option, best or last)
+
+
+@dataclass
+class Designs(Amounts[Case]):
+    """The method of a penalised model as it is set by hand."""
+
+    def at(self, typed: float, n: int) -> Case:
+        """The case with the design there: its shares kept, its noise shaped anew.
+
+        Raises:  InfeasibleDesignError where none can run.
+        """
+        if (typed, n) == (self.case.settings.typed_total, self.case.n):
+            return self.case
+        now = replace(self.case.settings.swept("total", typed), n=n).settled()
+        if now.is_shaped or now.c != self.case.settings.c:
+            return make_penalised(now, self.source)
+        return replace(self.case, settings=now, design=now.design(now.combinations[0]))
+
+    def described(self, case: Case) -> Option:
+        """What a design gives in every world."""
+        return described(case, self.source)
 
 
 def _next(needed: float, low: float, high: float, *, is_short: bool) -> float:
@@ -376,7 +394,7 @@ class FirstLook(Designs):
             now = replace(now, declared=packed_table(table))
         else:
             source = replace(source, upload=replace(kept, schema=schema))
-        return make_case(now, source)
+        return make_penalised(now, source)
 
     def described(self, case: Case) -> Option:
         """What a design gives as declared."""
@@ -482,7 +500,7 @@ def _split_for_goal(case: Case, source: TableSource) -> Case:
     except InfeasibleDesignError:
         return case
     split = split_of(best.design.budget, case.settings.split.with_locks())
-    return make_case(replace(case.settings, split=split), source)
+    return make_penalised(replace(case.settings, split=split), source)
 
 
 # --- what is asked, and what comes of it ----------------------------------------------------------

@@ -50,7 +50,7 @@ class RemediedError(ValueError):
 class AnyCase:
     """One design under these settings, and the goal in its scale.
 
-    records: of the planning rows.
+    records: of the planning rows.  moments: what the planner takes of them.
     scale: what a length of the target is multiplied by to be in the units of the goal.
     columns: of the table, with the steps that effects are told for; none for a named set.
     """
@@ -58,6 +58,7 @@ class AnyCase:
     settings: Settings
     records: Records
     design: Design | LinearDesign
+    moments: Any
     target: Target
     scale: float
     columns: tuple[Column, ...] = ()
@@ -187,7 +188,7 @@ def make_case(settings: Settings, source: TableSource) -> PlannedCase:
     Raises:  what loading and fitting raise; RemediedError; ValueError where the settings allow no
              design.
     """
-    return _make_case(settings, source) if settings.outcome is None else _make_number(settings)
+    return make_penalised(settings, source) if settings.outcome is None else _make_number(settings)
 
 
 def _make_number(settings: Settings) -> NumberCase:
@@ -241,7 +242,8 @@ def _aimed(kind: type[_CaseT], **known: Any) -> _CaseT:
     return kind(**known, target=target, scale=scale)
 
 
-def _make_case(settings: Settings, source: TableSource) -> Case:
+def make_penalised(settings: Settings, source: TableSource) -> Case:
+    """That of a table whose outcome has codes; raises as `make_case`."""
     chosen = single(settings)
     records = source.load(chosen, features=chosen.names or chosen.d)
     design = chosen.design(chosen.combinations[0])

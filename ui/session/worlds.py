@@ -6,11 +6,11 @@ from __future__ import annotations
 from dpci_core import WorldMoments, simulate_twin, worlds_of
 from dpci_core.planner.worlds import ONLY_WORLD
 from dpci_core.schema import Records, Schema, World
-from ui.session.case import NumberCase, PlannedCase
+from ui.session.case import AnyCase, Case, NumberCase
 from ui.session.compute import DECLARED, TableSource, declared_table, fit_target
 
 
-def worlds_of_case(case: PlannedCase, source: TableSource) -> tuple[WorldMoments, ...]:
+def worlds_of_case(case: AnyCase, source: TableSource) -> tuple[WorldMoments, ...]:
     """The moments of every world, those of the case first; fits and rows are kept in the store."""
     given = source.store.given
     is_given = given is not None and given.moments is case.moments
@@ -21,6 +21,7 @@ def worlds_of_case(case: PlannedCase, source: TableSource) -> tuple[WorldMoments
     if isinstance(case, NumberCase):
         of = case.plan.moments_of
         return (*found, *(WorldMoments(said, of(records)) for said, records in others))
+    assert isinstance(case, Case)
     for assumption, records in others:
         moments = source.store.moments(
             records,
@@ -33,7 +34,7 @@ def worlds_of_case(case: PlannedCase, source: TableSource) -> tuple[WorldMoments
     return tuple(found)
 
 
-def tables_of_case(case: PlannedCase, source: TableSource) -> dict[str, Records]:
+def tables_of_case(case: AnyCase, source: TableSource) -> dict[str, Records]:
     """The planning rows of every world by its assumption, those of the case first."""
     if case.settings.dataset != DECLARED:
         return {ONLY_WORLD: case.records}
@@ -43,7 +44,7 @@ def tables_of_case(case: PlannedCase, source: TableSource) -> dict[str, Records]
     return {first.assumption: case.records, **drawn}
 
 
-def _records(schema: Schema, world: World, case: PlannedCase, source: TableSource) -> Records:
+def _records(schema: Schema, world: World, case: AnyCase, source: TableSource) -> Records:
     names = case.names[:-1]
     return source.store.records(
         (DECLARED, case.settings.declared, names, world.name),
