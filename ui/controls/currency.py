@@ -12,7 +12,7 @@ from ui.controls.paired import FINE, Number, compact, log_grid, paired
 from ui.kit.bound import among, bound
 from ui.session import state, text
 from ui.session.choices import CURRENCIES, labels_of
-from ui.session.settings import Settings, convert_currency
+from ui.session.settings import Settings, in_currency
 
 ENDS = ("more private", "more accurate")
 """What the two ends of a total mean."""
@@ -89,10 +89,8 @@ def currency_control(settings: Settings, offered: Collection[str] = tuple(CURREN
 
 def _set_currency(chosen: str) -> None:
     now = state.settings()
-    if chosen == now.currency:
-        return
-    moved = convert_currency(now, chosen)
-    state.put(replace(moved, definitions=(moved.own_definition,)))
+    if chosen != now.currency:
+        state.put(in_currency(now, chosen))
 
 
 def _set_delta(delta: str) -> None:

@@ -30,7 +30,7 @@ from ui.session.budget import from_shares
 from ui.session.choices import PROMISE
 from ui.session.compute import DECLARED, declared_table
 from ui.session.forms import Row, levels_of, text_of
-from ui.session.settings import LIMITS, LINEAR_SHARES, Settings, convert_currency
+from ui.session.settings import LIMITS, LINEAR_SHARES, Settings, in_currency
 from ui.session.text import plain
 from ui.session.words import in_words
 from ui.views import path
@@ -636,5 +636,5 @@ def _of_outcome(now: Settings) -> Settings:
     if now.outcome is None:
         return now.in_plain_terms()
     if now.kind.law != "gaussian":
-        now = convert_currency(now, PROMISE)
+        now = in_currency(now, PROMISE)
     return replace(now, split=from_shares(now.split.total, LINEAR_SHARES))

@@ -31,7 +31,7 @@ from ui.session.compute import (
     designed,
     fit_target,
 )
-from ui.session.settings import Settings, convert_currency
+from ui.session.settings import Settings, in_currency
 from ui.session.shape import shape_of
 
 
@@ -193,7 +193,7 @@ def make_case(settings: Settings, source: TableSource) -> PlannedCase:
 
 def _make_number(settings: Settings) -> NumberCase:
     if settings.kind.law != "gaussian":
-        in_promise = convert_currency(settings, PROMISE)
+        in_promise = in_currency(settings, PROMISE)
         raise RemediedError(_NOT_PURE, "Type the budget as (ε, δ)", in_promise)
     table = declared_table(settings.declared)
     features = settings.names or settings.d

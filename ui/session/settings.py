@@ -422,6 +422,12 @@ def convert_currency(now: Settings, chosen: str) -> Settings:
     return moved.with_epsilon(epsilon) if CURRENCIES[chosen].is_promise else moved
 
 
+def in_currency(now: Settings, chosen: str) -> Settings:
+    """Return the settings with the budget typed, and spent, in another currency."""
+    moved = convert_currency(now, chosen)
+    return replace(moved, definitions=(moved.own_definition,))
+
+
 @lru_cache(maxsize=32)
 def _schema_of(packed: str) -> Schema | None:
     """Return what is declared of a described table (`compute.packed_table`); ValueError in words
