@@ -69,9 +69,10 @@ if TYPE_CHECKING:
         UnpaidFitWarning,
     )
     from dpci_core.ledger import Cap, Ledger
-    from dpci_core.plan import DeclaredTable, Plan, PublicTable, read_plan, write_plan
+    from dpci_core.plan import DeclaredTable, LinearPlan, Plan, PublicTable, read_plan, write_plan
     from dpci_core.plan.moments_file import read_moments, write_moments
     from dpci_core.planner.standard import StandardAnswer, best_standard
+    from dpci_core.regression.design import LinearDesign
     from dpci_core.release import Release, ReleaseInference, load_release
     from dpci_core.schema import (
         CategoricalColumn,
@@ -163,6 +164,8 @@ __all__ = [
     "World",
     "worlds_of",
     "Plan",
+    "LinearPlan",
+    "LinearDesign",
     "DeclaredTable",
     "PublicTable",
     "read_plan",
@@ -207,7 +210,7 @@ _LATE = {
         "UnpaidFitWarning",
     ),
     "ledger": ("Cap", "Ledger"),
-    "plan": ("DeclaredTable", "Plan", "PublicTable", "read_plan", "write_plan"),
+    "plan": ("DeclaredTable", "LinearPlan", "Plan", "PublicTable", "read_plan", "write_plan"),
     "schema": (
         "CategoricalColumn",
         "Guesses",
@@ -220,6 +223,7 @@ _LATE = {
         "simulate_twin",
         "worlds_of",
     ),
+    "regression.design": ("LinearDesign",),
     "planner.standard": ("StandardAnswer", "best_standard"),
     "plan.moments_file": ("read_moments", "write_moments"),
     "simulation.result": ("DesignResult", "ExperimentResult", "Progress"),

@@ -35,9 +35,9 @@ from dpci_core.report.words import number, number_at_most, percent, risk
 from dpci_core.solvers.moments import Moments
 
 FORMS: dict[str, Callable[[AnyPlan], str]] = {
-    "script": lambda plan: to_script(plan.expected(Plan)),
-    "notebook": lambda plan: notebook_text(plan.expected(Plan)),
-    "html": lambda plan: to_html(plan.expected(Plan), plan.expected(Plan).numbers()),
+    "script": to_script,
+    "notebook": notebook_text,
+    "html": lambda plan: to_html(plan, plan.numbers()),
     "json": as_json,
     "yaml": as_yaml,
     "link": lambda plan: f"?{urlencode(plan.to_query())}\n",

@@ -8,16 +8,19 @@ somebody typed enters the code as a literal that Python itself has quoted, and n
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields
 from decimal import Decimal
 from typing import Any
 
 from dpci_core.design import Calibration, Design
+from dpci_core.plan.base import AnyPlan
 from dpci_core.plan.codec import decimal_text, number_fields
+from dpci_core.plan.linear import LinearPlan
 from dpci_core.plan.plan import Plan
 from dpci_core.plan.source import DeclaredTable
 from dpci_core.planner import Target
+from dpci_core.privacy.budget import PARTS
 from dpci_core.schema import Column, Guesses, Schema
 
 _WIDTH = 100
@@ -32,7 +35,7 @@ class _Step:
     code: str
 
 
-def to_script(plan: Plan) -> str:
+def to_script(plan: AnyPlan) -> str:
     """Return a Python script that makes the plan's design again and prints its numbers; `--json`
     for machines.
     """
@@ -43,10 +46,10 @@ def to_script(plan: Plan) -> str:
         "numbers for machines.\n"
         '"""\n\nimport json\nimport sys\n\n' + _imports(plan)
     ]
-    for step in _steps(plan):
+    for step in _STEPS[type(plan)](plan):
         comment = "\n".join(f"# {line}" for line in (f"{step.heading}.", *step.words.splitlines()))
         parts.append(f"\n{comment}\n{step.code}")
-    shown = "\n".join(f"    {line}" for line in _SHOWN.splitlines())
+    shown = "\n".join(f"    {line}" for line in _SHOWN[type(plan)].splitlines())
     parts.append(
         '\nif "--json" in sys.argv[1:]:\n    print(json.dumps(numbers, '
         f"indent=1))\nelse:\n{shown}\n"
@@ -54,15 +57,15 @@ def to_script(plan: Plan) -> str:
     return "".join(parts)
 
 
-def to_notebook(plan: Plan) -> dict[str, Any]:
+def to_notebook(plan: AnyPlan) -> dict[str, Any]:
     """Return the same steps as a Jupyter notebook (nbformat 4) for `json.dumps`; the numbers are in
     `numbers`.
     """
-    steps = list(_steps(plan))
+    steps = list(_STEPS[type(plan)](plan))
     cells = [_cell(_INTRODUCTION), _cell(_imports(plan), is_code=True)]
     for step in steps:
         cells += [_cell(f"## {step.heading}\n\n{step.words}"), _cell(step.code, is_code=True)]
-    cells.append(_cell(_SHOWN, is_code=True))
+    cells.append(_cell(_SHOWN[type(plan)], is_code=True))
     for index, cell in enumerate(cells):
         cell["id"] = f"cell-{index}"
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -74,7 +77,7 @@ def to_notebook(plan: Plan) -> dict[str, Any]:
     }
 
 
-def notebook_text(plan: Plan) -> str:
+def notebook_text(plan: AnyPlan) -> str:
     """The notebook as the text of a file."""
     return json.dumps(to_notebook(plan), indent=1) + "\n"
 
@@ -84,7 +87,7 @@ _INTRODUCTION = (
     "No private table is read here. Change a value, run all cells, and see what it does to the "
     "lengths."
 )
-_SHOWN = """\
+_PENALISED_SHOWN = """\
 print(title)
 print(f"mean length {numbers['ci_length_mean']:.4g}, without privacy {numbers['nonprivate_length_mean']:.4g}")
 print(f"epsilon = {epsilon!r} at delta = {numbers['delta']:g}; coverage {numbers['coverage_mean']:.1%}")
@@ -92,6 +95,15 @@ for row in numbers["coefficients"]:
     scaled, per_unit = row["scaled"]["ci_length"], row["original"]["ci_length"]
     print(f"{row['name']:<30} length {scaled:.4g}, in original units {per_unit:.4g}")
 """  # noqa: E501 - text of the script
+_LINEAR_SHOWN = """\
+print(title)
+print(f"epsilon = {numbers['epsilon']!r} at delta = {numbers['delta']:g}")
+for row in numbers["coefficients"]:
+    planned = row["original"]
+    length, without = planned["ci_length"], planned["nonprivate_length"]
+    print(f"{row['name']:<30} length per unit {length:.4g}, without privacy {without:.4g}")
+"""
+_SHOWN: dict[type, str] = {Plan: _PENALISED_SHOWN, LinearPlan: _LINEAR_SHOWN}
 
 
 def _cell(source: str, *, is_code: bool = False) -> dict[str, Any]:
@@ -103,46 +115,104 @@ def _cell(source: str, *, is_code: bool = False) -> dict[str, Any]:
     return cell | ({"execution_count": None, "outputs": []} if is_code else {})
 
 
-def _imports(plan: Plan) -> str:
-    names = {"Design", "fit_moments", "forecast", "as_if_records", "promise"}
-    names |= {type(plan.design.loss).__name__, type(plan.design.budget).__name__}
+def _imports(plan: AnyPlan) -> str:
+    names = {type(plan.design.budget).__name__} | _NAMES[type(plan)](plan)
     if isinstance(plan.source, DeclaredTable):
-        names |= {
-            "Guesses",
-            "Schema",
-            "WorldMoments",
-            "simulate_twin",
-            "worlds_of",
-            *(type(column).__name__ for column in plan.schema.features),
-        }
+        columns = (*plan.schema.features, *filter(None, [plan.schema.outcome]))
+        names |= {"Guesses", "Schema", *(type(column).__name__ for column in columns)}
         names |= {"NumberGuess"} if plan.source.guesses.numbers else set()
     else:
         names.add("datasets")
     names |= {"Persons"} if plan.persons is not None else set()
     names |= {"StandardEncoding"} if plan.source.is_standard else set()
-    if plan.goal is not None:
-        names |= {"Target", "meeting_probability"}
-    if isinstance(_calibration(plan.design), Calibration):
-        names.add("Calibration")
     listed = "".join(f"    {name},\n" for name in sorted(names))
     return f"from dpci_core import (\n{listed})\n"
 
 
-def _steps(plan: Plan) -> Iterable[_Step]:
+def _penalised_names(plan: Plan) -> set[str]:
+    names = {"Design", "fit_moments", "forecast", "as_if_records", "promise"}
+    names.add(type(plan.design.loss).__name__)
+    if isinstance(plan.source, DeclaredTable):
+        names |= {"WorldMoments", "simulate_twin", "worlds_of"}
+    if plan.goal is not None:
+        names |= {"Target", "meeting_probability"}
+    if isinstance(_calibration(plan.design), Calibration):
+        names.add("Calibration")
+    return names
+
+
+_NAMES: dict[type, Callable[[Any], set[str]]] = {
+    Plan: _penalised_names,
+    LinearPlan: lambda plan: {
+        *("DeclaredTable", "LinearDesign", "LinearPlan"),
+        *(["Target"] if plan.goal is not None else []),
+    },
+}
+
+
+def _penalised_steps(plan: Plan) -> Iterable[_Step]:
     """The steps from declarations to numbers."""
-    yield _Step(
-        "The plan",
-        "Its words, for whoever reads on.",
-        _assigned(title=plan.title, notes=plan.notes),
-    )
+    yield _words_of(plan)
     yield _records(plan)
+    yield _design_step(plan, _design(plan.design))
+    yield _Step("The numbers", _NUMBERS_WORDS, _numbers(plan))
+
+
+def _linear_steps(plan: LinearPlan) -> Iterable[_Step]:
+    """The same of a regression of a number."""
+    assert isinstance(plan.source, DeclaredTable)
+    design = plan.design
+    own = ("steps", "clip", "row_clip", "confidence_level")
+    parts = {part: decimal_text(getattr(design.budget, part)) for part in PARTS}
+    yield _words_of(plan)
     yield _Step(
+        "The table",
+        "Declared columns and guesses about them; a table is simulated from these alone.",
+        f"schema = {_schema(plan.schema)}\nguesses = {_guesses(plan.source.guesses)}\n"
+        + _assigned(unit=plan.source.unit),
+    )
+    made = _call(
+        "LinearDesign",
+        f"budget={_call(type(design.budget).__name__, *_named(parts))}",
+        f"n_records={design.n_records!r}",
+        *_named({name: getattr(design, name) for name in own}),
+    )
+    yield _design_step(plan, made)
+    planned = _call(
+        "LinearPlan",
+        "title=title",
+        "source=DeclaredTable(schema=schema, guesses=guesses, unit=unit)",
+        "design=design",
+        "delta=delta",
+        *([] if plan.features is None else [f"features={plan.features!r}"]),
+        *([] if plan.goal is None else [f"goal={_goal(plan.goal)}"]),
+    )
+    yield _Step(
+        "The numbers",
+        "Expected length of the intervals (ci), and of their part from sampling, in units of the "
+        "outcome; per\nspread, and per original unit of each column.",
+        f"numbers = {planned}.numbers().to_record()\n",
+    )
+
+
+_STEPS: dict[type, Callable[[Any], Iterable[_Step]]] = {
+    Plan: _penalised_steps,
+    LinearPlan: _linear_steps,
+}
+
+
+def _words_of(plan: AnyPlan) -> _Step:
+    said = _assigned(title=plan.title, notes=plan.notes)
+    return _Step("The plan", "Its words, for whoever reads on.", said)
+
+
+def _design_step(plan: AnyPlan, design: str) -> _Step:
+    return _Step(
         "The design",
         "What would be released. The parts of the budget are exact decimals, in "
         f"{plan.design.budget.symbol}.",
-        f"design = {_design(plan.design)}\n" + _assigned(delta=decimal_text(plan.delta)),
+        f"design = {design}\n" + _assigned(delta=decimal_text(plan.delta)),
     )
-    yield _Step("The numbers", _NUMBERS_WORDS, _numbers(plan))
 
 
 def _records(plan: Plan) -> _Step:
@@ -278,14 +348,15 @@ def _schema(schema: Schema) -> str:
     return _call(
         "Schema",
         f"features={_sequence(map(_column, schema.features))}",
-        f"target={schema.target!r}",
-        f"positive={schema.positive!r}",
+        *([f"target={schema.target!r}"] if schema.outcome is None else []),
+        *([f"positive={schema.positive!r}"] if schema.positive else []),
         *([f"negative={schema.negative!r}"] if schema.negative else []),
         *([f"complete={schema.complete!r}"] if schema.complete != 1.0 else []),
         *([f"notes={schema.notes!r}"] if schema.notes else []),
         *([f"suggested={schema.suggested!r}"] if schema.suggested else []),
         *([f"standard={schema.standard!r}"] if schema.standard is not None else []),
         *([f"persons={schema.persons!r}"] if schema.persons is not None else []),
+        *([f"outcome={_column(schema.outcome)}"] if schema.outcome is not None else []),
     )
 
 

@@ -5,20 +5,24 @@ on A4.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
 
-from dpci_core.design import Design
 from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.plan.acceptance import STAYS_SPENT
+from dpci_core.plan.base import AnyPlan, Planned
 from dpci_core.plan.codec import decimal_text, plain
 from dpci_core.plan.effects import planned_effects
+from dpci_core.plan.linear import LinearNumbers, LinearPlan
 from dpci_core.plan.numbers import PlanNumbers
 from dpci_core.plan.plan import Plan
 from dpci_core.plan.source import PublicTable
 from dpci_core.planner import Promise, Target
+from dpci_core.regression.design import COVERS
 from dpci_core.report.cautions import gravest, reach, sentences
 from dpci_core.report.covered import covered, missing_cells, transformations, weighted_rows
 from dpci_core.report.effect_table import LARGEST_LOG_ODDS, EffectTable
@@ -35,6 +39,7 @@ from dpci_core.report.words import (
     protected,
 )
 from dpci_core.schema import Guesses, Schema, to_original, told_steps
+from dpci_core.schema.twin import log_odds_unit
 from dpci_core.schema.worlds import ODDS_RATIO
 
 MOST_ROWS = 12
@@ -47,15 +52,38 @@ _PART_WORDS = {
     "model": ("Coefficients", "the coefficients themselves"),
     "hessian": ("Hessian", "the curvature of the loss, from which standard errors are computed"),
     "covariance": ("Gradient covariance", "the sampling part of the lengths"),
+    "second moment": ("Second moment", "the metric of the steps, and part of the standard errors"),
+    "steps": ("Steps", "the coefficients themselves, and where influences are cut"),
 }
 
 
-def to_html(plan: Plan, numbers: PlanNumbers) -> str:
+Lines = tuple[tuple[str, Decimal], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the page says of one kind of model, in sentences.
+
+    lines: what each part of the budget pays for.
+    released: what would be.  lengths: about them.  encoded: in units of the encoding.
+    design: what is fixed besides n.  rows: which of them count less.
+    """
+
+    lines: Lines
+    released: str
+    lengths: list[str]
+    encoded: str
+    design: str
+    rows: tuple[str, ...] = ()
+
+
+def to_html(plan: AnyPlan, numbers: Planned) -> str:
     """Return the summary of a plan and its `plan.numbers()`; everything typed is escaped, no
     script, nothing loaded.
     """
     grave, smaller = gravest(numbers.cautions(plan.design))
     whose, shown = plan.persons, planned_effects(plan, numbers)
+    told = _TOLD[type(plan)](plan, numbers)
     caption = f"Effects on {_name(shown.outcome)}, all else equal"
     return render(
         "summary.html",
@@ -69,14 +97,14 @@ def to_html(plan: Plan, numbers: PlanNumbers) -> str:
         persons="" if whose is None else person_rules(f"“{_name(whose.column)}”", whose.rows),
         n=f"{plan.n_records:,}",
         guarantee=_guarantee(plan, numbers),
-        split=_split(plan.design),
-        released=_released(plan, numbers),
-        covers=covered(plan.design, numbers.shrinkage),
+        split=_split(plan, told.lines),
+        released=told.released,
+        covers=numbers.covers(plan.design),
         status=plan.design.status,
         chart=shown.chart(title=caption, most=MOST_ROWS),
-        lengths=_lengths(plan, numbers),
-        encoded=_encoded(numbers),
-        assumptions=list(_assumptions(plan, numbers)),
+        lengths=told.lengths,
+        encoded=told.encoded,
+        assumptions=list(_assumptions(plan, numbers, told)),
         warnings=sentences(grave),
         smaller=sentences(smaller),
         notes=_cut(plan.notes, _MOST_NOTES),
@@ -86,7 +114,7 @@ def to_html(plan: Plan, numbers: PlanNumbers) -> str:
     )
 
 
-def _guarantee(plan: Plan, numbers: PlanNumbers) -> str:
+def _guarantee(plan: AnyPlan, numbers: Planned) -> str:
     total = decimal_text(plan.design.budget.total)
     budget = plan.design.budget
     title = budget.title[0].upper() + budget.title[1:]
@@ -98,18 +126,19 @@ def _guarantee(plan: Plan, numbers: PlanNumbers) -> str:
     )
 
 
-def _split(design: Design) -> str:
+def _split(plan: AnyPlan, lines: Lines) -> str:
+    budget = plan.design.budget
     rows = [
         (
             _PART_WORDS[part][0],
             _PART_WORDS[part][1],
             decimal_text(amount),
-            f"{100 * float(amount / design.budget.total):.3g} %",
+            f"{100 * float(amount / budget.total):.3g} %",
         )
-        for part, amount in design.budget.lines
+        for part, amount in lines
     ]
     return table(
-        ("Release", "What it is", design.budget.letter, "Share"),
+        ("Release", "What it is", budget.letter, "Share"),
         rows,
         caption="How the budget is split",
         numeric_from=2,
@@ -149,11 +178,17 @@ def _lengths(plan: Plan, numbers: PlanNumbers) -> list[str]:
         f"Forecast coverage {100 * numbers.coverage_mean:.1f} % on average, "
         f"{100 * float(np.min(numbers.coverage)):.1f} % for the worst coefficient.",
     ]
-    if plan.goal is not None and numbers.probability is not None:
-        found.append(f"Goal: {_goal(plan, plan.goal)}. {_chance(plan.goal, numbers.promise)}")
+    found += _goals(plan, numbers)
     if (left := len(plan.names) - 1 - MOST_ROWS) > 0:
         found.append(f"The first {MOST_ROWS} effects are shown; {left} more are in the appendix.")
     return found
+
+
+def _goals(plan: AnyPlan, numbers: Planned) -> list[str]:
+    """The goal, if there is one, and the chance of it."""
+    if plan.goal is None:
+        return []
+    return [f"Goal: {_goal(plan, plan.goal)}. {_chance(plan.goal, numbers.promise)}"]
 
 
 def _chance(goal: Target, promised: Promise) -> str:
@@ -165,10 +200,11 @@ def _chance(goal: Target, promised: Promise) -> str:
     return f"It is that short in {chance} of the draws of the noise behind this forecast{where}."
 
 
-def _goal(plan: Plan, goal: Target) -> str:
+def _goal(plan: AnyPlan, goal: Target) -> str:
     """The goal of a plan in the units of its column, as an odds ratio where the model has odds."""
     place = goal.coefficient
-    if goal.limits is not None and plan.design.loss.is_log_odds:
+    measures = plan.design.measures
+    if goal.limits is not None and measures != "score":
         return _all_goal(plan, goal, goal.limits)
     if place is None or place >= len(plan.names) - 1:
         return goal_words(goal, plan.names)
@@ -176,7 +212,7 @@ def _goal(plan: Plan, goal: Target) -> str:
     column = plan.schema.column_of(name)
     unit = column.step_size * float(to_original(plan.schema, plan.features)[place, place])
     asked = (goal.excludes_zero_at if goal.length is None else goal.length / 2.0) or 0.0
-    if not plan.design.loss.is_log_odds or abs(asked * unit) > LARGEST_LOG_ODDS:
+    if measures != "odds" or abs(asked * unit) > LARGEST_LOG_ODDS:
         return goal.told_of(f"the interval of {_name(called(name))}", unit)
     factor = math.exp(asked * unit)
     told = f"{column.per} of {_name(column.subject(name))}".lstrip()
@@ -187,15 +223,18 @@ def _goal(plan: Plan, goal: Target) -> str:
     return f"the odds ratio {told} is known to within a factor of {as_typed(factor)}{surely}"
 
 
-def _all_goal(plan: Plan, goal: Target, limits: tuple[float, ...]) -> str:
-    """A goal about all odds ratios: the widest factor that it allows."""
+def _all_goal(plan: AnyPlan, goal: Target, limits: tuple[float, ...]) -> str:
+    """A goal about all effects: the widest factor, or difference, that it allows."""
     units = (
         np.array(told_steps(plan.schema, plan.names))
         * to_original(plan.schema, plan.features).diagonal()
     )
-    factor = math.exp(min(max(units[: len(limits)] * limits) / 2.0, LARGEST_LOG_ODDS))
+    half = float(max(units[: len(limits)] * limits)) / 2.0
     surely = "" if goal.probability == 0.5 else f" with probability {goal.probability:g} or more"
-    told = as_typed(float(f"{factor:.9g}"))
+    if (outcome := plan.schema.outcome) is not None:
+        told = f"{as_typed(float(f'{half:.9g}'))} {_name(outcome.units)}".rstrip()
+        return f"every effect is known to within ± {told}{surely}"
+    told = as_typed(float(f"{math.exp(min(half, LARGEST_LOG_ODDS)):.9g}"))
     return f"every odds ratio is known to within a factor of {told}{surely}"
 
 
@@ -206,7 +245,40 @@ def goal_words(goal: Target, names: tuple[str, ...]) -> str:
     return goal.told_of(f"the interval of {_name(called(names[goal.coefficient]))}")
 
 
-def _assumptions(plan: Plan, numbers: PlanNumbers) -> Iterable[str]:
+def _penalised(plan: Plan, numbers: PlanNumbers) -> _Told:
+    design = plan.design
+    calibration = plain(design.switches)
+    named = calibration if isinstance(calibration, str) else "the plan's own"
+    return _Told(
+        lines=design.budget.lines,
+        released=_released(plan, numbers),
+        lengths=_lengths(plan, numbers),
+        encoded=_encoded(numbers),
+        design=f", c = {design.regularization:g}, {named} calibration",
+        rows=weighted_rows(design, numbers.n_weighted, numbers.n_rows),
+    )
+
+
+def _linear(plan: LinearPlan, numbers: LinearNumbers) -> _Told:
+    design, outcome = plan.design, plan.outcome
+    share = percent(max(numbers.share_clipped, 0.0))
+    units = f" {_name(outcome.units)}" if outcome.units else ""
+    return _Told(
+        lines=plan.lines,
+        released=f"{len(plan.names)} coefficients of a linear regression of {_name(outcome.name)} "
+        f"by {design.steps} Newton steps with Gaussian noise, each with a "
+        f"{100 * design.confidence_level:g} % confidence interval for the {COVERS}.",
+        lengths=[f"The influence of about {share} of the records is cut.", *_goals(plan, numbers)],
+        encoded="",
+        design=f", {design.steps} steps, clips {design.clip:g} and {design.row_clip:g}. "
+        f"{_name(outcome.name)} is cut at {outcome.low:,.10g} and {outcome.high:,.10g}{units}",
+    )
+
+
+_TOLD: dict[type, Callable[[Any, Any], _Told]] = {Plan: _penalised, LinearPlan: _linear}
+
+
+def _assumptions(plan: AnyPlan, numbers: Planned, told: _Told) -> Iterable[str]:
     if isinstance(plan.source, PublicTable):
         rows = "" if plan.source.n_rows is None else f", {plan.source.n_rows:,} rows"
         yield f"The private table behaves like the set “{plan.source.key}”{rows}."
@@ -220,16 +292,12 @@ def _assumptions(plan: Plan, numbers: PlanNumbers) -> Iterable[str]:
                 "with effects, shares, spreads, centres, tails or correlations off. Lengths are of "
                 "the first."
             )
-    design = plan.design
-    calibration = plain(design.switches)
-    named = calibration if isinstance(calibration, str) else "the plan's own"
     yield (
-        f"d = {len(numbers.names) - 1} features, n = {plan.n_records:,}, c = "
-        f"{design.regularization:g}, {named} calibration. Bounds and levels were declared without "
-        "looking at the private data."
+        f"d = {len(plan.names) - 1} features, n = {plan.n_records:,}{told.design}. Bounds and "
+        "levels were declared without looking at the private data."
     )
     yield from transformations(plan.transformations)[:-1]  # missing cells stand under the table
-    yield from weighted_rows(design, numbers.n_weighted, numbers.n_rows)
+    yield from told.rows
     if plan.persons is not None:
         yield PERSONS_PLANNED
     yield "Lengths are a forecast for large tables; the released ones will differ somewhat."
@@ -247,13 +315,24 @@ def _guess_words(guesses: Guesses, schema: Schema) -> Iterable[str]:
     columns = schema.features
     n_columns, (low, high) = len(columns), guesses.rates
     rate = percent(low) if low == high else f"{percent(low)} to {percent(high)}"
+    outcome = f"a share of {rate} positives"
+    usual = (
+        f"an odds ratio of {ODDS_RATIO:g} for a level, or two spreads of a number, in turn up and "
+        "down"
+    )
+    unit = "log odds"
+    if (asked := schema.outcome) is not None:
+        outcome = f"{_name(asked.name)} about {asked.centre:g}, spread {asked.unit:g}"
+        unit = asked.units or "units of the outcome"
+        moved = as_typed(float(f"{math.log(ODDS_RATIO) * log_odds_unit(schema):.2g}"))
+        usual = f"{moved} {unit} for a level, or two spreads of a number, in turn up and down"
     together = "".join(
         f", {correlation:g} between {_name(one)} and {_name(other)}"
         for one, other, correlation in guesses.pairs[:_MOST_GUESSES]
     )
     yield (
-        f"The private table behaves like a simulated one: {n_columns} declared columns, a share of "
-        f"{rate} positives, correlation {guesses.correlation:g} between columns{together}."
+        f"The private table behaves like a simulated one: {n_columns} declared columns, "
+        f"{outcome}, correlation {guesses.correlation:g} between columns{together}."
     )
     declared = {one.name for one in columns if one.has_usual}
     n_guessed = len(declared | set(guesses.numbers) | set(guesses.shares))
@@ -263,14 +342,10 @@ def _guess_words(guesses: Guesses, schema: Schema) -> Iterable[str]:
     ]
     more = len(guesses.effects) - len(effects)
     listed = "; ".join(effects) + (f"; and {more} more" if more else "")
-    usual = (
-        f"an odds ratio of {ODDS_RATIO:g} for a level, or two spreads of a number, in turn up and "
-        "down"
-    )
     if not effects:
         words = f"of every column {usual}"
     else:
-        words = f"effects in log odds per unit or level: {listed}"
+        words = f"effects in {unit} per unit or level: {listed}"
         if set(schema.feature_names) > set(guesses.effects):
             words += f"; of the others {usual}"
     yield (

@@ -158,7 +158,8 @@ class Schema:
             (`encode`).
         persons: whose row it is, where a person may have several; None where a row is a record.
         complete: expected share of records without a missing cell, for planning.
-        suggested: names of the columns whose typical value and spread nobody typed.
+        suggested: names of the columns, the outcome among them, whose typical value and spread
+            nobody typed.
         outcome: the outcome as a number, with bounds at which it is cut, typical value, spread and
             unit; None where it has codes. A record without the number has a missing cell.
     """
@@ -182,7 +183,7 @@ class Schema:
         for code in _repeated(list(self.codes)):
             raise ValueError(f"Expected every code of {self.target!r} once, got {code!r} twice.")
         expect(len(self.features) > 0, "Expected features to hold at least one column.")
-        known = {column.name for column in self.features}
+        known = {column.name for column in (*self.features, *filter(None, [self.outcome]))}
         for name in self.suggested:
             expect(name in known, f"Expected suggested to name columns, got {name!r}.")
         for name in _repeated(list(self.suggested)):
@@ -282,7 +283,7 @@ class Schema:
         return replace(
             self,
             features=features,
-            suggested=tuple(name for name in self.suggested if name in left),
+            suggested=tuple(name for name in self.suggested if name in (*left, self.target)),
         )
 
     def columns_of(self, names: tuple[str, ...]) -> tuple[Column, ...]:

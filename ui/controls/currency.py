@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from decimal import Decimal
 
 import streamlit as st
 
-from dpci_core.privacy.budget import epsilon_to_zcdp
 from ui.controls.paired import FINE, Number, compact, log_grid, paired
 from ui.kit.bound import among, bound
 from ui.session import state, text
-from ui.session.choices import CURRENCIES, PROMISE, labels_of
-from ui.session.settings import Settings
+from ui.session.choices import CURRENCIES, labels_of
+from ui.session.settings import Settings, in_currency
 
 ENDS = ("more private", "more accurate")
 """What the two ends of a total mean."""
@@ -66,11 +66,12 @@ def _set_total(value: Number) -> None:
     state.put(at_total(state.settings(), value))
 
 
-def currency_control(settings: Settings) -> None:
+def currency_control(settings: Settings, offered: Collection[str] = tuple(CURRENCIES)) -> None:
     """In which definition the budget is typed, and delta where there is one."""
+    labels = {name: label for name, label in labels_of(CURRENCIES).items() if name in offered}
     st.segmented_control(
         "Privacy definition of the budget",
-        **among(labels_of(CURRENCIES)),
+        **among(labels),
         **bound("currency", settings.currency, _set_currency),
         help="Pure ε is the strictest promise. zCDP ρ lets the same noise be accounted for more "
         "tightly and is read as an (ε, δ) promise; typing (ε, δ) buys the largest ρ with that "
@@ -88,26 +89,8 @@ def currency_control(settings: Settings) -> None:
 
 def _set_currency(chosen: str) -> None:
     now = state.settings()
-    if chosen == now.currency:
-        return
-    moved = convert_currency(now, chosen)
-    state.put(replace(moved, definitions=(moved.own_definition,)))
-
-
-def convert_currency(now: Settings, chosen: str) -> Settings:
-    """Return the settings with the budget in another currency: about the same (epsilon, delta), the
-    same shares.
-    """
-    least, most = CURRENCIES[PROMISE].limits
-    epsilon = float(f"{min(max(now.own_epsilon, least), most):.3g}")
-    kind, total = CURRENCIES[chosen].definition, Decimal(f"{epsilon:.3g}")
-    if kind.has_delta:
-        rho = Decimal(f"{epsilon_to_zcdp(epsilon, float(now.delta)):.3g}")
-        total = now.split.total if now.typed.is_promise else rho
-    low, high = (Decimal(repr(limit)) for limit in CURRENCIES[kind.definition].limits)
-    pot = min(max(total, low), high)
-    moved = replace(now, currency=chosen, split=now.split.with_locks().with_total(pot))
-    return moved.with_epsilon(epsilon) if CURRENCIES[chosen].is_promise else moved
+    if chosen != now.currency:
+        state.put(in_currency(now, chosen))
 
 
 def _set_delta(delta: str) -> None:

@@ -25,7 +25,15 @@ from dpci_core.schema.twin import Rate
 from ui.session import state
 from ui.session.choices import UNPENALISED
 from ui.session.compute import DECLARED, packed_table, usual_encoding
-from ui.session.forms import FORMS, LEFT_OUT, CellError, Row, column_of, text_of
+from ui.session.forms import (
+    FORMS,
+    LEFT_OUT,
+    OUTCOME_FIELDS,
+    CellError,
+    Row,
+    column_of,
+    text_of,
+)
 
 USUAL_ROWS = Guesses().n_rows
 _DIGITS = 10
@@ -76,21 +84,51 @@ def to_rows(table: DeclaredTable) -> list[dict[str, object]]:
         row |= form.to_row(column, guesses.of(column))
         effects = [guesses.effects.get(name, 0.0) for name in column.feature_names]
         if any(effects):
-            row["effect"] = "; ".join(_as_odds(effect, column.step_size) for effect in effects)
-        if column.name in table.schema.suggested:
-            row |= {"typical": None, "spread": None}
-        given = {name: cell for name, cell in row.items() if text_of(cell) and cell is not False}
-        rows.append(given)
+            tell = _as_odds if table.schema.outcome is None else _as_number
+            row["effect"] = "; ".join(tell(effect, column.step_size) for effect in effects)
+        rows.append(_given(row, table.schema))
     return rows
+
+
+def outcome_row(schema: Schema) -> dict[str, object]:
+    """The outcome as what somebody would type of it."""
+    if schema.outcome is None:
+        levels = "; ".join((*schema.negative, schema.positive))
+        return {"column": schema.target, "kind": "levels", "levels": levels}
+    form = FORMS[NumericColumn]
+    row = {"column": schema.target, "kind": form.kind} | form.to_row(schema.outcome, None)
+    return _given(row, schema)
+
+
+def _given(row: Row, schema: Schema) -> dict[str, object]:
+    """What of a row is typed: not what is empty or suggested."""
+    left = {"typical", "spread"} if row["column"] in schema.suggested else set()
+    return {
+        name: cell
+        for name, cell in row.items()
+        if name not in left and text_of(cell) and cell is not False
+    }
+
+
+def outcome_of(row: Row) -> NumericColumn:
+    """The number that a row describes as the outcome.
+
+    Raises:  CellError.
+    """
+    said = {name: row.get(name) for name in ("column", *OUTCOME_FIELDS)}
+    column = column_of(said)
+    assert isinstance(column, NumericColumn)
+    return column
 
 
 def from_rows(
     typed: Sequence[Row],
     *,
-    target: str,
-    positive: str,
-    negative: tuple[str, ...],
-    base_rate: Rate,
+    target: str = "",
+    positive: str = "",
+    negative: tuple[str, ...] = (),
+    outcome: NumericColumn | None = None,
+    base_rate: Rate = 0.5,
     unit: str,
     rows: int,
     correlation: float = 0.0,
@@ -103,7 +141,7 @@ def from_rows(
     """The declaration that the columns and the fields beside them describe.
 
     typed: a row for each column, empty ones and those that are not in the model left out.
-    positive, negative: codes of the outcome.
+    positive, negative: codes of the outcome.  outcome: instead, the outcome as a number.
     rows, correlation: of the twin, which no field shows.
     before: what filled the rows. What it says and a row cannot show stays: levels with a semicolon
     in them and levels without a reference, as long as the row's levels are as they were; limits;
@@ -121,7 +159,7 @@ def from_rows(
     for row in in_model(typed):
         column = column_of(row, known.get(text_of(row["column"])))
         columns.append(column)
-        effects |= _effects(row, column)
+        effects |= _effects(row, column, is_number=outcome is not None)
     guesses = Guesses(
         effects=effects, base_rate=base_rate, n_rows=rows, correlation=correlation, pairs=pairs
     )
@@ -130,12 +168,13 @@ def from_rows(
         target=target,
         positive=positive,
         negative=negative,
+        outcome=outcome,
         notes=old.notes if old else (),
         persons=persons,
         complete=complete,
         suggested=tuple(suggested),
     )
-    if old is None or old.standard is not None:
+    if old is None or old.standard is not None or outcome is not None:
         is_same = old is not None and len(old.feature_names) == len(schema.feature_names)
         encoding = old.standard if old is not None and is_same else usual_encoding(schema)
         schema = replace(schema, standard=encoding)
@@ -159,42 +198,51 @@ def wrong_names(typed: Sequence[Row]) -> list[CellError | None]:
     ]
 
 
-def wrong_cell(row: Row, known: Column | None = None) -> CellError | None:
+def wrong_cell(
+    row: Row, known: Column | None = None, *, is_number: bool = False
+) -> CellError | None:
     """What is wrong with what is typed of a column of the model, None where nothing is; `known` is
-    the column that filled the row.
+    the column that filled the row, and effects are on a number or on odds.
     """
     try:
-        _effects(row, column_of(row, known))
+        _effects(row, column_of(row, known), is_number=is_number)
     except CellError as problem:
         return problem
     return None
 
 
-def _effects(row: Row, column: Column) -> dict[str, float]:
-    """The guessed effects of a row: log odds per unit, by feature.
+def _effects(row: Row, column: Column, *, is_number: bool) -> dict[str, float]:
+    """The guessed effects of a row per unit, by feature: log odds, or differences of a number.
 
     Raises:  CellError.
     """
     found = []
     for part in filter(str.strip, text_of(row.get("effect")).split(";")):
         try:
-            odds = float(part)
+            typed = float(part)
         except ValueError:
-            odds = math.nan
-        if not 0.0 < odds < math.inf:
+            typed = math.nan
+        if not (-math.inf if is_number else 0.0) < typed < math.inf:
             raise CellError(
                 row,
                 "effect",
-                f"“{part.strip()}” is no number above 0. Numbers have a decimal point, 1.5, and "
-                "semicolons between them.",
+                f"“{part.strip()}” is no number{'' if is_number else ' above 0'}. Numbers have a "
+                "decimal point, 1.5, and semicolons between them.",
             )
-        found.append(math.log(odds))
+        found.append(typed if is_number else math.log(typed))
     names = column.feature_names
     if found and len(found) != len(names):
         needed = f"{len(names)} numbers are needed, one for {', '.join(names)}"
         raise CellError(row, "effect", f"{needed}; {len(found)} are there.")
     effects = zip(names, found, strict=False)
     return {name: _per_unit(effect, column.step_size) for name, effect in effects if effect}
+
+
+def _as_number(effect: float, step: float) -> str:
+    """The difference for a step of a difference per unit, with as many digits as give it back."""
+    shown = (f"{effect * step:.{digits}g}" for digits in range(3, 17))
+    same = (text for text in shown if _per_unit(float(text), step) == effect)
+    return next(same, f"{effect * step:.17g}")
 
 
 def _as_odds(effect: float, step: float) -> str:
@@ -210,8 +258,8 @@ def _as_odds(effect: float, step: float) -> str:
     return f"{odds:.17g}"
 
 
-def _per_unit(log_odds: float, step: float) -> float:
-    return float(f"{log_odds / step:.{_DIGITS}g}")
+def _per_unit(effect: float, step: float) -> float:
+    return float(f"{effect / step:.{_DIGITS}g}")
 
 
 # --- what pages do with it ------------------------------------------------------------------------

@@ -12,12 +12,13 @@ import numpy as np
 import streamlit as st
 
 from dpci_core import Plan, read_plan
-from dpci_core.plan import PlanNumbers, as_json, as_yaml, notebook_text, to_html, to_script
+from dpci_core.plan import AnyPlan, as_json, as_yaml, notebook_text, to_html, to_script
+from dpci_core.plan.base import Planned
 from dpci_core.plan.moments_file import NamedMoments, moments_of
 from dpci_core.report.words import counted_as
 from ui.kit.exports import download
 from ui.session import state, steps, text
-from ui.session.case import Case
+from ui.session.case import PlannedCase
 from ui.session.compute import DECLARED, ImportedFit, declared_table
 from ui.session.plan_settings import plan_of, settings_of
 from ui.session.words import in_words
@@ -30,14 +31,14 @@ MOST_OF_A_TITLE = 200
 """Characters."""
 
 
-def numbers_of(case: Case, plan: Plan) -> PlanNumbers:
+def numbers_of(case: PlannedCase, plan: AnyPlan) -> Planned:
     """What a plan promises in every world."""
     return state.memo().get(
         ("numbers", plan.digest), lambda: plan.numbers(worlds_of_case(case, state.source()))
     )
 
 
-def title_of(case: Case) -> str:
+def title_of(case: PlannedCase) -> str:
     """The title that was typed, or what the plan is about; it heads the report."""
     if typed := steps.TITLE.value:
         return typed
@@ -45,10 +46,10 @@ def title_of(case: Case) -> str:
         return f"{case.records.title}, {case.n:,} records"[-MOST_OF_A_TITLE:]
     schema = declared_table(case.settings.declared).schema
     counted = counted_as(None if schema.persons is None else schema.persons.rows)
-    return f"{schema.target} = {schema.positive}, from {case.n:,} {counted}"[-MOST_OF_A_TITLE:]
+    return f"{schema.outcome_words}, from {case.n:,} {counted}"[-MOST_OF_A_TITLE:]
 
 
-def current_plan(case: Case) -> Plan:
+def current_plan(case: PlannedCase) -> AnyPlan:
     """The plan of a case with its title, its notes, and the approval of it, if there is one.
 
     Raises:  ValueError in words.
@@ -59,7 +60,7 @@ def current_plan(case: Case) -> Plan:
     return replace(plan, notes=f"{plan.notes}\n{approval}".strip())
 
 
-def bare_plan(case: Case) -> Plan:
+def bare_plan(case: PlannedCase) -> AnyPlan:
     """The plan of a case before its approval, which is given for this one.
 
     Raises:  ValueError in words.
@@ -79,7 +80,7 @@ def file_name(title: str) -> str:
     return kept[:60] or "plan"
 
 
-def downloads(plan: Plan, case: Case) -> None:
+def downloads(plan: AnyPlan, case: PlannedCase) -> None:
     """The plan as a file, as a page, as code."""
     with st.container(horizontal=True):
         for place, (label, ending, make) in enumerate(KINDS):
@@ -92,11 +93,13 @@ def downloads(plan: Plan, case: Case) -> None:
             )
 
 
-def _encoded(make: Callable[[Plan, Case], str], plan: Plan, case: Case) -> bytes:
+def _encoded(
+    make: Callable[[AnyPlan, PlannedCase], str], plan: AnyPlan, case: PlannedCase
+) -> bytes:
     return make(plan, case).encode()
 
 
-KINDS: tuple[tuple[str, str, Callable[[Plan, Case], str]], ...] = (
+KINDS: tuple[tuple[str, str, Callable[[AnyPlan, PlannedCase], str]], ...] = (
     (
         "Download plan (YAML)",
         "yaml",
@@ -184,14 +187,14 @@ def take(raw: bytes) -> bool:
     return True
 
 
-def _read(raw: bytes) -> tuple[Plan, NamedMoments | None]:
+def _read(raw: bytes) -> tuple[AnyPlan, NamedMoments | None]:
     """A plan, or moments with theirs, which must give a forecast."""
     if len(raw) > MOST_BYTES:
         raise ValueError(f"It is larger than {MOST_BYTES:,} bytes.")
     if b'"theta_hat"' not in raw:
         if len(raw) > MOST_BYTES_OF_A_PLAN:
             raise ValueError(f"It is larger than {MOST_BYTES_OF_A_PLAN:,} bytes, and no plan is.")
-        return read_plan(raw.decode("utf-8") + "\n").expected(Plan), None
+        return read_plan(raw.decode("utf-8") + "\n"), None
     found = moments_of(raw)
     if found.plan is None:
         raise ValueError("It has moments and no plan: write it again with `dpci moments`.")

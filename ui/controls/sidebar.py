@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpci_core import datasets
-from dpci_core.base.errors import ConvergenceError, DataRejectedError
+from dpci_core.base.errors import ConvergenceError
 from ui.controls import currency, declare, deployments, design, hints, upload
 from ui.controls.split import split_controls
 from ui.kit.bound import bound
@@ -44,7 +44,7 @@ def current_view() -> compute.View | None:
     """The forecasts of the settings; None after words on why there are none."""
     try:
         return compute.compute(state.settings(), state.source())
-    except (DataRejectedError, ConvergenceError, FileNotFoundError) as problem:
+    except (ConvergenceError, FileNotFoundError, ValueError) as problem:
         st.error(text.plain(in_words(problem)))
         return None
 

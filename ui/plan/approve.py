@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpci_core import Plan
-from dpci_core.plan import to_html
+from dpci_core.plan import AnyPlan, to_html
 from dpci_core.plan.acceptance import STAYS_SPENT
 from dpci_core.report.cautions import Caution, stopping
 from ui.controls import plan_file
 from ui.session import access, state, steps, text
-from ui.session.case import Case
+from ui.session.case import PlannedCase
 from ui.session.words import in_words
 from ui.views import path
 from ui.views.board import board
@@ -19,7 +18,7 @@ from ui.views.cautions import box
 _SAID = "approve_said"
 
 
-def panel(case: Case) -> None:
+def panel(case: PlannedCase) -> None:
     """Title and notes, the page for the board, the files, and the approval."""
     st.title("Approve the plan")
     left, right = st.columns(2)
@@ -30,7 +29,7 @@ def panel(case: Case) -> None:
         placeholder=plan_file.title_of(case),
     )
     right.text_area("Notes for whoever reads it", **steps.NOTES.bound(), height=80)
-    _rule()
+    _rule(case)
     try:
         plan = approved(case)
     except ValueError as problem:
@@ -41,18 +40,20 @@ def panel(case: Case) -> None:
     _approval(case)
 
 
-def _rule() -> None:
+def _rule(case: PlannedCase) -> None:
     """What a release has to meet to be published."""
     with st.expander("Publish only what is good enough", expanded=steps.rule_is_typed()):
         left, right = st.columns(2)
-        left.text_input(
-            "Each odds ratio to within a factor of", **steps.WITHIN.bound(), placeholder="any"
-        )
-        right.text_input("Effects reported, at least", **steps.REPORTED.bound(), placeholder="any")
+        if case.design.measures == "odds":
+            left.text_input(
+                "Each odds ratio to within a factor of", **steps.WITHIN.bound(), placeholder="any"
+            )
+            left = right
+        left.text_input("Effects reported, at least", **steps.REPORTED.bound(), placeholder="any")
         st.caption(f"Decided now, checked after the draw on what it released. {STAYS_SPENT}")
 
 
-def approved(case: Case) -> Plan:
+def approved(case: PlannedCase) -> AnyPlan:
     """The plan with its title, its notes and its approval.
 
     Raises:  ValueError in words.
@@ -60,19 +61,19 @@ def approved(case: Case) -> Plan:
     return plan_file.current_plan(case)
 
 
-def _page(case: Case, plan: Plan) -> str:
+def _page(case: PlannedCase, plan: AnyPlan) -> str:
     """The page for the board."""
     return state.memo().get(
         ("board", plan.digest), lambda: to_html(plan, plan_file.numbers_of(case, plan))
     )
 
 
-def _stops(case: Case, plan: Plan) -> tuple[Caution, ...]:
+def _stops(case: PlannedCase, plan: AnyPlan) -> tuple[Caution, ...]:
     """What asks for a tick before the plan is approved."""
     return stopping(plan_file.numbers_of(case, plan).cautions(plan.design))
 
 
-def _approval(case: Case) -> None:
+def _approval(case: PlannedCase) -> None:
     bare = plan_file.bare_plan(case)
     with st.container(border=True):
         if said := steps.approval(bare.digest):

@@ -17,7 +17,16 @@ from ui.controls import declare, suggest
 from ui.controls.lines import Cells
 from ui.kit.bound import among, bound
 from ui.kit.top import bring
-from ui.session.forms import FIELDS, KINDS, LEFT_OUT, CellError, form_of, text_of
+from ui.plan.draft import NUMBER, OUTCOMES, YES_NO
+from ui.session.forms import (
+    FIELDS,
+    KINDS,
+    LEFT_OUT,
+    OUTCOME_FIELDS,
+    CellError,
+    form_of,
+    text_of,
+)
 from ui.session.text import number as short
 from ui.session.text import plain
 
@@ -48,6 +57,10 @@ export default function ({ data, parentElement }) {
 """Tells readers of a screen which cards are open, for which a button has no option."""
 TARGET = "describe_target"
 """The session's name of the outcome."""
+OUTCOME = "describe_outcome"
+"""The session's name of what the outcome is: one of `OUTCOMES`."""
+KIND_OF = {YES_NO: "levels", NUMBER: "number"}
+"""What the card of the outcome says of its kind."""
 _USUAL_VALUES = ("0; 1", "no; yes", "false; true")
 """One rule reads Yes, TRUE and 1.0 like these."""
 
@@ -98,7 +111,7 @@ def wrong(
         if not is_all and not (name if bad else _is_finished(row)):
             continue
         if bad is None and is_feature:
-            bad = declare.wrong_cell(row, known.get(name))
+            bad = declare.wrong_cell(row, known.get(name), is_number=is_of_number())
         if bad is not None and set(row) - {"kind"}:
             found[number] = bad
     return found
@@ -139,9 +152,44 @@ def draw(roles: Mapping[str, str], known: Mapping[str, Column], *, is_filled: bo
         bring(f"card_{shown}", is_alert=True)
 
 
-def values_of(name: object) -> None:
-    """The values of the first column with a name, and the usual ones to choose from."""
-    number, row = next(one for one in _cards().items() if one[1].get("column") == name)
+def outcome() -> Cells:
+    """What is typed of the outcome; nothing where none is chosen."""
+    target = st.session_state.get(TARGET)
+    return next((row for row in rows() if row.get("column") == target is not None), {})
+
+
+def is_of_number() -> bool:
+    """Whether the outcome is a number: as somebody said, or else as what is typed of it looks."""
+    said = st.session_state.get(OUTCOME)
+    if said is not None:
+        return bool(said == NUMBER)
+    row = outcome()
+    return "lowest" in row and "highest" in row and not text_of(row.get("levels"))
+
+
+def ask_outcome() -> None:
+    """What the outcome is: the bounds of a number, or its values, and the usual ones to choose
+    from.
+    """
+    row = outcome()
+    number = next(number for number, one in _cards().items() if one is row)
+    st.segmented_control(
+        "What is the outcome?",
+        OUTCOMES,
+        required=True,
+        **bound(
+            "describe_outcome_pick",
+            NUMBER if is_of_number() else YES_NO,
+            partial(_take_outcome, number),
+            options=OUTCOMES,
+        ),
+        help="A number has odds of nothing: effects are told in its units.",
+    )
+    if is_of_number():
+        with st.grid(5, min_column_width=120, vertical_alignment="bottom"):
+            for name in OUTCOME_FIELDS:
+                _field(number, row, name)
+        return
     _field(number, row, "levels")
     if not text_of(row.get("levels")):
         st.pills(
@@ -151,6 +199,11 @@ def values_of(name: object) -> None:
             label_visibility="collapsed",
             on_change=lambda: _take(number, "levels", st.session_state["describe_usual"]),
         )
+
+
+def _take_outcome(number: int, said: str) -> None:
+    st.session_state[OUTCOME] = said
+    _take(number, "kind", KIND_OF[said])
 
 
 # --- one card -------------------------------------------------------------------------------------

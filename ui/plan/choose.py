@@ -6,25 +6,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields, replace
+from functools import partial
 from typing import cast
 from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
 from dpci_core.base.errors import InfeasibleDesignError
-from dpci_core.privacy.budget import to_float_down
 from ui.controls import currency, design
 from ui.controls.paired import Number, compact, log_grid, refusal, take
 from ui.controls.shape import encode_by, shape_control
 from ui.controls.sidebar import feature_names
 from ui.controls.split import split_controls, split_slider
 from ui.kit import share
-from ui.kit.bound import among, put
+from ui.kit.bound import among, bound, put
 from ui.plan import bounds, goal, numbers, options, pictures, standard, words
+from ui.plan.job import designs_of
 from ui.plan.options import Find, Option, Ways
 from ui.plan.work import Work, choice_of, work_on
 from ui.session import state, steps, text
-from ui.session.case import Case, make_case, place_of
+from ui.session.case import Case, NumberCase, PlannedCase, make_case, place_of
 from ui.session.choices import MECHANISMS
 from ui.session.compute import DECLARED, schema_of
 from ui.session.settings import LIMITS, Settings, from_query
@@ -46,7 +47,7 @@ FACTORS: tuple[Number, ...] = (
 """Round factors on the slider of the precision."""
 _KEPT = (
     *("split", "shares", "locked", "epsilon", "delta", "currency"),
-    *("definitions", "n", "c", "penalty", "mechanisms"),
+    *("definitions", "n", "c", "penalty", "mechanisms", "steps", "clip", "row_clip"),
 )
 """What a design that is kept to compare has of its own."""
 
@@ -57,7 +58,7 @@ _CSS = """<style>
 """Three cards side by side leave no room for buttons beside a number that has a slider."""
 
 
-def panel(case: Case) -> None:
+def panel(case: PlannedCase) -> None:
     """The three quantities and what comes of them, then how the design is reached."""
     st.title("Budget, records, precision")
     _say_if_gone(case)
@@ -69,15 +70,15 @@ def panel(case: Case) -> None:
     _method(case, work)
 
 
-def _say_if_gone(case: Case) -> None:
+def _say_if_gone(case: PlannedCase) -> None:
     """A goal about a coefficient that another table, or other features, do not have, is about
     another one now.
     """
     asked = case.settings.goal_on
-    if asked == "" or asked in case.records.feature_names or case.settings.goal == "all":
+    if asked == "" or asked in case.names or case.settings.goal == "all":
         return
     place = place_of(case.settings, case.records)
-    shown = "" if place is None else case.records.feature_names[place]
+    shown = "" if place is None else case.names[place]
     now = f"“{text.plain(text.called(shown))}”" if shown else "the mean over all coefficients"
     st.warning(
         f"Your goal was about “{text.plain(text.called(asked))}”, which is not among the "
@@ -86,9 +87,9 @@ def _say_if_gone(case: Case) -> None:
     st.button("Keep it so", key="keep_which", on_click=lambda: state.update(goal_on=shown))
 
 
-def _is_wanted(case: Case) -> bool:
+def _is_wanted(case: PlannedCase) -> bool:
     """Whether to compute; with many coefficients only if asked, because it takes minutes."""
-    p = len(case.records.feature_names)
+    p = len(case.names)
     if p <= numbers.MANY:
         return True
     return st.toggle(
@@ -99,7 +100,7 @@ def _is_wanted(case: Case) -> bool:
 # --- the calculator -------------------------------------------------------------------------------
 
 
-def _calculator(case: Case, work: Work, kept: Case | None) -> None:
+def _calculator(case: PlannedCase, work: Work, kept: PlannedCase | None) -> None:
     """Two quantities to move, the third as it is found, and what such a release would tell."""
     find = cast(Find, steps.FIND.value)
     option, is_first, why = _shown(work)
@@ -137,16 +138,16 @@ def _found(shown: str | None, *, is_first: bool) -> None:
     st.markdown(f"## {about}{shown or '…'}")
 
 
-def _budget(case: Case, option: Option | None, is_answer: bool, is_first: bool) -> None:
+def _budget(case: PlannedCase, option: Option | None, is_answer: bool, is_first: bool) -> None:
     settings = case.settings
     if is_answer:
         st.markdown(f"**Privacy budget {settings.typed.letter}**")
         _found(None if option is None else text.number(option.typed, 4), is_first=is_first)
         if option is not None:
-            st.markdown(words.risk_of(option.settings, _spent(option.settings)))
+            st.markdown(words.risk_of(option.design.budget, settings.delta))
         return
     currency.quick_total(settings)
-    st.markdown(words.risk_of(settings, to_float_down(case.design.budget.total)))
+    st.markdown(words.risk_of(case.design.budget, settings.delta))
     st.button(
         "As much noise as sampling error",
         key="use_balanced",
@@ -158,26 +159,22 @@ def _budget(case: Case, option: Option | None, is_answer: bool, is_first: bool) 
     refusal("balanced")
 
 
-def _spent(settings: Settings) -> float:
-    return to_float_down(settings.design(settings.combinations[0]).budget.total)
-
-
-def _balance(case: Case) -> None:
+def _balance(case: PlannedCase) -> None:
     """Take the budget at which privacy and sampling add as much variance each."""
     choice, source = choice_of(case), state.source()
     try:
-        if choice is not None:
+        if choice is not None and isinstance(case, Case):
             mechanism = choice.mechanism or case.design.mechanism
             look = options.FirstLook(case, source, choice.schema, mechanism, choice.is_split_free)
             case = look.at(case.settings.typed_total, case.n)
         low, high = case.settings.typed.limits
-        typed = min(max(options.balanced(case), low), high)
+        typed = min(max(designs_of(case, source).balanced(), low), high)
         state.put(currency.at_total(state.settings(), float(f"{typed:.3g}")))
     except InfeasibleDesignError as problem:
         st.session_state["refused"] = ("balanced", in_words(problem))
 
 
-def _records(case: Case, option: Option | None, is_answer: bool, is_first: bool) -> None:
+def _records(case: PlannedCase, option: Option | None, is_answer: bool, is_first: bool) -> None:
     if is_answer:
         st.markdown("**Records**")
         _found(None if option is None else f"{option.settings.n:,}", is_first=is_first)
@@ -203,7 +200,7 @@ def _set_n(value: Number) -> None:
     state.update(n=int(value))
 
 
-def _precision(case: Case, option: Option | None, is_answer: bool, is_first: bool) -> None:
+def _precision(case: PlannedCase, option: Option | None, is_answer: bool, is_first: bool) -> None:
     label = text.plain(goals.label(case))
     chance = words.chance_words(case.settings.goal, case.settings.goal_chance)
     if is_answer:
@@ -216,7 +213,7 @@ def _precision(case: Case, option: Option | None, is_answer: bool, is_first: boo
     st.markdown(f"{chance[0].upper()}{chance[1:]}{' of releases' if '%' in chance else ''}.")
 
 
-def _asked(case: Case, label: str, shown: float | None) -> None:
+def _asked(case: PlannedCase, label: str, shown: float | None) -> None:
     """The control of the number of the goal."""
 
     def apply(typed: Number) -> None:
@@ -243,7 +240,7 @@ def _asked(case: Case, label: str, shown: float | None) -> None:
 _FACTOR_HELP = "An odds ratio of 1.2 to within a factor of 1.5 reads 0.8 to 1.8."
 
 
-def _reach(case: Case, option: Option, find: Find, *, is_first: bool) -> None:
+def _reach(case: PlannedCase, option: Option, find: Find, *, is_first: bool) -> None:
     """How many effects can be reported, which not and why, and what else speaks against it."""
     if not is_first and find != "precision" and not option.works:
         amount = f"{option.settings.n:,} records"
@@ -263,7 +260,7 @@ def _reach(case: Case, option: Option, find: Find, *, is_first: bool) -> None:
     box(option.cautions)
 
 
-def _movable(case: Case, work: Work) -> None:
+def _movable(case: PlannedCase, work: Work) -> None:
     """Mechanism and split, chosen for the goal until somebody moves them."""
     looked = work.known.get("ways", (None, None))[0]
     left, right = st.columns(2, gap="large")
@@ -296,7 +293,7 @@ def _movable(case: Case, work: Work) -> None:
             st.caption(words.split_words(cast(Option, option).settings))
 
 
-def _use(case: Case, option: Option | None, *, is_first: bool) -> None:
+def _use(case: PlannedCase, option: Option | None, *, is_first: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         ready, question = None if is_first else option, _question()
         st.button(
@@ -354,7 +351,7 @@ def _keep(option: Option | None, question: tuple[object, ...]) -> None:
     steps.KEPT.take(urlencode({name: query[name] for name in query if name in _KEPT}) or "n=")
 
 
-def _kept(case: Case) -> Case | None:
+def _kept(case: PlannedCase) -> PlannedCase | None:
     """The case with the design that was kept."""
     if not steps.KEPT.value:
         return None
@@ -373,7 +370,7 @@ def _without(now: Settings) -> dict[str, str]:
     return {k: v for k, v in now.to_query().items() if k not in _KEPT}
 
 
-def _beside(case: Case, work: Work, option: Option | None) -> None:
+def _beside(case: PlannedCase, work: Work, option: Option | None) -> None:
     """This design and the one that was kept."""
     left, right = st.columns(2, gap="small")
     with left.container(border=True, height="stretch"):
@@ -402,12 +399,16 @@ def _remove() -> None:
 # --- the method -----------------------------------------------------------------------------------
 
 
-def _method(case: Case, work: Work | None) -> None:
+def _method(case: PlannedCase, work: Work | None) -> None:
     """How the design is found; by hand with every control and every closer look."""
-    schema = schema_of(case.settings, state.source())
+    settings = case.settings
+    if not isinstance(case, Case):
+        with st.expander("Every setting of the method", key="method_by_hand"):
+            _linear_settings(case)
+        return
+    schema = schema_of(settings, state.source())
     if schema is not None:
         st.radio("How the method is set", **among(METHODS), **steps.METHOD.bound())
-    settings = case.settings
     if steps.is_chosen(settings):
         return
     _shape(case)
@@ -427,6 +428,49 @@ def _method(case: Case, work: Work | None) -> None:
         bounds.panel(case)
     if work is not None:
         pictures.panel(case, work)
+
+
+def _linear_settings(case: NumberCase) -> None:
+    """Budget, split, level, steps and clips."""
+    settings = case.settings
+    left, right = st.columns(2, gap="large")
+    with left:
+        currency.currency_control(settings, case.currencies)
+        split_slider(settings)
+    with right:
+        design.level_control(settings)
+        for name, (label, help) in _LINEAR.items():
+            low, high = LIMITS[name]
+            is_whole = name == "steps"
+            st.number_input(
+                label,
+                int(low) if is_whole else low,
+                int(high) if is_whole else high,
+                step=1 if is_whole else 0.1,
+                format="%d" if is_whole else "%.4g",
+                help=help,
+                **bound(f"linear_{name}", getattr(settings, name), partial(_set_linear, name)),
+            )
+        design.d_control(settings, feature_names())
+
+
+def _set_linear(name: str, value: float) -> None:
+    state.update(**{name: value})
+
+
+_LINEAR = {
+    "steps": ("Steps", "Each has 2.5 times the budget of the one before it; 3 do nearly always."),
+    "clip": (
+        "Largest influence of a record",
+        "In lengths that nine of ten records do not exceed; what is longer counts as that long. "
+        "More lets long tails in, and adds noise.",
+    ),
+    "row_clip": (
+        "Longest row that counts in full",
+        "In lengths that nine of ten rows do not exceed.",
+    ),
+}
+"""Of a regression of a number: settings by their names, with label and help."""
 
 
 def _shape(case: Case) -> None:

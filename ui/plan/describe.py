@@ -7,6 +7,7 @@ of a table that was described before, gets into it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,9 +26,11 @@ from ui.controls.sidebar import dataset_label, feature_names, take_dataset
 from ui.kit.bound import among, bound
 from ui.plan import cards, draft
 from ui.session import state, steps
+from ui.session.budget import from_shares
+from ui.session.choices import PROMISE
 from ui.session.compute import DECLARED, declared_table
 from ui.session.forms import Row, levels_of, text_of
-from ui.session.settings import LIMITS, Settings
+from ui.session.settings import LIMITS, LINEAR_SHARES, Settings, in_currency
 from ui.session.text import plain
 from ui.session.words import in_words
 from ui.views import path
@@ -358,16 +361,15 @@ def _draft(settings: Settings) -> None:
         return
     draft.begin()
     if not of:
-        _fill([], target=None, positive=None)
+        _fill([], target=None, outcome=None, positive=None)
         return
     table = declared_table(of)
     schema = table.schema
-    levels = "; ".join((*schema.negative, schema.positive))
-    outcome: Cells = {"column": schema.target, "kind": "levels", "levels": levels}
     _fill(
-        [*declare.to_rows(table), outcome],
+        [*declare.to_rows(table), declare.outcome_row(schema)],
         target=schema.target,
-        positive=schema.positive,
+        outcome=None,
+        positive=schema.positive or None,
         fill=draft.FILL_IN if any(column.fill for column in schema.features) else draft.LEAVE_OUT,
         complete=100.0 * schema.complete,
     )
@@ -417,14 +419,14 @@ def _add(found: dict[str, Cells]) -> None:
     """
     now = state.settings()
     if now.dataset == DECLARED and declare.is_example(declared_table(now.declared)):
-        _fill([], target=None, positive=None, n=None, unit=_UNIT, rate="", pairs="")
+        _fill([], target=None, outcome=None, positive=None, n=None, unit=_UNIT, rate="", pairs="")
     if any("if missing" in cells for cells in found.values()):
         st.session_state["describe_fill"] = draft.FILL_IN
     cards.add(found)
 
 
 def _outcome() -> None:
-    """Which column is predicted, and which of its values counts as yes."""
+    """Which column is predicted, and its bounds, or which of its values counts as yes."""
     names = cards.names()
     known = st.session_state.get(cards.TARGET)
     is_few = len(names) <= _FEW
@@ -441,15 +443,13 @@ def _outcome() -> None:
     )
     if target is None:
         return
-    left, right = st.columns(2)
-    with left:
-        cards.values_of(target)
+    cards.ask_outcome()
     levels, positive = _outcome_levels(), st.session_state.get("describe_positive")
     if len(levels) > 1:
         usual = next((level for level in levels if level.lower() in _YES), None)
         shown = positive if positive in levels else usual
         st.session_state["describe_positive_pick"] = st.session_state["describe_positive"] = shown
-        right.radio(
+        st.radio(
             "Its value that counts as “yes”",
             levels,
             index=None,
@@ -462,14 +462,13 @@ def _outcome() -> None:
 
 
 def _outcome_levels() -> tuple[str, ...]:
-    """The values that were typed of the outcome."""
-    target = st.session_state.get(cards.TARGET)
-    return levels_of(next((row for row in cards.rows() if row.get("column") == target), {}))
+    """The values that were typed of the outcome; none of a number."""
+    return () if cards.is_of_number() else levels_of(cards.outcome())
 
 
 def _pick_target() -> None:
     st.session_state[cards.TARGET] = st.session_state["describe_target_pick"]
-    st.session_state["describe_positive"] = None
+    st.session_state["describe_positive"] = st.session_state[cards.OUTCOME] = None
 
 
 def _pick_positive() -> None:
@@ -477,26 +476,28 @@ def _pick_positive() -> None:
 
 
 def _rate_and_pairs() -> None:
-    """The share of “yes”, and columns that go together: a line each."""
+    """The share of “yes”, where there is one, and columns that go together: a line each."""
     for name in ("rate", "pairs"):
         st.session_state.setdefault(f"describe_{name}", "")
     left, right = st.columns(2)
+    if not cards.is_of_number():
+        left.text_input(
+            "Share of “yes” (%)",
+            key="describe_rate",
+            persist_state="session",
+            placeholder="20, or 10 to 30; empty: I do not know (5 to 50)",
+            help="The plan holds at both ends of a range.",
+        )
+        _refused(left, _rate)
+        left = right
     left.text_input(
-        "Share of “yes” (%)",
-        key="describe_rate",
-        persist_state="session",
-        placeholder="20, or 10 to 30; empty: I do not know (5 to 50)",
-        help="The plan holds at both ends of a range.",
-    )
-    _refused(left, _rate)
-    right.text_input(
         "Columns that go together (optional)",
         key="describe_pairs",
         persist_state="session",
         placeholder="weight, waist: strong",
         help="Weak, medium, strong, or a correlation; several are separated by semicolons.",
     )
-    _refused(right, _pairs)
+    _refused(left, _pairs)
 
 
 def _refused(where: Any, read: Callable[[], object]) -> None:
@@ -522,7 +523,7 @@ def _lacking(known: Mapping[str, Column]) -> list[str]:
     opened.
     """
     said = st.session_state
-    n, target, positive = (said.get(f"describe_{name}") for name in ("n", "target", "positive"))
+    n, target = (said.get(f"describe_{name}") for name in ("n", "target"))
     found = [_NO_RECORDS if n is None else _refused_number(n)]
     if _has_persons() and not text_of(said.get("describe_whose")):
         found.append("Name the column that says whose row it is.")
@@ -531,16 +532,55 @@ def _lacking(known: Mapping[str, Column]) -> list[str]:
     elif not target:
         found.append("Choose the outcome.")
     else:
-        if len(_outcome_levels()) < 2:
-            found.append(f"Type the values of “{target}”, as the file writes them: two at least.")
-        elif not positive:
-            found.append(f"Say which value of “{target}” counts as yes.")
+        found.append(_wrong_number() if cards.is_of_number() else _wrong_codes())
         if wrong := cards.wrong(_roles(), known):
             cards.say_all(next(iter(wrong)))
             found += [str(cell) for cell in wrong.values()][:_MOST_SAID]
             if (more := len(wrong) - _MOST_SAID) > 0:
                 found.append(f"{more} more column{'s' if more > 1 else ''} below.")
     return [sentence for sentence in found if sentence]
+
+
+def _wrong_codes() -> str:
+    """What is missing of the outcome's values; empty where nothing is."""
+    target = st.session_state.get(cards.TARGET)
+    if len(_outcome_levels()) < 2:
+        return f"Type the values of “{target}”, as the file writes them: two at least."
+    if not st.session_state.get("describe_positive"):
+        return f"Say which value of “{target}” counts as yes."
+    return ""
+
+
+def _wrong_number() -> str:
+    """What is wrong with the outcome as a number; empty where nothing is."""
+    if _has_persons():
+        return (
+            "With an outcome that is a number, a row is protected, not a person with several rows. "
+            "Answer “No” above and bring one row for each person, such as their mean."
+        )
+    try:
+        declare.outcome_of(_typed_outcome())
+    except ValueError as problem:
+        return in_words(problem)
+    return ""
+
+
+def _typed_outcome() -> Row:
+    """The outcome that is a number, with what is suggested of it."""
+    return suggest.with_suggestions([cards.outcome()])[0][0]
+
+
+def _said_outcome() -> dict[str, Any]:
+    """The outcome as `declare.from_rows` takes it."""
+    if cards.is_of_number():
+        return {"outcome": declare.outcome_of(_typed_outcome())}
+    positive = st.session_state["describe_positive"]
+    return {
+        "target": str(st.session_state[cards.TARGET]),
+        "positive": positive,
+        "negative": tuple(level for level in _outcome_levels() if level != positive),
+        "base_rate": _rate(),
+    }
 
 
 def _hand_in() -> None:
@@ -558,13 +598,12 @@ def _hand_in() -> None:
     rows, suggested = suggest.with_suggestions(
         [row | unfilled for row in cards.rows() if row.get("column") not in _roles()]
     )
+    if cards.is_of_number():
+        suggested += suggest.with_suggestions([cards.outcome()])[1]
     try:
         table = declare.from_rows(
             rows,
-            target=str(said[cards.TARGET]),
-            positive=said["describe_positive"],
-            negative=tuple(x for x in _outcome_levels() if x != said["describe_positive"]),
-            base_rate=_rate(),
+            **_said_outcome(),
             pairs=_pairs(),
             suggested=suggested,
             unit=str(said.get("describe_unit") or _UNIT),
@@ -578,8 +617,11 @@ def _hand_in() -> None:
     except ValueError as problem:
         said[_SAID] = [in_words(problem)]
         return
-    if state.settings().goal_on not in ("", *table.schema.feature_names):
-        state.put(state.settings().usual("goal", "goal_on", "goal_length", "goal_value"))
+    was, now = None if old is None else old.schema.outcome, state.settings()
+    if (table.schema.outcome is None) != (was is None):
+        state.put(_of_outcome(now))
+    elif now.goal_on not in ("", *table.schema.feature_names):
+        state.put(now.with_usual_goal())
     state.update(n=int(said["describe_n"]))
     if old is None:
         steps.METHOD.take("chosen")
@@ -587,3 +629,13 @@ def _hand_in() -> None:
     draft.begin()
     draft.forget()
     steps.go("goal")
+
+
+def _of_outcome(now: Settings) -> Settings:
+    """The settings with goal, budget and split that a new kind of outcome can have."""
+    now = now.with_usual_goal()
+    if now.outcome is None:
+        return now.in_plain_terms()
+    if now.kind.law != "gaussian":
+        now = in_currency(now, PROMISE)
+    return replace(now, split=from_shares(now.split.total, LINEAR_SHARES))

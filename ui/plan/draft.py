@@ -24,6 +24,8 @@ _DRAFT = linked.text("draft", MOST_IN_LINK, widget="describe_draft")
 _BEGUN, _LOST = "describe_begun", "describe_lost"
 TYPED = 10**15
 """A number field takes what is typed up to this, to say below it what is wrong with it."""
+OUTCOMES = (YES_NO, NUMBER) = ("Yes or no", "A number")
+"""What the outcome is."""
 ANSWERS = ("No", "Yes")
 """Whether one person can have several rows."""
 LEAVE_OUT, FILL_IN = "Leave out", "Fill in"
@@ -56,6 +58,7 @@ FIELDS: dict[str, Callable[[object], bool]] = {
     "whose": _is_text,
     "most": lambda value: type(value) is int and 1 <= value <= MOST_ROWS_PER_PERSON,
     "target": _is_text,
+    "outcome": OUTCOMES.__contains__,
     "positive": _is_text,
     "fill": (LEAVE_OUT, FILL_IN).__contains__,
     "complete": _within(100.0 * COMPLETE[0], 100.0),

@@ -12,7 +12,7 @@ from dpci_core.schema import CONSTANT
 from ui.kit.bound import among
 from ui.plan import words
 from ui.session import state, steps, text
-from ui.session.case import Case, make_target, place_of, target_of_all, unit_of
+from ui.session.case import PlannedCase, make_target, place_of, target_of_all, unit_of
 from ui.session.compute import DECLARED, declared_table, packed_table
 from ui.session.settings import Settings
 from ui.session.words import in_words
@@ -29,7 +29,7 @@ KINDS = {
 }
 
 
-def panel(case: Case) -> None:
+def panel(case: PlannedCase) -> None:
     """Kind of goal, coefficient, amount and chance; taken over where somebody goes on."""
     st.title("What do you need from the intervals?")
     _begin(case)
@@ -60,7 +60,7 @@ def panel(case: Case) -> None:
     st.button("Continue", key="goal_continue", type="primary", on_click=_take, args=(case,))
 
 
-def _begin(case: Case) -> None:
+def _begin(case: PlannedCase) -> None:
     """The goal that was set, on its widgets."""
     if "goal_first" in st.session_state and "goal_chance" in st.session_state:
         return
@@ -75,7 +75,7 @@ def _begin(case: Case) -> None:
     if place is None:
         said["goal_mean"] = settings.goal_length
         return
-    name = case.records.feature_names[place]
+    name = case.names[place]
     said["goal_on"] = name
     value = settings.goal_value if settings.goal == "zero" else settings.goal_length
     said[_key(settings.goal, name)] = goals.as_number(case, value)
@@ -85,15 +85,15 @@ def _key(kind: str, name: str) -> str:
     return f"goal_{kind}_{name}"
 
 
-def _which(case: Case) -> str | None:
+def _which(case: PlannedCase) -> str | None:
     """The coefficient, with what its effect is told for."""
-    names = [name for name in case.records.feature_names if name != CONSTANT]
-    if not case.design.loss.is_log_odds or st.session_state.get("goal_on") == CONSTANT:
+    names = [name for name in case.names if name != CONSTANT]
+    if case.design.measures == "score" or st.session_state.get("goal_on") == CONSTANT:
         names.append(CONSTANT)
     if st.session_state.get("goal_on") not in names:
         st.session_state["goal_on"] = None
     asked = case.settings.goal_on
-    if asked and asked not in case.records.feature_names:
+    if asked and asked not in case.names:
         st.warning(
             f"Your goal was about “{text.plain(asked)}”, which is not among the coefficients."
         )
@@ -112,23 +112,17 @@ def _which(case: Case) -> str | None:
     return None if chosen is None else str(chosen)
 
 
-def _amount(case: Case, kind: str, on: str) -> None:
+def _amount(case: PlannedCase, kind: str, on: str) -> None:
     there = _about(case, kind, on)
-    has_odds, example, note = goals.has_odds(there), "", words.GOAL_HELP
+    how = goals.told(there)
+    label, example, note = how.asks_all if kind == ALL else how.asks, how.example, how.note
     if kind == "zero":
-        unit = goals.unit_words(there)
-        label = "Smallest odds ratio worth detecting" if has_odds else f"Smallest effect ({unit})"
-        example = "1.2"
-        if has_odds:
+        label, example, note = "Smallest effect ({unit})", "", words.GOAL_HELP
+        if how.is_factor:
+            label, example = "Smallest odds ratio worth detecting", "1.2"
             note = "If the true odds ratio is this one, the interval should leave out 1."
-    elif has_odds:
-        of = "every odds ratio" if kind == ALL else "it"
-        label, example = f"Know {of} to within a factor of", "1.5"
-        note = "An odds ratio of 1.2 to within a factor of 1.5 reads 0.8 to 1.8."
-    else:
-        unit = "scaled coefficients" if kind == ALL else goals.unit_words(there)
-        label = f"Longest acceptable interval ({unit})"
-    _number(_key(kind, on), text.plain(label), note, example if has_odds else "")
+    unit = goals.unit_words(there) if kind == "zero" else how.unit
+    _number(_key(kind, on), text.plain(label.format(unit=unit)), note, example)
 
 
 def _number(key: str, label: str, help: str, example: str = "") -> None:
@@ -137,13 +131,13 @@ def _number(key: str, label: str, help: str, example: str = "") -> None:
     )
 
 
-def _about(case: Case, kind: str, on: str) -> Case:
+def _about(case: PlannedCase, kind: str, on: str) -> PlannedCase:
     """The case with a goal of another kind, or about another coefficient."""
     settings = replace(case.settings, goal=kind, goal_on=on)  # type: ignore[arg-type]
     return replace(case, settings=settings)
 
 
-def _take(case: Case) -> None:
+def _take(case: PlannedCase) -> None:
     """Take the goal over and go on, or say what is missing."""
     said = st.session_state
     kind = said.get("goal_first")
@@ -166,7 +160,7 @@ def _take(case: Case) -> None:
     steps.go("choose")
 
 
-def changes_by(case: Case, typed: float | None) -> dict[str, Any]:
+def changes_by(case: PlannedCase, typed: float | None) -> dict[str, Any]:
     """The settings that say the goal of a case with another number.
 
     Raises:  ValueError in words.
@@ -176,7 +170,8 @@ def changes_by(case: Case, typed: float | None) -> dict[str, Any]:
     changes |= goals.from_number(case, typed)
     wanted = replace(now, **changes)
     if wanted.goal == ALL:
-        target_of_all(wanted, case.records, case.columns)
+        are_told = case.design.measures != "score"
+        target_of_all(wanted, case.records, case.columns, are_told=are_told)
     else:
         place = place_of(wanted, case.records)
         make_target(wanted, place, unit_of(case.records, place, case.columns))

@@ -11,15 +11,16 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import cast
+from typing import Any, cast
 
 from dpci_core import StoppedError, watched
 from dpci_core.planner.amounts import with_total
 from dpci_core.schema import Schema
 from ui.plan import numbers, options
+from ui.plan.linear import LinearDesigns
 from ui.plan.options import Find, Ways
 from ui.session.budget import from_shares
-from ui.session.case import Case
+from ui.session.case import Case, NumberCase, PlannedCase
 from ui.session.choices import MECHANISMS
 from ui.session.compute import LRU, TableSource
 from ui.session.jobs import Task
@@ -46,8 +47,19 @@ class Part:
     find: Callable[[], object]
 
 
+def designs_of(case: PlannedCase, source: TableSource) -> options.Amounts[Any]:
+    """The designs of a case whose method is set by hand, for every total and n."""
+    return _DESIGNS[type(case)](case, source)
+
+
+_DESIGNS: dict[type, Callable[[Any, TableSource], options.Amounts[Any]]] = {
+    Case: options.Designs,
+    NumberCase: LinearDesigns,
+}
+
+
 def parts_of(
-    case: Case, source: TableSource, find: Find = "budget", *, choice: Choice | None = None
+    case: PlannedCase, source: TableSource, find: Find = "budget", *, choice: Choice | None = None
 ) -> dict[str, Part]:
     """What the settings ask for: the answer, after a first look where its method is searched for;
     else with the look that is chosen.
@@ -59,15 +71,19 @@ def parts_of(
     1,760.
     """
     look = case.settings.look
-    if choice is not None:
+    if choice is not None and isinstance(case, Case):
         return _searched(case, source, find, choice)
     but = {"precision": set(), "budget": {"total"}, "records": {"n"}}[find]
     answer = Part(
         key=memo_key(case, find, but=but),
         name=_NAMES[find],
         draws=_DRAWS[find],
-        find=lambda: options.Designs(case, source).answer(find),
+        find=lambda: designs_of(case, source).answer(find),
     )
+    if not isinstance(case, Case):
+        first = replace(answer, key=("first", *answer.key), name="a first look")
+        look_at = LinearDesigns(case, source, is_first=True)
+        return {"first": replace(first, find=lambda: look_at.answer(find)), "answer": answer}
     return {"answer": answer, look: _analysis(case, source, look)}
 
 
@@ -140,7 +156,7 @@ def _searched(case: Case, source: TableSource, find: Find, choice: Choice) -> di
     }
 
 
-def beside(kept: Case, source: TableSource, choice: Choice | None) -> Part:
+def beside(kept: PlannedCase, source: TableSource, choice: Choice | None) -> Part:
     """What a design that was kept gives, by the same search as the answers."""
     if choice is not None:
         mechanism = kept.settings.mechanisms[0]
@@ -193,7 +209,7 @@ def _analysis(case: Case, source: TableSource, look: str) -> Part:
     )
 
 
-def memo_key(case: Case, kind: str, *, but: Collection[str] = ()) -> Key:
+def memo_key(case: PlannedCase, kind: str, *, but: Collection[str] = ()) -> Key:
     """What an answer rests on: the case in the scale of the moments, and how budget and target are
     typed.
 
@@ -201,14 +217,14 @@ def memo_key(case: Case, kind: str, *, but: Collection[str] = ()) -> Key:
     "length" asked for and the whole "target".
     """
     now, goal = case.settings, case.target
-    design = with_total(case.bare, Decimal(1)) if "total" in but else case.bare
+    design: Any = with_total(case.bare, Decimal(1)) if "total" in but else case.bare
     design = replace(design, n_records=1) if "n" in but else design
     target = (
         ""
         if "target" in but
         else repr((goal.coefficient, goal.excludes_zero_at) if "length" in but else goal)
     )
-    shape = now.opened if case.is_opened else now.is_shaped
+    shape = now.opened if isinstance(case, Case) and case.is_opened else now.is_shaped
     typed = (now.currency, now.delta, now.results, case.scale, shape)
     return (kind, case.records.digest, repr(design), target, *typed)
 

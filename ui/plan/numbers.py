@@ -65,14 +65,15 @@ def at(case: Case, total: float, n: float) -> float:
     from zero.
     """
     try:
-        design, moments = case.at(_decimal(total), round(n))
+        design, moments = case.at(decimal(total), round(n))
         found = outcome(moments, design=design, target=case.target, n_draws=draws(case))
     except ValueError:  # infeasible there
         return float("nan")
     return found.probability if case.target.is_power else found.length * case.scale
 
 
-def _decimal(value: float) -> Decimal:
+def decimal(value: float) -> Decimal:
+    """A number to six digits."""
     return Decimal(f"{value:.6g}")
 
 
@@ -214,7 +215,7 @@ def split_map(case: Case, best: Shares) -> SplitMap:
 def _score(case: Case, hessian: float, covariance: float) -> float:
     budget = case.design.budget
     rest = budget.total - budget.metric
-    h, s = (rest * _decimal(share) for share in (hessian, covariance))
+    h, s = (rest * decimal(share) for share in (hessian, covariance))
     try:
         design = replace(
             case.at_fewest, budget=replace(budget, model=rest - h - s, hessian=h, covariance=s)

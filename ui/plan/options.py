@@ -8,11 +8,12 @@ design that is kept to compare. No Streamlit.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
-from typing import ClassVar, Literal, NamedTuple, cast
+from typing import ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -27,13 +28,15 @@ from dpci_core.plan.source import Encoder
 from dpci_core.planner import Promise, Target, promise
 from dpci_core.planner.needed import OutOfReachError
 from dpci_core.planner.standard import best_standard, enclosing, enclosing_regularization
-from dpci_core.planner.targets import as_if, outcome_of, smallest_told_from_zero
+from dpci_core.planner.targets import as_if, outcome, outcome_of, smallest_told_from_zero
+from dpci_core.planner.worlds import foreseen
 from dpci_core.privacy.budget import PureDP, to_float_down
+from dpci_core.regression.design import LinearDesign
 from dpci_core.report.cautions import REPORTABLE_CHANCE, Caution, cautions
 from dpci_core.schema import Schema, StandardEncoding
 from ui.plan import numbers
 from ui.session.budget import from_shares, split_of
-from ui.session.case import Case, make_case
+from ui.session.case import AnyCase, Case, make_penalised
 from ui.session.choices import UNPENALISED
 from ui.session.compute import (
     DECLARED,
@@ -46,6 +49,7 @@ from ui.session.compute import (
 from ui.session.settings import LIMITS, PRECISION, Settings
 from ui.session.worlds import worlds_of_case
 
+CaseT = TypeVar("CaseT", bound=AnyCase)
 Find = Literal["budget", "records", "precision"]
 
 BALANCED = math.sqrt(2.0)
@@ -70,6 +74,7 @@ class Option:
     """A design to choose, with what it would give.
 
     settings: of the whole page, this design among them.
+    design: what would be released.
     encoding: the standard encoding that was found for it; None where that is as it was set.
     typed: the total as it is typed.
     precision: the least goal of the kind asked for that is met, in the units of the settings: a
@@ -87,6 +92,7 @@ class Option:
     """
 
     settings: Settings
+    design: Design | LinearDesign
     typed: float
     precision: float
     meets: bool
@@ -120,10 +126,10 @@ def described(case: Case, source: TableSource | None = None) -> Option:
         original = forecast(case.moments, design=case.design, contrasts=L)
         made = replace(made, is_not_reportable=made.is_not_reportable | original.is_not_reportable)
     worlds = (WorldMoments("", case.moments),) if source is None else worlds_of_case(case, source)
-    precision = max((_precision(case, one) for one in worlds), key=abs)
+    precision = max((nearest_goal(case, one) for one in worlds), key=abs)
     promised = None if source is None else _promise(case, worlds)
     chance = made.chance_to_report[:-1] if promised is None else promised.chance
-    is_lost = made.is_not_reportable[:-1] | (chance < REPORTABLE_CHANCE)
+    lost = made.is_not_reportable[:-1] | (chance < REPORTABLE_CHANCE)
     probability = found.probability
     if promised is not None:
         assert promised.probability is not None
@@ -131,16 +137,17 @@ def described(case: Case, source: TableSource | None = None) -> Option:
     asked = (case.target.excludes_zero_at or case.target.most or 0.0) * case.scale
     return Option(
         settings=case.settings,
+        design=case.design,
         typed=float(f"{case.settings.typed_total:.12g}"),
         precision=precision,
         meets=probability > 0.0 and abs(precision) <= abs(asked) * (1.0 + 1e-9),
         length=found.length * case.scale,
         probability=probability,
-        reportable=int(np.count_nonzero(~is_lost)),
-        of=len(is_lost),
+        reportable=int(np.count_nonzero(~lost)),
+        of=len(lost),
         against=made.ci_length_mean / made.nonprivate_length_mean,
         as_if=as_if(made),
-        is_lost=_is_lost(case, np.append(is_lost, made.is_not_reportable[-1])),
+        is_lost=is_lost(case, np.append(lost, made.is_not_reportable[-1])),
         is_useless=made.usefulness.is_useless,
         cautions=cautions(
             made,
@@ -153,7 +160,7 @@ def described(case: Case, source: TableSource | None = None) -> Option:
     )
 
 
-def _is_lost(case: Case, lost: Flags) -> bool:
+def is_lost(case: AnyCase, lost: Flags) -> bool:
     """Whether an effect that the goal is about is lost; a mean is about none."""
     if case.target.limits is not None:
         return bool(lost[:-1].any())
@@ -172,7 +179,7 @@ def _promise(case: Case, worlds: Sequence[WorldMoments]) -> Promise:
     )
 
 
-def _precision(case: Case, world: WorldMoments) -> float:
+def nearest_goal(case: AnyCase, world: WorldMoments) -> float:
     """The least goal that is met in a world with the fewest records, in the units of settings."""
     fewer = replace(case.design, n_records=case.fewest)
     if case.target.is_power:
@@ -181,43 +188,38 @@ def _precision(case: Case, world: WorldMoments) -> float:
         near = replace(case.target, excludes_zero_at=math.copysign(_TINY, asked))
         told = smallest_told_from_zero(world.moments, design=fewer, target=near)
         return told * case.scale
-    drawn = drawn_intervals(world.moments, design=fewer)
-    return outcome_of(drawn, case.target).within_reach * case.scale
+    found = outcome(world.moments, design=fewer, target=case.target)
+    return found.within_reach * case.scale
 
 
 # --- designs by total and number of records -------------------------------------------------------
 
 
 @dataclass
-class Designs:
-    """The method as it is set by hand: a design for every total, as it is typed, and n.
+class Amounts(ABC, Generic[CaseT]):
+    """A design for every total, as it is typed, and n; and the least of one that is enough.
 
     case: of the settings.
     source: of their table.
     """
 
-    case: Case
+    case: CaseT
     source: TableSource
     is_fixed: ClassVar[bool] = True
     """Whether the method is the same at every amount, so that what it cannot reach is final."""
 
-    def at(self, typed: float, n: int) -> Case:
-        """The case with the design there: its shares kept, its noise shaped anew.
+    @abstractmethod
+    def at(self, typed: float, n: int) -> CaseT:
+        """The case with the design there.
 
         Raises:  InfeasibleDesignError where none can run.
         """
-        if (typed, n) == (self.case.settings.typed_total, self.case.n):
-            return self.case
-        now = replace(self.case.settings.swept("total", typed), n=n).settled()
-        if now.is_shaped or now.c != self.case.settings.c:
-            return make_case(now, self.source)
-        return replace(self.case, settings=now, design=now.design(now.combinations[0]))
 
-    def described(self, case: Case) -> Option:
-        """What a design gives in every world."""
-        return described(case, self.source)
+    @abstractmethod
+    def described(self, case: CaseT) -> Option:
+        """What a design gives."""
 
-    def worlds(self, case: Case) -> tuple[WorldMoments, ...]:
+    def worlds(self, case: CaseT) -> tuple[WorldMoments, ...]:
         """The worlds in which it has to be enough."""
         return worlds_of_case(case, self.source)
 
@@ -237,13 +239,25 @@ class Designs:
             return self._least(lambda x: self.at(x, n), self._total_for, name, start)
         return self._least(lambda x: self.at(typed, round(x)), self._records_for, "n", start)
 
-    def _total_for(self, here: Case) -> float:
+    def balanced(self) -> float:
+        """The total, as it is typed, at which privacy adds as much variance as sampling, as
+        declared.
+
+        Raises:  InfeasibleDesignError.
+        """
+        case = self.case
+        made = foreseen(case.moments, design=case.design)
+        wanted = Target(BALANCED * made.nonprivate_length_mean)
+        found = needed_budget(case.moments, design=case.design, target=wanted)
+        return numbers.typed_total(case.settings, type(found.design.budget), found.total)
+
+    def _total_for(self, here: CaseT) -> float:
         found = needed_budget(
             self.worlds(here), design=here.design, target=here.target, fewest=here.fewest_of
         )
         return numbers.typed_total(here.settings, type(found.design.budget), found.total)
 
-    def _records_for(self, here: Case) -> float:
+    def _records_for(self, here: CaseT) -> float:
         found = needed_records(
             self.worlds(here), design=here.design, target=here.target, fewest=here.fewest_of
         )
@@ -251,8 +265,8 @@ class Designs:
 
     def _least(
         self,
-        at: Callable[[float], Case],
-        needed_by: Callable[[Case], float],
+        at: Callable[[float], CaseT],
+        needed_by: Callable[[CaseT], float],
         name: str,
         start: float,
     ) -> Option:
@@ -287,6 +301,27 @@ class Designs:
         if best is None and last is None:
             raise refusal
         return cast(Option, best or last)
+
+
+@dataclass
+class Designs(Amounts[Case]):
+    """The method of a penalised model as it is set by hand."""
+
+    def at(self, typed: float, n: int) -> Case:
+        """The case with the design there: its shares kept, its noise shaped anew.
+
+        Raises:  InfeasibleDesignError where none can run.
+        """
+        if (typed, n) == (self.case.settings.typed_total, self.case.n):
+            return self.case
+        now = replace(self.case.settings.swept("total", typed), n=n).settled()
+        if now.is_shaped or now.c != self.case.settings.c:
+            return make_penalised(now, self.source)
+        return replace(self.case, settings=now, design=now.design(now.combinations[0]))
+
+    def described(self, case: Case) -> Option:
+        """What a design gives in every world."""
+        return described(case, self.source)
 
 
 def _next(needed: float, low: float, high: float, *, is_short: bool) -> float:
@@ -359,7 +394,7 @@ class FirstLook(Designs):
             now = replace(now, declared=packed_table(table))
         else:
             source = replace(source, upload=replace(kept, schema=schema))
-        return make_case(now, source)
+        return make_penalised(now, source)
 
     def described(self, case: Case) -> Option:
         """What a design gives as declared."""
@@ -465,7 +500,7 @@ def _split_for_goal(case: Case, source: TableSource) -> Case:
     except InfeasibleDesignError:
         return case
     split = split_of(best.design.budget, case.settings.split.with_locks())
-    return make_case(replace(case.settings, split=split), source)
+    return make_penalised(replace(case.settings, split=split), source)
 
 
 # --- what is asked, and what comes of it ----------------------------------------------------------
@@ -541,14 +576,3 @@ def adopted(now: Settings, option: Option) -> Settings:
         declared=found.declared,
         encoding=found.encoding,
     )
-
-
-def balanced(case: Case) -> float:
-    """The total, as it is typed, at which privacy adds as much variance as sampling, as declared.
-
-    Raises:  InfeasibleDesignError.
-    """
-    made = forecast(case.moments, design=case.design)
-    wanted = Target(BALANCED * made.nonprivate_length_mean)
-    found = needed_budget(case.moments, design=case.design, target=wanted)
-    return numbers.typed_total(case.settings, type(found.design.budget), found.total)

@@ -10,8 +10,7 @@ from ui.controls.given import about_moments
 from ui.controls.hints import link_problem
 from ui.plan import approve, choose, describe, goal
 from ui.session import state, steps
-from ui.session.case import Case, PrecisionError, make_case
-from ui.session.settings import PRECISION
+from ui.session.case import PlannedCase, RemediedError, make_case
 from ui.session.words import in_words
 from ui.views import path
 
@@ -40,7 +39,7 @@ def page() -> None:
     state.mirror_to_link()  # a draft that was typed in this run is in the address before a reload
 
 
-def _case() -> Case | None:
+def _case() -> PlannedCase | None:
     """The plan to go on with; None after words on why there is none."""
     settings = state.settings()
     if settings.dataset == "upload" and state.upload() is None:
@@ -51,7 +50,7 @@ def _case() -> Case | None:
             return make_case(settings, state.source())
     except (DataRejectedError, ConvergenceError, FileNotFoundError, ValueError) as problem:
         st.error(in_words(problem))
-        if isinstance(problem, PrecisionError):
-            usual = settings.usual(*PRECISION)
-            st.button("Take the usual goal", key="usual_target", on_click=state.put, args=(usual,))
+        if isinstance(problem, RemediedError):
+            way, remedied = problem.way, problem.remedied
+            st.button(way, key="remedy", on_click=state.put, args=(remedied,))
         return None

@@ -8,18 +8,19 @@ from decimal import Decimal
 from dpci_core import RankedDesign, RegularizationAnswer
 from dpci_core.planner import RegularizationChoice
 from dpci_core.planner.needed import OutOfReachError
-from dpci_core.privacy.budget import to_float_down
+from dpci_core.privacy.budget import Budget, to_float_down
 from dpci_core.report.answers import decided
 from dpci_core.report.cautions import reach
 from dpci_core.report.words import LARGE_EPSILON, out_of_reach
 from ui.plan.charts import Mark
 from ui.plan.options import Find, Option, Ways
-from ui.session.case import Case
+from ui.session.case import PlannedCase
 from ui.session.choices import COUNTED_AS, MECHANISMS, Combination
 from ui.session.settings import Settings
 from ui.session.text import (
     as_typed,
     called,
+    method,
     number,
     number_at_most,
     plain,
@@ -41,7 +42,7 @@ def chance_words(goal: str, chance: float) -> str:
     return f"{100 * chance:g} %"
 
 
-def no_answer(why: Exception, case: Case) -> str:
+def no_answer(why: Exception, case: PlannedCase) -> str:
     """Why there is no answer, with the name of the coefficient, in the units of the target."""
     if not isinstance(why, OutOfReachError):
         return in_words(why)
@@ -57,28 +58,26 @@ def no_answer(why: Exception, case: Case) -> str:
     what = (
         why.target.what
         if place is None
-        else f"the interval of “{plain(called(case.records.feature_names[place]))}”"
+        else f"the interval of “{plain(called(case.names[place]))}”"
     )
     return " ".join(out_of_reach(why, why.target.told_of(what, scale), unit=scale))
 
 
-def risk_of(settings: Settings, total: float) -> str:
-    """What a total means for one person, with epsilon(delta) where it is not a pure one."""
-    if not settings.kind.has_delta:
-        sentence, epsilon = risk_pure_short(total), total
+def risk_of(budget: Budget, delta: str) -> str:
+    """What a budget means for one person, with epsilon(delta) where it is not a pure one."""
+    total = to_float_down(budget.total)
+    epsilon = budget.epsilon_of(total, float(delta))
+    if not budget.has_delta:
+        sentence = risk_pure_short(epsilon)
     else:
-        delta = float(settings.delta)
-        epsilon = settings.kind.epsilon_of(total, delta)
-        sentence = (
-            f"ε = {number_at_most(epsilon)} at δ = {settings.delta}. "
-            f"{risk_approx_short(epsilon, delta)}"
-        )
+        short = risk_approx_short(epsilon, float(delta))
+        sentence = f"ε = {number_at_most(epsilon)} at δ = {delta}. {short}"
     return sentence + (
         " **Large budget:** weak protection for one person." if epsilon > LARGE_EPSILON else ""
     )
 
 
-def reach_sentence(case: Case, option: Option) -> str:
+def reach_sentence(case: PlannedCase, option: Option) -> str:
     """How many coefficients can be reported, which not, and what decides."""
     found = option.promise
     if found is None:
@@ -97,7 +96,7 @@ def against_sentence(option: Option) -> str:
     )
 
 
-def law_sentence(case: Case, option: Option) -> str:
+def law_sentence(case: PlannedCase, option: Option) -> str:
     """That a budget typed as (epsilon, delta) is spent as a pure epsilon; empty where it is not."""
     if option.settings.currency == case.settings.currency:
         return ""
@@ -134,22 +133,21 @@ def split_words(settings: Settings) -> str:
     )
 
 
-def design_lines(case: Case, option: Option) -> str:
+def design_lines(case: PlannedCase, option: Option) -> str:
     """A design on a card."""
-    now = option.settings
-    total = to_float_down(now.design(now.combinations[0]).budget.total)
+    now, risk = option.settings, risk_of(option.design.budget, option.settings.delta)
     lines = (
-        f"{now.typed.letter} = **{number(option.typed, 4)}**. {risk_of(now, total)}",
+        f"{now.typed.letter} = **{number(option.typed, 4)}**. {risk}",
         f"**{now.n:,}** records",
         f"{plain(label(case))}: **{found_words(case, option.precision)}**",
         f"**{option.reportable} of {option.of}** coefficients can be reported",
-        f"{MECHANISMS[now.mechanisms[0]].word} perturbation",
+        method(option.design),
         f"Split: {split_words(now)}",
     )
     return "\n".join(f"- {line}" for line in lines)
 
 
-def map_sentence(case: Case, marks: Sequence[Mark]) -> str:
+def map_sentence(case: PlannedCase, marks: Sequence[Mark]) -> str:
     """The takeaway of the map."""
     settings, words = case.settings, f"goal: {goal_words(case)}"
     here, *answers = marks

@@ -15,7 +15,7 @@ from ui.plan import numbers
 from ui.plan.job import Answer, Choice, Part, PlanJob, beside, parts_of
 from ui.plan.options import Find
 from ui.session import compute, jobs, state, steps
-from ui.session.case import Case
+from ui.session.case import Case, PlannedCase
 
 _JOB = "plan_job"
 PATIENCE = 0.25
@@ -73,15 +73,15 @@ class Work:
         )
 
 
-def choice_of(case: Case) -> Choice | None:
+def choice_of(case: PlannedCase) -> Choice | None:
     """How the method is searched for; None where it is set by hand."""
     schema = compute.schema_of(case.settings, state.source())
-    if schema is None or not steps.is_chosen(case.settings):
+    if schema is None or not isinstance(case, Case) or not steps.is_chosen(case.settings):
         return None
     return Choice(schema, steps.MECHANISM.value, steps.SPLIT.value == "best", state.memo())
 
 
-def work_on(case: Case, kept: Case | None = None) -> Work:
+def work_on(case: PlannedCase, kept: PlannedCase | None = None) -> Work:
     """Look up what is known and have the rest found; of a session only the newest settings are
     worked on.
 
@@ -118,7 +118,7 @@ def _missing(parts: dict[str, Part]) -> dict[str, Part]:
     return {name: part for name, part in parts.items() if memo.peek(part.key) is None}
 
 
-def _is_kept(job: PlanJob | None, case: Case) -> bool:
+def _is_kept(job: PlanJob | None, case: PlannedCase) -> bool:
     """Whether the job is at work on the right answers, or was stopped, or failed, at these very
     settings.
     """
@@ -127,16 +127,16 @@ def _is_kept(job: PlanJob | None, case: Case) -> bool:
     )
 
 
-def _start(case: Case, missing: dict[str, Part]) -> PlanJob | None:
+def _start(case: PlannedCase, missing: dict[str, Part]) -> PlanJob | None:
     """A job for what is missing, waited for a moment where that can help; None if too many people
     wait.
     """
     held = case.records.X.nbytes if case.settings.dataset == "upload" else 0
     job = PlanJob(about=case.settings, parts=tuple(missing.values()), memo=state.memo(), held=held)
-    queue = jobs.QUICK if len(case.moments.theta_hat) <= numbers.MANY else jobs.QUEUE
+    queue = jobs.QUICK if len(case.names) <= numbers.MANY else jobs.QUEUE
     if not state.submit(_JOB, job, queue):
         return None
-    if len(case.moments.theta_hat) > _QUICK:
+    if len(case.names) > _QUICK:
         return job
     begun = time.monotonic()
     while job.is_active and _may_come(job, time.monotonic() - begun):

@@ -7,11 +7,13 @@ from functools import lru_cache
 import pandas as pd
 import streamlit as st
 
+from dpci_core.plan.effects import scale_of
 from dpci_core.release import Answer, AnyRelease, Prediction, ReleaseInference, Together
 from dpci_core.release.after import Unit
 from dpci_core.release.reading import release_from
 from dpci_core.report import afterwards
 from dpci_core.report.cautions import not_reportable
+from dpci_core.report.effect_table import Scale
 from dpci_core.report.words import called
 from ui.session.forms import FORMS
 from ui.session.text import number, plain
@@ -45,7 +47,7 @@ def section(made: AnyRelease) -> None:
             st.caption(afterwards.NOT_EXACT)
         _combination(after)
         _prediction(after)
-        _at_once(at_once, is_log_odds=made.design.measures == "odds")
+        _at_once(at_once, scale_of(made.design.measures, made.schema))
 
 
 def _combination(after: ReleaseInference) -> None:
@@ -126,7 +128,7 @@ def prediction_words(made: AnyRelease, found: Prediction) -> str:
     if found.is_not_estimable:
         return plain(not_reportable(made.not_estimable))
     outcome = plain(made.schema.outcome_words)
-    told, what = found.score, f"score for {outcome}"
+    told, what = found.score, f"{'mean of' if made.schema.outcome else 'score for'} {outcome}"
     if found.probability is not None:
         told, what = found.probability, f"chance of {outcome}"
     return (
@@ -135,9 +137,9 @@ def prediction_words(made: AnyRelease, found: Prediction) -> str:
     )
 
 
-def _at_once(found: Together, *, is_log_odds: bool) -> None:
+def _at_once(found: Together, scale: Scale) -> None:
     st.markdown("**All intervals at once**")
-    what = "Log odds" if is_log_odds else "Score"
+    what = "Log odds" if scale.is_odds else scale.heading
     st.caption(f"{what} per unit of a column; all hold together in {100 * found.level:.10g} %.")
     table = pd.DataFrame(
         [

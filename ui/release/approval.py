@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from dpci_core.ledger import Account, BudgetExceededError, Ledger, Proposal, price
-from dpci_core.release import PlanRelease, check_approved, propose
+from dpci_core.release import ModelTask, check_approved, propose
 from ui.controls import person
 from ui.release import words
 from ui.session import access
@@ -18,7 +20,9 @@ SAID = "release_said"
 """What the last click on the page led to, if it was refused."""
 
 
-def step(ledger: Ledger, asked: PlanRelease, account: Account, request_id: str) -> Proposal | None:
+def step(
+    ledger: Ledger, asked: ModelTask[Any], account: Account, request_id: str
+) -> Proposal | None:
     """The approved proposal that whoever is here may release; None where something is missing, and
     then it is said what.
     """
@@ -43,7 +47,7 @@ def step(ledger: Ledger, asked: PlanRelease, account: Account, request_id: str) 
     return None
 
 
-def _is_of(known: Proposal, asked: PlanRelease, account: Account) -> bool:
+def _is_of(known: Proposal, asked: ModelTask[Any], account: Account) -> bool:
     """Whether exactly this was proposed: whoever can write proposals may have named another by the
     request of this one.
     """
@@ -51,7 +55,7 @@ def _is_of(known: Proposal, asked: PlanRelease, account: Account) -> bool:
     return (known.account_id, known.cost, known.purpose, known.plan_hash) == decided
 
 
-def _approved(ledger: Ledger, asked: PlanRelease, known: Proposal) -> Proposal | None:
+def _approved(ledger: Ledger, asked: ModelTask[Any], known: Proposal) -> Proposal | None:
     """What is approved, for who proposed it and while it can be booked. Reading checks no seal, and
     somebody else's entries must not open the form.
     """
@@ -86,7 +90,7 @@ def _withdrawing(known: Proposal) -> None:
         )
 
 
-def _form(asked: PlanRelease, account: Account, request_id: str) -> None:
+def _form(asked: ModelTask[Any], account: Account, request_id: str) -> None:
     """Price and warnings as before a release, and the button that spends nothing."""
     cost = asked.price()
     spent = price(account.cap, cost)
@@ -111,7 +115,7 @@ def _form(asked: PlanRelease, account: Account, request_id: str) -> None:
             st.caption(missing)
 
 
-def _propose(asked: PlanRelease, dataset: str, request_id: str) -> None:
+def _propose(asked: ModelTask[Any], dataset: str, request_id: str) -> None:
     """Propose, unless somebody did in another tab: then the page shows theirs."""
     ledger = Ledger()
     try:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 import streamlit as st
 
-from dpci_core import Plan
 from dpci_core.ledger import Account, Cap, Cost, Ledger, price
 from dpci_core.ledger.amounts import exact_amount
+from dpci_core.plan import AnyPlan
 from dpci_core.privacy.budget import DEFINITIONS
-from dpci_core.release import PlanRelease, schema_hash
+from dpci_core.release import ModelTask, schema_hash
 from ui.controls import person
 from ui.kit.bound import among
 from ui.kit.top import told_here
@@ -27,7 +28,7 @@ _SAID, _CHOSEN = "budget_said", "release_account"
 OTHERS = "No, these are different people"
 
 
-def step(ledger: Ledger, asked: PlanRelease) -> Account | None:
+def step(ledger: Ledger, asked: ModelTask[Any]) -> Account | None:
     """The account of these people that the release is charged to; None while there is none."""
     cost, schema = asked.price(), schema_hash(asked.plan.schema)
     st.markdown(f"Price: {words.guarantee_words(asked)}")
@@ -60,7 +61,7 @@ def _left(account: Account) -> str:
     return f"{left}. {ledger_text.NEEDS_APPROVAL}" if account.needs_approval else left
 
 
-def _form(every: tuple[Account, ...], plan: Plan, cost: Cost) -> None:
+def _form(every: tuple[Account, ...], plan: AnyPlan, cost: Cost) -> None:
     """Give a data set its budget, once and for all."""
     with st.container(border=True):
         st.markdown(
@@ -222,7 +223,7 @@ def _meant(cap: Cap) -> str:
     return f"budget_meant_{_amount_words(cap)}{at}"
 
 
-def _make(plan: Plan, cost: Cost) -> None:
+def _make(plan: AnyPlan, cost: Cost) -> None:
     """Write the account, or say what is wrong."""
     typed = st.session_state
     people = typed.get("budget_people")

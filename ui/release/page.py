@@ -11,7 +11,6 @@ from typing import Any, cast
 import platformdirs
 import streamlit as st
 
-from dpci_core import Plan
 from dpci_core.ledger import (
     Account,
     BudgetExceededError,
@@ -21,13 +20,14 @@ from dpci_core.ledger import (
     Proposal,
     price,
 )
+from dpci_core.plan import AnyPlan
 from dpci_core.release import (
     Acceptable,
+    AnyRelease,
     Header,
     MemoryFile,
+    ModelTask,
     NotAcceptedError,
-    PlanRelease,
-    Release,
     ReleaseRefusedError,
     check_account,
     check_header,
@@ -76,7 +76,7 @@ class Table:
 class Request:
     """Everything that a click on the button would carry out."""
 
-    asked: PlanRelease
+    asked: ModelTask[Any]
     account: Account
     attempt: int
 
@@ -173,7 +173,7 @@ def _still_to_come(*steps: str) -> None:
 # --- 1: the plan ----------------------------------------------------------------------------------
 
 
-def _plan_step() -> Plan | None:
+def _plan_step() -> AnyPlan | None:
     st.header(f"1 · {words.PARTS['1']}")
     settings = state.settings()
     if settings.dataset != DECLARED:
@@ -208,7 +208,7 @@ def _plan_step() -> Plan | None:
     return plan
 
 
-def declare_of(plan: Plan) -> Any:
+def declare_of(plan: AnyPlan) -> Any:
     """The described table behind a plan of this page."""
     return plan.source
 
@@ -222,11 +222,11 @@ def _charges(ledger: Ledger, account: Account, digest: str) -> tuple[Charge, ...
     return tuple(c for c in found if c.plan_hash == digest)
 
 
-def _released_before(account: Account, chosen: PlanRelease, last: Charge) -> None:
+def _released_before(account: Account, chosen: ModelTask[Any], last: Charge) -> None:
     """The newest charge of this question: its result, or what became of it."""
     st.header("3 · The release")
     st.info(words.before_words(last))
-    made: Release | None = None
+    made: AnyRelease | None = None
     if last.state != "failed" and last.request_id.count("/") == 2:
         try:
             made = chosen.load(folder_of(last.request_id))
@@ -258,7 +258,7 @@ def _released_before(account: Account, chosen: PlanRelease, last: Charge) -> Non
         )
 
 
-def _note(chosen: PlanRelease, request_id: str) -> None:
+def _note(chosen: ModelTask[Any], request_id: str) -> None:
     try:
         complete(chosen, Ledger(), request_id=request_id, folder=folder_of(request_id))
     except (ValueError, RuntimeError, OSError) as problem:
@@ -275,7 +275,7 @@ def _once_more(account_id: int, digest: str, charge_id: int) -> None:
 # --- 3: the file ----------------------------------------------------------------------------------
 
 
-def _file_step(chosen: PlanRelease) -> Table | None:
+def _file_step(chosen: ModelTask[Any]) -> Table | None:
     plan = chosen.plan
     st.header(f"3 · {words.PARTS['3']}")
     st.markdown(words.FILE)
@@ -320,7 +320,7 @@ def _file_step(chosen: PlanRelease) -> Table | None:
     return table
 
 
-def _look(chosen: PlanRelease, table: Table) -> None:
+def _look(chosen: ModelTask[Any], table: Table) -> None:
     """How many cells fit, on request, for whoever has the file; kept in this session alone."""
     if st.button(words.LOOK, key="release_look_now"):
         try:
@@ -448,7 +448,7 @@ def _carry_out(
                 told += " Nothing was spent."
             st.session_state[approval.SAID] = told
         else:
-            note = made.note if isinstance(made, Release) else None
+            note = made.note if isinstance(made, AnyRelease) else None
             st.session_state[_FRESH] = (request.request_id, note)
             st.session_state.pop(_AGAIN, None)
     st.rerun()

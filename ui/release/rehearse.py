@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import streamlit as st
 
-from dpci_core.plan import Plan, PlanNumbers
-from dpci_core.release import PlanRelease, Rehearsal
+from dpci_core.plan import AnyPlan
+from dpci_core.plan.base import Planned
+from dpci_core.release import ModelTask, Rehearsal
 from dpci_core.release.rehearsal import FREE, TIMES, Rehearsed, rehearsal_of, rehearsed
 from ui.controls.job_panel import JobPanel
 from ui.session import jobs, state
@@ -22,8 +24,8 @@ _ASK = f"Rehearse {TIMES} times"
 class RehearsalJob(jobs.Task):
     """Releases of a plan on made-up rows; it knows no ledger and no file."""
 
-    plan: Plan
-    numbers: PlanNumbers
+    plan: AnyPlan
+    numbers: Planned
     made: list[Rehearsed] = field(default_factory=list)
     answer: Rehearsal | None = None
 
@@ -36,7 +38,7 @@ class RehearsalJob(jobs.Task):
         return True
 
 
-def section(chosen: PlanRelease) -> None:
+def section(chosen: ModelTask[Any]) -> None:
     """The button, how far it is, and what came out."""
     job = _PANEL.job()
     is_of_plan = job is not None and job.plan.digest == chosen.digest
@@ -57,7 +59,7 @@ def section(chosen: PlanRelease) -> None:
             st.button(_ASK, key="release_rehearse_now", on_click=_start, args=(chosen,))
 
 
-def _start(chosen: PlanRelease) -> None:
+def _start(chosen: ModelTask[Any]) -> None:
     old = _PANEL.job()
     if old is not None and old.is_active:
         jobs.queue_of(old).cancel(old)

@@ -11,8 +11,8 @@ from statistics import NormalDist
 
 import streamlit as st
 
-from dpci_core.plan.numbers import PlanNumbers
-from dpci_core.release import Release, report_html
+from dpci_core.plan.base import Planned
+from dpci_core.release import AnyRelease, report_html
 from dpci_core.release.effects import acceptance
 from dpci_core.release.signature import SIGNATURE_NAME
 from dpci_core.schema import MappingNote
@@ -24,10 +24,10 @@ from ui.views.ledger_text import moment
 
 
 def panel(
-    made: Release,
+    made: AnyRelease,
     folder: Path,
     fresh: tuple[str, MappingNote] | None,
-    planned: PlanNumbers | None = None,
+    planned: Planned | None = None,
 ) -> None:
     """The report, planned against released, files; right after the release also what was mapped."""
     st.markdown(
@@ -45,7 +45,7 @@ def panel(
         _mapped(fresh[1])
 
 
-def _counted(made: Release) -> str:
+def _counted(made: AnyRelease) -> str:
     return "rows" if made.schema.persons is None else made.counted
 
 
@@ -53,7 +53,7 @@ _LIKE_PLANNED = (0.9, 1.1)
 """Lengths within these multiples of the planned ones are as planned."""
 
 
-def against_plan(made: Release, planned: PlanNumbers | None) -> str:
+def against_plan(made: AnyRelease, planned: Planned | None) -> str:
     """Released lengths beside planned ones, and where the difference comes from."""
     spoken = [j for j, c in enumerate(made.coefficients) if not c.is_not_estimable]
     if not spoken:
@@ -79,12 +79,12 @@ def against_plan(made: Release, planned: PlanNumbers | None) -> str:
     if is_table:
         return (
             f"{said} Mostly the table: its sampling part is {number(sampling)} times the planned "
-            f"one, because the made-up rows of the plan vary otherwise (a rarer outcome, or "
-            f"columns with {'less' if ratio > 1.0 else 'more'} spread)."
+            f"one, because the made-up rows of the plan vary otherwise (a rarer or more scattered "
+            f"outcome, or columns with {'less' if ratio > 1.0 else 'more'} spread)."
         )
     return (
-        f"{said} Mostly the noise: what privacy added to the coefficients, the Hessian and the "
-        f"gradient covariance made them {word}; another draw would have given another length."
+        f"{said} Mostly the noise: what privacy added made them {word}; another draw would have "
+        "given another length."
     )
 
 

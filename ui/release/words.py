@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
-from dpci_core import Plan
 from dpci_core.ledger import Account, Charge, Proposal
+from dpci_core.plan import AnyPlan
 from dpci_core.plan.acceptance import STAYS_SPENT
+from dpci_core.plan.effects import planned_effects
 from dpci_core.privacy.budget import DEFINITIONS
-from dpci_core.release import Acceptable, PlanRelease, warnings_of
+from dpci_core.release import Acceptable, ModelTask, warnings_of
 from dpci_core.release.look import CODES_ONLY
 from dpci_core.report.cautions import Caution
-from dpci_core.report.covered import covered, missing_cells
+from dpci_core.report.covered import missing_cells
 from dpci_core.report.words import neighbours, number_at_most, person_rules, protected
-from ui.session.text import PRIVACY_UNIT, noise_sentence, number, plain, risk_approx, risk_pure
+from ui.session.text import (
+    PRIVACY_UNIT,
+    covers_of,
+    method,
+    noise_sentence,
+    plain,
+    risk_approx,
+    risk_pure,
+)
 from ui.views.ledger_text import GREEK, cost_words, left_after, moment, shown, symbol
 
 INTRODUCTION = (
@@ -32,6 +42,8 @@ PRICED = {
     "inexact minimiser": "coefficients, for an inexact minimiser",
     "hessian": "standard errors, Hessian",
     "covariance": "standard errors, gradient covariance",
+    "steps": "steps to the coefficients",
+    "second moment": "standard errors, second moment of the rows",
 }
 PARTS = {
     "1": "What is released",
@@ -71,22 +83,21 @@ ACCEPT: dict[Acceptable, str] = {
 ENCODINGS = {"utf-8": "UTF-8 (usual)", "latin-1": "Latin-1 (older programs)"}
 
 
-def plan_words(plan: Plan) -> str:
+def plan_words(plan: AnyPlan) -> str:
     """The plan in a paragraph."""
     design, missing = plan.design, missing_cells(plan.transformations)
     names = ", ".join(plain(name) for name in plan.names[:-1])
     noise = noise_sentence(design)
     return (
-        f"**{plain(plan.title)}**: {design.loss.title} of **{plain(plan.schema.target)}** = "
-        f"{plain(plan.schema.positive)} on {len(plan.names) - 1} features ({names}), "
-        f"{design.mechanism} perturbation, c = {design.regularization:g}, "
-        f"{100 * design.confidence_level:g} % intervals for the **{covered(design)}**. Planned for "
+        f"**{plain(plan.title)}**: {method(design)}; **{plain(plan.schema.outcome_words)}** on "
+        f"{len(plan.names) - 1} features ({names}), {100 * design.confidence_level:g} % intervals "
+        f"for the **{covers_of(design)}**. Planned for "
         f"n = {plan.n_records:,}; {_one_is(plan, plan.unit)} {plain(missing)}"
         f"{f' {noise}' if noise else ''}"
     )
 
 
-def _one_is(plan: Plan, unit: str) -> str:
+def _one_is(plan: AnyPlan, unit: str) -> str:
     """Whom a row stands for, or which person is protected and by which rows."""
     if plan.persons is None:
         return f"one row is: {plain(unit)}."
@@ -94,7 +105,7 @@ def _one_is(plan: Plan, unit: str) -> str:
     return f"protected is {plain(protected(unit, plan.persons.rows))}. {rules}"
 
 
-def guarantee_words(asked: PlanRelease) -> str:
+def guarantee_words(asked: ModelTask[Any]) -> str:
     """The price in its own definition, and what it means for one person."""
     cost = asked.price()
     amount = f"**{cost_words(cost)}**"
@@ -106,7 +117,7 @@ def guarantee_words(asked: PlanRelease) -> str:
     return f"{amount}, that is ε = {told} at δ = {delta:g}. {risk_approx(epsilon, delta)}"
 
 
-def parts(asked: PlanRelease) -> list[str]:
+def parts(asked: ModelTask[Any]) -> list[str]:
     """What the price is made of."""
     cost = asked.price()
     return [
@@ -115,24 +126,24 @@ def parts(asked: PlanRelease) -> list[str]:
     ]
 
 
-def columns_are_there(asked: PlanRelease) -> str:
+def columns_are_there(asked: ModelTask[Any]) -> str:
     """Which columns of a table were looked for and found."""
     return f"all {len(asked.needed)} columns of the plan are there"
 
 
-def warnings(asked: PlanRelease) -> tuple[Caution, ...]:
+def warnings(asked: ModelTask[Any]) -> tuple[Caution, ...]:
     """What speaks against a release, gravest first, before anything is spent."""
     return warnings_of(asked.plan, asked.priced)
 
 
-def _protection(plan: Plan, account: Account) -> str:
+def _protection(plan: AnyPlan, account: Account) -> str:
     if plan.persons is None:
         return f"{PRIVACY_UNIT} One row is: {plain(account.unit)}."
     one = _one_is(plan, plan.unit)
     return f"{one[0].upper()}{one[1:]} {neighbours(plan.persons.rows)}"
 
 
-def _what_it_is(asked: PlanRelease, account: Account, spent: Decimal) -> str:
+def _what_it_is(asked: ModelTask[Any], account: Account, spent: Decimal) -> str:
     """Price, what remains, unit, planned lengths."""
     price = asked.price()
     in_cap = (
@@ -140,17 +151,17 @@ def _what_it_is(asked: PlanRelease, account: Account, spent: Decimal) -> str:
         if price.symbol == account.cap.symbol
         else f" (it counts as {symbol(account.cap)} = {shown(spent)})"
     )
-    length = number(asked.priced.numbers.ci_length_mean)
+    planned = planned_effects(asked.plan, asked.priced.numbers).saying()
     return (
         f"- **Price:** {guarantee_words(asked)}{in_cap}\n"
         f"- **What remains afterwards** of the budget of “{plain(account.dataset)}”: "
         f"{left_after(account, spent)}.\n"
         f"- {_protection(asked.plan, account)}\n"
-        f"- **Planned:** intervals {length} long on average (scaled coefficients).\n"
+        f"- **Planned:** {plain(planned)}\n"
     )
 
 
-def before_proposal(asked: PlanRelease, account: Account, spent: Decimal) -> str:
+def before_proposal(asked: ModelTask[Any], account: Account, spent: Decimal) -> str:
     """What is proposed, and that nothing is spent by it."""
     return (
         f"{_what_it_is(asked, account, spent)}"
@@ -198,7 +209,7 @@ def withdraw_words(one: Proposal, known: str | None) -> str:
     return "Withdraw it" if known else f"Withdraw it, as {plain(one.person)}"
 
 
-def before_click(asked: PlanRelease, account: Account, spent: Decimal) -> str:
+def before_click(asked: ModelTask[Any], account: Account, spent: Decimal) -> str:
     """What is released, and that it cannot be undone."""
     plan = asked.plan
     low, high = plan.n_range
@@ -212,7 +223,7 @@ def before_click(asked: PlanRelease, account: Account, spent: Decimal) -> str:
     )
 
 
-def _rule(plan: Plan) -> str:
+def _rule(plan: AnyPlan) -> str:
     """What the release has to meet to be published."""
     return "" if plan.publish_if is None else f"- {plan.publish_if.sentence} {STAYS_SPENT}\n"
 

@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from dpci_core import InfeasibleDesignError, Moments, Target, forecast
 from dpci_core.design import Design, Geometry
+from dpci_core.plan import LinearPlan
 from dpci_core.plan.base import N_TOLERANCE
 from dpci_core.planner import shaped, with_room
 from dpci_core.planner.amounts import SEARCH_DRAWS, with_total
 from dpci_core.planner.promise import fewest_records
+from dpci_core.regression.design import LinearDesign
+from dpci_core.regression.forecast import PlanningRows
 from dpci_core.schema import CONSTANT, Column, Records
+from ui.session.choices import CURRENCIES, PROMISE
 from ui.session.compute import (
     DECLARED,
+    PUBLIC,
     Store,
     TableSource,
     columns_of,
@@ -25,54 +31,49 @@ from ui.session.compute import (
     designed,
     fit_target,
 )
-from ui.session.settings import Settings
+from ui.session.settings import Settings, in_currency
 from ui.session.shape import shape_of
 
 
-class PrecisionError(ValueError):
-    """A goal that cannot be computed with in the units of its coefficient; the message is for
-    people.
+class RemediedError(ValueError):
+    """Settings that allow no case, with a way out; the message is for people.
+
+    way: what is said on the button.  remedied: the settings without the problem.
     """
 
+    def __init__(self, message: str, way: str, remedied: Settings) -> None:
+        super().__init__(message)
+        self.way, self.remedied = way, remedied
 
-@dataclass(frozen=True)
-class Case:
-    """One design under these settings with the moments to plan by, and the goal in the scale of the
-    moments.
 
-    moments: of rows with the weights of the design's geometry, where it has one.
-    plain: of rows that count in full, with what noise is shaped by where that is asked for.
-    is_opened: whether the geometry is that of a plan that was opened.
+@dataclass(frozen=True, kw_only=True)
+class AnyCase:
+    """One design under these settings, and the goal in its scale.
+
+    records: of the planning rows.  moments: what the planner takes of them.
     scale: what a length of the target is multiplied by to be in the units of the goal.
     columns: of the table, with the steps that effects are told for; none for a named set.
     """
 
     settings: Settings
     records: Records
-    moments: Moments
-    design: Design
+    design: Design | LinearDesign
+    moments: Any
     target: Target
     scale: float
-    plain: Moments
     columns: tuple[Column, ...] = ()
-    is_opened: bool = False
-
-    def at(self, total: Decimal, n_records: int) -> tuple[Design, Moments]:
-        """The design at another total and number of records, its noise shaped anew where it is
-        planned here, and the moments to forecast it from.
-        """
-        if not self.settings.is_shaped or self.is_opened:
-            return replace(with_total(self.design, total), n_records=n_records), self.moments
-        bare = replace(with_total(self.bare, total), n_records=n_records)
-        found = shaped(self.plain, design=bare)
-        return found or bare, self.plain
+    currencies: ClassVar[tuple[str, ...]] = tuple(CURRENCIES)
+    """In which a budget can be typed."""
 
     @property
-    def bare(self) -> Design:
-        """The design with noise of equal size in every direction, split as the settings say."""
-        if self.design.geometry is None:
-            return self.design
-        return self.settings.design(self.settings.combinations[0])
+    def names(self) -> tuple[str, ...]:
+        """Names of the coefficients, the constant last."""
+        return self.records.feature_names
+
+    @property
+    def effect(self) -> str:
+        """What a coefficient is, before "per unit"."""
+        return self.settings.loss(self.settings.losses[0]).effect
 
     @property
     def n(self) -> int:
@@ -95,10 +96,76 @@ class Case:
             return n_records
         return fewest_records(n_records - int(N_TOLERANCE * n_records), complete)
 
+
+@dataclass(frozen=True, kw_only=True)
+class NumberCase(AnyCase):
+    """That of a regression of a number, in a described table; its scaled coefficients are units of
+    the outcome for a spread of the column.
+
+    plan: of the settings, its goal and words aside.
+    moments: the planning rows as the planner takes them.
+    """
+
+    plan: LinearPlan
+    design: LinearDesign
+    moments: PlanningRows
+    currencies = tuple(name for name, one in CURRENCIES.items() if one.definition.law == "gaussian")
+
+    @property
+    def effect(self) -> str:
+        """What a coefficient is, before "per unit"."""
+        return self.plan.outcome.units or f"units of {self.plan.outcome.name}"
+
+    def of(self, settings: Settings) -> NumberCase:
+        """The case with the design of other settings, for the same table and goal."""
+        design = settings.linear_design
+        plan = replace(self.plan, design=design)
+        return replace(self, settings=settings, design=design, plan=plan)
+
+    @property
+    def bare(self) -> LinearDesign:
+        """The design, which has no shape of its noise."""
+        return self.design
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case(AnyCase):
+    """That of a penalised model, with the moments to plan by.
+
+    moments: of rows with the weights of the design's geometry, where it has one.
+    plain: of rows that count in full, with what noise is shaped by where that is asked for.
+    is_opened: whether the geometry is that of a plan that was opened.
+    """
+
+    design: Design
+    moments: Moments
+    plain: Moments
+    is_opened: bool = False
+
+    def at(self, total: Decimal, n_records: int) -> tuple[Design, Moments]:
+        """The design at another total and number of records, its noise shaped anew where it is
+        planned here, and the moments to forecast it from.
+        """
+        if not self.settings.is_shaped or self.is_opened:
+            return replace(with_total(self.design, total), n_records=n_records), self.moments
+        bare = replace(with_total(self.bare, total), n_records=n_records)
+        found = shaped(self.plain, design=bare)
+        return found or bare, self.plain
+
+    @property
+    def bare(self) -> Design:
+        """The design with noise of equal size in every direction, split as the settings say."""
+        if self.design.geometry is None:
+            return self.design
+        return self.settings.design(self.settings.combinations[0])
+
     @property
     def at_fewest(self) -> Design:
         """The design with the fewest records, for which everything is solved."""
         return replace(self.design, n_records=self.fewest)
+
+
+PlannedCase = Case | NumberCase
 
 
 def single(settings: Settings) -> Settings:
@@ -116,12 +183,68 @@ def single(settings: Settings) -> Settings:
     )
 
 
-def make_case(settings: Settings, source: TableSource) -> Case:
-    """Fit the table of these settings and say the goal in its terms.
+def make_case(settings: Settings, source: TableSource) -> PlannedCase:
+    """Take the table of these settings and say the goal in its terms.
 
-    Raises:  what loading and fitting raise; PrecisionError; ValueError where the settings allow no
+    Raises:  what loading and fitting raise; RemediedError; ValueError where the settings allow no
              design.
     """
+    return make_penalised(settings, source) if settings.outcome is None else _make_number(settings)
+
+
+def _make_number(settings: Settings) -> NumberCase:
+    if settings.kind.law != "gaussian":
+        in_promise = in_currency(settings, PROMISE)
+        raise RemediedError(_NOT_PURE, "Type the budget as (ε, δ)", in_promise)
+    table = declared_table(settings.declared)
+    features = settings.names or settings.d
+    records = PUBLIC.records(
+        (DECLARED, settings.declared, features), lambda: table.records(features)
+    )
+    plan = LinearPlan(
+        title=DECLARED,
+        source=table,
+        features=features,
+        design=settings.linear_design,
+        delta=Decimal(settings.delta),
+    )
+    return _aimed(
+        NumberCase,
+        settings=settings,
+        records=records,
+        design=plan.design,
+        columns=table.schema.features,
+        plan=plan,
+        moments=plan.moments_of(records),
+    )
+
+
+_NOT_PURE = (
+    "A regression of a number releases several vectors and matrices. Under a pure ε each of them "
+    "would need noise that grows with its dimension. Allow a small δ: then the noise is Gaussian, "
+    "and (ε, δ) or zCDP counts it exactly."
+)
+_USUAL_GOAL = "Take the usual goal"
+_CaseT = TypeVar("_CaseT", bound=AnyCase)
+
+
+def _aimed(kind: type[_CaseT], **known: Any) -> _CaseT:
+    """The case of these settings with their goal."""
+    settings, records, columns = known["settings"], known["records"], known["columns"]
+    place = place_of(settings, records)
+    if settings.goal == "all":
+        scale = settings.goal_length
+        target = target_of_all(
+            settings, records, columns, are_told=known["design"].measures != "score"
+        )
+    else:
+        scale = unit_of(records, place, columns)
+        target = make_target(settings, place, scale)
+    return kind(**known, target=target, scale=scale)
+
+
+def make_penalised(settings: Settings, source: TableSource) -> Case:
+    """That of a table whose outcome has codes; raises as `make_case`."""
     chosen = single(settings)
     records = source.load(chosen, features=chosen.names or chosen.d)
     design = chosen.design(chosen.combinations[0])
@@ -132,15 +255,15 @@ def make_case(settings: Settings, source: TableSource) -> Case:
     is_opened = False
     if chosen.is_shaped:
         design, moments, is_opened = _shape(chosen, records, plain, source.store)
-    place = place_of(chosen, records)
-    columns = columns_of(chosen, source)
-    if chosen.goal == "all":
-        scale, target = chosen.goal_length, target_of_all(chosen, records, columns)
-    else:
-        scale = unit_of(records, place, columns)
-        target = make_target(chosen, place, scale)
-    return Case(
-        chosen, records, moments, design, target, scale, plain, columns, is_opened=is_opened
+    return _aimed(
+        Case,
+        settings=chosen,
+        records=records,
+        design=design,
+        columns=columns_of(chosen, source),
+        moments=moments,
+        plain=plain,
+        is_opened=is_opened,
     )
 
 
@@ -205,19 +328,22 @@ def unit_of(records: Records, place: int | None, columns: Sequence[Column]) -> f
     return float(L[place, place])
 
 
-def target_of_all(settings: Settings, records: Records, columns: Sequence[Column]) -> Target:
-    """The goal about all effects: every interval is at most as long as asked, as log odds for the
-    step of its column, or scaled where there are no odds.
+def target_of_all(
+    settings: Settings, records: Records, columns: Sequence[Column], *, are_told: bool
+) -> Target:
+    """The goal about all effects: every interval is at most as long as asked.
+
+    are_told: for the step of its column; else scaled.
     """
     k = len(records.feature_names) - 1
     units, L = np.ones(k), contrast_matrix(records, columns)
-    if L is not None and settings.loss(settings.losses[0]).is_log_odds:
+    if L is not None and are_told:
         units = np.abs(L.diagonal()[:k])
     try:
         limits = tuple(float(x) for x in settings.goal_length / units)
         return Target(limits=limits, probability=settings.goal_chance)
     except ValueError:
-        raise PrecisionError(_CANNOT.format(settings.goal_length)) from None
+        raise _too_far(settings, settings.goal_length) from None
 
 
 _CANNOT = (
@@ -226,10 +352,14 @@ _CANNOT = (
 )
 
 
+def _too_far(settings: Settings, asked: float) -> RemediedError:
+    return RemediedError(_CANNOT.format(asked), _USUAL_GOAL, settings.with_usual_goal())
+
+
 def make_target(settings: Settings, place: int | None, scale: float) -> Target:
     """The goal of the settings, scaled.
 
-    Raises:  PrecisionError.
+    Raises:  RemediedError.
     """
     try:
         if settings.goal == "length":
@@ -238,4 +368,4 @@ def make_target(settings: Settings, place: int | None, scale: float) -> Target:
         return Target(coefficient=place, excludes_zero_at=value, probability=settings.goal_chance)
     except ValueError:
         asked = settings.goal_length if settings.goal == "length" else settings.goal_value
-        raise PrecisionError(_CANNOT.format(asked)) from None
+        raise _too_far(settings, asked) from None

@@ -44,6 +44,10 @@ T = TypeVar("T")
 
 DECLARED = "declared"
 """The data set that is only described."""
+OF_A_NUMBER = (
+    "The outcome of this table is a number. It is planned for and released on the pages Plan and "
+    "Release; the others are about an outcome that is yes or no."
+)
 SWEEP_POINTS = 25
 SUBSAMPLE = 10_000
 """Rows on which sweeps over c, h and d are fitted."""
@@ -233,7 +237,12 @@ class TableSource:
     def load(
         self, settings: Settings, *, features: int | tuple[str, ...], sample: bool = False
     ) -> Records:
-        """Encoded records; `sample` takes the first `SUBSAMPLE` rows only."""
+        """Encoded records; `sample` takes the first `SUBSAMPLE` rows only.
+
+        Raises:  ValueError in words for a table whose outcome is a number.
+        """
+        if settings.outcome is not None:
+            raise ValueError(OF_A_NUMBER)
         if self.upload is not None:
             upload = self.upload
             frame = upload.frame.head(SUBSAMPLE) if sample else upload.frame

@@ -49,10 +49,11 @@ FIELDS = {
     "levels": Field("Values, as the file writes them", example="no; yes"),
     "shares": Field("How often each occurs (%)", example="all alike"),
     "effect": Field(
-        "Guessed odds ratio",
+        "Guessed effect",
         example="optional",
-        help="For the step of a number; of values one for each but the first, with semicolons "
-        "between. It only shapes the made-up rows to plan with.",
+        help="On a yes or no an odds ratio, on a number how many of its units more. For the step "
+        "of a number; of values one for each but the first, with semicolons between. It only "
+        "shapes the made-up rows to plan with.",
     ),
     "if missing": Field(
         "An empty cell counts as",
@@ -290,6 +291,8 @@ def _number(row: Row, field: str, value: object) -> float:
 
 _LISTED = 5
 """Values that a line names."""
+OUTCOME_FIELDS = ("lowest", "highest", "units", "typical", "spread")
+"""What is typed of an outcome that is a number."""
 FORMS: dict[type[Column], ColumnForm] = {
     NumericColumn: ColumnForm(
         kind="number",

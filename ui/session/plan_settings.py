@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -11,11 +12,12 @@ from dpci_core import Calibration, DeclaredTable, Plan, PublicTable
 from dpci_core.base.errors import expect
 from dpci_core.design import CalibrationName
 from dpci_core.losses import HuberSVM
+from dpci_core.plan import AnyPlan, LinearPlan
 from dpci_core.planner import Target
 from dpci_core.privacy.budget import Budget, epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
 from dpci_core.schema import to_original, told_steps
 from ui.session.budget import split_of
-from ui.session.case import Case
+from ui.session.case import NumberCase, PlannedCase
 from ui.session.choices import (
     COUNTED_AS,
     CURRENCIES,
@@ -24,6 +26,7 @@ from ui.session.choices import (
     MECHANISMS,
     PROMISE,
     SMOOTHINGS,
+    UNPENALISED,
 )
 from ui.session.compute import DECLARED, declared_table, packed_table, standard_of
 from ui.session.forms import FORMS
@@ -31,7 +34,7 @@ from ui.session.settings import LIMITS, Settings
 from ui.session.shape import ShapeSource, packed_shape
 
 
-def plan_of(case: Case, title: str, notes: str = "") -> Plan:
+def plan_of(case: PlannedCase, title: str, notes: str = "") -> Plan | LinearPlan:
     """The settings as a plan.
 
     Raises:  ValueError in words where they rest on an uploaded table, which a plan cannot carry, or
@@ -43,6 +46,8 @@ def plan_of(case: Case, title: str, notes: str = "") -> Plan:
         "A plan holds no data, so it cannot start from your file. Choose a public set or "
         "describe your table.",
     )
+    if isinstance(case, NumberCase):
+        return replace(case.plan, title=title, notes=notes, goal=case.target)
     features = now.names or now.d
     source = (
         declared_table(now.declared)
@@ -63,11 +68,51 @@ def plan_of(case: Case, title: str, notes: str = "") -> Plan:
     )
 
 
-def settings_of(plan: Plan) -> Settings:
+def settings_of(plan: AnyPlan) -> Settings:
     """A plan as settings of this page.
 
     Raises:  ValueError naming what the page has no control for.
     """
+    source = plan.source
+    for column in source.schema.features if isinstance(source, DeclaredTable) else ():
+        expect(
+            type(column) in FORMS, f"This dashboard has no control for the column {column.name!r}."
+        )
+    design = plan.design
+    definition = COUNTED_AS.get(design.definition, design.definition)
+    expect(
+        definition in DEFINITIONS,
+        f"This dashboard has no control for the privacy definition {design.definition!r}.",
+    )
+    now = replace(
+        Settings(),
+        dataset=source.key if isinstance(source, PublicTable) else DECLARED,
+        declared=packed_table(source) if isinstance(source, DeclaredTable) else "",
+        names=plan.features if isinstance(plan.features, tuple) else (),
+        d=plan.features if isinstance(plan.features, int) else len(plan.names) - 1,
+        definitions=(definition,),
+        currency=definition,
+        delta=_shortest(plan.delta),
+        split=split_of(design.budget) if definition == design.definition else Settings().split,
+        n=plan.n_records,
+        level=design.confidence_level,
+    )
+    now = _KINDS[type(plan)](plan, now)
+    is_counted = definition == design.definition
+    now = _as_typed(now) if is_counted else _as_promised(now, design.budget)
+    _check_limits(now)
+    return now if plan.goal is None else replace(now, **_goal_settings(plan, plan.goal))
+
+
+def _of_number(plan: LinearPlan, now: Settings) -> Settings:
+    """With what a regression of a number has of its own."""
+    design = plan.design
+    made = replace(now, steps=design.steps, clip=design.clip, row_clip=design.row_clip)
+    return replace(made, target=UNPENALISED).with_usual_goal()
+
+
+def _of_codes(plan: Plan, now: Settings) -> Settings:
+    """With what a penalised model has of its own."""
     design, source = plan.design, plan.source
     if isinstance(source, PublicTable) and source.n_rows is not None:
         raise ValueError(
@@ -81,15 +126,10 @@ def settings_of(plan: Plan) -> Settings:
         shape = _map_source(source, plan.features or plan.names[:-1], shape)
     offered = (
         ("mechanism", design.mechanism, MECHANISMS),
-        ("privacy definition", design.definition, (*DEFINITIONS, *COUNTED_AS)),
         ("loss", design.loss.name, (*LOSSES, *SMOOTHINGS)),
     )
     for what, name, choices in offered:
         expect(name in choices, f"This dashboard has no control for the {what} {name!r}.")
-    for column in source.schema.features if isinstance(source, DeclaredTable) else ():
-        expect(
-            type(column) in FORMS, f"This dashboard has no control for the column {column.name!r}."
-        )
     calibration, results = _calibration(design.switches)
     expect(
         design.geometry is None or results != "reviewed",
@@ -97,35 +137,24 @@ def settings_of(plan: Plan) -> Settings:
         "only, for which the page has no control. Release and the command line take it as it "
         "is.",
     )
-    definition = COUNTED_AS.get(design.definition, design.definition)
-    budget, is_rounded = design.budget, design.loss.name in SMOOTHINGS
-    now = replace(
-        Settings(),
-        dataset=source.key if isinstance(source, PublicTable) else DECLARED,
-        declared=packed_table(source) if isinstance(source, DeclaredTable) else "",
+    is_rounded = design.loss.name in SMOOTHINGS
+    return replace(
+        now,
         encoding="standard" if is_standard else "schema",
-        names=plan.features if isinstance(plan.features, tuple) else (),
-        d=plan.features if isinstance(plan.features, int) else len(plan.names) - 1,
-        definitions=(definition,),
         mechanisms=(design.mechanism,),
         losses=(HuberSVM.name if is_rounded else design.loss.name,),
-        smoothing=design.loss.name if is_rounded else Settings().smoothing,
+        smoothing=design.loss.name if is_rounded else now.smoothing,
         calibrations=(calibration,),
         results=results,
         target=design.target,
-        currency=definition,
-        delta=_shortest(plan.delta),
         shape=shape,
         opened=packed_shape(plan),
-        split=split_of(budget) if definition == design.definition else Settings().split,
-        n=plan.n_records,
         c=design.regularization,
-        h=getattr(design.loss, "h", Settings().h),
-        level=design.confidence_level,
+        h=getattr(design.loss, "h", now.h),
     )
-    now = _as_typed(now) if definition == design.definition else _as_promised(now, budget)
-    _check_limits(now)
-    return now if plan.goal is None else replace(now, **_goal_settings(plan, plan.goal))
+
+
+_KINDS: dict[type, Callable[[Any, Settings], Settings]] = {Plan: _of_codes, LinearPlan: _of_number}
 
 
 def _map_source(
@@ -155,7 +184,8 @@ def _as_typed(now: Settings) -> Settings:
     """A rho that a round epsilon buys at this delta, as that (epsilon, delta): most likely it was
     typed so. Not where that promise would buy more than the plan says.
     """
-    if now.kind is not CURRENCIES[PROMISE].definition or not now.perturbs_objective:
+    in_objective = now.outcome is None and now.perturbs_objective
+    if now.kind is not CURRENCIES[PROMISE].definition or not in_objective:
         return now
     total, delta = float(now.split.total), float(now.delta)
     epsilon, (low, high) = zcdp_to_epsilon(total, delta), CURRENCIES[PROMISE].limits
@@ -211,7 +241,7 @@ def _check_limits(now: Settings) -> None:
         )
 
 
-def _goal_settings(plan: Plan, goal: Target) -> dict[str, Any]:
+def _goal_settings(plan: AnyPlan, goal: Target) -> dict[str, Any]:
     """The goal of a plan, which is in encoded units, in those of the page."""
     names, schema = plan.names, plan.schema
     scale, place = 1.0, goal.coefficient
@@ -225,7 +255,7 @@ def _goal_settings(plan: Plan, goal: Target) -> dict[str, Any]:
     }
     if goal.limits is not None:
         unit = 1.0
-        if plan.design.loss.is_log_odds:
+        if plan.design.measures != "score":
             unit = told_steps(schema, names)[0] * to_original(schema, plan.features)[0, 0]
         return found | {"goal": "all", "goal_length": float(f"{goal.limits[0] * unit:.12g}")}
     if goal.length is not None:

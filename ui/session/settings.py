@@ -35,7 +35,8 @@ from dpci_core.privacy.budget import (
     to_decimal,
     to_float_down,
 )
-from dpci_core.schema import Encoding
+from dpci_core.regression.design import CLIP, STEPS, LinearDesign
+from dpci_core.schema import Encoding, NumericColumn, Schema
 from ui.session.budget import Split, from_shares
 from ui.session.choices import (
     CALIBRATIONS,
@@ -61,6 +62,10 @@ PRECISION = ("goal", "goal_on", "goal_length", "goal_value", "goal_chance")
 """The settings that are the goal on the page Plan."""
 USUAL_LENGTH = float(f"{2.0 * math.log(1.3):.12g}")
 """Of every effect, in log odds: each odds ratio to within a factor of 1.3."""
+LINEAR_SHARES = (Decimal("0.7"), Decimal("0.2"), Decimal("0.1"))
+"""Of a regression of a number, for its steps and its two matrices, before anybody moves them."""
+_OF_A_SPREAD = 0.2
+"""The same where the outcome is a number: each difference to within a tenth of its spread."""
 DEFAULT_ROWS = 30_000
 """Rows of the simulated census on which moments are taken."""
 SWEEPS = ("total", *PARTS, "n", "d", "c", "h")
@@ -70,6 +75,9 @@ LIMITS: dict[str, tuple[float, float]] = {
     "c": (1e-6, 1.0),
     "h": (0.01, 10.0),
     "level": (0.5, 0.999),
+    "steps": STEPS,
+    "clip": CLIP,
+    "row_clip": CLIP,
     "goal_length": (1e-9, 1e9),
     "goal_value": (-1e9, 1e9),
     "goal_chance": (0.01, 0.99),
@@ -92,9 +100,10 @@ class Settings:
     planned.
     penalty: whether c is as it was typed, or follows budget and n ("chosen", by
     `enclosing_regularization`).
+    steps, clip, row_clip: of a regression of a number (`LinearDesign`).
     goal, goal_on, goal_length, goal_value, goal_chance: the goal on the page Plan; "all" asks the
-    same length, in log odds, of every effect. goal_on is "" for the mean over the coefficients or a
-    feature, whose length and value are then in its own units.
+    same length, in log odds or units of the outcome, of every effect. goal_on is "" for the mean
+    over the coefficients or a feature, whose length and value are then in its own units.
     """
 
     dataset: str = "census"
@@ -121,6 +130,9 @@ class Settings:
     h: float = 1.0
     smoothing: str = HuberSVM.name
     level: float = 0.95
+    steps: int = 3
+    clip: float = 1.5
+    row_clip: float = 1.2
     sweep: str = "total"
     units: str = "scaled"
     goal: Goal = "length"
@@ -193,7 +205,17 @@ class Settings:
     @property
     def persons(self) -> Persons | None:
         """Whose row it is, where a table is described in which one person may have several."""
-        return _persons_of(self.declared) if self.dataset == "declared" else None
+        return None if self._schema is None else self._schema.persons
+
+    @property
+    def outcome(self) -> NumericColumn | None:
+        """The outcome, where a table is described in which it is a number."""
+        return None if self._schema is None else self._schema.outcome
+
+    @property
+    def _schema(self) -> Schema | None:
+        """Of the table that is described."""
+        return _schema_of(self.declared) if self.dataset == "declared" else None
 
     @property
     def rows_per_person(self) -> int:
@@ -236,7 +258,13 @@ class Settings:
         """
         budget = self.budget(combination.definition)
         in_objective = mechanism_named(combination.mechanism).perturbs_objective
-        if not self.typed.is_promise or in_objective or not budget.has_delta:
+        return budget if in_objective or not budget.has_delta else self._as_gaussian(budget)
+
+    def _as_gaussian(self, budget: Budget) -> Budget:
+        """A budget as noise that is exactly Gaussian spends it: mu^2 where (epsilon, delta) is
+        typed.
+        """
+        if not self.typed.is_promise:
             return budget
         return granted(GDP, Decimal(self.epsilon), self.delta, like=budget)
 
@@ -265,6 +293,21 @@ class Settings:
             calibration=self.calibration(combination.calibration),
             target=self.target,
             rows_per_person=self.rows_per_person,
+        )
+
+    @property
+    def linear_design(self) -> LinearDesign:
+        """The design of a regression of a number under these settings.
+
+        Raises:  InfeasibleDesignError for a pure epsilon.
+        """
+        return LinearDesign(
+            budget=self._as_gaussian(self.budget(self.own_definition)),
+            n_records=self.n,
+            steps=self.steps,
+            clip=self.clip,
+            row_clip=self.row_clip,
+            confidence_level=self.level,
         )
 
     def designs(self) -> Iterator[Design]:
@@ -318,6 +361,13 @@ class Settings:
         defaults = Settings()
         return replace(self, **{name: getattr(defaults, name) for name in names})
 
+    def with_usual_goal(self) -> Settings:
+        """These settings with a goal that any table of the kind can have."""
+        if self.outcome is None:
+            return self.usual(*PRECISION)
+        length = float(f"{_OF_A_SPREAD * self.outcome.unit:.2g}")
+        return replace(self.usual(*PRECISION), goal="all", goal_length=length)
+
     def without_table(self) -> Settings:
         """These settings without anything that names or measures a column of the table."""
         bare = self.usual("dataset", "names", "goal_on", "goal_value")
@@ -356,13 +406,35 @@ class Settings:
         ).settled()
 
 
+def convert_currency(now: Settings, chosen: str) -> Settings:
+    """Return the settings with the budget in another currency: about the same (epsilon, delta), the
+    same shares.
+    """
+    least, most = CURRENCIES[PROMISE].limits
+    epsilon = float(f"{min(max(now.own_epsilon, least), most):.3g}")
+    kind, total = CURRENCIES[chosen].definition, Decimal(f"{epsilon:.3g}")
+    if kind.has_delta:
+        rho = Decimal(f"{epsilon_to_zcdp(epsilon, float(now.delta)):.3g}")
+        total = now.split.total if now.typed.is_promise else rho
+    low, high = (Decimal(repr(limit)) for limit in CURRENCIES[kind.definition].limits)
+    pot = min(max(total, low), high)
+    moved = replace(now, currency=chosen, split=now.split.with_locks().with_total(pot))
+    return moved.with_epsilon(epsilon) if CURRENCIES[chosen].is_promise else moved
+
+
+def in_currency(now: Settings, chosen: str) -> Settings:
+    """Return the settings with the budget typed, and spent, in another currency."""
+    moved = convert_currency(now, chosen)
+    return replace(moved, definitions=(moved.own_definition,))
+
+
 @lru_cache(maxsize=32)
-def _persons_of(packed: str) -> Persons | None:
-    """Return the persons of a described table (`compute.packed_table`); ValueError in words for
-    anything else.
+def _schema_of(packed: str) -> Schema | None:
+    """Return what is declared of a described table (`compute.packed_table`); ValueError in words
+    for anything else.
     """
     table = read(Source, unpack(packed), "table")
-    return table.schema.persons if isinstance(table, DeclaredTable) else None
+    return table.schema if isinstance(table, DeclaredTable) else None
 
 
 def _decimal(value: float) -> Decimal:
@@ -432,7 +504,7 @@ def from_query(query: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
 def _is_described(packed: str) -> bool:
     """Whether a link holds a whole table; one that was cut off does not."""
     try:
-        _persons_of(packed)
+        _schema_of(packed)
     except ValueError:
         return False
     return len(packed) <= _LONGEST_VALUE

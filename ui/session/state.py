@@ -13,9 +13,9 @@ from urllib.parse import parse_qsl, urlencode
 import pandas as pd
 import streamlit as st
 
-from dpci_core import Plan, datasets
+from dpci_core import datasets
 from dpci_core.mechanisms.objective import Objective
-from dpci_core.plan import LINK_KEY
+from dpci_core.plan import LINK_KEY, AnyPlan
 from ui.kit import bound as widgets
 from ui.kit import linked, streamlit_internals
 from ui.session import compute, jobs, quota, steps
@@ -57,14 +57,14 @@ def settings() -> Settings:
     return st.session_state[_SETTINGS]  # type: ignore[no-any-return]
 
 
-def _read_link(query: dict[str, str]) -> tuple[Settings, tuple[str, ...], Plan | None]:
+def _read_link(query: dict[str, str]) -> tuple[Settings, tuple[str, ...], AnyPlan | None]:
     """Settings of a link, what of it cannot be used, and the plan in it; without one, settings one
     by one.
     """
     if LINK_KEY not in query:
         return (*from_query(query), None)
     try:
-        plan = Plan.from_query(query)
+        plan = AnyPlan.from_query(query)
         return settings_of(plan), (), plan
     except ValueError as problem:
         return START, (f"{LINK_KEY}: {in_words(problem)}",), None

@@ -12,8 +12,7 @@ from typing import Literal, cast
 
 import streamlit as st
 
-from dpci_core import Plan
-from dpci_core.plan import Acceptance
+from dpci_core.plan import Acceptance, AnyPlan
 from ui.kit import linked
 from ui.session.choices import MECHANISMS
 from ui.session.settings import Settings
@@ -110,7 +109,7 @@ def rule_is_typed() -> bool:
     return bool(WITHIN.value.strip() or REPORTED.value.strip())
 
 
-def take_words(plan: Plan) -> None:
+def take_words(plan: AnyPlan) -> None:
     """Take what a plan says besides its settings: title, notes and rule."""
     TITLE.take(plan.title)
     NOTES.take(plan.notes)

@@ -5,6 +5,8 @@ explanations.
 from __future__ import annotations
 
 import re
+from functools import singledispatch
+from typing import Any
 
 from dpci_core.design import ESTIMANDS, Design
 from dpci_core.mechanisms.mechanism import mechanism_of
@@ -16,7 +18,9 @@ from dpci_core.privacy.budget import (
     zcdp_to_epsilon_published,
 )
 from dpci_core.privacy.gaussian import gdp_to_epsilon
+from dpci_core.regression.design import COVERS, LinearDesign
 from dpci_core.report import words
+from dpci_core.report.covered import covered
 from dpci_core.report.words import CERTAIN, LARGE_EPSILON, people_at_most
 from dpci_core.report.words import as_typed as as_typed
 from dpci_core.report.words import at_most as at_most
@@ -301,8 +305,44 @@ SHAPE_HELP = (
 )
 
 
-def noise_sentence(design: Design) -> str:
+@singledispatch
+def method(design: Any) -> str:
+    """Model and mechanism of a design."""
+    raise TypeError(type(design).__name__)
+
+
+@method.register
+def _(design: Design) -> str:
+    return f"{design.loss.title}, {design.mechanism} perturbation, c = {design.regularization:g}"
+
+
+@method.register
+def _(design: LinearDesign) -> str:
+    return (
+        f"linear regression in {design.steps} steps, gradients cut at {design.clip:g} and rows at "
+        f"{design.row_clip:g} times the length that nine of ten stay below"
+    )
+
+
+@singledispatch
+def covers_of(design: Any) -> str:
+    """What the intervals of a design are for, to stand after "for the"."""
+    return covered(design)
+
+
+@covers_of.register
+def _(design: LinearDesign) -> str:
+    return COVERS
+
+
+@singledispatch
+def noise_sentence(design: Any) -> str:
     """How the noise of a design is shaped; "" where no budget is paid for that."""
+    return ""
+
+
+@noise_sentence.register
+def _(design: Design) -> str:
     geometry, budget = design.geometry, design.budget
     if geometry is None:
         return ""

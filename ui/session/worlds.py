@@ -6,18 +6,22 @@ from __future__ import annotations
 from dpci_core import WorldMoments, simulate_twin, worlds_of
 from dpci_core.planner.worlds import ONLY_WORLD
 from dpci_core.schema import Records, Schema, World
-from ui.session.case import Case
+from ui.session.case import AnyCase, Case, NumberCase
 from ui.session.compute import DECLARED, TableSource, declared_table, fit_target
 
 
-def worlds_of_case(case: Case, source: TableSource) -> tuple[WorldMoments, ...]:
-    """The moments of every world, those of the case first; fits are kept in the store."""
+def worlds_of_case(case: AnyCase, source: TableSource) -> tuple[WorldMoments, ...]:
+    """The moments of every world, those of the case first; fits and rows are kept in the store."""
     given = source.store.given
     is_given = given is not None and given.moments is case.moments
     if case.settings.dataset != DECLARED or is_given:
         return (WorldMoments(ONLY_WORLD, case.moments),)
     (first, _), *others = tables_of_case(case, source).items()
     found = [WorldMoments(first, case.moments)]
+    if isinstance(case, NumberCase):
+        of = case.plan.moments_of
+        return (*found, *(WorldMoments(said, of(records)) for said, records in others))
+    assert isinstance(case, Case)
     for assumption, records in others:
         moments = source.store.moments(
             records,
@@ -30,7 +34,7 @@ def worlds_of_case(case: Case, source: TableSource) -> tuple[WorldMoments, ...]:
     return tuple(found)
 
 
-def tables_of_case(case: Case, source: TableSource) -> dict[str, Records]:
+def tables_of_case(case: AnyCase, source: TableSource) -> dict[str, Records]:
     """The planning rows of every world by its assumption, those of the case first."""
     if case.settings.dataset != DECLARED:
         return {ONLY_WORLD: case.records}
@@ -40,8 +44,8 @@ def tables_of_case(case: Case, source: TableSource) -> dict[str, Records]:
     return {first.assumption: case.records, **drawn}
 
 
-def _records(schema: Schema, world: World, case: Case, source: TableSource) -> Records:
-    names = case.records.feature_names[:-1]
+def _records(schema: Schema, world: World, case: AnyCase, source: TableSource) -> Records:
+    names = case.names[:-1]
     return source.store.records(
         (DECLARED, case.settings.declared, names, world.name),
         lambda: simulate_twin(schema, guesses=world.guesses, features=names),

@@ -1,17 +1,17 @@
 """What somebody needs from the intervals, in words: odds ratios for the step of a column where the
-model has odds.
+model has odds, units of an outcome that is a number.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from dpci_core.base.errors import expect
 from dpci_core.report.words import as_typed
 from dpci_core.schema import CONSTANT
 from ui.session import text
-from ui.session.case import Case, place_of
+from ui.session.case import AnyCase, place_of
 from ui.session.settings import LIMITS, Settings
 
 _LARGEST_LOG_ODDS = 10.0
@@ -19,20 +19,123 @@ LARGEST_FACTOR = 1e4
 """Of a control; what is wider is told as log odds."""
 
 
-def has_odds(case: Case) -> bool:
-    """Whether the goal is about a factor on odds: not of the mean, of the intercept, of an SVM."""
-    if case.settings.goal == "all":
-        return case.records.to_original is not None and case.design.loss.is_log_odds
-    place = place_of(case.settings, case.records)
-    return (
-        place is not None
-        and case.records.to_original is not None
-        and case.records.feature_names[place] != CONSTANT
-        and case.design.loss.is_log_odds
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How the number of a goal is typed and told; this one as it is computed with, a length in log
+    odds or scores, or of scaled coefficients.
+
+    unit: of lengths.
+    """
+
+    unit: str
+    what = "the number"
+    """That is typed."""
+    all_words = "every interval at most {} long ({unit})"
+    all_label = "Every interval at most (scaled)"
+    one_words = "interval of {effect} at most {} long"
+    one_label = "Interval of {effect}, at most"
+    asks = "Longest acceptable interval ({unit})"
+    asks_all = "Longest acceptable interval (scaled coefficients)"
+    note = "The whole length, from the lower to the upper end. An estimate ± 0.1 is 0.2 long."
+    example = ""
+    is_factor = False
+
+    def shown(self, length: float) -> float | None:
+        """A length as it is typed; None for one that no control holds."""
+        return length
+
+    def length(self, typed: float) -> float:
+        """The length that a typed number is.
+
+        Raises:  ValueError in words.
+        """
+        expect(typed > 0, "Give a length above 0.")
+        return typed
+
+    def is_told(self, length: float) -> bool:
+        """Whether people can read a length so."""
+        return True
+
+
+class _Within(Told):
+    """A difference of a number to within so many of its units."""
+
+    __slots__ = ()
+    all_words = "every effect to within ± {} {unit}"
+    all_label = "Every effect to within ± ({unit})"
+    one_words = "know the effect of {effect} to within ± {} {unit}"
+    one_label = "Effect of {effect}, to within ± ({unit})"
+    asks = asks_all = "To within ± ({unit})"
+    note = (
+        "Half the length of an interval: an effect of 4 to within ± 1.5 reads 2.5 to 5.5. Of a "
+        "number it is that of the step of its column."
     )
 
+    def shown(self, length: float) -> float | None:
+        return length / 2.0
 
-def effect_words(case: Case, name: str) -> str:
+    def length(self, typed: float) -> float:
+        return 2.0 * Told.length(self, typed)
+
+
+class _Odds(Told):
+    """An odds ratio to within a factor."""
+
+    __slots__ = ()
+    what = "the factor"
+    all_words = "every odds ratio to within a factor of {}"
+    all_label = "Every odds ratio to within ×/÷"
+    one_words = "know the odds ratio of {effect} to within a factor of {}"
+    one_label = "Odds ratio of {effect}, to within ×/÷"
+    asks = "Know it to within a factor of"
+    asks_all = "Know every odds ratio to within a factor of"
+    note = "An odds ratio of 1.2 to within a factor of 1.5 reads 0.8 to 1.8."
+    example = "1.5"
+    is_factor = True
+
+    def shown(self, length: float) -> float | None:
+        return _factor(length / 2.0)
+
+    def length(self, typed: float) -> float:
+        expect(typed > 1, "The factor has to be above 1.")
+        return 2.0 * math.log(typed)
+
+    def is_told(self, length: float) -> bool:
+        return length <= 2 * _LARGEST_LOG_ODDS
+
+
+def _factor(log_odds: float) -> float | None:
+    try:
+        found = float(f"{math.exp(log_odds):.9g}")
+    except OverflowError:
+        return None
+    return found if found <= LARGEST_FACTOR else None
+
+
+_TOLD: dict[str, type[Told]] = {"odds": _Odds, "outcome": _Within, "score": Told}
+
+
+def told(case: AnyCase) -> Told:
+    """How the goal of a case is told: by what its effects are, but for the mean, the intercept, and
+    columns without a way back to their units.
+    """
+    kind, place = _TOLD[case.design.measures], place_of(case.settings, case.records)
+    is_effect = place is not None and case.names[place] != CONSTANT
+    is_of_all = case.settings.goal == "all" and kind is not Told
+    if case.records.to_original is None or not (is_effect or is_of_all):
+        kind = Told
+    unit = case.effect
+    if kind is Told:
+        unit = "scaled coefficients" if case.settings.goal == "all" else unit_words(case)
+    return kind(unit)
+
+
+def has_odds(case: AnyCase) -> bool:
+    """Whether the goal is about a factor on odds: not of the mean, of the intercept, of an SVM."""
+    return told(case).is_factor
+
+
+def effect_words(case: AnyCase, name: str) -> str:
     """The effect of a coefficient with what it is told for."""
     if name == CONSTANT:
         return "intercept, scaled"
@@ -42,48 +145,44 @@ def effect_words(case: Case, name: str) -> str:
     return name if "=" in name else f"{name}, per unit"
 
 
-def unit_words(case: Case) -> str:
+def unit_words(case: AnyCase) -> str:
     """Units of the asked length or value."""
-    settings, records = case.settings, case.records
-    place = place_of(settings, records)
-    what = settings.loss(settings.losses[0]).effect
-    if place is None or records.to_original is None or records.feature_names[place] == CONSTANT:
+    place = place_of(case.settings, case.records)
+    if place is None or case.records.to_original is None or case.names[place] == CONSTANT:
         return "scaled coefficient"
-    name = records.feature_names[place]
+    name = case.names[place]
     column = next((c for c in case.columns if name in c.feature_names), None)
     if column is not None and column.per:
-        return f"{what} {column.per} of “{column.subject(name)}”"
-    return (
-        f"{what}, “{name}” against its reference" if "=" in name else f"{what} per unit of “{name}”"
-    )
+        return f"{case.effect} {column.per} of “{column.subject(name)}”"
+    if "=" in name:
+        return f"{case.effect}, “{name}” against its reference"
+    return f"{case.effect} per unit of “{name}”"
 
 
-def goal_words(case: Case) -> str:
+def goal_words(case: AnyCase) -> str:
     """The goal as a sentence without its full stop."""
     settings, place = case.settings, place_of(case.settings, case.records)
+    surely = "" if settings.goal_chance == 0.5 else chance_words(settings)
     if settings.goal == "all":
-        surely = "" if settings.goal_chance == 0.5 else chance_words(settings)
         return precision_words(case, settings.goal_length) + surely
     if place is None:
-        return (
-            f"mean interval at most {as_typed(settings.goal_length)} long (scaled "
-            "coefficients)" + ("" if settings.goal_chance == 0.5 else chance_words(settings))
-        )
-    effect = effect_words(case, case.records.feature_names[place])
+        length = as_typed(settings.goal_length)
+        return f"mean interval at most {length} long (scaled coefficients){surely}"
+    effect = effect_words(case, case.names[place])
     if settings.goal == "zero":
         value = settings.goal_value
-        told = (
+        detected = (
             f"an odds ratio of {as_typed(math.exp(value))}"
             if has_odds(case) and abs(value) <= _LARGEST_LOG_ODDS
             else f"an effect of {as_typed(value)} ({unit_words(case)})"
         )
-        return f"detect {told} of {effect}{chance_words(settings)}"
-    if has_odds(case) and settings.goal_length <= 2 * _LARGEST_LOG_ODDS:
-        factor = as_typed(math.exp(settings.goal_length / 2.0))
-        told = f"know the odds ratio of {effect} to within a factor of {factor}"
-    else:
-        told = f"interval of {effect} at most {as_typed(settings.goal_length)} long"
-    return told + ("" if settings.goal_chance == 0.5 else chance_words(settings))
+        return f"detect {detected} of {effect}{chance_words(settings)}"
+    how = told(case)
+    if not how.is_told(settings.goal_length):
+        how = Told(how.unit)
+    shown = how.shown(settings.goal_length)
+    assert shown is not None
+    return how.one_words.format(as_typed(shown), effect=effect, unit=how.unit) + surely
 
 
 def chance_words(settings: Settings) -> str:
@@ -91,37 +190,30 @@ def chance_words(settings: Settings) -> str:
     return f" with {100 * settings.goal_chance:g} % chance"
 
 
-def precision_words(case: Case, value: float) -> str:
+def precision_words(case: AnyCase, value: float) -> str:
     """A goal of the kind asked for, with another number; in the units of the settings."""
-    settings, shown = case.settings, as_number(case, value)
-    number_words = text.number(value) if shown is None else text.as_typed(shown)
+    settings = case.settings
     if settings.goal == "all":
-        if shown is None or not has_odds(case):
-            return f"every interval at most {number_words} long ({_unit_of_all(case)})"
-        return f"every odds ratio to within a factor of {number_words}"
+        how = told(case)
+        shown = how.shown(value)
+        if shown is None:
+            return Told.all_words.format(text.number(value), unit="log odds")
+        return how.all_words.format(text.as_typed(shown), unit=how.unit)
     return goal_words(
         replace(case, settings=replace(settings, goal_length=value, goal_value=value))
     )
 
 
-def _unit_of_all(case: Case) -> str:
-    return "log odds" if has_odds(case) else "scaled coefficients"
-
-
-def as_number(case: Case, value: float) -> float | None:
+def as_number(case: AnyCase, value: float) -> float | None:
     """A number of the goal as it is typed: an odds ratio, or the factor of an interval, where there
     are odds; None for one that no control holds.
     """
-    if not has_odds(case):
-        return value
-    try:
-        found = float(f"{math.exp(value if case.settings.goal == 'zero' else value / 2.0):.9g}")
-    except OverflowError:
-        return None
-    return found if found <= LARGEST_FACTOR else None
+    if case.settings.goal != "zero":
+        return told(case).shown(value)
+    return _factor(value) if has_odds(case) else value
 
 
-def found_words(case: Case, value: float) -> str:
+def found_words(case: AnyCase, value: float) -> str:
     """A number of the goal that was found, rounded up: no promise is better than what was found."""
     shown = as_number(case, value)
     if shown is None:
@@ -129,42 +221,36 @@ def found_words(case: Case, value: float) -> str:
     return text.number_at_most(shown, 4) if shown > 0 else text.number(shown, 4)
 
 
-def from_number(case: Case, typed: float | None) -> dict[str, float]:
+def from_number(case: AnyCase, typed: float | None) -> dict[str, float]:
     """The setting that a typed number is.
 
     Raises:  ValueError in words.
     """
-    odds, goal = has_odds(case), case.settings.goal
-    name = "goal_value" if goal == "zero" else "goal_length"
+    how, is_zero = told(case), case.settings.goal == "zero"
+    name = "goal_value" if is_zero else "goal_length"
     if typed is None:
-        what = "the odds ratio" if odds and goal == "zero" else "the factor"
-        raise ValueError(f"Type {what if odds else 'the number'}.")
-    if odds:
-        expect(
-            goal != "zero" or 0 < typed != 1,
-            "The odds ratio has to be above 0 and another than 1.",
-        )
-        expect(goal == "zero" or typed > 1, "The factor has to be above 1.")
-        value = math.log(typed) * (1.0 if goal == "zero" else 2.0)
+        raise ValueError(f"Type {'the odds ratio' if is_zero and how.is_factor else how.what}.")
+    if not is_zero:
+        value = how.length(float(typed))
+    elif how.is_factor:
+        expect(0 < typed != 1, "The odds ratio has to be above 0 and another than 1.")
+        value = math.log(typed)
     else:
+        expect(typed != 0, "Give another number than 0.")
         value = float(typed)
-        if value == 0 or (goal != "zero" and value < 0):
-            rule = "another number than 0" if goal == "zero" else "a length above 0"
-            raise ValueError(f"Give {rule}.")
     low, high = LIMITS[name]
     expect(low <= value <= high, "Give a number up to a thousand million.")
     return {name: float(f"{value:.12g}")}
 
 
-def label(case: Case) -> str:
+def label(case: AnyCase) -> str:
     """What the number of a goal is, over its control."""
-    settings, odds = case.settings, has_odds(case)
-    place = place_of(settings, case.records)
-    if settings.goal == "all":
-        return "Every odds ratio to within ×/÷" if odds else "Every interval at most (scaled)"
+    how, place = told(case), place_of(case.settings, case.records)
+    if case.settings.goal == "all":
+        return how.all_label.format(unit=how.unit)
     if place is None:
         return "Mean interval at most (scaled)"
-    effect = effect_words(case, case.records.feature_names[place])
-    if settings.goal == "zero":
-        return f"{'Odds ratio' if odds else 'Effect'} to detect, of {effect}"
-    return f"Odds ratio of {effect}, to within ×/÷" if odds else f"Interval of {effect}, at most"
+    effect = effect_words(case, case.names[place])
+    if case.settings.goal == "zero":
+        return f"{'Odds ratio' if how.is_factor else 'Effect'} to detect, of {effect}"
+    return how.one_label.format(effect=effect, unit=how.unit)

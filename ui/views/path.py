@@ -11,8 +11,8 @@ from dpci_core.report.words import counted_as, protected
 from ui.controls import declare
 from ui.kit.top import begin_at_top, told_here
 from ui.session import state, steps, text
-from ui.session.case import Case
-from ui.session.compute import DECLARED, declared_table, effective_settings
+from ui.session.case import PlannedCase
+from ui.session.compute import DECLARED, declared_table
 from ui.session.settings import Settings
 from ui.session.steps import STEPS, Step
 from ui.session.text import plain, risk_approx_short, risk_pure_short
@@ -69,7 +69,7 @@ def is_begun(settings: Settings) -> bool:
     return bool(settings.to_query())
 
 
-def so_far(case: Case | None, step: Step, *, downloads: Any = None, typed: str = "") -> None:
+def so_far(case: PlannedCase | None, step: Step, *, downloads: Any = None, typed: str = "") -> None:
     """The plan so far: what is known of it, the more the further the step.
 
     typed: what is typed and not taken over yet.
@@ -91,7 +91,7 @@ def so_far(case: Case | None, step: Step, *, downloads: Any = None, typed: str =
             downloads()
 
 
-def _lines(case: Case, step: Step) -> list[str]:
+def _lines(case: PlannedCase, step: Step) -> list[str]:
     settings = case.settings
     most = None if settings.persons is None else settings.persons.rows
     found = [
@@ -112,12 +112,12 @@ def _unit(settings: Settings) -> str:
     return "one person"
 
 
-def _table_words(case: Case) -> str:
-    settings, count = case.settings, len(case.records.feature_names) - 1
+def _table_words(case: PlannedCase) -> str:
+    settings, count = case.settings, len(case.names) - 1
     if settings.dataset == DECLARED:
         schema = declared_table(settings.declared).schema
         return (
-            f"{plain(schema.target)} = {plain(schema.positive)}, by {len(schema.features)} columns "
+            f"{plain(schema.outcome_words)}, by {len(schema.features)} columns "
             f"({count} coefficients and the intercept)"
         )
     return f"{plain(case.records.title)}, {count} features"
@@ -135,27 +135,26 @@ def budget_words(settings: Settings) -> str:
     )
 
 
-def method_words(case: Case) -> str:
+def method_words(case: PlannedCase) -> str:
     """Model, mechanism and what the intervals are for."""
     design = case.design
     shares = " / ".join(
         f"{100 * float(p / design.budget.total):.3g} %" for p in design.budget.parts
     )
     noise = text.noise_sentence(design)
+    covers = text.covers_of(design)
     return (
-        f"{design.loss.title}, {design.mechanism} perturbation, c = {design.regularization:g}, "
-        f"split {shares}; {100 * design.confidence_level:g} % intervals for the "
-        f"{text.covers(effective_settings(case.settings, [case.design]))}"
-        f"{f'. {noise}' if noise else ''}"
+        f"{text.method(design)}, split {shares}; {100 * design.confidence_level:g} % intervals for "
+        f"the {covers}{f'. {noise}' if noise else ''}"
     )
 
 
-def case_or_none(settings: Settings, make: Any) -> Case | None:
+def case_or_none(settings: Settings, make: Any) -> PlannedCase | None:
     """The case of the settings, None where there is none yet, or none can be made."""
     if not is_begun(settings):
         return None
     try:
-        found: Case = make(settings, state.source())
+        found: PlannedCase = make(settings, state.source())
     except (ValueError, FileNotFoundError):
         return None
     return found

@@ -113,7 +113,7 @@ def test_an_effect_beyond_all_odds_is_shown_and_refused_in_words(effect: float, 
     wrong = declare.wrong_cell(row)
     assert wrong is not None
     assert wrong.field == "effect"
-    assert str(wrong).startswith(f"“a”, guessed odds ratio: “{told}” is no number above 0.")
+    assert str(wrong).startswith(f"“a”, guessed effect: “{told}” is no number above 0.")
 
 
 def test_guesses_of_an_older_description_become_part_of_it():
@@ -168,10 +168,10 @@ def test_the_example_is_a_table_to_plan_with():
         ),
         (
             [SEX | {"effect": "1"}],
-            "“sex”, guessed odds ratio: 2 numbers are needed, one for sex=m, sex=x; 1 are there",
+            "“sex”, guessed effect: 2 numbers are needed, one for sex=m, sex=x; 1 are there",
         ),
-        ([SEX | {"effect": "1; many"}], "“sex”, guessed odds ratio: “many” is no number above 0"),
-        ([AGE | {"effect": "1,5"}], "“age”, guessed odds ratio: “1,5” is no number above 0"),
+        ([SEX | {"effect": "1; many"}], "“sex”, guessed effect: “many” is no number above 0"),
+        ([AGE | {"effect": "1,5"}], "“age”, guessed effect: “1,5” is no number above 0"),
         ([SEX | {"shares": "50; 50"}], "“sex”, how often .*: 3 are needed"),
         (
             [SEX | {"shares": "50; 20; 20"}],

@@ -302,7 +302,7 @@ def told(app) -> str:
 @pytest.mark.parametrize("typed", ["1,5", "much", "0", "-1", "nan", "1e999", "1.5; 1,5"])
 def test_an_odds_ratio_that_is_none_is_refused_at_its_field_and_breaks_nothing(typed: str):
     app = opened(drafted(effect=typed))
-    assert f"odds ratio**: “{typed.rpartition(' ')[2]}” is no number above 0" in told(app)
+    assert f"effect**: “{typed.rpartition(' ')[2]}” is no number above 0" in told(app)
     app.radio(key="describe_target_pick").set_value("smoker").run()
     assert not app.exception
     assert "is no number above 0" in told(app)

@@ -389,7 +389,7 @@ def test_a_way_is_adopted_with_its_guarantee(currency):
 
 
 def replace_budget(settings: Settings, currency: str) -> Settings:
-    from ui.controls.currency import convert_currency
+    from ui.session.settings import convert_currency
 
     moved = convert_currency(settings, currency)
     return single(moved)
@@ -581,7 +581,7 @@ def test_a_value_that_no_calculation_can_hold_is_refused_and_a_link_with_it_has_
     app.session_state["settings"] = replace(now(app), goal_value=1e9)
     app.run()
     assert "cannot be 1e+09 here" in app.error[0].value
-    app.button(key="usual_target").click().run()
+    app.button(key="remedy").click().run()
     check(app)
     assert now(app).goal == "length"
 

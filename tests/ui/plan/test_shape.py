@@ -196,7 +196,7 @@ def test_approve_tells_the_shape_in_a_sentence():
     case = make_case(now(app), SOURCE)
     assert case.design.geometry is not None
     assert text.unbroken(text.noise_sentence(case.design)) in text.unbroken(words(app))
-    assert "extreme rows weighted down" in words(app)
+    assert text.unbroken(text.covers_of(case.design)) in text.unbroken(words(app))
 
 
 def test_the_release_tells_the_shape_and_names_what_it_pays_for_it():

@@ -16,6 +16,7 @@ from ui.session.settings import Settings
 FOUND = Settings(n=7_000, target="unpenalised")
 OPTION = Option(
     settings=FOUND,
+    design=FOUND.design(FOUND.combinations[0]),
     typed=1.0,
     precision=0.5,
     meets=True,

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ui.controls.currency import at_total, convert_currency
+from ui.controls.currency import at_total
 from ui.session.budget import SMALLEST_PART, Split, from_shares, shared_out
-from ui.session.settings import LIMITS, Settings
+from ui.session.settings import LIMITS, Settings, convert_currency
 
 moves = st.lists(
     st.one_of(

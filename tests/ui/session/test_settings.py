@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from dpci_core import InfeasibleDesignError
 from dpci_core.privacy.budget import epsilon_to_zcdp, pure_to_zcdp, zcdp_to_epsilon
-from ui.controls.currency import at_total, convert_currency
+from ui.controls.currency import at_total
 from ui.controls.declare import example
 from ui.session.budget import from_shares
 from ui.session.compute import packed_table
-from ui.session.settings import LIMITS, START, SWEEPS, Settings, from_query
+from ui.session.settings import LIMITS, START, SWEEPS, Settings, convert_currency, from_query
 from ui.session.text import budget_sentence, c_sentence
 
 some_settings = st.builds(

@@ -1,0 +1,184 @@
+"""A regression of a number on the page Plan: from its description to the approval, and its file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpci_core import GDP, ZCDP, DeclaredTable, LinearPlan, read_plan
+from dpci_core.plan import as_yaml, to_html, to_script
+from dpci_core.schema import NumericColumn
+from tests.linear_example import GUESSES, SCHEMA, linear_plan
+from tests.ui.plan.test_describe import LINES, add, described, go_on, title
+from tests.ui.test_pages import ROOT, check, now, start
+from ui.controls import declare
+from ui.plan.linear import LinearDesigns
+from ui.session.case import NumberCase, make_case
+from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
+from ui.session.plan_settings import plan_of, settings_of
+from ui.session.settings import from_query
+
+SOURCE = TableSource(PUBLIC)
+TABLE = DeclaredTable(schema=SCHEMA, guesses=GUESSES, unit="one patient")
+LINK = {
+    "dataset": DECLARED,
+    "declared": packed_table(TABLE),
+    "d": "2",
+    "n": "3000",
+    "currency": "approx",
+    "epsilon": "2",
+    "goal": "all",
+    "goal_length": "5",
+}
+
+
+def told(app: AppTest) -> str:
+    kinds = (app.markdown, app.caption, app.warning, app.error, app.info, app.success)
+    return "\n".join(str(one.value) for kind in kinds for one in kind).replace("\\", "")
+
+
+def a_case(**changes: object) -> NumberCase:
+    settings = from_query(LINK)[0]
+    case = make_case(replace(settings, **changes), SOURCE)  # type: ignore[arg-type]
+    assert isinstance(case, NumberCase)
+    return case
+
+
+def refused(page: str, **query: str) -> AppTest:
+    """A page by a link that it cannot follow; it says why."""
+    app = AppTest.from_file(str(ROOT / "ui" / "shell.py"), default_timeout=60)
+    for name, value in (LINK | query).items():
+        app.query_params[name] = value
+    if page != "explore":
+        app.switch_page(str(ROOT / "pages" / f"{page}.py"))
+    app.run()
+    assert not app.exception
+    return app
+
+
+def test_a_pasted_line_with_bounds_is_a_number_and_becomes_the_outcome(hasty):
+    app = start("plan")
+    app.number_input(key="describe_n").set_value(8_000)
+    add(app, LINES)
+    app.radio(key="describe_target_pick").set_value("systolic_bp").run()
+    assert app.segmented_control(key="describe_outcome_pick").value == "A number"
+    assert not [one for one in app.text_input if one.label.startswith("Share of")]
+    go_on(app)
+    assert title(app) == "What do you need from the intervals?"
+    table = declared_table(now(app).declared)
+    assert table.schema.outcome == NumericColumn(
+        "systolic_bp", 60.0, 260.0, typical=130.0, spread=18.0, units="mmHg"
+    )
+    assert [column.name for column in table.schema.features] == ["age", "sex", "diabetes"]
+    settings = now(app)
+    assert (settings.goal, settings.goal_length) == ("all", 3.6)
+    assert (settings.currency, settings.split.share(0)) == ("approx", 70.0)
+    assert [one.label for one in app.number_input] == ["To within ± \\(mmHg\\)"]
+
+
+def test_what_an_outcome_that_is_a_number_lacks_is_said_where_it_is_handed_in(hasty):
+    app = described()
+    app.radio(key="describe_target_pick").set_value("sex").run()
+    app.segmented_control(key="describe_outcome_pick").set_value("A number").run()
+    app.radio(key="describe_persons").set_value("Yes").run()
+    app.text_input(key="describe_whose").set_value("patient").run()
+    app.button(key="describe_continue").click().run()
+    assert "a row is protected, not a person with several rows" in told(app)
+    app.radio(key="describe_persons").set_value("No").run()
+    app.button(key="describe_continue").click().run()
+    assert "“sex”, lowest possible: a number is needed" in told(app)
+
+
+def test_effects_on_a_number_are_typed_in_its_units():
+    rows = declare.to_rows(TABLE)
+    assert [row["effect"] for row in rows] == ["4", "-3"]
+    again = declare.from_rows(
+        rows, outcome=SCHEMA.outcome, unit="one patient", rows=400, before=TABLE
+    )
+    assert again == TABLE
+    wrong = declare.wrong_cell({**rows[0], "effect": "many"}, is_number=True)
+    assert str(wrong) == (
+        "“age”, guessed effect: “many” is no number. Numbers have a decimal point, 1.5, and "
+        "semicolons between them."
+    )
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        GDP(model="0.7", hessian="0.2", covariance="0.1"),
+        ZCDP(model="0.07", hessian="0.02", covariance="0.01"),
+    ],
+)
+def test_a_plan_opens_and_is_written_again(budget):
+    plan = linear_plan()
+    plan = replace(plan, design=replace(plan.design, budget=budget, steps=4, clip=2.0))
+    made = plan_of(make_case(settings_of(plan), SOURCE), plan.title)
+    assert isinstance(made, LinearPlan)
+    assert (made.source, made.names) == (plan.source, plan.names)
+    assert replace(made.design, budget=budget) == plan.design
+    for part in ("model", "hessian", "covariance"):
+        assert float(getattr(made.design.budget, part)) == pytest.approx(
+            float(getattr(budget, part)), rel=1e-4
+        )
+    assert read_plan(as_yaml(made)) == made
+
+
+def test_a_pure_epsilon_is_refused_with_the_nearest_way():
+    app = refused("plan", currency="pure", step="choose")
+    assert "Under a pure ε each of them would need noise" in told(app)
+    app.button(key="remedy").click().run()
+    check(app)
+    assert now(app).currency == "approx"
+
+
+@pytest.mark.parametrize("find", ["budget", "records", "precision"])
+def test_an_answer_meets_the_goal_and_a_little_less_does_not(find):
+    designs = LinearDesigns(a_case(goal_length=6.0), SOURCE)
+    option = designs.answer(find)
+    if find == "precision":
+        plan = designs.case.plan
+        made = plan.promise().longest * (10.0, 1.0)
+        assert option.precision == pytest.approx(max(made), rel=0.05)
+        return
+    assert option.works
+    typed, n = option.typed, option.settings.n
+    less = designs.at(0.97 * typed, n) if find == "budget" else designs.at(typed, int(0.97 * n))
+    assert not designs.described(less).meets
+
+
+def test_from_the_goal_to_an_approved_plan_with_its_files(patient):
+    app = start("plan", **LINK | {"step": "choose", "find": "precision"})
+    assert "Every effect to within ± (mmHg)" in told(app)
+    assert not [one for one in app.segmented_control if one.key in ("by", "parts")]
+    assert {"odds", "penalty"}.isdisjoint(told(app).lower().split())
+    app.button(key="use_design").click().run()
+    check(app)
+    assert title(app) == "Approve the plan"
+    assert "Each odds ratio to within" not in str([one.label for one in app.text_input])
+    assert "linear regression in 3 steps" in told(app)
+    app.text_input(key="approve_person").set_value("Ada").run()
+    app.button(key="approve").click().run()
+    assert not app.exception
+
+
+def test_the_page_for_the_board_and_the_script_speak_of_the_number():
+    case = a_case()
+    plan = plan_of(case, "Pressure")
+    page = to_html(plan, plan.numbers())
+    for said in (
+        "Difference in mmHg known to within ±",
+        "coefficients of a linear regression of pressure by 3 Newton steps",
+        "pressure about 130, spread 18",
+        "pressure is cut at 60 and 250 mmHg",
+    ):
+        assert said in page
+    assert "positives" not in page
+    assert "LinearPlan(" in to_script(plan)
+
+
+def test_other_pages_say_where_a_number_is_planned_for():
+    app = refused("explore")
+    assert "The outcome of this table is a number" in told(app)
