@@ -8,7 +8,7 @@ ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 # Where this is set, every server and every command that a test starts compiles all sources again.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: lock sbom run test lint types unit browser soak format clean screenshots versions docs
+.PHONY: lock sbom release run test lint types unit browser soak format clean screenshots versions docs
 
 run: $(VENV)/.run-ready
 	$(BIN)/streamlit run app.py --server.port $(PORT)
@@ -54,6 +54,10 @@ lock: $(VENV)/.dev-ready
 sbom: requirements.lock | $(VENV)/bin/python
 	$(BIN)/pip install --quiet --disable-pip-version-check "cyclonedx-bom>=7,<8"
 	$(BIN)/cyclonedx-py requirements requirements.lock --output-reproducible --of JSON -o sbom.cdx.json
+
+# Wheel and source distribution in build/dist, installed and used as a stranger would. Needs the package index.
+release: $(VENV)/.dev-ready
+	$(BIN)/python -m tests.distribution
 
 screenshots: $(VENV)/.dev-ready
 	$(BIN)/python -m tests.browser.screenshots

@@ -88,7 +88,14 @@ def whole(dataset: str, n: int | None, m: int, k: int, n_jobs: int) -> None:
     )
     n_rows = len(records.y)
     designs = [
-        Design(loss=loss, mechanism=mechanism, budget=budget, regularization=C, n_records=n_rows)
+        Design(
+            loss=loss,
+            mechanism=mechanism,
+            budget=budget,
+            regularization=C,
+            n_records=n_rows,
+            calibration="published",
+        )
         for loss in (Logistic(), HuberSVM(h=1.0))
         for mechanism in ("objective", "output")
         for budget in budgets

@@ -82,6 +82,7 @@ class Cell:
             regularization=self.c,
             n_records=self.n,
             confidence_level=1.0 - self.alpha,
+            calibration="published",
         )
 
 

@@ -213,7 +213,7 @@ class Design:
     regularization: float
     n_records: int
     confidence_level: float = 0.95
-    calibration: Calibration | CalibrationName = "published"
+    calibration: Calibration | CalibrationName = "sharp"
     target: TargetName = "penalised"
     geometry: Geometry | None = None
     rows_per_person: int = 1

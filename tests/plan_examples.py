@@ -47,6 +47,7 @@ def a_design(**changes: Any) -> Design:
         "budget": PURE,
         "regularization": 0.01,
         "n_records": 20_000,
+        "calibration": "published",
     }
     return Design(**(given | changes))
 

@@ -52,6 +52,7 @@ def make_pair(
         regularization=REGULARIZATION,
         n_records=n,
         confidence_level=level,
+        calibration="published",
     )
     amounts = (float(model), float(hessian), float(covariance))
     setting = paper.Setting(loss, H_WIDTH, mechanism, definition, amounts, REGULARIZATION, level)

@@ -4,6 +4,7 @@ from dpci_core.estimators.account import LedgerAccount
 from dpci_core.estimators.histogram import DPHistogram
 from dpci_core.estimators.kernel import RandomCosines
 from dpci_core.estimators.linear import DPLinearSVC, DPLogisticRegression
+from dpci_core.estimators.measurement import make_private_fit
 from dpci_core.estimators.regression import DPLinearRegression
 from dpci_core.estimators.scorecard import DPScorecard
 from dpci_core.estimators.selection import DPSelection
@@ -26,6 +27,7 @@ __all__ = [
     "RandomCosines",
     "Summary",
     "UnpaidFitWarning",
+    "make_private_fit",
     "select_for_release",
     "tune_for_release",
 ]

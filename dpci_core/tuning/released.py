@@ -130,4 +130,5 @@ def design_of(
         budget=for_coefficients_alone(kind, amount),
         regularization=noise.regularization,
         n_records=n_records,
+        calibration="published",  # whose noise `learner_noise` counts
     )

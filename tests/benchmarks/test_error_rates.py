@@ -123,7 +123,12 @@ def test_designs_train_as_a_release_does() -> None:
     A = Y[:, None] * X
     for mechanism, budget in budgets.items():
         design = Design(
-            loss=LOSS, mechanism=mechanism, budget=budget, regularization=0.01, n_records=len(A)
+            loss=LOSS,
+            mechanism=mechanism,
+            budget=budget,
+            regularization=0.01,
+            n_records=len(A),
+            calibration="published",
         )
         training = training_of(design)
         split, rng = HeldOut(A, X_TEST, Y_TEST), np.random.default_rng(5)
@@ -167,6 +172,7 @@ OBJECTIVE = Design(
     budget=PureDP(model="0.3", hessian=1, covariance=1),
     regularization=0.01,
     n_records=1_000,
+    calibration="published",
 )
 
 

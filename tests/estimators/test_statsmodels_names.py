@@ -59,7 +59,7 @@ def test_the_estimate_of_the_summary_is_not_called_coef() -> None:
 
 def test_a_notebook_shows_the_summary_with_everything_escaped() -> None:
     html = LOGISTIC.summary()._repr_html_()
-    assert "<th>Calibration</th><td>published</td>" in html
+    assert "<th>Calibration</th><td>sharp</td>" in html
     assert "&lt;b&gt;age&lt;/b&gt;" in html
     assert "<b>age" not in html
     assert all(note.split(".")[0] in html for note in LOGISTIC.summary().notes)

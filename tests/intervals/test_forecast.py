@@ -86,6 +86,7 @@ def make_design(
         budget=budget,
         regularization=REGULARIZATION,
         n_records=N_RECORDS,
+        calibration="published",
     )
 
 
@@ -370,7 +371,12 @@ def test_a_rare_level_is_marked_and_the_others_stay() -> None:
     X = np.c_[rng.uniform(-1, 1, (n, 2)), np.arange(n) % 1_000 == 0, np.ones(n)] / 2.0
     y = np.where(rng.random(n) < 0.5 + X[:, 0] / 2.0, 1.0, -1.0)
     design = Design(
-        loss=Logistic(), mechanism="output", budget=HUGE, regularization=1e-5, n_records=n
+        loss=Logistic(),
+        mechanism="output",
+        budget=HUGE,
+        regularization=1e-5,
+        n_records=n,
+        calibration="published",
     )
     fit = fit_moments(X, y, loss=design.loss, regularization=1e-5)
     validity = forecast(fit, design=design).validity
@@ -399,7 +405,12 @@ def test_few_records_on_a_separable_table_decide_every_coefficient() -> None:
     X = np.c_[X / np.maximum(np.linalg.norm(X, axis=1), 1.0)[:, None], np.ones(n)] / 2.0**0.5
     X /= 1.0 + 1e-9
     design = Design(
-        loss=HuberSVM(h=0.1), mechanism="output", budget=HUGE, regularization=1e-3, n_records=n
+        loss=HuberSVM(h=0.1),
+        mechanism="output",
+        budget=HUGE,
+        regularization=1e-3,
+        n_records=n,
+        calibration="published",
     )
     fit = fit_moments(X, y, loss=design.loss, regularization=1e-3)
     validity = forecast(fit, design=design, n_draws=2).validity

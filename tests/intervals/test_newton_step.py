@@ -250,7 +250,13 @@ def widths(
     rho = (2.0 * loss.max_curvature / N) ** 2 / (2.0 * SD_H**2)
     budget = ZCDP(model=1, hessian=rho, covariance=1)
     design = Design(
-        loss=loss, mechanism=mechanism, budget=budget, regularization=C, n_records=N, target=target
+        loss=loss,
+        mechanism=mechanism,
+        budget=budget,
+        regularization=C,
+        n_records=N,
+        target=target,
+        calibration="published",
     )
     law = MatrixNoise(1e-9, 1.0, "zcdp", False, 0.0)
     given = {
@@ -614,6 +620,7 @@ def test_a_release_that_is_forecast_from_lifts_its_error_as_it_lifts_its_half_wi
         regularization=C_RARE,
         n_records=20_000,
         target="unpenalised",
+        calibration="published",
     )
     known, unknown = (
         forecast(one, design=design) for one in (bare, dataclasses.replace(bare, constant=None))

@@ -141,6 +141,7 @@ def test_the_error_in_one_dimension(
         regularization=C1,
         n_records=N1,
         target="unpenalised",
+        calibration="published",
     )
     T = H / (H - 2.0 * C1)
     law = unpenalised_error(moments, H, np.eye(1), T, design=design, noise=noise)

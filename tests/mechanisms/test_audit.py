@@ -171,7 +171,12 @@ def make_design(
     """A design whose coefficients cost `amount`; the matrices play no part here."""
     budget = (PureDP if definition == "pure" else ZCDP)(model=amount, hessian="1", covariance="1")
     return Design(
-        loss=LOSSES[loss], mechanism=mechanism, budget=budget, regularization=c, n_records=n
+        loss=LOSSES[loss],
+        mechanism=mechanism,
+        budget=budget,
+        regularization=c,
+        n_records=n,
+        calibration="published",
     )
 
 

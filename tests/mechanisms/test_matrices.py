@@ -161,6 +161,7 @@ def test_each_matrix_spends_its_own_part_at_its_own_sensitivity(
         budget=kind(model="0.5", hessian="0.3", covariance="0.2"),
         regularization=0.01,
         n_records=40,
+        calibration="published",
     )
     calls = []
 
@@ -188,7 +189,12 @@ def test_each_matrix_spends_its_own_part_at_its_own_sensitivity(
 def test_a_huge_budget_releases_both_matrices_at_the_private_coefficients(kind: type) -> None:
     budget = kind(model=1, hessian="1e20", covariance="1e20")
     design = Design(
-        loss=Logistic(), mechanism="output", budget=budget, regularization=0.01, n_records=40
+        loss=Logistic(),
+        mechanism="output",
+        budget=budget,
+        regularization=0.01,
+        n_records=40,
+        calibration="published",
     )
     rng = np.random.default_rng(2)
     A, theta = rng.uniform(-0.5, 0.5, (40, P)), np.array([3.0, -1.0, 2.0])

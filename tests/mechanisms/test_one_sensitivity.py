@@ -35,7 +35,12 @@ def scales(budget: Budget, amount: dict[str, float]) -> dict[str, np.ndarray]:
     X = np.c_[rng.uniform(-0.5, 0.5, (N, 2)), np.full(N, 0.6)]
     y = np.where(rng.random(N) < 0.4, 1.0, -1.0)
     design = Design(
-        loss=Logistic(), mechanism="output", budget=budget, regularization=C, n_records=N
+        loss=Logistic(),
+        mechanism="output",
+        budget=budget,
+        regularization=C,
+        n_records=N,
+        calibration="published",
     )
     moments = fit_moments(X, y, loss=design.loss, regularization=C)
     drawn = private_intervals(X, y, design=design, rng=np.random.default_rng(2))

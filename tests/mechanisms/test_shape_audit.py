@@ -121,7 +121,14 @@ def test_private_coefficients_with_the_same_noise(loss: Loss) -> None:
     budget = PureDP(model="1e6", hessian="1", covariance="1")
     for k, (encoding, _) in enumerate(zip(maps(rng), range(150), strict=False)):
         n, c = int(rng.integers(1, 4)), float(10.0 ** rng.uniform(-3, 1))
-        design = Design(loss=loss, mechanism="output", budget=budget, regularization=c, n_records=n)
+        design = Design(
+            loss=loss,
+            mechanism="output",
+            budget=budget,
+            regularization=c,
+            n_records=n,
+            calibration="published",
+        )
         here, other = rows(rng, n, encoding), rows(rng, 1, encoding)
         there = WeightedRows(here.rows.copy(), here.weights.copy())
         is_turned = rng.random() < 0.5

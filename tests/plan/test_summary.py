@@ -157,7 +157,12 @@ def test_a_weak_or_useless_plan_says_so() -> None:
     assert "weak protection" not in page_of(PLANS["public pure"]).text
     tiny = ZCDP(model="0.00002", hessian="0.00001", covariance="0.00001")
     design = Design(
-        loss=HuberSVM(h=1.0), mechanism="output", budget=tiny, regularization=0.01, n_records=500
+        loss=HuberSVM(h=1.0),
+        mechanism="output",
+        budget=tiny,
+        regularization=0.01,
+        n_records=500,
+        calibration="published",
     )
     useless = Plan(
         title="Few",
@@ -185,6 +190,7 @@ def test_many_coefficients_and_long_notes_still_make_one_page() -> None:
         budget=PureDP(model=1, hessian=1, covariance=1),
         regularization=0.01,
         n_records=10**6,
+        calibration="published",
     )
     source = PublicTable(key="census", n_rows=500)
     plan = Plan(
@@ -251,6 +257,7 @@ def test_the_goal_stands_in_the_units_it_was_typed_in(goal, said):
             regularization=0.01,
             target="unpenalised",
             n_records=10_000,
+            calibration="published",
         ),
         goal=Target(**about),
         delta="1e-6",

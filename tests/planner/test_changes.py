@@ -142,7 +142,12 @@ def test_the_refusal_of_a_split_names_numbers_that_work() -> None:
 
 def test_locks_that_take_too_much_name_the_total_that_is_needed() -> None:
     design = Design(
-        loss=Logistic(), mechanism="output", budget=SMALL["pure"], regularization=C, n_records=5_000
+        loss=Logistic(),
+        mechanism="output",
+        budget=SMALL["pure"],
+        regularization=C,
+        n_records=5_000,
+        calibration="published",
     )
 
     def ask(total: Decimal, locked: dict[str, str]) -> Callable[[], object]:
@@ -222,7 +227,12 @@ def test_a_budget_that_cannot_be_paired_names_the_delta_and_the_total() -> None:
 def test_a_release_that_cannot_be_certified_names_a_c_that_can() -> None:
     budget = PureDP(model="0.5", hessian="0.25", covariance="0.25")
     design = Design(
-        loss=Logistic(), mechanism="output", budget=budget, regularization=1e-9, n_records=10**6
+        loss=Logistic(),
+        mechanism="output",
+        budget=budget,
+        regularization=1e-9,
+        n_records=10**6,
+        calibration="published",
     )
     error = refused(lambda: check_feasible(design, dim=37))
     (change,) = error.changes

@@ -448,6 +448,7 @@ def test_a_penalty_without_a_search(law: type[Budget]) -> None:
             regularization=1.0,
             n_records=n,
             target="unpenalised",
+            calibration="published",
         )
         c = enclosing_regularization(design)
         least = mechanism_of(design).smallest_regularization(design)

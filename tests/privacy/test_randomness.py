@@ -174,7 +174,12 @@ def test_sources_cannot_be_mixed_up() -> None:
             check_system_source(other)
     budget = ZCDP(model="0.5", hessian="0.25", covariance="0.25")
     design = Design(
-        loss=Logistic(), mechanism="output", budget=budget, regularization=0.01, n_records=3
+        loss=Logistic(),
+        mechanism="output",
+        budget=budget,
+        regularization=0.01,
+        n_records=3,
+        calibration="published",
     )
     with pytest.raises(ValueError, match="Expected rng to be a numpy"):
         private_intervals(np.ones((3, 1)), np.ones(3), design=design, rng=SystemSource())  # type: ignore[arg-type]

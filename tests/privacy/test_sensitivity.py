@@ -101,6 +101,7 @@ def output_noise_sd(*, rho: float, n_records: int, regularization: float) -> flo
         budget=ZCDP(model=rho, hessian=1, covariance=1),
         regularization=regularization,
         n_records=n_records,
+        calibration="published",
     )
     return model_noise(design).sd
 

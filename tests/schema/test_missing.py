@@ -257,6 +257,7 @@ def test_what_is_planned_is_that_of_the_complete_records_alone(schema: Schema) -
                 regularization=at,
                 target="unpenalised",
                 n_records=n,
+                calibration="published",
             ),
         ).nonprivate_length
         for moments, at, n in ((diluted, c, 50_000), (alone, c / q, 40_000))

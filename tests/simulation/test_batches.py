@@ -31,7 +31,12 @@ X = np.c_[_rng.uniform(-1.0, 1.0, (N, 2)), np.ones(N)] / np.sqrt(3.0)
 Y = np.where(_rng.random(N) < 0.5 + 0.4 * X[:, 0], 1.0, -1.0)
 BUDGET = PureDP(model=1, hessian=1, covariance=1)
 DESIGN = Design(
-    loss=Logistic(), mechanism="objective", budget=BUDGET, regularization=C, n_records=N
+    loss=Logistic(),
+    mechanism="objective",
+    budget=BUDGET,
+    regularization=C,
+    n_records=N,
+    calibration="published",
 )
 
 

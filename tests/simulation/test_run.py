@@ -208,6 +208,7 @@ def test_the_forecast_holds_where_it_says_it_holds(key):
             budget=budgets[definition],
             regularization=1e-3,
             n_records=20_000,
+            calibration="published",
         )
         for definition, mechanism, loss in ALL
     ]

@@ -110,6 +110,7 @@ def test_private_intervals_take_batches() -> None:
         budget=PureDP(model=1, hessian=1, covariance=1),
         regularization=C * 10,
         n_records=len(X),
+        calibration="published",
     )
     one = private_intervals(X, Y, design=design, rng=np.random.default_rng(5))
     other = private_intervals(in_batches(), design=design, rng=np.random.default_rng(5))
@@ -260,6 +261,7 @@ def test_experiments_run_on_dask_through_joblib(dask: Dask) -> None:
         budget=PureDP(model=1, hessian=1, covariance=1),
         regularization=C,
         n_records=len(X),
+        calibration="published",
     )
 
     def lengths(n_jobs: int) -> Array:
@@ -308,6 +310,7 @@ def test_a_release_takes_batches() -> None:
         budget=PureDP(model=10**6, hessian=10**6, covariance=10**6),
         regularization=0.01,
         n_records=len(X),
+        calibration="published",
     )
     one = draw_release(X, Y, design=design)
     other = draw_release(in_batches(), design=design)

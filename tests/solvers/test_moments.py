@@ -180,6 +180,7 @@ def test_classes_that_can_be_separated(kind: str, how: str) -> None:
         regularization=C,
         n_records=10**6,
         target="unpenalised",
+        calibration="published",
     )
     expected = forecast(found, design=design)
     assert expected.is_not_reportable.all()
@@ -202,6 +203,7 @@ def test_a_level_for_every_record_leaves_the_other_columns_alone(loss: Logistic 
         regularization=5e-5,
         n_records=5_000,
         target="unpenalised",
+        calibration="published",
     )
     found, one = (
         forecast(
