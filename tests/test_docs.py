@@ -102,7 +102,7 @@ def is_code(name: str) -> bool:
         for size in range(len(parts), 0, -1):
             path = ROOT / "/".join([*package.split("."), *parts[:size]])
             if path.with_suffix(".py").is_file() or (path / "__init__.py").is_file():
-                found = import_module(".".join([package, *parts[:size]]))
+                found: Any = import_module(".".join([package, *parts[:size]]))
                 for part in parts[size:]:
                     found = getattr(found, part, None)
                 if found is not None:
