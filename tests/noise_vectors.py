@@ -3,7 +3,28 @@
     python -m tests.noise_vectors            # compares tests/fixtures/noise_vectors.json
     python -m tests.noise_vectors --write    # makes it anew
 
-docs/noise.md says what stands in the file.
+Doubles stand in the file in hexadecimal, as C prints them with %a, and rates as exact fractions.
+The argument for all of it is docs/proofs/release.md#noise.
+
+draws: from real numbers (spherical Laplace under pure privacy, Gaussian under GDP and in a noise
+    vector). The bits are the stream SHAKE-256 of `seed`, in pieces of so many bytes (`taken`). With
+    k coordinates there are m uniform numbers: 2 ceil(k/2), under "laplace" k more. Every piece is
+    cut into m equal parts, most significant byte first; part i prolongs the binary digits of number
+    i: 128 in the first piece, 64 in each further one, which is taken while some answer is not
+    settled by the digits there are. Each pair (u, u') of the first 2 ceil(k/2) gives two normals,
+    sqrt(-2 ln u) times (cos 2 pi u', sin 2 pi u'), of which the first k count. "gaussian" noise is
+    z / `rate`, "laplace" noise z / |z| times -ln of the product of the last k numbers, over `rate`.
+    `sums` are the multiples of 2^`exponent` nearest to `values` + noise, floor(x / 2^e + 1/2) of
+    the exact real number; above 2^53 of them the nearest double.
+orders: which rows train and which choose: 8 bytes a row, the least significant first, sorted with
+    ties in their order.
+scales: for designs on n = 1,000 records with c = 0.01 and p = 3, the exact `amounts` of every line
+    in the ledger, and of every noise its law, sensitivity, scale (1/rate or standard deviation) and
+    grid. Matrices are for |theta| = `radius`, without the allowance for rounding of sums. A scale
+    is rounded away from zero, so another implementation may be above it and never below.
+choices, rounded: under zCDP values, scores and counts get their noise from OpenDP, which takes the
+    system's bits itself, so it cannot be fed: the parameters it is called with, and what is done to
+    the double it returns (to the nearest multiple of 2^`exponent`, of two the even one, no -0).
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ import pytest
 import dpci_core
 from benchmarks import constants
 from dpci_core.cli.main import main
+from dpci_core.privacy.budget import PARTS
+from dpci_core.privacy.randomness import SystemSource
 from tests.versions import RECORD, lowest, requirements
 from ui.session.jobs import MOST_HELD, MOST_WAITING
 from ui.session.quota import MB, Quota, most_minutes
@@ -36,12 +38,96 @@ def test_the_table_of_questions_names_tests_that_exist():
         assert (ROOT / file).is_file()
 
 
+def anchors_of(document: Path) -> set[str]:
+    """What a link can name of a document: its headings as GitHub and MyST write them."""
+    headings = re.findall(r"^#+ (.+)$", document.read_text(encoding="utf-8"), re.MULTILINE)
+    kept = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
+    return {heading.strip().replace(" ", "-") for heading in kept}
+
+
 def test_links_between_documents_lead_somewhere():
-    for document in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")):
-        for target in re.findall(
-            r"\]\((?!https?:|#)([^)#\s]+)\)", document.read_text(encoding="utf-8")
+    for document in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")):
+        for target, anchor in re.findall(
+            r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)", document.read_text(encoding="utf-8")
         ):
-            assert (document.parent / target).exists(), f"{document.name} names {target}"
+            there = document.parent / target if target else document
+            assert there.exists(), f"{document.name} names {target}"
+            if anchor and there.suffix == ".md":
+                assert anchor in anchors_of(there), f"{document.name} names {target}#{anchor}"
+
+
+PROOFS = sorted((ROOT / "docs" / "proofs").glob("*.md"))
+
+
+def test_code_names_proofs_that_exist():
+    named = {
+        (place.name, *found)
+        for folder in ("dpci_core", "ui", "tests")
+        for place in (ROOT / folder).rglob("*.py")
+        for found in re.findall(
+            r"docs/(proofs/[\w-]+\.md)(?:#([\w-]+))?", place.read_text(encoding="utf-8")
+        )
+    }
+    assert len(named) > 40
+    for place, document, anchor in named:
+        there = ROOT / "docs" / document
+        assert there.is_file(), f"{place} names {document}"
+        assert not anchor or anchor in anchors_of(there), f"{place} names {document}#{anchor}"
+
+
+@pytest.mark.parametrize("proof", PROOFS, ids=[proof.stem for proof in PROOFS])
+def test_a_proof_names_tests_and_code_that_exist(proof):
+    """Every part says which code computes it, and which tests attack it."""
+    text = proof.read_text(encoding="utf-8")
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    tests = set(re.findall(r"`(test_\w+)`", text))
+    assert len(tests) >= 10
+    assert [name for name in sorted(tests) if f"def {name}(" not in sources] == []
+    for file in re.findall(r"`((?:tests|docs)/[\w/]+\.\w+)`", text):
+        assert (ROOT / file).is_file(), file
+    names = {name for name in re.findall(r"`([a-z_]+(?:\.\w+)+)`", text) if "/" not in name}
+    names -= {name for name in names if name.endswith((".py", ".json", ".txt"))}
+    assert len(names) >= 6
+    assert [name for name in sorted(names) if not is_code(name)] == []
+
+
+def is_code(name: str) -> bool:
+    """Whether a dotted name is a module of `dpci_core`, or what one has; its package may be left
+    out, as that of a name which is plain."""
+    packages = ["dpci_core", *(f"dpci_core.{path.name}" for path in (ROOT / "dpci_core").iterdir())]
+    parts = name.split(".")
+    if parts[0] == "budget":
+        return parts[1] in ("metric", *PARTS)
+    for package in packages:
+        for size in range(len(parts), 0, -1):
+            path = ROOT / "/".join([*package.split("."), *parts[:size]])
+            if path.with_suffix(".py").is_file() or (path / "__init__.py").is_file():
+                found: Any = import_module(".".join([package, *parts[:size]]))
+                for part in parts[size:]:
+                    found = getattr(found, part, None)
+                if found is not None:
+                    return True
+    return False
+
+
+def test_the_list_of_what_leaves_and_the_table_of_draws_are_whole():
+    """Whoever adds a mechanism adds a line to both: docs/proofs/release.md."""
+    text = (ROOT / "docs" / "proofs" / "release.md").read_text(encoding="utf-8")
+    leaves = text.partition("## What leaves")[2].partition("\n## ")[0]
+    for name in (
+        *("coefficients", "`hessian_at`", "`not_reportable`", "`covers`", "`warnings`", "H, S in"),
+        *("`second_moment`", "`coef_`", "`classes_`", "`share_clipped_`", "private tuning"),
+        *("`released_at`", "that it failed", "exports", "experiments"),
+    ):
+        assert name in leaves, name
+    draws = text.partition("## Noise")[2].partition("\n## ")[0]
+    methods = [
+        name for name in vars(SystemSource) if name.startswith(("add_", "spherical", "gaussian"))
+    ]
+    methods += ["permutation", "noisy_max", "below"]
+    assert {name for name in vars(SystemSource) if not name.startswith("_")} == set(methods)
+    for name in methods:
+        assert f"`{name}`" in draws, name
 
 
 def test_addresses_of_pages_are_those_of_pages():

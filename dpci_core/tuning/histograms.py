@@ -125,8 +125,9 @@ def spend_histogram(
     found = histogram_score_bounds(
         n_train=n_train, n_validation=n_validation, narrowest=1.0 / max(listed)
     )
-    # The score is rounded once, relatively by 2^-53, and is at most 3 / h.
-    off = max(listed) * 2.0**-50
+    # The score is rounded once, relatively by 2^-53. Noise may lift every count to n, so that |p|^2
+    # is the number of bins, and the score (2 + bins) bins.
+    off = max(listed) ** 2 * 2.0**-51
     bounds = ScoreBounds(found.training + off, found.validation + off)
     return share_out_selection(
         method,

@@ -133,6 +133,30 @@ def test_the_score_is_that_of_shares() -> None:
     assert score == pytest.approx((2 * v @ p - p @ p) * 4, rel=1e-14)
 
 
+def test_scores_of_drowned_counts_are_rounded_within_their_bound() -> None:
+    """Where noise lifts all counts to n, a score is of the size of the squared number of bins, and
+    so is what rounding it to a double adds to how far one record moves it."""
+    n_train, n_validation, bins = 9_000_000, 1_000_000, 100_000
+    held = np.zeros(bins, dtype=np.int64)
+    held[1] = n_validation
+    spending = spend_histogram(
+        "stability", epsilon="1", candidates=(10, bins), n_records=n_train + n_validation
+    )
+    assert (spending.n_train, spending.n_validation) == (n_train, n_validation)
+    moved = 0.0
+    for less in range(0, 8_000, 1_000):
+        one = np.full(bins, n_train)
+        one[1], one[2] = 0, n_train - less
+        other = one.copy()
+        other[0], other[1] = n_train - 1, 1
+        scores = [histogram_score(counts, held, n_train=n_train) for counts in (one, other)]
+        assert abs(scores[0]) > 0.99 * bins**2
+        moved = max(moved, abs(scores[0] - scores[1]))
+    assert moved > 4.0 * bins / n_train  # more than in exact arithmetic
+    assert spending.scale is not None
+    assert spending.train + Decimal(moved) / Decimal(spending.scale) <= 1
+
+
 @pytest.mark.parametrize("method", SELECTION_METHODS)
 def test_every_method_releases_a_histogram(method) -> None:
     for source in (np.random.default_rng(0), SystemSource()):

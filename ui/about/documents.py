@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path, PurePosixPath
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -14,22 +15,20 @@ from ui.kit.bound import among
 DOCUMENTS = {
     "protected": {"threats": "Who can do what", "security": "What was attacked"},
     "methods": {
-        "mechanisms": "Which mechanism when",
-        "sharp": "Sharp intervals",
         "planner": "How the planner searches",
-        "persons": "Persons, groups and survey weights",
         "after": "What a release answers afterwards",
     },
     "proofs": {
         "release": "The release: what protects it",
-        "standard": "The standard encoding",
-        "gaussian-objective-perturbation": "Gaussian objective perturbation (new)",
-        "whitened": "Noise shaped like the data (new)",
-        "exact": "Exact accounting of Gaussian noise",
+        "gaussian": "Noise in the objective, noise on the minimiser (new)",
+        "map": "Maps, weights, matrices and a metric (new)",
+        "selection": "Private choices",
+        "linear": "Linear regression by clipped steps",
     },
     "versions": {"versions": "Versions that are tested"},
 }
-"""By tab: the files of `docs`, and how they are called here."""
+"""By tab: the files of `docs`, and how they are called here; proofs are in a folder of their
+own."""
 _CSS = """<style>
 .st-key-document :is(th, td, td code) { overflow-wrap: anywhere; white-space: normal }
 </style>"""
@@ -46,7 +45,13 @@ def one_of(tab: str) -> None:
         st.selectbox("Document", **among(there), **_DOCUMENT.bound(name))
     st.html(_CSS)
     with st.container(key="document"):
-        st.markdown(for_streamlit((HOME / "docs" / f"{name}.md").read_text(encoding="utf-8")))
+        st.markdown(for_streamlit(file_of(name).read_text(encoding="utf-8")))
+
+
+def file_of(name: str) -> Path:
+    """The file of a document."""
+    folder = HOME / "docs" / "proofs" if _TAB_OF[name] == "proofs" else HOME / "docs"
+    return folder / f"{name}.md"
 
 
 def for_streamlit(document: str) -> str:
@@ -66,7 +71,8 @@ def for_streamlit(document: str) -> str:
 
 def _linked(found: re.Match[str]) -> str:
     words, target = found.groups()
-    name = target.partition("#")[0].removesuffix(".md")
-    if name not in _TAB_OF:
+    file = PurePosixPath(target.partition("#")[0])
+    name = file.stem
+    if file.suffix != ".md" or name not in _TAB_OF:
         return words
     return f"[{words}](about?{urlencode({'about': _TAB_OF[name], 'document': name})})"

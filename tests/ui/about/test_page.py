@@ -8,9 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 import dpci_core
-from dpci_core.base.places import HOME
 from tests.ui.test_pages import check, now, start
-from ui.about.documents import DOCUMENTS, for_streamlit
+from ui.about.documents import DOCUMENTS, file_of, for_streamlit
 from ui.about.page import TABS
 from ui.session.text import privacy_unit
 
@@ -28,14 +27,14 @@ def test_about_opens_with_what_is_protected_and_who_can_do_what():
 @pytest.mark.parametrize("tab", DOCUMENTS)
 def test_a_document_is_shown_in_its_tab(tab):
     name = next(iter(DOCUMENTS[tab]))
-    document = (HOME / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    document = file_of(name).read_text(encoding="utf-8")
     app = start("about", about=tab, document=name)
     assert for_streamlit(document).strip() in [one.value for one in app.markdown]
 
 
 @pytest.mark.parametrize("name", [name for names in DOCUMENTS.values() for name in names])
 def test_every_document_has_formulas_and_links_that_lead_somewhere(name):
-    document = (HOME / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    document = file_of(name).read_text(encoding="utf-8")
     text = for_streamlit(document)
     assert "```math" not in text
     assert "$`" not in text
@@ -50,8 +49,9 @@ def test_every_document_has_formulas_and_links_that_lead_somewhere(name):
 
 def test_a_document_is_written_anew_for_streamlit():
     assert for_streamlit("a $`x`$\n```math\ny \\tag{1}\n```\n") == "a $x$\n$$\ny \\qquad (1)\n$$\n"
-    assert for_streamlit("see [ours](sharp.md#one), [code](../ui/gate.py)") == (
-        "see [ours](about?about=methods&document=sharp), code"
+    written = for_streamlit("[ours](proofs/map.md#one), [near](linear.md), [code](../ui/map.py)")
+    assert written == (
+        "[ours](about?about=proofs&document=map), [near](about?about=proofs&document=linear), code"
     )
 
 
