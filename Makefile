@@ -37,7 +37,7 @@ soak: $(VENV)/.dev-ready
 	$(ONE_THREAD) $(BIN)/pytest -n 2 -m soak --soak-log docs/soak.json
 
 docs: $(VENV)/.dev-ready
-	$(BIN)/python -m docs.api
+	$(BIN)/python -m docs.site
 
 # Needs the package index, so it is not part of the tests.
 versions: $(VENV)/.dev-ready

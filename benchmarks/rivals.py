@@ -11,7 +11,7 @@ in the R code beside the paper (NGD_logistic, Newton_logistic). Its weights min(
 for records of norm at most m = 1, the norm that every encoding here keeps to, so no record is
 weighted. As coded, a method follows that code, for the penalised coefficient, with every release
 priced for replace-one neighbours; tuned, it is the same method with all that this project knows.
-docs/rivals.md says what the methods are and derives the sensitivities.
+docs/evidence.md says what the methods are; `gradient_change` has the proof of their sensitivity.
 """
 
 from __future__ import annotations
@@ -131,8 +131,34 @@ def gradient_change(radius: Array | float) -> Array:
     Args:
         radius: |theta|, released (>= 0), any shape.
 
-    Privacy: exact for records of norm at most 1 in two dimensions and more; docs/rivals.md, Theorem
-             1.  Source: own.
+    Privacy: exact for records of norm at most 1 in two dimensions and more; the matrices and the
+             composition of all releases are those of `dpci_core.privacy`.
+    Source:  own, proved here. Let |theta| = R > 0, e = -theta/R, G(s) = sigmoid(R s) and
+             a(u) = -f'(u.theta) u = G(e.u) u. (For R = 0 both slopes are -1/2, and |u - v|/2 <= 1.)
+
+             Norm 1 is enough. For a direction d and a height s = e.u, a(u).d = G(s) (s e.d + w.d),
+             w the rest of u, |w|^2 <= 1 - s^2: largest with |w|^2 = 1 - s^2. So all a(u) and those
+             with |u| = 1 have one convex hull.
+
+             A ball around all of them. Let s* maximise G(s) sqrt(1 - s^2); G* = G(s*), q = s*^2,
+             x* = s* G*. As G' = R G (1 - G), s* solves R (1 - G(s)) = s / (1 - s^2), whose left
+             side falls and whose right side rises from 0; at s = 1/sqrt(2) the right side is
+             sqrt(2), the left one sqrt(2) t sigmoid(-t), t = R/sqrt(2), and t sigmoid(-t) < .28, so
+             q < 1/2. For |u| = 1 of height s, |a(u) - x* e|^2 = F(s) + x*^2 with
+             F(s) = G(s)^2 - 2 x* s G(s) and F(s*) = G*^2 (1 - 2q). F(s) <= F(s*) remains to show:
+             then all lie in a ball of radius G* sqrt(1 - q), and two are at most twice that apart.
+
+             s >= 0: G is concave here, so G(s) <= G* (1 + t) with s* s = q + t (1 - q). F is convex
+             in G, so at most the larger of 0 (G = 0) and
+             G*^2 (1 + t) (1 + t - 2q - 2t (1 - q)) = G*^2 (1 - 2q) (1 - t^2).
+
+             s = -m < 0: x* = R G* (1 - G*) (1 - q) <= R/4. With t = R m and g = sigmoid(-t),
+             F <= psi(t) = g^2 + t g/2, psi(0) = 1/4, psi' = g (1/2 - k),
+             k = 2 S (1 - S) + t S/2, S = 1 - g; k(0) = 1/2 and
+             k' = S (2 (1 - S) (1 - 2S) + 1/2 + t (1 - S)/2) > 0, as 2 (1 - S) (1 - 2S) >= -1/4. So
+             psi falls, and F(s) <= 1/4 = F(0) <= F(s*) by the first case.
+
+             Attained by u, v = s* e +- sqrt(1 - q) w with a unit vector w orthogonal to e.
     """
     R = np.asarray(radius, dtype=np.float64)
     low, high = np.zeros_like(R), np.full_like(R, math.sqrt(0.5))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import inspect
 import json
 import re
@@ -18,6 +19,7 @@ from benchmarks import constants
 from dpci_core.cli.main import main
 from dpci_core.privacy.budget import PARTS
 from dpci_core.privacy.randomness import SystemSource
+from tests.questions import QUESTIONS
 from tests.versions import RECORD, lowest, requirements
 from ui.session.jobs import MOST_HELD, MOST_WAITING
 from ui.session.quota import MB, Quota, most_minutes
@@ -28,14 +30,14 @@ SOAK = json.loads((ROOT / "docs" / "soak.json").read_text(encoding="utf-8"))
 
 
 def test_the_table_of_questions_names_tests_that_exist():
-    text = (ROOT / "docs" / "questions.md").read_text(encoding="utf-8")
     sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
-    named = set(re.findall(r"`(test_\w+)`", text))
+    named = {name for _, *tests in QUESTIONS.values() for name in tests}
     assert len(named) > 30
-    assert [name for name in sorted(named) if f"def {name}(" not in sources] == []
-    assert [row for row in range(1, 32) if f"\n| {row} | " not in text] == []
-    for file in re.findall(r"`(tests/\w+\.py)`", text):
-        assert (ROOT / file).is_file()
+    assert all(tests for _, *tests in QUESTIONS.values())
+    assert {str(row) for row in range(1, 34)} <= set(QUESTIONS)
+    for name in named:
+        is_file = name.endswith(".py")
+        assert (ROOT / name).is_file() if is_file else f"def {name}(" in sources, name
 
 
 def anchors_of(document: Path) -> set[str]:
@@ -148,10 +150,12 @@ def test_addresses_of_pages_are_those_of_pages():
     assert [one for one in found if one[1] not in pages] == []
 
 
-def test_the_reference_shows_every_public_name_and_each_has_words(tmp_path):
-    api = runpy.run_path(str(ROOT / "docs" / "api.py"))
-    assert api["write"](tmp_path) == []
-    rooms = ["dpci_core", *(f"dpci_core.{room}" for room in api["packages"]())]
+def test_the_site_is_built_and_its_reference_shows_every_public_name_with_words(tmp_path):
+    site = runpy.run_path(str(ROOT / "docs" / "site.py"))
+    source, folder = tmp_path / "source", tmp_path / "site"
+    source.mkdir()
+    site["write"](folder, source)  # the first warning raises
+    rooms = ["dpci_core", *(f"dpci_core.{room}" for room in site["packages"]())]
     assert {
         "dpci_core.plan",
         "dpci_core.ledger",
@@ -160,9 +164,9 @@ def test_the_reference_shows_every_public_name_and_each_has_words(tmp_path):
     } < set(rooms)
     assert not [room for room in rooms if room.endswith(("cli", "__main__"))]
     for room in rooms:
-        page = (tmp_path / f"{room.replace('.', '/')}.html").read_text(encoding="utf-8")
+        page = (folder / "api" / f"{room}.html").read_text(encoding="utf-8")
         module = import_module(room)
-        shown = set(re.findall(r'<section id="(\w+)">', page))
+        shown = set(re.findall(rf'id="{re.escape(room)}\.(\w+)"', page))
         rooms_shown = {x for x in getattr(module, "__all__", ()) if f"{room}.{x}" in rooms}
         assert set(getattr(module, "__all__", ())) - rooms_shown <= shown
         made_here = [x for x in vars(module).values() if getattr(x, "__module__", None) == room]
@@ -170,17 +174,17 @@ def test_the_reference_shows_every_public_name_and_each_has_words(tmp_path):
         assert public <= shown or hasattr(module, "__all__"), room
     words = {name: inspect.getdoc(getattr(dpci_core, name)) for name in dpci_core.__all__}
     assert [name for name, text in words.items() if not text] == []
-    front = (tmp_path / "dpci_core.html").read_text(encoding="utf-8")
+    front = (folder / "api" / "dpci_core.html").read_text(encoding="utf-8")
     assert "neighbours" in front
-    assert re.search("white-space: ?pre-line", front)
+    assert "<strong>Privacy</strong>" in front
+    for page in ("README", "NOTATION", "CHANGELOG", *(f"docs/{name}" for name in site["GUIDES"])):
+        assert (folder / f"{page}.html").is_file()
+    assert (folder / "searchindex.js").is_file()
 
 
 def test_the_versions_on_record_are_those_that_are_allowed():
-    rows = re.findall(
-        r"^\| ([\w-]+) \| ([\d.]+) \| ([\d.]+) \|$",
-        RECORD.read_text(encoding="utf-8"),
-        re.MULTILINE,
-    )
+    _, python, *rows = csv.reader(RECORD.read_text(encoding="utf-8").splitlines())
+    assert python[0] == "Python"
     found = {name: (oldest, newest) for name, oldest, newest in rows}
     wanted = {
         requirement.name.lower(): requirement
@@ -214,7 +218,7 @@ def test_the_page_of_attacks_has_the_figures_of_its_file_and_no_fault():
     assert {end for one in ends for end in one} <= {"may go on, went on", "done, released"}
     assert {one["outcome"] for one in soaked("test_last_bits")} == {"passed"}
     assert max(audits) <= 2.0
-    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| .* \| ([\d,]+) \| (\d+) \| (.*) \| `make soak`", page, re.MULTILINE)
     assert [(tries, faults) for tries, faults, _ in rows] == [
         (f"{tries:,}", "0")
@@ -247,7 +251,7 @@ def test_the_page_of_attacks_has_the_limits_of_a_process():
         for environment in (usual, demo)
         for quota in (Quota.from_environment(environment),)
     ]
-    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| [^|]+ \| (\d+) \| (\d+) \|$", page, re.MULTILINE)
     assert rows == [(f"{own}", f"{public}") for own, public in zip(*limits, strict=True)]
 
@@ -255,7 +259,7 @@ def test_the_page_of_attacks_has_the_limits_of_a_process():
 def test_whoever_ends_the_dashboard_waits_longer_than_it_does():
     source = (ROOT / "app.py").read_text(encoding="utf-8")
     patience = float(re.search(r"^PATIENCE_SECONDS = ([\d.]+)", source, re.MULTILINE)[1])
-    text = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
     given = re.findall(r"(?:TimeoutStopSec=|--stop-timeout )(\d+)", text)
     assert len(given) == 2
     assert min(map(float, given)) > patience
@@ -263,7 +267,7 @@ def test_whoever_ends_the_dashboard_waits_longer_than_it_does():
 
 def test_what_releases_answer_afterwards_is_told_as_it_was_counted():
     counted = [one["held"] for one in soaked("test_what_many_whole")]
-    page = (ROOT / "docs" / "after.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
     assert len(counted) == 2
     for held in counted:
         for what in ("all intervals at once", "simultaneous intervals", "contrast"):
@@ -291,7 +295,7 @@ def quoted() -> list[tuple[str, str]]:
 
 def test_every_command_of_a_module_that_is_quoted_exists():
     found = [(where, *one) for where, text in quoted() for one in NAMED.findall(text)]
-    assert {"benchmarks.reproduce", "benchmarks.compare", "tests.versions", "docs.api"} <= {
+    assert {"benchmarks.reproduce", "benchmarks.compare", "tests.versions", "docs.site"} <= {
         module for _, module, _ in found
     }
     for where, module, rest in found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-GUIDES = sorted((ROOT / "docs").glob("*.md"))
+GUIDES = [
+    ROOT / "docs" / f"{name}.md"
+    for name in runpy.run_path(str(ROOT / "docs" / "site.py"))["GUIDES"]
+]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PRINTS = {
     "quickstart": "class yes",
@@ -37,13 +41,6 @@ def run(name: str, folder: Path) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def test_there_are_nine() -> None:
-    assert [page.stem for page in GUIDES] == [
-        "evidence", "extending", "library", "methods", "operations", "planning", "quickstart",
-        "releasing", "scale",
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [page.stem for page in GUIDES])

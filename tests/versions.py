@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
-RECORD = ROOT / "docs" / "versions.md"
+RECORD = ROOT / "data" / "tested_versions.csv"
 TESTS = (
     "dpci_core",  # the doctests: golden values of every room
     "tests/test_against_oracle.py",
@@ -37,14 +37,6 @@ TESTS = (
     "tests/ui/views/test_charts.py",
 )
 """Every dependency at work, in a few minutes."""
-WORDS = """\
-# Versions
-
-`make versions` makes an environment with the oldest and one with the newest versions that `requirements.txt` allows,
-and runs a fast part of the tests in each. Its last run, all passed, with Python {python}:
-
-{table}
-"""  # noqa: E501 - Markdown
 
 
 def requirements(file: Path) -> list[Requirement]:
@@ -104,6 +96,16 @@ def table(found: dict[str, dict[str, str]]) -> str:
     return "\n".join([f"| package | {' | '.join(found)} |", "|---" * (len(found) + 1) + "|", *rows])
 
 
+def record(found: dict[str, dict[str, str]]) -> str:
+    """The same as a file: Python first, then a line for each direct dependency."""
+    python = platform.python_version()
+    lines = [f"package,{','.join(found)}", f"Python,{','.join([python] * len(found))}"]
+    for wanted in requirements(ROOT / "requirements.txt"):
+        name = canonicalize_name(wanted.name)
+        lines.append(",".join([name, *(versions[name] for versions in found.values())]))
+    return "\n".join(lines) + "\n"
+
+
 def main() -> int:
     """Run both in turn and return 0 if every test passed."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -111,7 +113,7 @@ def main() -> int:
         "--folder", type=Path, default=ROOT / "build" / "versions", help="for the two environments"
     )
     parser.add_argument(
-        "--write", action="store_true", help=f"record the versions in docs/{RECORD.name}"
+        "--write", action="store_true", help=f"record the versions in data/{RECORD.name}"
     )
     options = parser.parse_args()
     wanted = requirements(ROOT / "requirements.txt")
@@ -132,9 +134,7 @@ def main() -> int:
     outcome = f"Failed: {', '.join(failed)}." if failed else "Passed."
     print(f"\nPython {platform.python_version()}\n{table(found)}\n{outcome}")
     if options.write and not failed:
-        RECORD.write_text(
-            WORDS.format(python=platform.python_version(), table=table(found)), encoding="utf-8"
-        )
+        RECORD.write_text(record(found), encoding="utf-8")
     return int(bool(failed))
 
 

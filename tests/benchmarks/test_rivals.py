@@ -278,7 +278,7 @@ def test_candidates_can_be_paid():
 
 
 def test_the_document_has_the_table_on_file_and_tells_it_rightly():
-    text = (ROOT / "docs" / "rivals.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8")
     assert "\n".join(rivals.table()) in text
     rows = read_measured()
     assert {(cell, m) for cell in CELLS for m in (*OURS, *RIVALS)} <= set(rows)

@@ -313,11 +313,13 @@ def test_a_ledger_without_its_end_is_adopted_in_words(
     assert run(capsys, "verify")[0] == 0
 
 
-DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "ledger.md").read_text(encoding="utf-8")
+DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "operations.md").read_text(
+    encoding="utf-8"
+)
 
 
 def test_the_document_s_code_runs() -> None:
-    found: dict[str, Any] = {"h": "schema", "p": "plan", "r": "request", "s": "result"}
+    found: dict[str, Any] = {}
     exec(DOCUMENT.partition("```python\n")[2].partition("```")[0], found)
     assert (found["done"].state, found["done"].head) == ("done", Ledger().head())
 

@@ -437,7 +437,7 @@ def test_a_pickle_holds_no_record() -> None:
 # --- documents -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/estimators.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/library.md"])
 def test_the_example_runs(name: str) -> None:
     text = (Path(__file__).resolve().parents[2] / name).read_text(encoding="utf-8")
     X = np.random.default_rng(0).uniform([20, 10_000], [70, 90_000], (2_000, 2))

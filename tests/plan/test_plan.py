@@ -502,7 +502,7 @@ def test_planning_from_a_declaration_opens_no_file(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_documented_file_is_a_plan() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "plan.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "planning.md").read_text(encoding="utf-8")
     plan = read_plan(page.split("```yaml\n")[1].split("```")[0])
     assert isinstance(plan.source, DeclaredTable)
     assert plan.source.guesses.effects == {"age": 0.03, "smokes=current": 0.9}

@@ -13,10 +13,15 @@ from ui.kit import linked
 from ui.kit.bound import among
 
 DOCUMENTS = {
-    "protected": {"threats": "Who can do what", "security": "What was attacked"},
+    "protected": {
+        "operations": "Who can do what, ledger, running it",
+        "releasing": "Releasing",
+    },
     "methods": {
-        "planner": "How the planner searches",
-        "after": "What a release answers afterwards",
+        "methods": "Methods",
+        "planning": "Planning",
+        "library": "The library, and what a release answers afterwards",
+        "evidence": "Evidence, and other tools",
     },
     "proofs": {
         "release": "The release: what protects it",
@@ -25,7 +30,6 @@ DOCUMENTS = {
         "selection": "Private choices",
         "linear": "Linear regression by clipped steps",
     },
-    "versions": {"versions": "Versions that are tested"},
 }
 """By tab: the files of `docs`, and how they are called here; proofs are in a folder of their
 own."""
@@ -34,7 +38,7 @@ _CSS = """<style>
 </style>"""
 """Wide tables fit a phone."""
 _TAB_OF = {name: tab for tab, documents in DOCUMENTS.items() for name in documents}
-_DOCUMENT = linked.one_of("document", _TAB_OF, default="threats", widget="about_document")
+_DOCUMENT = linked.one_of("document", _TAB_OF, default="operations", widget="about_document")
 
 
 def one_of(tab: str) -> None:

@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 import dpci_core
+from dpci_core.base.places import DATA
 from dpci_core.intervals.inference import RESULTS_VERSION
 from ui.about import documents
 from ui.controls import hints
@@ -26,6 +27,8 @@ TABS = {
 _TAB = linked.one_of("about", TABS, default="protected", widget="about_tab")
 PACKAGES = ("numpy", "scipy", "numba", "pandas", "scikit-learn", "streamlit", "plotly", "opendp")
 """What numbers, releases and pages depend on most."""
+TESTED = DATA / "tested_versions.csv"
+"""The oldest and newest versions that passed the tests; `make versions` writes it."""
 
 
 def page() -> None:
@@ -37,7 +40,8 @@ def page() -> None:
         st.markdown(f"**{text.privacy_unit(state.settings())}**")
     if tab == "versions":
         _versions()
-    documents.one_of(tab)
+    else:
+        documents.one_of(tab)
 
 
 def _versions() -> None:
@@ -45,11 +49,19 @@ def _versions() -> None:
         f"Results of version {RESULTS_VERSION}: the number rises whenever the same input gives "
         "another result."
     )
-    rows = {"dpci": dpci_core.__version__, "Python": platform.python_version()}
-    rows |= {name: version(name) for name in PACKAGES}
+    here = {"dpci": dpci_core.__version__, "Python": platform.python_version()}
+    here |= {name: version(name) for name in PACKAGES}
+    tested = pd.read_csv(TESTED, index_col="package", dtype=str).reindex(list(here)).fillna("")
     st.dataframe(
-        pd.DataFrame({"program": list(rows), "version here": list(rows.values())}),
+        pd.DataFrame(
+            {
+                "program": list(here),
+                "version here": list(here.values()),
+                "oldest tested": tested["oldest"].to_list(),
+                "newest tested": tested["newest"].to_list(),
+            }
+        ),
         hide_index=True,
-        alt="Versions of the programs that run here",
+        alt="Versions of the programs that run here, and those that were tested",
         key="versions",
     )

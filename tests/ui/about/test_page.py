@@ -61,4 +61,6 @@ def test_the_versions_that_run_are_told_and_a_tab_travels():
     check(app)
     assert dpci_core.__version__ in set(app.dataframe[0].value["version here"])
     assert app.query_params["about"] in ("versions", ["versions"])
-    assert list(TABS) == list(DOCUMENTS)
+    table = app.dataframe[0].value.set_index("program")
+    assert table.loc["numpy", "oldest tested"] == "2.2.0"
+    assert list(TABS) == [*DOCUMENTS, "versions"]

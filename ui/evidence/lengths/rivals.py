@@ -71,8 +71,9 @@ def block() -> None:
         st.markdown(f"**{said}**")
         st.dataframe(matrix(found), hide_index=True, alt=said, key="rivals_table", width="stretch")
         st.caption(
-            "How the rivals work, what one record can change in them, and the proof: "
-            "`docs/rivals.md`. " + SCRIPT.format(command=COMMAND, does="measures what is missing")
+            "How the rivals work: `docs/evidence.md`; what one record can change in them, and the "
+            "proof: `benchmarks/rivals.py`. "
+            + SCRIPT.format(command=COMMAND, does="measures what is missing")
         )
         download(
             "Download every row", RIVALS_FILE.read_bytes(), file="dpci_rivals.csv", key="rivals_csv"

@@ -21,7 +21,7 @@ from ui.views.show import show
 PUBLISHED_FILE = DATA / "published_coverage.csv"
 RUN_FILE = DATA / "reproduction.csv"
 COMMAND = "python -m benchmarks.reproduce"
-NOTE = HOME / "docs" / "reproduction.md"
+NOTE = HOME / "docs" / "evidence.md"
 PUBLISHED_K = 1_000
 """Bootstrap replicates behind a published coverage."""
 TITLES = {
@@ -58,7 +58,13 @@ def section() -> None:
         _table(name, cells, found)
     _provenance(name, cells, list(found.values()))
     with st.expander("Why some numbers differ"):
-        st.markdown(NOTE.read_text(encoding="utf-8"))
+        st.markdown(_note())
+
+
+def _note() -> str:
+    """What the document of the evidence says of the published tables."""
+    text = NOTE.read_text(encoding="utf-8")
+    return text.partition("\n## The published tables again\n")[2].partition("\n## ")[0].strip()
 
 
 def _table(name: str, cells: list[Cell], found: dict[str, Reproduced]) -> None:

@@ -1,0 +1,185 @@
+"""The documents and the API reference as one site: `make docs` writes it to build/site.
+
+Documents keep their places and their links: the site is built from a copy of the folder as it is.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+import shutil
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+import dpci_core
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "build" / "site"
+NOT_FOR_IMPORT = ("__main__", "cli")
+"""The command line, which says itself what it can do."""
+AT_THE_TOP = ("README", "CHANGELOG", "NOTATION", "CONTRIBUTING", "ARCHITECTURE", "SECURITY")
+GUIDES = (
+    "quickstart",
+    "planning",
+    "releasing",
+    "operations",
+    "library",
+    "methods",
+    "evidence",
+    "scale",
+    "extending",
+)
+SECTION = re.compile(r"^(Args|Shapes|Privacy|Returns|Raises|Source|Differs from):(\s+|$)(.*)")
+ARGUMENT = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*): +(.*)")
+SETTINGS = {
+    "project": "dpci",
+    "version": dpci_core.__version__,
+    "html_title": f"dpci {dpci_core.__version__}",
+    "extensions": ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax"],
+    "root_doc": "index",
+    "html_theme": "furo",
+    "default_role": "code",  # docstrings have names between single backticks
+    "html_copy_source": False,
+    "myst_enable_extensions": ["dollarmath"],
+    "myst_fence_as_directive": ["math"],
+    "myst_heading_anchors": 4,
+    "autodoc_member_order": "bysource",
+    "autodoc_typehints": "none",
+    "suppress_warnings": ["myst.header", "misc.highlighting_failure"],
+}
+
+
+def packages() -> list[str]:
+    """The modules and packages of the core that are there to be imported."""
+    found = [package.name for package in pkgutil.iter_modules(dpci_core.__path__)]
+    return [name for name in found if name not in NOT_FOR_IMPORT]
+
+
+def public(module: str) -> list[str]:
+    """The names that a module shows: those that it lists, or those that it makes."""
+    there = import_module(module)
+    made = [
+        name
+        for name, value in vars(there).items()
+        if getattr(value, "__module__", None) == module and callable(value)
+    ]
+    names = getattr(there, "__all__", [name for name in made if not name.startswith("_")])
+    rooms = {name for name in names if f"{module}.{name}" in {f"dpci_core.{x}" for x in packages()}}
+    return [name for name in names if name not in rooms]
+
+
+def prepare(source: Path) -> None:
+    """Copy the documents to a folder, and write the pages of the reference and the front page."""
+    for name in AT_THE_TOP:
+        shutil.copy(ROOT / f"{name}.md", source)
+    shutil.copy(ROOT / "LICENSE", source)
+    ignored = shutil.ignore_patterns("*.py", "__pycache__", "soak.json")
+    shutil.copytree(ROOT / "docs", source / "docs", ignore=ignored)
+    (source / "api").mkdir()
+    rooms = ["dpci_core", *(f"dpci_core.{package}" for package in packages())]
+    for room in rooms:
+        lines = [room, "=" * len(room), "", f".. automodule:: {room}", ""]
+        for name in public(room):
+            kind = "class" if isinstance(getattr(import_module(room), name), type) else "data"
+            kind = "function" if _is_function(room, name) else kind
+            members = ["   :members:"] if kind == "class" else []
+            lines += [f".. auto{kind}:: {room}.{name}", *members, ""]
+        (source / "api" / f"{room}.rst").write_text("\n".join(lines), encoding="utf-8")
+    pages = (path.relative_to(source) for path in (source / "docs").rglob("*.md"))
+    written = sorted(str(page.with_suffix("")) for page in pages)
+    parts = {
+        "Guides": [f"docs/{name}" for name in GUIDES],
+        "Arguments and proofs": [x for x in written if x.removeprefix("docs/") not in GUIDES],
+        "The project": list(AT_THE_TOP),
+        "Reference": [f"api/{room}" for room in rooms],
+    }
+    front = ["dpci", "====", "", "Confidence intervals under differential privacy.", ""]
+    for title, names in parts.items():
+        front += [".. toctree::", "   :maxdepth: 1", f"   :caption: {title}", ""]
+        front += [*(f"   {name}" for name in names), ""]
+    (source / "index.rst").write_text("\n".join(front), encoding="utf-8")
+
+
+def _is_function(module: str, name: str) -> bool:
+    value = getattr(import_module(module), name)
+    return callable(value) and not isinstance(value, type)
+
+
+def as_rst(lines: list[str]) -> list[str]:
+    """A docstring of this project as reStructuredText: its sections as fields, its arguments as
+    items of a list, and no sign outside backticks and examples taken for markup.
+    """
+    found: list[str] = []
+    section, is_example = "", False
+    for line in lines:
+        is_example = line.lstrip().startswith(">>>") or (is_example and bool(line.strip()))
+        if is_example:
+            found.append(line)
+            continue
+        opened = SECTION.match(line)
+        if opened:
+            section = opened[1]
+            if found and found[-1].strip():
+                found.append("")
+            found += [f"**{section}**", ""]
+            line = " " + opened[3]
+            if not opened[3]:
+                continue
+        elif line.strip() and not line.startswith(" "):
+            section = ""
+        text = line.strip()
+        argument = ARGUMENT.match(text) if section in ("Args", "Shapes") else None
+        if argument and section:
+            found.append(f"- `{argument[1]}`: {_plain(argument[2])}")
+        elif section and text:
+            found.append(f"  {_plain(text)}" if section in ("Args", "Shapes") else _plain(text))
+        else:
+            found.append(_plain(line))
+    return found
+
+
+def _plain(text: str) -> str:
+    """A line in which nothing but backticks is markup."""
+    parts = text.split("`")
+    parts[::2] = [re.sub(r"([*|\\])|(?<=\w)_(?!\w)", _escaped, part) for part in parts[::2]]
+    return "`".join(parts)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return "\\" + found[0]
+
+
+def write(folder: Path, source: Path) -> None:
+    """Write the site.
+
+    Args:
+        folder: a new one for the pages.
+        source: an empty folder for what they are made of.
+
+    Raises:
+        SphinxError: at the first thing that is wrong with a document or a docstring.
+    """
+    prepare(source)
+
+    def rewrite(app: object, what: str, name: str, obj: object, options: object, lines: list[str]):
+        lines[:] = as_rst(lines)
+
+    app = Sphinx(
+        str(source), None, str(folder), str(source / ".doctrees"), "html",
+        confoverrides=SETTINGS, warningiserror=True, status=None, parallel=1,
+    )  # fmt: skip
+    app.connect("autodoc-process-docstring", rewrite)
+    app.build()
+
+
+if __name__ == "__main__":
+    work = ROOT / "build" / "site-source"
+    for old in (FOLDER, work):
+        shutil.rmtree(old, ignore_errors=True)
+    work.mkdir(parents=True)
+    write(FOLDER, work)
+    print(FOLDER / "index.html")
+    sys.exit(0)
