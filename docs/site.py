@@ -5,6 +5,7 @@ Documents keep their places and their links: the site is built from a copy of th
 
 from __future__ import annotations
 
+import io
 import pkgutil
 import re
 import shutil
@@ -152,27 +153,29 @@ def _escaped(found: re.Match[str]) -> str:
     return "\\" + found[0]
 
 
-def write(folder: Path, source: Path) -> None:
-    """Write the site.
+def write(folder: Path, source: Path) -> list[str]:
+    """Write the site, and return what is wrong with a document or a docstring, a line each.
 
     Args:
         folder: a new one for the pages.
         source: an empty folder for what they are made of.
-
-    Raises:
-        SphinxError: at the first thing that is wrong with a document or a docstring.
     """
     prepare(source)
-
-    def rewrite(app: object, what: str, name: str, obj: object, options: object, lines: list[str]):
-        lines[:] = as_rst(lines)
-
+    complaints = io.StringIO()
     app = Sphinx(
         str(source), None, str(folder), str(source / ".doctrees"), "html",
-        confoverrides=SETTINGS, warningiserror=True, status=None, parallel=1,
+        confoverrides=SETTINGS, status=None, warning=complaints,
     )  # fmt: skip
-    app.connect("autodoc-process-docstring", rewrite)
+    app.connect("autodoc-process-docstring", _rewrite)
     app.build()
+    return complaints.getvalue().splitlines()
+
+
+def _rewrite(
+    app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]
+) -> None:
+    """What Sphinx calls for every docstring, whose lines it then reads."""
+    lines[:] = as_rst(lines)
 
 
 if __name__ == "__main__":
@@ -180,6 +183,6 @@ if __name__ == "__main__":
     for old in (FOLDER, work):
         shutil.rmtree(old, ignore_errors=True)
     work.mkdir(parents=True)
-    write(FOLDER, work)
-    print(FOLDER / "index.html")
-    sys.exit(0)
+    wrong = write(FOLDER, work)
+    print("\n".join([*wrong, str(FOLDER / "index.html")]))
+    sys.exit(bool(wrong))
