@@ -20,7 +20,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PRINTS = {
     "quickstart": "class yes",
     "planning": "valid",
-    "library": "one row is one person",
+    "library": "least-squares coefficient of the declared",
     "scale": "5000",
     "extending": "(100, 2)",
 }
