@@ -5,6 +5,7 @@ Documents keep their places and their links: the site is built from a copy of th
 
 from __future__ import annotations
 
+import inspect
 import io
 import pkgutil
 import re
@@ -83,7 +84,13 @@ def prepare(source: Path) -> None:
     rooms = ["dpci_core", *(f"dpci_core.{package}" for package in packages())]
     for room in rooms:
         lines = [room, "=" * len(room), "", f".. automodule:: {room}", ""]
+        again = [name for name in public(room) if room != "dpci_core" and _is_public(room, name)]
+        if again:
+            lines += ["Described with `dpci_core`:", ""]
+            lines += [f"- :py:obj:`{name} <dpci_core.{name}>`" for name in again] + [""]
         for name in public(room):
+            if name in again:
+                continue
             kind = "class" if isinstance(getattr(import_module(room), name), type) else "data"
             kind = "function" if _is_function(room, name) else kind
             members = ["   :members:"] if kind == "class" else []
@@ -104,42 +111,58 @@ def prepare(source: Path) -> None:
     (source / "index.rst").write_text("\n".join(front), encoding="utf-8")
 
 
+def _is_public(module: str, name: str) -> bool:
+    """Whether the public interface shows the same thing."""
+    if name not in dpci_core.__all__:
+        return False
+    return getattr(dpci_core, name) is getattr(import_module(module), name)
+
+
 def _is_function(module: str, name: str) -> bool:
     value = getattr(import_module(module), name)
     return callable(value) and not isinstance(value, type)
 
 
 def as_rst(lines: list[str]) -> list[str]:
-    """A docstring of this project as reStructuredText: its sections as fields, its arguments as
-    items of a list, and no sign outside backticks and examples taken for markup.
+    """A docstring of this project as reStructuredText: its sections with a title, its arguments and
+    attributes as items of a list, and no sign outside backticks and examples taken for markup.
     """
     found: list[str] = []
-    section, is_example = "", False
+    section, is_item, is_example = "", False, False
     for line in lines:
-        is_example = line.lstrip().startswith(">>>") or (is_example and bool(line.strip()))
+        text = line.strip()
+        is_example = text.startswith(">>>") or (is_example and bool(text))
         if is_example:
-            found.append(line)
+            found += ["", text] if text.startswith(">>>") and not _in_example(found) else [text]
             continue
         opened = SECTION.match(line)
         if opened:
-            section = opened[1]
-            if found and found[-1].strip():
-                found.append("")
-            found += [f"**{section}**", ""]
-            line = " " + opened[3]
-            if not opened[3]:
-                continue
-        elif line.strip() and not line.startswith(" "):
+            section, text, is_item = opened[1], opened[3], False
+            found += ["", f"**{section}**", ""]
+        elif text and not line.startswith(" "):
             section = ""
-        text = line.strip()
-        argument = ARGUMENT.match(text) if section in ("Args", "Shapes") else None
-        if argument and section:
-            found.append(f"- `{argument[1]}`: {_plain(argument[2])}")
-        elif section and text:
-            found.append(f"  {_plain(text)}" if section in ("Args", "Shapes") else _plain(text))
+        argument = ARGUMENT.match(text) if section in ("", "Args", "Shapes") else None
+        if not text:
+            is_item = False
+            found.append("")
+        elif argument:
+            found += [*([] if is_item else [""]), f"- `{argument[1]}`: {_plain(argument[2])}"]
+            is_item = True
+        elif is_item:
+            found.append(f"  {_plain(text)}")
         else:
-            found.append(_plain(line))
+            found.append(_plain(text))
     return found
+
+
+def _in_example(found: list[str]) -> bool:
+    """Whether the last of these lines belongs to an example."""
+    block = []
+    for line in reversed(found):
+        if not line:
+            break
+        block.append(line)
+    return bool(block) and block[-1].startswith(">>>")
 
 
 def _plain(text: str) -> str:
@@ -167,6 +190,7 @@ def write(folder: Path, source: Path) -> list[str]:
         confoverrides=SETTINGS, status=None, warning=complaints,
     )  # fmt: skip
     app.connect("autodoc-process-docstring", _rewrite)
+    app.connect("autodoc-skip-member", _skip)
     app.build()
     return complaints.getvalue().splitlines()
 
@@ -175,7 +199,15 @@ def _rewrite(
     app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]
 ) -> None:
     """What Sphinx calls for every docstring, whose lines it then reads."""
-    lines[:] = as_rst(lines)
+    is_of_its_type = what == "data" and inspect.getdoc(type(thing)) == "\n".join(lines).strip()
+    lines[:] = [] if is_of_its_type else as_rst(lines)
+
+
+def _skip(
+    app: Sphinx, what: str, name: str, thing: object, skip: bool, options: object
+) -> bool | None:
+    """Leave out what scikit-learn writes into every estimator for its metadata routing."""
+    return True if name.startswith("set_") and name.endswith("_request") else None
 
 
 if __name__ == "__main__":
