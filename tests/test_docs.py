@@ -150,6 +150,7 @@ def test_addresses_of_pages_are_those_of_pages():
     assert [one for one in found if one[1] not in pages] == []
 
 
+@pytest.mark.filterwarnings("ignore:'myst_parser.*' is deprecated")  # theirs, of each other
 def test_the_site_is_built_and_its_reference_shows_every_public_name_with_words(tmp_path):
     site = runpy.run_path(str(ROOT / "docs" / "site.py"))
     source, folder = tmp_path / "source", tmp_path / "site"
