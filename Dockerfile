@@ -1,4 +1,4 @@
-# The dashboard in a container: a user without rights, nothing to write but /var/lib/dpci and /tmp. See docs/deployment.md.
+# The dashboard in a container: a user without rights, nothing to write but /var/lib/dpci and /tmp. See docs/operations.md.
 FROM python:3.11-slim
 
 ENV PYTHONDONTWRITEBYTECODE=1 \

@@ -143,7 +143,8 @@ class Geometry:
     (`schema.StandardEncoding`) and costs nothing.
 
     A record of leverage |Q x|^2 above `leverage` counts less: its loss has the weight leverage /
-    |Q x|^2. The target is then the coefficient with such rows weighted down (docs/whitened.md).
+    |Q x|^2. The target is then the coefficient with such rows weighted down
+    (docs/proofs/map.md#metric).
 
     Args:
         ridge: lambda > 0, added to the eigenvalues of M; records have norm at most 1.
@@ -194,7 +195,7 @@ class Design:
         geometry: noise shaped like the records; None for noise of equal size in every direction.
             It goes with objective perturbation.
         rows_per_person: k, rows of one person that count at most. Above 1 a person is what is
-            protected, and what `n_records` counts (docs/persons.md).
+            protected, and what `n_records` counts (docs/proofs/release.md#persons).
 
     Privacy: says what is spent and promises nothing by itself; `budget.total` is the price.
     Raises:  ValueError naming the argument, the rule and the value.

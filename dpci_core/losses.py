@@ -39,7 +39,7 @@ class Loss(ABC):
     allows_weights = False
     """Whether the roots of `max_squared_slope` and `exact_squared_slope` are concave in the radius,
     as for the losses here. Then what bounds a row of norm 1 bounds w f and a row of norm 1/sqrt(w)
-    as well (docs/standard.md); rows with weights are refused elsewhere."""
+    as well (docs/proofs/map.md); rows with weights are refused elsewhere."""
     newton_remainder = 1.0
     """What a Newton step leaves of the way to a minimiser, in units of |step| times the longest
     step of a coefficient (`_newton_step`). A rule of thumb, no bound: on a grid of tables about

@@ -1,4 +1,5 @@
-"""The coordinates in which noise is drawn that is shaped like the records (own; docs/whitened.md).
+"""The coordinates in which noise is drawn that is shaped like the records (own;
+docs/proofs/map.md#metric).
 
 With M the second moment of the records and Q = (M + ridge I)^(-1/2), everything a release draws is
 drawn in the coordinates

@@ -137,7 +137,7 @@ class WeightedRows:
 
     A record's loss is w f(x.theta). Its gradient has norm w |f'| |x| <= 1 and its curvature w f''
     |x|^2 <= f'', as those of a row of norm 1 have, which is all that the sensitivities ask for
-    (docs/standard.md). Nothing takes the rows without their weights: as an array they refuse.
+    (docs/proofs/map.md). Nothing takes the rows without their weights: as an array they refuse.
 
     >>> rows = WeightedRows(np.array([[2.0, 0.0], [0.0, 0.5]]), np.array([0.25, 1.0]))
     >>> (rows @ np.array([1.0, 1.0])).tolist(), (np.array([1.0, 1.0]) @ rows).tolist()
@@ -216,7 +216,8 @@ class PersonRows(WeightedRows):
     those of persons, as a slice is one of persons.
 
     A person's loss is the sum of w f(x.theta) over the own rows, their shares 1 together: its
-    gradient is no longer, and its curvature no larger, than those of one row (docs/persons.md).
+    gradient is no longer, and its curvature no larger, than those of one row
+    (docs/proofs/release.md#persons).
 
     >>> rows = PersonRows.of(np.eye(3), np.array([7, 5, 7]), most=2)
     >>> len(rows), rows.rows.tolist(), rows.weights.round(9).tolist()
@@ -237,7 +238,8 @@ class PersonRows(WeightedRows):
 
         Privacy: which rows of a person are kept, and with which shares, depends on these alone.
         """
-        is_zero = np.asarray(~plain(A).any(axis=1))  # a missing cell (docs/release.md, section 1)
+        # a missing cell (docs/proofs/release.md#records)
+        is_zero = np.asarray(~plain(A).any(axis=1))
         order = np.lexsort((is_zero, persons))
         order = order[np.searchsorted(persons[order], 0) :]
         _, first, counts = np.unique(persons[order], return_index=True, return_counts=True)

@@ -1,6 +1,6 @@
 """Who pays for a draw outside a release: an account of a ledger, as `ledger=` of an estimator.
 
-docs/ledger.md, "Fits and other draws", has the argument.
+docs/operations.md, "Fits and other draws", has the argument.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class LabelEncoding(_Cells):
     """Rows y x of cells and labels, each row for itself and whatever it holds.
 
     A row with a cell that is masked or no finite number, or with a label that is not declared,
-    becomes a row of zeros: it has norm 0 and so counts for nothing (docs/ledger.md).
+    becomes a row of zeros: it has norm 0 and so counts for nothing (docs/operations.md).
 
     signs: y of every declared label.
     """

@@ -50,7 +50,8 @@ class DPHistogram(Payable, DensityMixin, BaseEstimator):
 
     Shapes:  `density_` (bins,), per unit of the column; `edges_` (bins + 1,); `n_bins_`;
              `privacy_`.
-    Privacy: epsilon-DP, replace-one neighbours, n public, no delta (docs/selection.md, section 3).
+    Privacy: epsilon-DP, replace-one neighbours, n public, no delta
+    (docs/proofs/selection.md#histograms).
     Raises:  ValueError from `fit`; no message holds a value.
 
     >>> rng = np.random.default_rng(0)

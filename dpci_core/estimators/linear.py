@@ -510,7 +510,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
     Privacy: `budget` for replace-one neighbours, under either encoding: every row, times the root
              of its weight, has norm at most 1, whatever it holds. With more than two classes it is
              divided between the models. With the system's noise and objective perturbation, a delta
-             of at most 2^-200 besides (docs/release.md, section 2).
+             of at most 2^-200 besides (docs/proofs/release.md#coefficients).
     Raises:  ValueError, InfeasibleDesignError, LedgerError and ConvergenceError from `fit`; none
              holds a value.
     Source:  WKL Algorithms 1-5.

@@ -59,7 +59,7 @@ class DPScorecard(Payable, ClassifierMixin, BaseEstimator):
     Shapes:  `points_` (k,); `threshold_`; `error_interval_` (low, high); `n_rules_`, how many cards
              that differ were drawn from; `classes_`; `privacy_`.
     Privacy: epsilon-DP or rho-zCDP, replace-one neighbours, n public, no delta
-             (docs/scorecards.md).
+             (docs/proofs/selection.md#cards).
     Raises:  ValueError from `fit`; TooManyCardsError before a row is looked at. No message holds a
              value.
 

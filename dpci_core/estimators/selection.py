@@ -66,7 +66,7 @@ class DPSelection(Payable, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     `best_index_`, `best_params_`, `best_estimator_` (without intervals), `classes_`, `privacy_`.
     There is no `cv_results_` and no `best_score_`: scores are not released.
-    Privacy: epsilon-DP, replace-one neighbours, n public (docs/selection.md).
+    Privacy: epsilon-DP, replace-one neighbours, n public (docs/proofs/selection.md).
     Raises:  ValueError, InfeasibleDesignError from `fit`; none holds a value.
 
     >>> from dpci_core import DPLogisticRegression

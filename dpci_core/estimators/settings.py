@@ -1,6 +1,6 @@
 """What is drawn, written out in one line: what another person approves, and what is hashed.
 
-docs/ledger.md, "Fits and other draws".
+docs/operations.md, "Fits and other draws".
 """
 
 from __future__ import annotations

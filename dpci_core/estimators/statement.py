@@ -22,8 +22,8 @@ RARELY_REFUSED = (
     "A noise vector too long for a certified fit ends the fit with an error, with a probability of "
     "at most 2^-200: the one delta, not counted above."
 )
-"""Stands with objective perturbation whose noise is the operating system's (docs/release.md,
-section 2).
+"""Stands with objective perturbation whose noise is the operating system's
+(docs/proofs/release.md#coefficients).
 """
 RECORD = "the value of one record"
 LABELS_READ = (

@@ -56,8 +56,8 @@ def tune_for_release(
             says so.
 
     Privacy: epsilon-DP for replace-one neighbours, n public. Each candidate is trained as the
-             coefficients of a release are (docs/release.md, section 2) on records that no other
-             candidate and not the choice sees.
+             coefficients of a release are (docs/proofs/release.md#coefficients) on records that no
+             other candidate and not the choice sees.
     Raises:  InfeasibleDesignError before anything is drawn, from public numbers only; ValueError;
              DataRejectedError; LedgerError.
     Source:  CMS Algorithm 4 with the constants of WKL Theorem 1.
@@ -118,8 +118,9 @@ def select_for_release(
         method, validation_share, score: as for `tuning.select_privately`.
 
     Privacy: epsilon-DP or rho-zCDP for replace-one neighbours, n public. Every training is a
-             release's (docs/release.md, section 2), the choice is drawn exactly, and what
-             minimisers are off by is in the bounds of the scores (docs/selection.md, section 2).
+             release's (docs/proofs/release.md#coefficients), the choice is drawn exactly, and what
+             minimisers are off by is in the bounds of the scores
+             (docs/proofs/selection.md#linear-classifiers).
     Raises:  InfeasibleDesignError before anything is drawn, from public numbers only; ValueError;
              DataRejectedError; LedgerError.
     """

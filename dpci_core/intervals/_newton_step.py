@@ -28,8 +28,8 @@ is taken. A release cannot know T3 and K*, but the curvature of its typical reco
 records with their curvatures as weights, and so its last column, divided by its last entry, is the
 mean record by curvature, but for the constant u that ends every row. By `lift` the curvature of
 that record is smaller at theta* than where K is taken, and half-widths take K / lift for K*
-(docs/standard.md, section 7). The forecast has every term (`unpenalised_error`), with the bias that
-is left.
+(docs/proofs/map.md#one-step-point). The forecast has every term (`unpenalised_error`), with the
+bias that is left.
 """
 
 from __future__ import annotations

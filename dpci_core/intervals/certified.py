@@ -1,6 +1,6 @@
 """The coefficients of a release: what real arithmetic asks for beyond the formulas of `mechanisms`.
 
-The argument is in docs/release.md, section 2.
+The argument is in docs/proofs/release.md#coefficients.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def draw_coefficients(
         metric: as for `train_private`.
 
     Privacy: `planned.budget.model` in its definition, the error of the solver included
-             (docs/release.md, section 2).
+             (docs/proofs/release.md#coefficients).
     """
     check_system_source(source)
     solver = _CertifiedSolver(shares.planned)

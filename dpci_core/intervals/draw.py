@@ -1,5 +1,5 @@
 """The private computation of a release: encoded records in, released numbers out, noise from the
-operating system. The argument is in docs/release.md.
+operating system. The argument is in docs/proofs/release.md.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def draw_release(
              nothing: `release` and `LedgerAccount.draw` do, before they call it.
     Raises:  InfeasibleDesignError from public numbers only; UnfitRecordsError for records of
              another encoding; ValueError for batches that have a cache, or with persons.
-    Source:  WKL Algorithms 1-5; docs/release.md.
+    Source:  WKL Algorithms 1-5; docs/proofs/release.md.
     """
     check_design(design)
     if isinstance(X, RecordBatches):

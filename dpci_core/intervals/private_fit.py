@@ -113,7 +113,7 @@ def private_fit(
     Privacy: `design.budget.total` in its definition, replace-one neighbours, n public; without
              intervals the parts of the matrices are not spent. From the operating system's entropy
              the minimiser is certified, and its error is hidden at a share of `budget.model`
-             (docs/release.md). From a generator nothing is promised.
+             (docs/proofs/release.md). From a generator nothing is promised.
     Raises:  ValueError for another number of rows than the design says; InfeasibleDesignError. For
              the operating system's entropy the caller has asked `check_feasible` before: a refusal
              that depends on the noise drawn would cut its law.

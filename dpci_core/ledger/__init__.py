@@ -1,5 +1,5 @@
 """The budget ledger: a cap for each group of people, every charge, sealed so that changes show; see
-docs/ledger.md.
+docs/operations.md.
 
 It holds names, amounts, hashes of declarations and of published results. Nothing in it is computed
 from private records.

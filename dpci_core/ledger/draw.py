@@ -1,7 +1,7 @@
 """A draw that a ledger pays for: approved where the account asks for that, booked, begun, ended; in
 this order and once, for a release and for a fit alike.
 
-docs/release.md, section 6, and docs/ledger.md say why.
+docs/proofs/release.md#booking and docs/operations.md say why.
 """
 
 from __future__ import annotations

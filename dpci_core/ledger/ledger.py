@@ -503,8 +503,8 @@ class Ledger:
         was released.
 
         Finds edits, deletions, insertions and changes of order by anyone without the key, a cut end
-        as far as records reach, and records that were edited. `docs/ledger.md` says what it cannot
-        find. No secret is read.
+        as far as records reach, and records that were edited. `docs/operations.md` says what it
+        cannot find. No secret is read.
 
         Args:
             against: what records carry.

@@ -1,6 +1,6 @@
 """What the system says of the place of a ledger: names, mounts, owners and modes.
 
-docs/ledger.md, "Where a ledger may be", says why each of these is refused.
+docs/operations.md, "Where a ledger may be", says why each of these is refused.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Charges that another person has to approve before they are booked: what is asked for, and what
 became of it.
 
-docs/ledger.md, "Approval by another person", has the argument.
+docs/operations.md, "Approval by another person", has the argument.
 """
 
 from __future__ import annotations

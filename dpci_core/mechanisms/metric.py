@@ -15,7 +15,7 @@ from dpci_core.solvers.risk import rounding_of_sums
 
 
 def metric_noise(design: Design) -> MatrixNoise:
-    """Return the law of the noise on the second moment; docs/whitened.md, Theorem 3.
+    """Return the law of the noise on the second moment; docs/proofs/map.md, Theorem 8.
 
     Args:
         design: with a geometry; its n counts.

@@ -26,11 +26,9 @@ from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.moments import HessianDrift
 from dpci_core.solvers.risk import PenalisedRisk
 
-NOT_REVIEWED = (
-    "New result, not peer-reviewed: the proof is in docs/gaussian-objective-perturbation.md."
-)
+NOT_REVIEWED = "New result, not peer-reviewed: the proof is in docs/proofs/gaussian.md."
 """Stands wherever Gaussian objective perturbation is used."""
-SHAPED_NOT_REVIEWED = "New result, not peer-reviewed: the proofs are in docs/whitened.md."
+SHAPED_NOT_REVIEWED = "New result, not peer-reviewed: the proofs are in docs/proofs/map.md#metric."
 """Stands wherever noise is shaped like the records; it rests on the other where that is Gaussian.
 """
 _PENALTY_FACTOR = 1.5

@@ -1,5 +1,5 @@
 """The rule by which a plan says beforehand when its release is to be published: of released numbers
-only, and therefore free (docs/release.md).
+only, and therefore free (docs/proofs/release.md).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ score by at most d, each in its own direction, it costs
     exponential, Gumbel    2 d / scale in pure epsilon
     Gumbel                 d^2 / (2 scale^2) in zCDP (its privacy loss has the range 2 d / scale)
 
-Exponential noise has no such bound in zCDP: docs/selection.md, section 5.
+Exponential noise has no such bound in zCDP: docs/proofs/selection.md#choice.
 """
 
 from __future__ import annotations

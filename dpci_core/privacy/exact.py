@@ -6,7 +6,7 @@ operating system's bits, of which the first ones are drawn and more when they ar
 function of it is an interval that holds the true value (ball arithmetic, Arb). A question like
 "which multiple of the grid is nearest?" is answered when the interval leaves one answer only; until
 then more bits are drawn. So the answer is that of the exact real number, whatever the precision.
-docs/release.md, section 4, has the argument.
+docs/proofs/release.md#noise has the argument.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 A release of L2 sensitivity s plus N(0, sd^2 I) is mu-GDP with mu = s/sd, and adaptive composition
 adds the squares [DRS22 Theorem 2.7, Corollary 3.3], so amounts are mu^2 here: twice the rho of the
-same noise. docs/exact.md says what of a release is of this kind.
+same noise. docs/proofs/release.md#definitions-and-composition says what of a release is of this
+kind.
 
 Each conversion is found in double precision and then proved in ball arithmetic (Arb) for the very
 numbers that are returned, so that no rounding error is on the wrong side.

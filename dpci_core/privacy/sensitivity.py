@@ -96,7 +96,7 @@ def objective_noise_rate(
              neighbours: one record, or all rows of one person.
     Raises:  PenaltyTooSmallError if c <= t/(2nk(e^(epsilon/k) - 1)), with the smallest c, n and
              epsilon that work.
-    Source:  WKL Algorithm 1, lines 1-4, Theorem 1; for k > 1 own, docs/persons.md.
+    Source:  WKL Algorithm 1, lines 1-4, Theorem 1; for k > 1 own, docs/proofs/release.md#persons.
     """
     check_positive(regularization=regularization)
     smallest = smallest_regularization(
@@ -174,7 +174,7 @@ def gaussian_objective_sd(
     Raises:  PenaltyTooSmallError if rho <= 1.53 kappa^2, with the smallest c, n and rho that work;
              ValueError for a loss that is not known to be nonincreasing, for which the proof does
              not hold.
-    Source:  own; docs/gaussian-objective-perturbation.md, Theorem 2.
+    Source:  own; docs/proofs/gaussian.md, Theorem 2.
 
     >>> from dpci_core.losses import Logistic
     >>> round(gaussian_objective_sd(
@@ -292,7 +292,7 @@ def second_moment_sensitivity(*, n_records: int) -> float:
     Args:
         n_records: number of records, public (>= 1).
 
-    Source:  own; docs/whitened.md, Theorem 3.
+    Source:  own; docs/proofs/map.md, Theorem 8.
     """
     check_count(n_records=n_records)
     return _up(math.sqrt(2.0) / n_records)

@@ -1,3 +1,3 @@
-"""Private linear regression with intervals, by clipped Newton steps; docs/linear.md has the
+"""Private linear regression with intervals, by clipped Newton steps; docs/proofs/linear.md has the
 argument.
 """

@@ -1,5 +1,6 @@
-"""The joint law of the errors of one linear regression (docs/linear.md, section 6): normal, with
-the Student law that the noise on the released covariance makes of it.
+"""The joint law of the errors of one linear regression
+(docs/proofs/linear.md#estimate-and-interval): normal, with the Student law that the noise on the
+released covariance makes of it.
 
 The degrees of freedom differ from contrast to contrast; together the errors take the fewest, so
 what holds at once is a little longer than it would have to be.

@@ -2,7 +2,7 @@
 draws.
 
 Everything here is post-processing of released and public numbers: no table is opened and nothing is
-charged, however much is asked. docs/after.md says what is conditioned on and what is not valid.
+charged, however much is asked. docs/library.md says what is conditioned on and what is not valid.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The look before a charge: how many cells of each used column fit the plan, in coarse words.
 
-It is for whoever is about to release, alone. docs/release.md, section 1, says what it does to the
-guarantee. Nothing of it is written, and no message holds a cell or a count.
+It is for whoever is about to release, alone. docs/proofs/release.md#records says what it does to
+the guarantee. Nothing of it is written, and no message holds a cell or a count.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ def notebook(release: AnyRelease) -> str:
             f"# {_line(release.title)}: what else this release answers\n\n"
             "Everything here is computed from `release.json` in the same folder. No table is "
             "opened, nothing is charged, and every number may be published. What is not valid is "
-            "said in `docs/after.md` of the library `dpci_core`."
+            "said in `docs/library.md` of the library `dpci_core`."
         ),
         _code(
             "import numpy as np\n\nimport dpci_core as dp\n\n"

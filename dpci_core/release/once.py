@@ -1,8 +1,8 @@
 """What may be asked of a private table, and the one way of asking: check, book, read, draw, write,
 and note the result; in this order, and once.
 
-docs/release.md says why. Whatever happens after booking, a charge stays spent and is never drawn
-for twice.
+docs/proofs/release.md says why. Whatever happens after booking, a charge stays spent and is never
+drawn for twice.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ def release_once(
     Privacy: the price of the question in its own definition; replace-one neighbours, the number of
              rows is public.
     Raises:  before booking ReleaseRefusedError (where most cells of a column do not fit the plan:
-             docs/release.md, section 1), NotAcceptedError (for all that was found, at once),
+             docs/proofs/release.md#records), NotAcceptedError (for all that was found, at once),
              DataRejectedError (the header, the number of rows), InfeasibleDesignError, LedgerError
              (NotApprovedError where another person has to approve: then it is proposed, and no file
              was opened); after it ReleaseFailedError, ReleaseUnfinishedError; for a known request

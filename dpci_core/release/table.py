@@ -2,7 +2,7 @@
 
 `read_header` opens nothing below the header, `counted` keeps nothing of it but the number of
 records or persons. `read_records` refuses nothing below it: whatever a row holds, it becomes one
-record (docs/release.md, section 1).
+record (docs/proofs/release.md#records).
 """
 
 from __future__ import annotations

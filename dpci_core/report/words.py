@@ -415,4 +415,4 @@ PERSONS_PLANNED = (
     "differ, released intervals are shorter on average."
 )
 """Where a plan has persons: the covariance of averages is no larger than that of what is averaged
-(docs/persons.md)."""
+(docs/proofs/release.md#persons)."""

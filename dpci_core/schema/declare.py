@@ -41,7 +41,7 @@ class StandardEncoding:
     A row is v = ((g - typical)/spread for every number, (0 or 1 - share)/`LEVEL_SPREAD` for every
     level, 1), where g is the value, or its logarithm, cut off `limit` spreads from the typical one.
     It enters as x = U v with weight w = min(1, 1/|x|^2) on its loss. The weight depends on that row
-    and on public numbers only, and w |x|^2 <= 1: docs/standard.md has the argument that noise for
+    and on public numbers only, and w |x|^2 <= 1: docs/proofs/map.md has the argument that noise for
     rows of norm 1 protects it.
 
     Args:

@@ -1,7 +1,7 @@
 """Private scorecards: whole points for yes/no answers, one card drawn from all, with an exact
 forecast and an interval for its error.
 
-docs/scorecards.md has the argument. `published` and `opsamp` hold methods of others for
+docs/proofs/selection.md#cards has the argument. `published` and `opsamp` hold methods of others for
 comparison, which never release; `program` solves them on public tables.
 """
 

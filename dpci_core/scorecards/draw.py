@@ -54,7 +54,7 @@ def choose_rule(
         source: the operating system's entropy, or a generator.
         largest_cost: max(cost): how far one record moves a number.
 
-    Privacy: `spending`, replace-one neighbours, n public (docs/scorecards.md, section 2).
+    Privacy: `spending`, replace-one neighbours, n public (docs/proofs/selection.md#cards).
     """
     return choose(
         -np.asarray(mistakes),
@@ -86,7 +86,7 @@ def draw_card(
         cost: of a false positive and a false negative, in whole units; the choice minds it, the
             count does not.
 
-    Privacy: `spending`, replace-one neighbours, n public (docs/scorecards.md, section 3).
+    Privacy: `spending`, replace-one neighbours, n public (docs/proofs/selection.md#cards).
     """
     bits, labels = np.asarray(X), np.asarray(y)
     n_train, n_holdout = parts_of(len(labels), holdout)

@@ -32,7 +32,7 @@ def error_interval(
         confidence_level: like 0.95.
 
     Privacy: post-processing of a released number.
-    Source:  own; docs/scorecards.md, section 4. The count is binomial and the law of its noise
+    Source:  own; docs/proofs/selection.md#cards. The count is binomial and the law of its noise
              known, so both tails are inverted exactly; coverage is at least the level.
 
     >>> low, high = error_interval(60, n_holdout=300, epsilon=1)

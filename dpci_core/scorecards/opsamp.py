@@ -1,7 +1,7 @@
 """OPSamp: the mean of many perturbed minimisers, plus Laplace noise. For comparison, never a
 release.
 
-docs/scorecards.md, section 7, has both calibrations and the verdict.
+docs/proofs/selection.md#noise-in-a-hard-objective has both calibrations and the verdict.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def stability(
         rate: of the exponential noise, 1 / mean.
         oracle_error: alpha, of the sum of losses.
 
-    Source:  own; docs/scorecards.md, section 7. Never above the sum of the widths.
+    Source:  own; docs/proofs/selection.md#noise-in-a-hard-objective. Never above the sum of the
+    widths.
     """
     D = np.asarray(widths, dtype=np.float64)
     check_positive(lipschitz=lipschitz, rate=rate)

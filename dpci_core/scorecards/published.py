@@ -1,8 +1,8 @@
 """RSPM, OPDisc and one-hot noise: an exact minimum of mistakes with noise in the objective. For
 comparison, never a release.
 
-docs/scorecards.md, sections 5 and 6, has what they promise. `opdisc_published` is not private as
-published.
+docs/proofs/selection.md#noise-in-a-hard-objective has what they promise. `opdisc_published` is not
+private as published.
 """
 
 from __future__ import annotations
@@ -124,8 +124,8 @@ def noise_scale(
         epsilon: > 0.
         delta: for "opdisc_published" only.
 
-    Source:  docs/scorecards.md, section 5; as printed 7 G D^2 sqrt(ln 1/delta) / (tau epsilon) with
-             G = 1/tau and tau = 1.
+    Source:  docs/proofs/selection.md#noise-in-a-hard-objective; as printed 7 G D^2 sqrt(ln 1/delta)
+             / (tau epsilon) with G = 1/tau and tau = 1.
     """
     check_choice(method, PUBLISHED_METHODS, name="method")
     check_positive(epsilon=epsilon)
@@ -217,7 +217,7 @@ def hypercube_delta(
         epsilon, delta: as claimed.
         noise_share: of the printed standard deviation; 0.5 is the authors' public code.
 
-    Source:  own, closed form; docs/scorecards.md, section 6.
+    Source:  own, closed form; docs/proofs/selection.md#noise-in-a-hard-objective.
 
     >>> round(hypercube_delta(100, epsilon=1.0, delta=1e-5), 4)
     0.0526

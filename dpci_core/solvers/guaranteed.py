@@ -1,5 +1,5 @@
-"""The minimiser of a release, which has to arrive whatever the records are: docs/release.md,
-section 2.
+"""The minimiser of a release, which has to arrive whatever the records are:
+docs/proofs/release.md#coefficients.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def gradient_rounding(
 
 def descent_passes(*, condition: float, first_norm: float, tolerance: float) -> int:
     """Return K, after which gradient descent has reached the tolerance in exact arithmetic
-    (`docs/release.md`).
+    (`docs/proofs/release.md`).
 
     Args:
         condition: kappa = (t + 2c)/(2c).
@@ -76,7 +76,7 @@ class Guaranteed:
     Args:
         tolerance: bound on the gradient norm of the mean objective, > 0.
 
-    Source:  docs/release.md, section 2.
+    Source:  docs/proofs/release.md#coefficients.
     """
 
     tolerance: float = TOLERANCE

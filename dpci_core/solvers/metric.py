@@ -19,7 +19,7 @@ from dpci_core.solvers.batch_sums import Outer
 _MARGIN = 1.0 + 1e-8
 """Factor on a leverage, which must not be underestimated: W, its inverse and Wx are computed, and
 the leverage in the exact inverse of W^-1 differs by at most about 12 p^2 2^-53 sqrt(1 + 1/ridge) of
-itself (docs/whitened.md, Rounding)."""
+itself (docs/proofs/map.md#metric, Rounding)."""
 
 
 def second_moment_of(A: Rows | Table) -> Array:

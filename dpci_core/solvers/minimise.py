@@ -96,7 +96,7 @@ def minimise(risk: PenalisedRisk, solver: Solver = QUICK, start: Array | None = 
 
     Privacy:
         None by itself. A release takes `Guaranteed` and hides the error that is left
-        (docs/release.md, section 2).
+        (docs/proofs/release.md#coefficients).
     """
     return solver.minimise(risk, start)
 

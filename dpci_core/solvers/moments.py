@@ -307,7 +307,7 @@ def _in_full(
     """The fit of all rows in full, no value cut off, with the standard error of its difference from
     that of the weighted rows.
 
-    Rows drawn from a logistic model have the same one with weights and without (docs/standard.md,
+    Rows drawn from a logistic model have the same one with weights and without (docs/proofs/map.md,
     Proposition 1), so that what lies between them would be the sampling error of the rows.
     """
     is_exact = meaning.is_simulated and loss.is_log_odds

@@ -140,7 +140,7 @@ def rounding_of_sums(n_records: int) -> float:
     rows are added within a chunk, then chunks, then a few more operations. Twice that.
 
     It holds for a table in batches however they are cut: batches add at most log2 n + 2 operations
-    behind a term, and twice what is counted here leaves room for as many again (docs/release.md,
-    section 7). So it depends on n alone.
+    behind a term, and twice what is counted here leaves room for as many again
+    (docs/proofs/release.md#batches). So it depends on n alone.
     """
     return (min(n_records, CHUNK_ROWS) + n_records / CHUNK_ROWS + 16.0) * 2.0**-52

@@ -2,7 +2,7 @@
 several.
 
 Noisy counts of T are divided by the public n, so that everything is pure epsilon-DP;
-docs/selection.md, section 3.
+docs/proofs/selection.md#histograms.
 """
 
 from __future__ import annotations
@@ -199,8 +199,8 @@ def select_histogram(
 
     Privacy: epsilon-DP, replace-one neighbours, n public.
     Raises:  ValueError naming the argument.
-    Source:  docs/selection.md, section 3; Chaudhuri and Vinterbo 2013, Algorithm 5.  Differs:
-             counts are divided by n and not by their noisy total, which spares a delta.
+    Source:  docs/proofs/selection.md#histograms; Chaudhuri and Vinterbo 2013, Algorithm 5.
+             Differs: counts are divided by n and not by their noisy total, which spares a delta.
     """
     low, high = checked_bounds(bounds)
     listed, total = checked_bins(candidates), to_decimal(epsilon, name="epsilon")

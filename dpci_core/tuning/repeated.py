@@ -28,8 +28,8 @@ def repeated_price(run: float, *, shape: float, stop: float) -> float:
 
     Privacy: exact: three-outcome runs attain it. K must be drawn independently of the data and
              never be cut.
-    Source:  own (docs/selection.md, section 4); Papernot and Steinke 2022, Corollary 3, have the
-             bound (2 + eta) run.
+    Source:  own (docs/proofs/selection.md#random-stopping); Papernot and Steinke 2022, Corollary 3,
+             have the bound (2 + eta) run.
 
     >>> round(repeated_price(0.3803, shape=1, stop=0.1), 3)
     1.0

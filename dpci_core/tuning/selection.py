@@ -2,8 +2,8 @@
 equal privacy.
 
 `spend` says from public numbers alone what a method spends on what, `select_privately` does it.
-docs/selection.md has the argument. Scores and the models that lost stay inside: no result, message
-or log holds them.
+docs/proofs/selection.md has the argument. Scores and the models that lost stay inside: no result,
+message or log holds them.
 """
 
 from __future__ import annotations
@@ -387,8 +387,8 @@ def select_privately(
 
     Privacy: epsilon-DP or rho-zCDP, replace-one neighbours: a record trains or scores, never both.
     Raises:  ValueError naming the argument; DataRejectedError.
-    Source:  docs/selection.md; Chaudhuri and Vinterbo 2013, Algorithms 1 and 2; Liu and Talwar
-             2019.
+    Source:  docs/proofs/selection.md; Chaudhuri and Vinterbo 2013, Algorithms 1 and 2; Liu and
+             Talwar 2019.
     """
     check_generator(rng)
     listed = distinct_candidates(candidates)

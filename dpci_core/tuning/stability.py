@@ -2,7 +2,7 @@
 
 The rows are divided by a draw that looks at nothing: T trains every candidate, V scores them. A
 record lies on one side, so a release costs the larger of what either side pays, not the sum.
-Neighbours replace one record; n of both sides is public. docs/selection.md has every proof.
+Neighbours replace one record; n of both sides is public. docs/proofs/selection.md has every proof.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def linear_score_bounds(
 
     Privacy: for every loss with |f'| <= 1 and noise in the objective or on the minimiser: at equal
              noise the minimisers of neighbours are 1/(n c) apart. No delta: the ramp is bounded.
-    Source:  docs/selection.md, section 2; Chaudhuri and Vinterbo 2013, Theorem 4, have
-             2 slope/(Lambda n) with Lambda = 2 c, the same.
+    Source:  docs/proofs/selection.md#linear-classifiers; Chaudhuri and Vinterbo 2013, Theorem 4,
+             have 2 slope/(Lambda n) with Lambda = 2 c, the same.
 
     >>> found = linear_score_bounds(
     ...     n_train=24_130, n_validation=3_016, regularization=0.0005, slope=1.0)
@@ -107,8 +107,8 @@ def histogram_score_bounds(
         delta: that all noisy totals are not far below n.
 
     Raises:  ValueError for arguments that `total` does not take, or an n too small for "noisy".
-    Source:  docs/selection.md, section 3; Chaudhuri and Vinterbo 2013, Theorem 6, have 6 in the
-             place of 4.
+    Source:  docs/proofs/selection.md#histograms; Chaudhuri and Vinterbo 2013, Theorem 6, have 6 in
+             the place of 4.
 
     >>> found = histogram_score_bounds(n_train=16_000, n_validation=4_000, narrowest=1 / 256)
     >>> round(found.training, 12), round(found.validation, 12)
@@ -222,7 +222,7 @@ def plan_selection(
         releases: "winner" or "retrained" (default: "winner", and "retrained" if published).
 
     Privacy: (epsilon, bounds.delta)-DP.
-    Source:  docs/selection.md, section 1.
+    Source:  docs/proofs/selection.md#training-and-choice.
 
     >>> bounds = linear_score_bounds(n_train=24_130, n_validation=3_016, regularization=0.0005)
     >>> plan = plan_selection(epsilon=1, bounds=bounds)
@@ -280,7 +280,7 @@ def plan_concentrated_selection(*, rho: Amount, bounds: ScoreBounds) -> Concentr
     Privacy: rho-zCDP; the choice is the exponential mechanism, whose privacy loss has a bounded
              range. Exponential noise would cost up to four times as much.
     Raises:  ValueError for bounds with a delta.
-    Source:  docs/selection.md, section 5.
+    Source:  docs/proofs/selection.md#training-and-choice.
     """
     if bounds.delta:
         raise ValueError("Expected bounds without delta: zCDP has no room for one.")

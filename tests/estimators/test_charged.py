@@ -1,5 +1,5 @@
 """After a draw is announced nothing about records raises: hostile tables at every charged path, in
-every kind of rows, leave no charge that failed. docs/ledger.md, "After the draw is announced".
+every kind of rows, leave no charge that failed. docs/operations.md, "After the draw is announced".
 """
 
 from __future__ import annotations

@@ -278,7 +278,7 @@ def test_a_cut_end_is_found_as_far_as_records_reach(ledger: Ledger) -> None:
     assert ledger.verify(heads).is_good
     assert tampered(
         ledger, "DELETE FROM entries WHERE sequence > 4"
-    ).is_good  # which docs/ledger.md says
+    ).is_good  # which docs/operations.md says
     found = ledger.verify(heads[:6])
     assert [problem.facts["source"] for problem in found.problems] == ["release 5", "release 6"]
     assert ledger.verify(heads[:4]).is_good

@@ -49,7 +49,7 @@ def codes(found) -> list[str]:
 
 
 def test_a_stranger_checks_the_vectors_with_the_standard_library_and_an_ed25519() -> None:
-    """As docs/ledger.md says it, without any code of ours."""
+    """As docs/operations.md says it, without any code of ours."""
     public = bytes.fromhex(VECTORS["public_key"])
     assert hashlib.sha256(public).hexdigest()[:16] == VECTORS["key_id"]
     assert VECTORS["entries"][0]["entry"]["public_key"] == public.hex()
@@ -105,7 +105,7 @@ def test_a_ledger_written_anew_with_another_key_is_told_by_the_pinned_one(
         shutil.copy(beside(forged, end), ledger.path.parent)
     for end in ("-wal", "-shm"):
         beside(ledger, end).unlink(missing_ok=True)
-    assert ledger.verify().is_good  # as docs/ledger.md says of a key that the ledger names itself
+    assert ledger.verify().is_good  # a key that the ledger names itself
     assert codes(ledger.verify(public_key=own)) == ["pinned_key_differs"]
     with refuses(LedgerDamagedError, match="is missing"):
         book(ledger, "second")

@@ -1,6 +1,6 @@
 """The audits of this folder once more, for neighbours of which one record has a missing cell.
 
-Such a record is a row of zeros (docs/standard.md, section 2). Nothing that is claimed changes, so
+Such a record is a row of zeros (docs/proofs/map.md#rows). Nothing that is claimed changes, so
 each bound is attacked from both sides: a record that becomes incomplete, and one that becomes
 complete.
 """

@@ -4,7 +4,7 @@ each as a share of what the noise is paid for.
 
 Maps are made for other tables, nearly singular or as long as a declaration allows; records are at
 their bounds, far beyond them, alike but for a bit, or have a missing cell. A wrong map may cost
-length, and never privacy (docs/standard.md).
+length, and never privacy (docs/proofs/map.md).
 """
 
 from __future__ import annotations

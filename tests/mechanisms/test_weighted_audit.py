@@ -2,7 +2,7 @@
 
 A record is a row x of any length, its loss w f(x.theta) with w = min(1, 1/|x|^2). Densities and
 sensitivities are those of the plain rows with w in every sum; what is claimed of them is not
-changed (docs/standard.md). Each claim is attacked with weights at work, comes close to its bound
+changed (docs/proofs/map.md). Each claim is attacked with weights at work, comes close to its bound
 somewhere, and fails for three rules that look alike: no weights, w = min(1, 1/|x|), and a gradient
 covariance with w in the place of w^2.
 """

@@ -1,4 +1,4 @@
-"""The audits of this folder once more, for noise drawn in a metric (docs/whitened.md).
+"""The audits of this folder once more, for noise drawn in a metric (docs/proofs/map.md#metric).
 
 W is any symmetric positive definite matrix, v = W x, a record's loss w f(x.theta) with w = min(w0,
 1/|v|^2), w0 = min(1, 1/|x|^2); what enters the objective is b = W^-1 xi. What is claimed of xi,

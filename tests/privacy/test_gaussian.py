@@ -1,5 +1,6 @@
 """Gaussian differential privacy: conversions against exact arithmetic, the mechanism against its
-claim, and what it is refused for; docs/exact.md has the argument.
+claim, and what it is refused for; docs/proofs/release.md#definitions-and-composition has the
+argument.
 """
 
 from __future__ import annotations

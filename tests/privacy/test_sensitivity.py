@@ -477,7 +477,8 @@ def table_of_persons(rows: np.ndarray, counts: np.ndarray) -> PersonRows:
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_a_person_moves_nothing_farther_than_the_bounds(loss: Loss) -> None:
-    """All rows of one of n persons are replaced, their number too; docs/persons.md."""
+    """All rows of one of n persons are replaced, their number too;
+    docs/proofs/release.md#persons."""
     rng, p, k, n, c = np.random.default_rng(11), 3, 4, 3, 0.5
     nearest = np.zeros(3)
     for trial in range(60):

@@ -1,5 +1,5 @@
-"""Whatever the cells of a table hold, a release of it ends as done: docs/ledger.md, "After the draw
-is announced".
+"""Whatever the cells of a table hold, a release of it ends as done: docs/operations.md, "After the
+draw is announced".
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def test_without_a_geometry_nothing_of_it_is_written(plan: Plan, tmp_path: Path)
 def test_without_review_it_is_refused_unless_asked_for(plan: Plan) -> None:
     pure = PureDP(model="0.5", hessian="0.25", covariance="0.25", metric="0.1")
     shaped = replace(plan.design, budget=pure)
-    assert "docs/whitened.md" in shaped.status
+    assert "docs/proofs/map.md#metric" in shaped.status
     assert without_geometry(shaped).status == ""
     with pytest.raises(ReleaseRefusedError):
         price_of(replace(plan, design=shaped))

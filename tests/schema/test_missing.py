@@ -231,7 +231,8 @@ def test_a_twin_has_incomplete_records_in_the_declared_share() -> None:
 
 @BOTH
 def test_what_is_planned_is_that_of_the_complete_records_alone(schema: Schema) -> None:
-    """docs/standard.md, section 6: penalised at c/q among them, and without privacy as from nq."""
+    """docs/proofs/map.md#what-is-estimated: penalised at c/q among them, and without privacy as
+    from nq."""
     q, c, guesses = 0.8, 0.004, Guesses(n_rows=4_000, effects={"age": 0.03})
     part = simulate_twin(replace(schema, complete=q), guesses=guesses)
     whole = simulate_twin(schema, guesses=guesses)

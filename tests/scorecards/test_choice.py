@@ -1,6 +1,6 @@
 """The price of a card and of the count of its mistakes, its forecast, and the interval.
 
-Laws are typed here from docs/scorecards.md; scales and divisions are the code's.
+Laws are typed here from docs/proofs/selection.md#cards; scales and divisions are the code's.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """The law of what a private choice publishes, (index, model), in two dimensions: samples of
-`select_privately` against the density of docs/selection.md, p_i(h | T) w_i(h, T).
+`select_privately` against the density of docs/proofs/selection.md, p_i(h | T) w_i(h, T).
 
 w_i, the chance that i wins with the model h, is a quadrature over the other model's noise. Losses
 and minimisers come from tests/oracle; rates and the scale of the choice are typed from the budget.

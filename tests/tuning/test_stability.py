@@ -1,5 +1,6 @@
 """The price of a private choice, attacked: exact densities in one dimension, worst tables, and
-oracles typed from the proofs in docs/selection.md. Nothing here computes with the code it tests.
+oracles typed from the proofs in docs/proofs/selection.md. Nothing here computes with the code it
+tests.
 """
 
 from __future__ import annotations

@@ -264,7 +264,7 @@ CROWD = Screen(
         "with round noise, so ε is the same. A thin ellipse has to be long to hold the same "
         "people, and noise on its shape matters more; a round one gains little: the best ridge "
         "lies between. Weights move estimates by less than a twentieth of the half-length here. "
-        "docs/whitened.md has the proofs."
+        "docs/proofs/map.md#metric has the proofs."
     ),
     height=480,
 )

@@ -1,7 +1,7 @@
 """Who may see the pages, and what a demo open to strangers leaves out.
 
 Without `[auth]` among Streamlit's secrets there is no login and nothing here changes a page. See
-docs/deployment.md.
+docs/operations.md.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ _MEASURED = (
         "records. Here the noise follows the crowd: it is large where there are many people and "
         "small where there is nobody to hide. A few extreme rows count a little less. It acts on "
         "objective perturbation, and **it is a new result that is not peer-reviewed** "
-        "(`docs/whitened.md`).",
+        "(`docs/proofs/map.md#metric`).",
         "A small part of the budget releases the second moment $M$ of the records. With "
         "$Q=(M+\\lambda I)^{-1/2}$ a record of leverage $\\lvert Qx\\rvert^2>C^2$ gets the weight "
         "$C^2/\\lvert Qx\\rvert^2$ on its loss; then $Qx/C$ has norm at most 1, and all noise may "
@@ -173,8 +173,8 @@ NEW_RESULT = (
     "published mathematics and on short arguments of our own. **Gaussian objective perturbation "
     "under zCDP** is part of sharp; its proof was re-derived twice within this project and tested "
     "numerically, but no journal or conference has examined it. **Noise shaped like the data** "
-    "(`docs/whitened.md`) is used only where it is asked for. A design that uses either says so in "
-    "every result. To go without the first: `Calibration(gaussian_objective=False)` keeps every "
-    'other improvement, `calibration="published"` follows the paper to the letter. Pure ε and '
-    "output perturbation never use it."
+    "(`docs/proofs/map.md#metric`) is used only where it is asked for. A design that uses either "
+    "says so in every result. To go without the first: `Calibration(gaussian_objective=False)` "
+    'keeps every other improvement, `calibration="published"` follows the paper to the letter. '
+    "Pure ε and output perturbation never use it."
 )

@@ -195,7 +195,7 @@ def test_no_results_are_said_in_words(tmp_path, monkeypatch, on_file):
     assert any("missing or empty" in i.value for i in app.info)
     texts = " ".join(m.value for m in app.markdown)
     assert "Two results on this page are new and **not peer-reviewed**" in texts
-    assert "docs/whitened.md" in texts
+    assert "docs/proofs/map.md#metric" in texts
     assert "python -m benchmarks.constants newton-step" in texts
 
 
