@@ -27,6 +27,7 @@ def desk(tmp_path, monkeypatch):
 def test_a_number_is_released_and_told_in_its_units():
     app = start("release", **LINK)
     assert "linear regression in 3 steps" in words(app)
+    app.text_input(key="budget_delta").set_value("1e-6").run()
     with_budget(app, "3")
     app.file_uploader(key="release_file").upload("private.csv", FILE, "text/csv")
     app.run()
