@@ -10,6 +10,9 @@ ENV PYTHONDONTWRITEBYTECODE=1 \
 WORKDIR /opt/dpci
 COPY requirements.lock ./
 RUN pip install --require-hashes -r requirements.lock
+# Licences and notices of all of them, in one text that the image carries.
+RUN pip-licenses --from=mixed --with-license-file --with-notice-file --no-license-path \
+    --format=plain-vertical --output-file=LICENCES.txt
 
 RUN useradd --system --uid 10001 --user-group --no-create-home --home-dir /tmp --shell /usr/sbin/nologin dpci \
     && install --directory --owner dpci --group dpci --mode 0700 /var/lib/dpci /var/lib/dpci/keys

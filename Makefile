@@ -47,7 +47,7 @@ versions: $(VENV)/.dev-ready
 lock: $(VENV)/.dev-ready
 	$(BIN)/pip install --quiet --disable-pip-version-check "uv>=0.9,<1"
 	$(BIN)/pip freeze --quiet --exclude-editable --exclude uv > $(VENV)/tested.txt
-	printf -- '-r requirements.txt\nstreamlit[auth]\n' | $(BIN)/uv pip compile - --quiet --upgrade --universal \
+	printf -- '-r requirements.txt\nstreamlit[auth]\npip-licenses>=5,<6\n' | $(BIN)/uv pip compile - --quiet --upgrade --universal \
 	  --constraint $(VENV)/tested.txt --python-version 3.11 --generate-hashes --no-annotate \
 	  --custom-compile-command "make lock" -o requirements.lock
 

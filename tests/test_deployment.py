@@ -134,6 +134,25 @@ def test_packages_come_before_the_code_and_nothing_secret_comes_at_all():
     assert not arguments("ADD")
 
 
+def test_the_container_carries_the_licences_of_what_it_installs(tmp_path):
+    (line,) = [run for run in arguments("RUN") if run.startswith("pip-licenses ")]
+    command, *options = line.split()
+    line = [Path(sys.executable).with_name(command), *options[:-1], "--output-file=all.txt"]
+    assert options[-1] == "--output-file=LICENCES.txt"
+    subprocess.run(line, cwd=tmp_path, check=True, capture_output=True)
+    text = (tmp_path / "all.txt").read_text()
+    for wanted in requirements(ROOT / "requirements.txt"):
+        assert re.search(rf"^{re.escape(wanted.name)}$", text, re.MULTILINE | re.IGNORECASE)
+    assert "Redistribution and use in source and binary forms" in text  # texts, not only names
+
+
+def test_the_documented_run_has_limits():
+    text = " ".join((ROOT / "docs" / "operations.md").read_text().replace("\\\n", " ").split())
+    (run,) = re.findall(r"docker run (.*?) dpci ```", text)
+    for limit in ("--memory 3g", "--pids-limit 1024", "--read-only", "--cap-drop ALL"):
+        assert limit in run
+
+
 def test_the_container_installs_what_is_locked_with_hashes_within_the_ranges():
     """Every package of requirements.txt, and the login's."""
     assert any("--require-hashes -r requirements.lock" in run for run in arguments("RUN"))
