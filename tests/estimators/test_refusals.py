@@ -89,8 +89,8 @@ def test_no_refusal_of_features_shows_a_value(X: Any, error: type[Exception], wo
 @pytest.mark.parametrize(
     ("y", "classes", "words"),
     [
-        ("SECRET", (0, 1), "got a single value"),
-        ({"SECRET": 1}, None, "got a single value"),
+        ("SECRET", (0, 1), "got a single one"),
+        ({"SECRET": 1}, None, "got a single one"),
         (np.array(["SECRET", 1] * 100, dtype=object), None, "of one kind"),
         (np.ma.masked_equal(np.arange(200) % 2, 1), (0, 1), "without masked"),
         (np.arange(200) % 2, (None, 1), "classes to be of one kind"),
@@ -107,7 +107,7 @@ def test_a_refused_fit_leaves_the_one_before_as_it_was() -> None:
     model = made().fit(X, y)
     before = dict(vars(model))
     refused = (
-        (X[:, :1], y[:-1], "400 labels"),
+        (X[:, :1], y[:-1], "400 values"),
         (X[:, :1], None, "Expected y"),
         (X * np.nan, y, "NaN"),
     )
@@ -116,7 +116,7 @@ def test_a_refused_fit_leaves_the_one_before_as_it_was() -> None:
             model.fit(bad_X, bad_y)
         assert vars(model) == before
     fresh = made()
-    with pytest.raises(ValueError, match="400 labels"):
+    with pytest.raises(ValueError, match="400 values"):
         fresh.fit(X, y[:-1])
     assert not hasattr(fresh, "n_features_in_")
 
