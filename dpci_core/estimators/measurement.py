@@ -61,9 +61,10 @@ def make_private_fit(
 
     def function(table: Array) -> PrivateLinearClassifier:
         cells = np.nan_to_num(table)
+        fitted: PrivateLinearClassifier = clone(fitted_later)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnpaidFitWarning)  # the Context counts it
-            return clone(fitted_later).fit(cells[:, :-1], table[:, -1] == 1.0)
+            return fitted.fit(cells[:, :-1], table[:, -1] == 1.0)
 
     def privacy_map(d_in: int) -> float:
         records = -(-d_in // 2) if is_symmetric else d_in
@@ -81,10 +82,10 @@ def _shape(domain: Any) -> tuple[int, int]:
     """The records n and features d of a domain of arrays."""
     wanted = "dp.numpy.array2_domain(T=float, size=n, num_columns=d + 1, nan=False)"
     told = getattr(domain, "descriptor", None)
-    size, columns = getattr(told, "size", None), getattr(told, "num_columns", None)
     if not str(domain).startswith("NPArray2Domain") or told is None:
         raise ValueError(f"Expected input_domain to be {wanted}, got {domain}.")
-    if str(told.T) != "f64" or told.nan is not False or size is None or (columns or 0) < 2:
+    size, columns = told.size or 0, told.num_columns or 0
+    if str(told.T) != "f64" or told.nan is not False or size < 1 or columns < 2:
         raise ValueError(f"Expected input_domain to be {wanted} with n and d given, got {domain}.")
     return size, columns - 1
 
