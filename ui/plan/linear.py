@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpci_core.planner import promise
-from dpci_core.planner.targets import outcome
+from dpci_core.planner.targets import as_if, outcome
 from dpci_core.planner.worlds import WorldMoments, foreseen
 from dpci_core.report.cautions import REPORTABLE_CHANCE, unreachable
 from ui.plan.options import Amounts, Option, is_lost, nearest_goal
@@ -42,7 +42,6 @@ class LinearDesigns(Amounts[NumberCase]):
         lost = made.is_not_reportable[:-1] | (promised.chance < REPORTABLE_CHANCE)
         precision = max((nearest_goal(case, one) for one in worlds), key=abs)
         asked = (target.excludes_zero_at or target.most or 0.0) * case.scale
-        against = made.ci_length_mean / made.nonprivate_length_mean
         return Option(
             settings=case.settings,
             design=design,
@@ -53,8 +52,8 @@ class LinearDesigns(Amounts[NumberCase]):
             probability=promised.probability or 0.0,
             reportable=int(np.count_nonzero(~lost)),
             of=len(lost),
-            against=against,
-            as_if=min(case.n, int(case.n / against**2)),
+            against=made.ci_length_mean / made.nonprivate_length_mean,
+            as_if=as_if(made),
             is_lost=is_lost(case, np.append(lost, made.is_not_reportable[-1])),
             is_useless=False,
             cautions=tuple(unreachable(made.is_not_reportable[:-1], names[:-1], promised)),
