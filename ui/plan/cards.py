@@ -183,10 +183,10 @@ def ask_outcome() -> None:
             partial(_take_outcome, number),
             options=OUTCOMES,
         ),
-        help="A number has odds of nothing: effects are told in its units.",
+        help="Effects on a number are told in its units, those on a yes as odds ratios.",
     )
     if is_of_number():
-        with st.grid(5, min_column_width=120, vertical_alignment="bottom"):
+        with st.grid(3, min_column_width=140, vertical_alignment="bottom"):
             for name in OUTCOME_FIELDS:
                 _field(number, row, name)
         return
