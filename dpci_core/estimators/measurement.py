@@ -19,6 +19,12 @@ from dpci_core.intervals.certified import check_feasible
 from dpci_core.privacy.budget import ZCDP, Budget, PureDP
 from dpci_core.privacy.randomness import SystemSource
 
+_COUNTED: dict[type[Budget], tuple[str, int]] = {
+    PureDP: ("max_divergence", 1),
+    ZCDP: ("zero_concentrated_divergence", 2),
+}
+"""Definitions that OpenDP counts too: its measure, and the power of k in the loss of k records."""
+
 
 def make_private_fit(
     input_domain: Any, input_metric: Any, estimator: PrivateLinearClassifier
@@ -70,9 +76,7 @@ def make_private_fit(
         records = -(-d_in // 2) if is_symmetric else d_in
         return _loss_of(budget, records)
 
-    measure = (
-        dp.max_divergence() if isinstance(budget, PureDP) else dp.zero_concentrated_divergence()
-    )
+    measure = getattr(dp, _COUNTED[type(budget)][0])()
     return dp.m.make_user_measurement(
         input_domain, input_metric, measure, function, privacy_map, TO="ExtrinsicObject"
     )
@@ -102,7 +106,7 @@ def _ready(estimator: Any, n: int, d: int) -> PrivateLinearClassifier:
     for name in ("random_state", "ledger", "classes"):
         if getattr(estimator, name) is not None:
             raise ValueError(f"Expected {name} of estimator to be None: see make_private_fit.")
-    if not isinstance(estimator.budget, PureDP | ZCDP):
+    if type(estimator.budget) not in _COUNTED:
         raise ValueError(
             "Expected budget of estimator to be PureDP or ZCDP, which OpenDP counts too, got "
             f"{type(estimator.budget).__name__}."
@@ -123,7 +127,6 @@ def _ready(estimator: Any, n: int, d: int) -> PrivateLinearClassifier:
 
 def _loss_of(budget: Budget, records: int) -> float:
     """The smallest float that is not below the loss for so many records changed."""
-    times = records if isinstance(budget, PureDP) else records**2
-    loss = UP.multiply(budget.total, Decimal(times))
+    loss = UP.multiply(budget.total, Decimal(records ** _COUNTED[type(budget)][1]))
     nearest = float(loss)
     return nearest if Decimal(nearest) >= loss else math.nextafter(nearest, math.inf)
