@@ -46,7 +46,7 @@ def _answers(after: ReleaseInference, options: argparse.Namespace) -> list[tuple
     """What was asked for, and what was found."""
     found: list[tuple[str, Found]] = []
     for terms in options.contrast or ():
-        weights = {name: _weight(name, text) for name, text in map(_parted, terms)}
+        weights = {name: _weight(name, text) for name, text in _named(terms).items()}
         one = after.contrast(
             weights, unit=options.unit, level=options.level, after_looking=options.after_looking
         )
@@ -55,10 +55,19 @@ def _answers(after: ReleaseInference, options: argparse.Namespace) -> list[tuple
         tests = after.test([{name: 1.0} for name in options.test])
         found.append((f"{', '.join(options.test)} all 0", tests))
     for cells in options.predict or ():
-        row = dict(map(_parted, cells))
-        found.append((" ".join(cells), after.predict(row, level=options.level)[0]))
+        found.append((" ".join(cells), after.predict(_named(cells), level=options.level)[0]))
     if options.simultaneous or not (found or options.notebook):
         found.append(("all at once", after.together(level=options.level, unit=options.unit)))
+    return found
+
+
+def _named(terms: Sequence[str]) -> dict[str, str]:
+    """The value of each name, which is given once."""
+    found: dict[str, str] = {}
+    for name, value in map(_parted, terms):
+        if name in found:
+            raise ValueError(f"Expected {name!r} once, got it twice.")
+        found[name] = value
     return found
 
 

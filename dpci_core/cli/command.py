@@ -110,8 +110,16 @@ def person(does: str) -> Flag:
 
 
 def person_of(options: argparse.Namespace) -> str:
-    """Who was named, or else the user of this machine."""
-    return str(options.person or getpass.getuser())
+    """Who was named, or else the user of this machine.
+
+    Raises:  ValueError where that one has no name, as in a container.
+    """
+    if options.person:
+        return str(options.person)
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        raise ValueError("Expected --person: the user of this machine has no name.") from None
 
 
 def public_key(default: str) -> Flag:

@@ -395,3 +395,17 @@ def test_an_account_says_in_a_field_that_a_person_may_have_several_rows(
     _, shown, _ = run(capsys, "show", "--json")
     (row,) = json.loads(shown)["accounts"]
     assert (row["unit"], row["several_rows"]) == ("one patient", "yes")
+
+
+@pytest.mark.parametrize("error", [KeyError("uid"), OSError("no name"), ImportError("pwd")])
+def test_a_user_of_the_machine_without_a_name_is_asked_for_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def nobody() -> str:
+        raise error
+
+    monkeypatch.setattr("getpass.getuser", nobody)
+    code, out, said = run(capsys, *CREATE[:-2], "--epsilon", "1")
+    assert (code, out) == (1, "")
+    assert said == "Expected --person: the user of this machine has no name.\n"
+    assert run(capsys, *CREATE, "--epsilon", "1")[0] == 0

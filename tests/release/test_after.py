@@ -341,6 +341,9 @@ def test_the_command_says_what_the_object_answers(
     assert "age, city=b all 0: p = " in capsys.readouterr().out
     for wrong in (["--contrast", "age"], ["--contrast", "age=x"], ["--contrast", "agee=1"]):
         assert main(["after", str(path), *wrong]) == 1
+    for twice in (["--contrast", "age=1", "age=2"], ["--predict", "age=40", "age=50", "city=b"]):
+        assert main(["after", str(path), *twice]) == 1
+        assert capsys.readouterr().err.endswith("Expected 'age' once, got it twice.\n")
     assert main(["after", str(path), "--predict", "age=140", "city=b"]) == 1
     assert "outside its declared bounds, 0 to 100" in capsys.readouterr().err
     assert main(["after", str(path), "--notebook", str(book)]) == 1

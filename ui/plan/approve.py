@@ -44,7 +44,7 @@ def _rule(case: PlannedCase) -> None:
     """What a release has to meet to be published."""
     with st.expander("Publish only what is good enough", expanded=steps.rule_is_typed()):
         left, right = st.columns(2)
-        if case.design.measures == "odds":
+        if case.design.measures == "odds" or steps.WITHIN.value.strip():
             left.text_input(
                 "Each odds ratio to within a factor of", **steps.WITHIN.bound(), placeholder="any"
             )

@@ -42,14 +42,15 @@ class LinearDesigns(Amounts[NumberCase]):
         lost = made.is_not_reportable[:-1] | (promised.chance < REPORTABLE_CHANCE)
         precision = max((nearest_goal(case, one) for one in worlds), key=abs)
         asked = (target.excludes_zero_at or target.most or 0.0) * case.scale
+        probability = promised.probability or 0.0
         return Option(
             settings=case.settings,
             design=design,
             typed=float(f"{case.settings.typed_total:.12g}"),
             precision=precision,
-            meets=abs(precision) <= abs(asked) * (1.0 + 1e-9),
+            meets=probability > 0.0 and abs(precision) <= abs(asked) * (1.0 + 1e-9),
             length=outcome(case.moments, design=design, target=target).length * case.scale,
-            probability=promised.probability or 0.0,
+            probability=probability,
             reportable=int(np.count_nonzero(~lost)),
             of=len(lost),
             against=made.ci_length_mean / made.nonprivate_length_mean,

@@ -165,6 +165,22 @@ def test_from_the_goal_to_an_approved_plan_with_its_files(patient):
     assert not app.exception
 
 
+def test_a_factor_that_was_typed_for_odds_ratios_can_be_taken_back(patient):
+    app = start("plan", **LINK, step="approve", publish_within="1.5", publish_reported="1")
+    assert "no `within` for a model without odds ratios" in told(app)
+    app.text_input(key="plan_publish_within").set_value("").run()
+    check(app)
+    assert "no `within`" not in told(app)
+
+
+def test_a_goal_that_no_release_meets_is_not_met():
+    case = a_case(goal="length", goal_on="", goal_length=3_000.0, n=250)
+    option = LinearDesigns(case, SOURCE, is_first=True).described(case)
+    assert option.precision < 3_000.0
+    assert option.probability == 0.0
+    assert not option.meets
+
+
 def test_the_page_for_the_board_and_the_script_speak_of_the_number():
     case = a_case()
     plan = plan_of(case, "Pressure")
