@@ -44,7 +44,7 @@ class Plan(AnyPlan):
     >>> plan = Plan(title="Wages", source=PublicTable(key="census"), features=2, design=design,
     ...             delta="1e-6")
     >>> round(plan.numbers().ci_length_mean, 4), plan.digest[:8]
-    (0.1882, '8694a4c8')
+    (0.1882, '6913a4d0')
     """
 
     design: Design
