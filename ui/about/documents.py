@@ -35,8 +35,9 @@ DOCUMENTS = {
 own."""
 _CSS = """<style>
 .st-key-document :is(th, td, td code) { overflow-wrap: anywhere; white-space: normal }
+.st-key-document :is(pre, pre *) { overflow-wrap: anywhere; white-space: pre-wrap !important }
 </style>"""
-"""Wide tables fit a phone."""
+"""Wide tables and long lines of code fit a phone."""
 _TAB_OF = {name: tab for tab, documents in DOCUMENTS.items() for name in documents}
 _DOCUMENT = linked.one_of("document", _TAB_OF, default="operations", widget="about_document")
 
@@ -69,6 +70,8 @@ def for_streamlit(document: str) -> str:
     document = re.sub(
         r"\\tag\{(\d+)\}", r"\\qquad (\1)", document
     )  # a tag is printed over a formula that is too wide
+    # The colours that Streamlit gives to the words of a language are too pale to be read.
+    document = re.sub(r"^```\w+$", "```text", document, flags=re.MULTILINE)
     document = re.sub(r"\[([^]]+)\]\((?!https?:)([^)]*)\)", _linked, document)
     return re.sub(r"^(#{1,3}) ", r"#\1 ", document, flags=re.MULTILINE)
 
