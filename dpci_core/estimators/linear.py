@@ -184,9 +184,6 @@ class PrivateLinearClassifier(Called, Payable, StatsmodelsNames, ClassifierMixin
         designs = self._designs(
             budget, n_models, source, scaling, n_records=n, n_coefficients=d + 1
         )
-        if isinstance(source, SystemSource):  # before any draw, and before anything is booked
-            for design in designs:
-                check_feasible(design, dim=d + 1)
         if table is None:
             signs = (signs_of(codes, k, n_models) for k in range(n_models))
             records: Iterator[Table | Rows] = _signed(scaling.encode(cells), signs)
@@ -289,7 +286,11 @@ class PrivateLinearClassifier(Called, Payable, StatsmodelsNames, ClassifierMixin
         n_records: int,
         n_coefficients: int,
     ) -> list[Design]:
-        """One design for each model; the budget divided, the penalty shared."""
+        """One design for each model; the budget divided, the penalty shared.
+
+        Raises:  InfeasibleDesignError where the system's noise cannot run them: before any draw,
+                 and before anything is booked.
+        """
         is_standard = isinstance(scaling, Standardisation)
         usual: TargetName = "unpenalised" if is_standard and self.intervals else "penalised"
         designs = [
@@ -306,18 +307,31 @@ class PrivateLinearClassifier(Called, Payable, StatsmodelsNames, ClassifierMixin
             )
             for share in budget.divided(n_models)
         ]
-        if self.regularization is not None:
-            return designs
-        if isinstance(scaling, Standardisation) and not ESTIMANDS[designs[0].target].is_shrunk:
+        if self.regularization is None:
+            c = self._usual_penalty(designs[0], source, scaling, n_coefficients)
+            designs = [replace(design, regularization=c) for design in designs]
+        if isinstance(source, SystemSource):
+            for design in designs:
+                check_feasible(design, dim=n_coefficients)
+        return designs
+
+    def _usual_penalty(
+        self,
+        design: Design,
+        source: NoiseSource,
+        scaling: Scaling | Standardisation,
+        n_coefficients: int,
+    ) -> float:
+        """The penalty of a design where none is given."""
+        if isinstance(scaling, Standardisation) and not ESTIMANDS[design.target].is_shrunk:
             c = effects_regularization(
-                designs[0], n_coefficients=n_coefficients, row_radius=scaling.radius
+                design, n_coefficients=n_coefficients, row_radius=scaling.radius
             )
         else:
-            c = default_regularization(designs[0], n_coefficients=n_coefficients)
+            c = default_regularization(design, n_coefficients=n_coefficients)
         if isinstance(source, SystemSource):
-            at_c = replace(designs[0], regularization=c)
-            c = certifiable(at_c, n_coefficients=n_coefficients)
-        return [replace(design, regularization=c) for design in designs]
+            c = certifiable(replace(design, regularization=c), n_coefficients=n_coefficients)
+        return c
 
     def _keep(
         self,

@@ -15,7 +15,6 @@ from dpci_core.base.decimals import UP
 from dpci_core.base.extras import check_extra
 from dpci_core.estimators.linear import PrivateLinearClassifier
 from dpci_core.estimators.unpaid import UnpaidFitWarning
-from dpci_core.intervals.certified import check_feasible
 from dpci_core.privacy.budget import ZCDP, Budget, PureDP
 from dpci_core.privacy.randomness import SystemSource
 
@@ -112,7 +111,7 @@ def _ready(estimator: Any, n: int, d: int) -> PrivateLinearClassifier:
             f"{type(estimator.budget).__name__}."
         )
     ready: PrivateLinearClassifier = clone(estimator).set_params(classes=(False, True))
-    designs = ready._designs(
+    ready._designs(  # which refuses what cannot run
         ready._declared_budget(),
         1,
         SystemSource(),
@@ -120,8 +119,6 @@ def _ready(estimator: Any, n: int, d: int) -> PrivateLinearClassifier:
         n_records=n,
         n_coefficients=d + 1,
     )
-    for design in designs:
-        check_feasible(design, dim=d + 1)
     return ready
 
 
