@@ -22,7 +22,7 @@ from dpci_core.privacy.randomness import NoiseSource, SystemSource
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class DrawnIntervals:
+class ReleasedIntervals:
     """What was drawn, as intervals of the p coefficients, the constant last, and after them of the
     k combinations of them that were asked for as well: arrays (p + k,).
 
@@ -42,7 +42,7 @@ class DrawnIntervals:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Drawn(DrawnIntervals):
+class Drawn(ReleasedIntervals):
     """What one release publishes: its intervals, and matrices (p, p).
 
     Everything here is a function of released quantities and public constants; nothing says how the

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any, Generic, TypeVar
 
-from dpci_core.intervals.draw import Drawn, DrawnIntervals
+from dpci_core.intervals.draw import Drawn, ReleasedIntervals
 from dpci_core.ledger import Charge, Cost, as_text
 from dpci_core.plan import AnyPlan, LinearPlan, Plan, as_yaml
 from dpci_core.plan.base import Planned
@@ -136,7 +136,7 @@ def make_linear_record(
 
 
 def record_fields(
-    plan: AnyPlan, drawn: DrawnIntervals, price: Price[Any], charge: Charge
+    plan: AnyPlan, drawn: ReleasedIntervals, price: Price[Any], charge: Charge
 ) -> dict[str, Any]:
     """Return the fields of a record that every model has."""
     return {
@@ -194,7 +194,7 @@ def _guarantee(plan: AnyPlan) -> Guarantee:
 
 
 def coefficients_of(
-    plan: AnyPlan, drawn: DrawnIntervals, numbers: Planned
+    plan: AnyPlan, drawn: ReleasedIntervals, numbers: Planned
 ) -> tuple[Coefficient, ...]:
     """Return the coefficients of what was drawn for a plan with these numbers, as a record has
     them: in encoded units, and in original ones as the combinations that were asked for.

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from dpci_core.base.array import Array
-from dpci_core.intervals.draw import DrawnIntervals
+from dpci_core.intervals.draw import ReleasedIntervals
 from dpci_core.plan import LinearPlan
 from dpci_core.plan.codec import plain
 from dpci_core.plan.linear import plain_design
@@ -127,7 +127,7 @@ def theta_of(fit: LinearFit, outcome: NumericColumn, constant: float) -> Array:
     return np.asarray(theta)
 
 
-def linear_intervals(plan: LinearPlan, fit: LinearFit) -> DrawnIntervals:
+def linear_intervals(plan: LinearPlan, fit: LinearFit) -> ReleasedIntervals:
     """Return the intervals of a fit, per spread and per unit of each column."""
     p, level = len(plan.names), plan.design.confidence_level
     widths = fit.half_widths(plan.contrasts)
@@ -135,7 +135,7 @@ def linear_intervals(plan: LinearPlan, fit: LinearFit) -> DrawnIntervals:
     estimate[[p - 1, 2 * p - 1]] += plan.outcome.centre
     sd = np.sqrt(widths.sampling + widths.privacy)
     z = NormalDist().inv_cdf((1.0 + level) / 2.0)
-    return DrawnIntervals(
+    return ReleasedIntervals(
         released=estimate[:p],
         estimate=estimate,
         low=estimate - widths.half_width,

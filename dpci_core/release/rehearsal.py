@@ -21,7 +21,7 @@ from dpci_core.base.batches import as_table
 from dpci_core.base.errors import check_count, expect
 from dpci_core.base.rows import WeightedRows, parted, signed, with_weights
 from dpci_core.design import Design
-from dpci_core.intervals.draw import DrawnIntervals, rehearse_draw
+from dpci_core.intervals.draw import ReleasedIntervals, rehearse_draw
 from dpci_core.intervals.estimands import estimand_of
 from dpci_core.plan import Acceptance, AnyPlan, LinearPlan, Plan
 from dpci_core.plan.base import Planned
@@ -205,7 +205,7 @@ def _signed_rows(plan: Plan) -> Array | WeightedRows:
 
 def _penalised(
     plan: Plan, rows: Array | WeightedRows, stream: np.random.Generator
-) -> DrawnIntervals:
+) -> ReleasedIntervals:
     return rehearse_draw(
         rows,
         design=plan.design,
@@ -218,12 +218,12 @@ def _penalised(
 
 def _linear(
     plan: LinearPlan, rows: Array | WeightedRows, stream: np.random.Generator
-) -> DrawnIntervals:
+) -> ReleasedIntervals:
     fit = linear_fit(as_table(rows), design=plan.design, source=stream)
     return linear_intervals(plan, fit)
 
 
-_DRAWS: dict[type, tuple[Callable[..., Any], Callable[..., DrawnIntervals]]] = {
+_DRAWS: dict[type, tuple[Callable[..., Any], Callable[..., ReleasedIntervals]]] = {
     Plan: (_signed_rows, _penalised),
     LinearPlan: (LinearPlan.rows, _linear),
 }
