@@ -183,7 +183,7 @@ class Schema:
         for code in _repeated(list(self.codes)):
             raise ValueError(f"Expected every code of {self.target!r} once, got {code!r} twice.")
         expect(len(self.features) > 0, "Expected features to hold at least one column.")
-        known = {column.name for column in (*self.features, *filter(None, [self.outcome]))}
+        known = {column.name for column in self.guessed}
         for name in self.suggested:
             expect(name in known, f"Expected suggested to name columns, got {name!r}.")
         for name in _repeated(list(self.suggested)):

@@ -130,8 +130,8 @@ def _wrong(
     for name, said in _SAID.items():
         if found := _named(doubts, name):
             yield name, said, found
-    for outcome in schema.guessed[len(schema.features) :]:
-        for name, guess in outcome.doubts(guesses.of(outcome)).items():
+    if (outcome := schema.outcome) is not None:
+        for name, guess in outcome.doubts(guesses.numbers.get(outcome.name)).items():
             yield f"{name}, outcome", _SAID_OF_OUTCOME[name].format(outcome.name), {outcome: guess}
 
 
