@@ -28,8 +28,14 @@ from dpci_core.plan.source import Encoder
 from dpci_core.planner import Promise, Target, promise
 from dpci_core.planner.needed import OutOfReachError
 from dpci_core.planner.standard import best_standard, enclosing, enclosing_regularization
-from dpci_core.planner.targets import as_if, outcome, outcome_of, smallest_told_from_zero
-from dpci_core.planner.worlds import foreseen
+from dpci_core.planner.targets import (
+    Outcome,
+    as_if,
+    outcome,
+    outcome_of,
+    smallest_told_from_zero,
+)
+from dpci_core.planner.worlds import AnyForecast, foreseen
 from dpci_core.privacy.budget import PureDP, to_float_down
 from dpci_core.regression.design import LinearDesign
 from dpci_core.report.cautions import REPORTABLE_CHANCE, Caution, cautions
@@ -126,14 +132,33 @@ def described(case: Case, source: TableSource | None = None) -> Option:
         original = forecast(case.moments, design=case.design, contrasts=L)
         made = replace(made, is_not_reportable=made.is_not_reportable | original.is_not_reportable)
     worlds = (WorldMoments("", case.moments),) if source is None else worlds_of_case(case, source)
-    precision = max((nearest_goal(case, one) for one in worlds), key=abs)
-    promised = None if source is None else _promise(case, worlds)
+    promised = None if source is None else promise_of(case, worlds)
+    said = cautions(
+        made,
+        design=case.design,
+        names=case.names,
+        shrinkage=shrinkage_of(case.moments),
+        promised=promised,
+    )
+    option = option_of(case, worlds, made, found, promised, said)
+    return replace(option, is_useless=made.usefulness.is_useless)
+
+
+def option_of(
+    case: AnyCase,
+    worlds: Sequence[WorldMoments],
+    made: AnyForecast,
+    found: Outcome,
+    promised: Promise | None,
+    said: tuple[Caution, ...],
+) -> Option:
+    """What a design of any model would give: by its forecast as declared and what that says of the
+    goal and, where it is known, by what holds in every world.
+    """
     chance = made.chance_to_report[:-1] if promised is None else promised.chance
     lost = made.is_not_reportable[:-1] | (chance < REPORTABLE_CHANCE)
-    probability = found.probability
-    if promised is not None:
-        assert promised.probability is not None
-        probability = promised.probability
+    probability = found.probability if promised is None else promised.probability or 0.0
+    precision = max((_nearest_goal(case, one) for one in worlds), key=abs)
     asked = (case.target.excludes_zero_at or case.target.most or 0.0) * case.scale
     return Option(
         settings=case.settings,
@@ -147,20 +172,14 @@ def described(case: Case, source: TableSource | None = None) -> Option:
         of=len(lost),
         against=made.ci_length_mean / made.nonprivate_length_mean,
         as_if=as_if(made),
-        is_lost=is_lost(case, np.append(lost, made.is_not_reportable[-1])),
-        is_useless=made.usefulness.is_useless,
-        cautions=cautions(
-            made,
-            design=case.design,
-            names=case.records.feature_names,
-            shrinkage=shrinkage_of(case.moments),
-            promised=promised,
-        ),
+        is_lost=_is_lost(case, np.append(lost, made.is_not_reportable[-1])),
+        is_useless=False,
+        cautions=said,
         promise=promised,
     )
 
 
-def is_lost(case: AnyCase, lost: Flags) -> bool:
+def _is_lost(case: AnyCase, lost: Flags) -> bool:
     """Whether an effect that the goal is about is lost; a mean is about none."""
     if case.target.limits is not None:
         return bool(lost[:-1].any())
@@ -168,18 +187,18 @@ def is_lost(case: AnyCase, lost: Flags) -> bool:
     return place is not None and bool(lost[place])
 
 
-def _promise(case: Case, worlds: Sequence[WorldMoments]) -> Promise:
+def promise_of(case: AnyCase, worlds: Sequence[WorldMoments]) -> Promise:
     """What holds in every world of the effects; the constant is nobody's goal."""
     return promise(
         worlds,
         design=case.design,
-        contrasts=np.eye(len(case.moments.theta_hat))[:-1],
+        contrasts=np.eye(len(case.names))[:-1],
         target=case.target,
         fewest=case.fewest,
     )
 
 
-def nearest_goal(case: AnyCase, world: WorldMoments) -> float:
+def _nearest_goal(case: AnyCase, world: WorldMoments) -> float:
     """The least goal that is met in a world with the fewest records, in the units of settings."""
     fewer = replace(case.design, n_records=case.fewest)
     if case.target.is_power:

@@ -102,7 +102,7 @@ def law_sentence(case: PlannedCase, option: Option) -> str:
         return ""
     return (
         "Spent as a pure ε, which makes the intervals shorter and keeps (ε, δ) for every δ. A "
-        "ledger has to count it in ε: one that counts in ρ charges ε²/2."
+        "ledger has to count it in ε: one in ρ charges ε²/2, and one in μ² does not take it."
     )
 
 
