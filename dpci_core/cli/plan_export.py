@@ -29,6 +29,7 @@ from dpci_core.plan import (
 from dpci_core.plan.base import Planned
 from dpci_core.plan.effects import planned_effects
 from dpci_core.plan.moments_file import read_moments
+from dpci_core.plan.summary import goals
 from dpci_core.release.rehearsal import FREE, rehearse
 from dpci_core.report.cautions import reach, sentences
 from dpci_core.report.words import number, number_at_most, percent, risk
@@ -92,6 +93,8 @@ def _in_words(plan: AnyPlan, found: Planned) -> str:
             plan.title,
             f"epsilon = {number_at_most(epsilon)} at delta = {delta:g}. {risk(epsilon, delta)}",
             *facts,
+            f"{reach(found.promise)} {at_worst(found)}",
+            *goals(plan, found),
             f"For the {found.covers(plan.design)}.",
             *sentences(found.cautions(plan.design)),
             *([plan.design.status] if plan.design.status else []),
@@ -109,13 +112,11 @@ def _effects(plan: AnyPlan, found: LinearNumbers) -> tuple[list[str], list[str]]
     share = f"The influence of about {percent(max(found.share_clipped, 0.0))} of them is cut."
     facts = [
         f"n = {found.n_records:,} records. {share} {shown.saying()}",
-        f"{reach(found.promise)} {at_worst(found)}",
-        *_goal_words(found.probability),
     ]
     return facts, [f"{row[0]:<44}{'  '.join(row[1:])}" for row in (shown.heads, *shown.cells)]
 
 
-def at_worst(found: LinearNumbers) -> str:
+def at_worst(found: Planned) -> str:
     """How long intervals may be in the least favourable world, in a sentence."""
     promised = found.promise
     times = promised.longest / found.original.ci_length[:-1]
@@ -126,13 +127,6 @@ def at_worst(found: LinearNumbers) -> str:
     )
 
 
-def _goal_words(probability: float | None) -> list[str]:
-    """How likely the goal is met, where there is one."""
-    return (
-        [] if probability is None else [f"The goal is met with probability {percent(probability)}."]
-    )
-
-
 def _coefficients(plan: AnyPlan, found: PlanNumbers) -> tuple[list[str], list[str]]:
     """Lengths of a penalised model, in encoded units."""
     facts = [
@@ -140,7 +134,6 @@ def _coefficients(plan: AnyPlan, found: PlanNumbers) -> tuple[list[str], list[st
         f"{number(found.vi_length_mean)}, without privacy {number(found.nonprivate_length_mean)}; "
         f"as if only {found.as_if_records:,} records, without privacy. Forecast coverage "
         f"{100 * found.coverage_mean:.1f} %.",
-        *_goal_words(found.probability),
     ]
     headers = (
         f"{'coefficient':<32}{'length':>10}{'variability':>13}{'no privacy':>12}{'per unit':>12}"

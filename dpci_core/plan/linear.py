@@ -31,7 +31,7 @@ from dpci_core.plan.codec import (
 )
 from dpci_core.plan.plan import Plan
 from dpci_core.plan.source import DeclaredTable
-from dpci_core.planner import Promise, Worlds, as_worlds, meeting_probability
+from dpci_core.planner import Promise, Worlds, as_worlds
 from dpci_core.planner.worlds import foreseen
 from dpci_core.regression.design import COVERS, LinearDesign
 from dpci_core.regression.forecast import LinearForecast, PlanningRows, best_linear_design
@@ -62,8 +62,8 @@ class LinearNumbers:
     scaled, original: per spread of each column, and per unit.
     is_not_reportable: coefficients out of reach, (p,) (`LinearForecast`).
     share_clipped: of gradients that the last clip cuts.
-    probability: of meeting the goal, None without one.
-    promise: what holds in every world, of the effects in original units, (d,).
+    promise: what holds in every world, of the effects in original units, (d,), the chance of the
+        goal among it.
     epsilon, delta: the guarantee at the plan's delta.
     """
 
@@ -73,7 +73,6 @@ class LinearNumbers:
     original: LinearLengths
     is_not_reportable: Flags
     share_clipped: float
-    probability: float | None
     epsilon: float
     delta: float
     promise: Promise
@@ -112,7 +111,6 @@ class LinearNumbers:
             "epsilon": self.epsilon,
             "delta": self.delta,
             "share_clipped": self.share_clipped,
-            "probability": self.probability,
             "not_reportable": list(self.not_reportable),
             "promise": self.promise.to_record(self.names[:-1]),
             "coefficients": [
@@ -221,9 +219,6 @@ class LinearPlan(AnyPlan):
             )
             for part in (slice(p), slice(p, None))
         )
-        chance = None
-        if self.goal is not None:
-            chance = meeting_probability(rows, design=self.design, target=self.goal)
         epsilon, delta = self.design.budget.guarantee(self.delta)
         return LinearNumbers(
             names=self.names,
@@ -232,7 +227,6 @@ class LinearPlan(AnyPlan):
             original=original,
             is_not_reportable=found.is_not_reportable[:p] | found.is_not_reportable[p:],
             share_clipped=found.share_clipped,
-            probability=chance,
             epsilon=epsilon,
             delta=delta,
             promise=self.promise(given),

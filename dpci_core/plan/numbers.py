@@ -16,12 +16,8 @@ from dpci_core.design import Design, guarantee_at
 from dpci_core.intervals.forecast import Forecast, Validity, forecast
 from dpci_core.intervals.inflation import Usefulness
 from dpci_core.mechanisms.mechanism import mechanism_of
-from dpci_core.planner import (
-    Promise,
-    Target,
-    as_if_records,
-    meeting_probability,
-)
+from dpci_core.planner import Promise
+from dpci_core.planner.targets import as_if
 from dpci_core.report.cautions import Caution, cautions
 from dpci_core.report.covered import covered, weighted_rows
 from dpci_core.solvers.moments import Moments
@@ -49,8 +45,8 @@ class PlanNumbers:
     `promise` is about the first world, in which everything is as declared.
 
     scaled, original: `Lengths` in encoded units, and per original unit of each column.  epsilon,
-    delta: the guarantee at the plan's delta (`guarantee_at`).  probability: of meeting the goal,
-    None without one.  promise: what holds in every world, of the effects in original units, (d,).
+    delta: the guarantee at the plan's delta (`guarantee_at`).  promise: what holds in every
+    world, of the effects in original units, (d,), the chance of the goal among it.
     is_not_reportable: (p,), coefficients that are not reportable, in encoded or original
     units (`Forecast.is_not_reportable`).  shrinkage: share of a coefficient without penalty that c
     leaves (`shrinkage_of`), None where the moments do not know.  n_weighted, n_rows: planning rows
@@ -70,7 +66,6 @@ class PlanNumbers:
     epsilon: float
     delta: float
     as_if_records: int
-    probability: float | None
     shrinkage: float | None
     validity: Validity
     usefulness: Usefulness
@@ -123,7 +118,6 @@ class PlanNumbers:
             "nonprivate_length_mean": self.nonprivate_length_mean,
             "coverage_mean": self.coverage_mean,
             "as_if_records": self.as_if_records,
-            "probability": self.probability,
             "validity": self.validity.grade,
             "is_useless": self.usefulness.is_useless,
             "not_reportable": list(self.not_reportable),
@@ -149,7 +143,6 @@ def plan_numbers(
     to_original: Array,
     names: tuple[str, ...],
     delta: Decimal,
-    goal: Target | None,
     promised: Promise,
 ) -> PlanNumbers:
     """Return the numbers of a design, from moments alone.
@@ -160,7 +153,6 @@ def plan_numbers(
         to_original: L (p, p) from encoded to original coefficients.
         names: of the coefficients, (p,).
         delta: at which a budget in rho or mu^2 is stated as (epsilon, delta).
-        goal: whose probability is told, None for none.
         promised: what holds in every world.
 
     Raises:  InfeasibleDesignError if the design cannot run at this n.
@@ -168,9 +160,6 @@ def plan_numbers(
     made = forecast(moments, design=design)
     original = forecast(moments, design=design, contrasts=to_original)
     epsilon, at = guarantee_at(design, delta)
-    chance = None
-    if goal is not None:
-        chance = meeting_probability(moments, design=design, target=goal)
     return PlanNumbers(
         names=names,
         n_records=design.n_records,
@@ -184,8 +173,7 @@ def plan_numbers(
         coverage_mean=made.coverage_mean,
         epsilon=epsilon,
         delta=at,
-        as_if_records=as_if_records(moments, design=design),
-        probability=chance,
+        as_if_records=as_if(made),
         shrinkage=shrinkage_of(moments),
         validity=made.validity,
         usefulness=made.usefulness,

@@ -118,7 +118,6 @@ class Plan(AnyPlan):
             to_original=to_original(self.schema, self.features),
             names=self.names,
             delta=self.delta,
-            goal=self.goal,
             promised=self.promise(given),
         )
 

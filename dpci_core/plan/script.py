@@ -118,8 +118,8 @@ def _cell(source: str, *, is_code: bool = False) -> dict[str, Any]:
 def _imports(plan: AnyPlan) -> str:
     names = {type(plan.design.budget).__name__} | _NAMES[type(plan)](plan)
     if isinstance(plan.source, DeclaredTable):
-        columns = (*plan.schema.features, *filter(None, [plan.schema.outcome]))
-        names |= {"Guesses", "Schema", *(type(column).__name__ for column in columns)}
+        kinds = (type(column).__name__ for column in plan.schema.guessed)
+        names |= {"Guesses", "Schema", *kinds}
         names |= {"NumberGuess"} if plan.source.guesses.numbers else set()
     else:
         names.add("datasets")
@@ -135,7 +135,7 @@ def _penalised_names(plan: Plan) -> set[str]:
     if isinstance(plan.source, DeclaredTable):
         names |= {"WorldMoments", "simulate_twin", "worlds_of"}
     if plan.goal is not None:
-        names |= {"Target", "meeting_probability"}
+        names.add("Target")
     if isinstance(_calibration(plan.design), Calibration):
         names.add("Calibration")
     return names
@@ -257,7 +257,6 @@ numbers = {
     "nonprivate_length_mean": encoded.nonprivate_length_mean,
     "coverage_mean": encoded.coverage_mean,
     "as_if_records": as_if_records(moments, design=design),
-    "probability": probability,
     "validity": encoded.validity.grade,
     "is_useless": encoded.usefulness.is_useless,
     "not_reportable": [name for name, lost in zip(records.feature_names, is_lost) if lost],
@@ -277,10 +276,6 @@ numbers = {
 
 def _numbers(plan: Plan) -> str:
     guarantee = "epsilon, at_delta = design.budget.guarantee(float(delta))\n"
-    probability = "probability = None  # of meeting a goal; this plan has none\n"
-    if plan.goal is not None:
-        chance = "meeting_probability(moments, design=design, target=goal)"
-        probability = f"goal = {_goal(plan.goal)}\nprobability = {chance}\n"
     geometry = "" if plan.design.geometry is None else "        geometry=design.geometry,\n"
     worlds = "worlds = moments = fit(records)\n"
     if isinstance(plan.source, DeclaredTable):
@@ -288,7 +283,9 @@ def _numbers(plan: Plan) -> str:
             "worlds = [WorldMoments(assumption, fit(table)) for assumption, table in tables]\n"
             "moments = worlds[0].moments\n"
         )
-    target = "" if plan.goal is None else "    target=goal,\n"
+    goal = target = ""
+    if plan.goal is not None:
+        goal, target = f"goal = {_goal(plan.goal)}\n", "    target=goal,\n"
     return (
         "\n\ndef fit(records):\n    return fit_moments(\n        records.X,\n        records.y,\n"
         "        loss=design.loss,\n        regularization=design.regularization,\n"
@@ -296,7 +293,7 @@ def _numbers(plan: Plan) -> str:
         f"{geometry}    )\n\n\n{worlds}"
         "encoded = forecast(moments, design=design)\n"
         "original = forecast(moments, design=design, contrasts=records.to_original)\n"
-        f"{guarantee}{probability}promised = promise(\n    worlds,\n    design=design,\n"
+        f"{guarantee}{goal}promised = promise(\n    worlds,\n    design=design,\n"
         f"    fewest={plan.fewest},\n"
         f"    contrasts=records.to_original[:-1],\n{target})\n{_RECORD}"
     )

@@ -178,14 +178,14 @@ def _lengths(plan: Plan, numbers: PlanNumbers) -> list[str]:
         f"Forecast coverage {100 * numbers.coverage_mean:.1f} % on average, "
         f"{100 * float(np.min(numbers.coverage)):.1f} % for the worst coefficient.",
     ]
-    found += _goals(plan, numbers)
+    found += goals(plan, numbers)
     if (left := len(plan.names) - 1 - MOST_ROWS) > 0:
         found.append(f"The first {MOST_ROWS} effects are shown; {left} more are in the appendix.")
     return found
 
 
-def _goals(plan: AnyPlan, numbers: Planned) -> list[str]:
-    """The goal, if there is one, and the chance of it."""
+def goals(plan: AnyPlan, numbers: Planned) -> list[str]:
+    """Return the goal, if there is one, with the chance of it in the least favourable world."""
     if plan.goal is None:
         return []
     return [f"Goal: {_goal(plan, plan.goal)}. {_chance(plan.goal, numbers.promise)}"]
@@ -268,7 +268,7 @@ def _linear(plan: LinearPlan, numbers: LinearNumbers) -> _Told:
         released=f"{len(plan.names)} coefficients of a linear regression of {_name(outcome.name)} "
         f"by {design.steps} Newton steps with Gaussian noise, each with a "
         f"{100 * design.confidence_level:g} % confidence interval for the {COVERS}.",
-        lengths=[f"The influence of about {share} of the records is cut.", *_goals(plan, numbers)],
+        lengths=[f"The influence of about {share} of the records is cut.", *goals(plan, numbers)],
         encoded="",
         design=f", {design.steps} steps, clips {design.clip:g} and {design.row_clip:g}. "
         f"{_name(outcome.name)} is cut at {outcome.low:,.10g} and {outcome.high:,.10g}{units}",

@@ -26,6 +26,7 @@ from dpci_core.__main__ import main
 from dpci_core.intervals.forecast import forecast
 from dpci_core.plan import as_json, as_yaml, to_html, to_script
 from dpci_core.report.cautions import cautions, sentences
+from dpci_core.report.words import percent
 from dpci_core.schema import Persons
 from tests.plan.test_script import PLANS
 from tests.release_example import make_plan
@@ -64,6 +65,22 @@ def test_show_prints_the_numbers(file: str, capsys: pytest.CaptureFixture[str]) 
         "not peer-reviewed",
     ):
         assert piece in words
+
+
+def test_show_tells_the_chance_and_the_lengths_of_the_least_favourable_world(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    goal = Target(0.9 * float(PLAN.numbers().scaled.ci_length[0]), coefficient=0)
+    path = Path(file).with_name("goal.yaml")
+    write_plan(replace(PLAN, goal=goal), path)
+    promised = said(capsys, "show", str(path))["promise"]
+    assert len(promised["worlds"]) > 1
+    assert main(["plan", "show", str(path)]) == 0
+    words = capsys.readouterr().out
+    chance, longest = promised["probability"], promised["effects"]
+    assert f"{percent(chance)} of the draws" in words
+    assert f"as long as here, if {longest[0]['longest_decided_by']}" in words
+    assert f"{promised['reportable']} of {len(longest)} coefficients can be reported" in words
 
 
 def test_export_gives_every_form(

@@ -11,6 +11,7 @@ import os
 import sys
 import sysconfig
 import zlib
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ from dpci_core import (
     best_split,
     fit_moments,
     forecast,
+    meeting_probability,
     needed_records,
     read_plan,
     write_plan,
@@ -405,12 +407,16 @@ def test_numbers_are_those_of_the_forecast() -> None:
     assert found.original.vi_length == pytest.approx(slopes.vi_length, rel=1e-9)
     assert found.ci_length_mean == pytest.approx(made.ci_length_mean, rel=1e-9)
     assert (found.epsilon, found.delta) == pytest.approx(made.epsilon_delta, rel=1e-9)
-    assert found.probability is not None
-    assert 0.0 < found.probability < 1.0
+    chance = found.promise.probability
+    assert chance is not None
+    assert 0.0 < chance < 1.0
     assert json.loads(json.dumps(found.to_record(), allow_nan=False)) == found.to_record()
     again = plan.numbers(moments)
     assert again.scaled.ci_length == pytest.approx(found.scaled.ci_length, rel=1e-9)
-    assert again.probability == pytest.approx(found.probability, rel=1e-6)
+    fewer = replace(plan.design, n_records=plan.fewest)
+    alone = meeting_probability(moments, design=fewer, target=goal)
+    assert again.promise.probability == pytest.approx(alone, rel=1e-6)
+    assert chance <= alone * (1.0 + 1e-6)
 
 
 def test_the_guarantee_is_stated_at_the_delta_of_the_plan() -> None:
