@@ -13,6 +13,7 @@ from dpci_core.base.rows import PersonRows, WeightedRows
 from dpci_core.regression.design import LinearDesign
 from dpci_core.regression.fit import length_at, linear_fit
 from dpci_core.regression.forecast import forecast_linear
+from dpci_core.regression.intervals import linear_half_widths
 from dpci_core.regression.noise import gradient_sd
 from dpci_core.regression.sums import LADDER
 
@@ -55,6 +56,31 @@ def test_intervals_hold_what_they_say_where_noise_is_most_of_them() -> None:
         inside.append(np.abs(fit.theta - BETA) <= fit.half_widths().half_width)
     assert np.mean(inside) == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / 300))
     assert np.mean(inside, axis=0).min() > 0.9
+
+
+@pytest.mark.parametrize(("share_of_left", "is_marked"), [(0.49, False), (0.51, True)])
+def test_what_the_steps_leave_is_in_the_variance_and_marks_by_hand(
+    share_of_left, is_marked
+) -> None:
+    """One coefficient and hardly any noise: D is 1 - (1 - 3 * 0.1) = 0.3 where a tenth is cut."""
+    n, S, D = 500, 0.8, 0.3
+    sampling = (1 + D) ** 2 * S / n
+    left = share_of_left / (1 - share_of_left) * sampling
+    phi = np.sqrt(left / 4) / D**2
+    found = linear_half_widths(
+        np.eye(1),
+        design=made(n, "1e4", steps=2),
+        phi=np.array([phi]),
+        second_moment=np.eye(1),
+        whiten=np.eye(1),
+        covariance=np.array([[S]]),
+        clips=(1.0, 1.0),
+        share_clipped=0.1,
+    )
+    assert found.sampling == pytest.approx([sampling], rel=1e-6)
+    assert found.privacy == pytest.approx([left], rel=1e-3)
+    assert found.margins[1] == pytest.approx([0.5 * (sampling + left) / left], rel=1e-3)
+    assert found.is_not_estimable.tolist() == [is_marked]
 
 
 def test_a_forecast_is_the_same_twice_and_marks_what_noise_hides() -> None:
