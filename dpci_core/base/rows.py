@@ -123,6 +123,16 @@ class Meaning:
         return plain(signed(self.in_full, np.asarray(y, dtype=np.float64)))
 
 
+def combined(columns: Array, factors: Array) -> Array:
+    """Sum (n,) of columns (n, k) times a factor each, in their order, one rounding an operation: a
+    function of each row alone to its last bit, wherever it stands.
+    """
+    found = columns[:, 0] * factors[0]
+    for j in range(1, len(factors)):
+        found += columns[:, j] * factors[j]
+    return np.asarray(found)
+
+
 def beside(t: Array, X: WeightedRows) -> WeightedRows:
     """Return rows [t, x] (n, 1 + p) of numbers t (n,) and rows x (n, p), with their weights."""
     return WeightedRows(np.column_stack([t, X.rows]), X.weights)
@@ -263,6 +273,14 @@ class PersonRows(WeightedRows):
     def most(self) -> int:
         """Rows of the person who has most."""
         return int(np.diff(self.first, append=len(self.rows)).max(initial=1))
+
+    def __matmul__(self, theta: Array) -> Array:
+        """Margins of one theta (p,), or of several in columns (p, k). How many rows a person has
+        moves the rows of others within a block, but no bit of their margins.
+        """
+        if theta.ndim == 1:
+            return combined(self.rows, theta)
+        return np.column_stack([combined(self.rows, one) for one in theta.T])
 
     def sums(self, of_rows: Array) -> Array:
         """Sums (N, p) over each person of what the rows have, (m, p)."""

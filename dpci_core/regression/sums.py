@@ -15,20 +15,12 @@ import numpy as np
 
 from dpci_core.base.array import Array
 from dpci_core.base.limits import NORM_MARGIN
-from dpci_core.base.rows import WeightedRows, unit_rows
+from dpci_core.base.rows import WeightedRows, combined, unit_rows
 
 LADDER = np.exp2(np.arange(-24, 13) / 2.0)
 """Lengths that a look tells apart, in units of root p: of rows in a metric, or of gradients with
 residuals in spreads of the outcome.
 """
-
-
-def combined(columns: Array, factors: Array) -> Array:
-    """Sum (n,) of columns (n, k) times a factor each, in their order, one rounding an operation."""
-    found = columns[:, 0] * factors[0]
-    for j in range(1, len(factors)):
-        found += columns[:, j] * factors[j]
-    return np.asarray(found)
 
 
 def _squares(z: Array) -> Array:

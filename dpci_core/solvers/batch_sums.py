@@ -37,7 +37,7 @@ class Derivatives:
         value, gradient, hessian = np.zeros(()), np.zeros(p), np.zeros((p, p))
         for block in place.chunks():
             rows = plain(block)
-            z = np.matmul(rows, theta, out=place.empty((len(rows),)))
+            z = place.laid_out(block @ theta)
             if self.order == 0:
                 value = value + times_weights(self.loss.value(z), block).sum()
             elif self.order == 1:
@@ -71,7 +71,7 @@ class Outer:
         for block in place.chunks():
             rows = plain(block) if self.of != "moment" else place.laid_out(unit_rows(block))
             turned = rows if whiten is None else place.laid_out(rows @ whiten)
-            factors = self._factors(block, place.laid_out(rows @ theta))
+            factors = self._factors(block, place.laid_out(block @ theta))
             by_row = place.laid_out(turned * factors[:, None])
             if self.of == "covariance":
                 gradients = record_sums(block, by_row)
@@ -110,7 +110,7 @@ class LeverageSums:
         squares, sums, mass = np.zeros((p, p)), np.zeros(p), 0.0
         for block in place.chunks():
             rows = plain(block)
-            z = place.laid_out(rows @ theta)
+            z = place.laid_out(block @ theta)
             slope = times_weights(self.loss.slope(z), block)
             curvature = times_weights(self.loss.curvature(z), block)
             leverage = curvature * np.einsum("ij,ij->i", place.laid_out(rows @ inverse), rows)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
@@ -88,6 +90,37 @@ def test_which_rows_of_a_person_count_depends_on_nobody_else() -> None:
         np.testing.assert_array_equal(one.rows, SMALL.rows[own[:3]])
         np.testing.assert_allclose(one.weights, SMALL.weights[own[:3]] / 3, rtol=1e-9)
         assert one.weights.sum() <= SMALL.weights[own[:3]].sum() / 3
+
+
+class Seen(Logistic):
+    """The logistic loss, and what it was asked and said."""
+
+    told: ClassVar[list[np.ndarray]] = []
+
+    def slope(self, z: np.ndarray) -> np.ndarray:
+        self.told.append(np.stack([z, super().slope(z)]))
+        return super().slope(z)
+
+    def derivatives(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        self.told.append(np.stack([z, *super().derivatives(z)]))
+        return super().derivatives(z)
+
+
+@pytest.mark.parametrize("of", ["hessian", "covariance"])
+@pytest.mark.parametrize("p", [8, 13, 20])
+def test_how_many_rows_a_person_has_moves_no_bit_of_what_others_add(of: str, p: int) -> None:
+    """Linear algebra rounds the last rows of a block otherwise, and they are other rows then."""
+    rng = np.random.default_rng(p)
+    rows, theta = WeightedRows.of(rng.normal(size=(2002, p))), rng.normal(size=p) * 30.0
+    seen, whose = [], np.repeat(np.arange(1001), 2)
+    for numbers in (whose, np.where(np.arange(2002) == 1, -1, whose)):
+        Seen.told.clear()
+        A = persons_of(rows, numbers, 2)
+        getattr(PenalisedRisk(A, loss=Seen(), regularization=C), of)(theta)
+        (told,) = Seen.told
+        assert told.shape[1] == len(A.rows)
+        seen.append(told[:, -2000:])
+    np.testing.assert_array_equal(*seen)
 
 
 def test_shares_never_add_up_to_more_than_one() -> None:
