@@ -26,6 +26,10 @@ compare with.
 """
 DELTA = (1e-300, 1.0 - 1e-12)
 CONFIDENCE_LEVEL = (1e-6, 1.0 - 1e-9)
+MOST_COEFFICIENTS = 4_000
+"""p from which on rounding may lift the norm of a weighted row or a cut gradient above 1
+(docs/proofs/map.md#rows); noise in a metric allows fewer (`solvers.metric.most_coefficients`).
+"""
 MOST_RECORDS = 10**15
 MOST_ROWS_PER_PERSON = 1_000
 """k. Persons of a chunk of rows then cut it nearly where rows would (`objective.chunks`)."""

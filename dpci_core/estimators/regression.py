@@ -13,7 +13,7 @@ from dpci_core.base.array import Array
 from dpci_core.base.batches import Table, as_table
 from dpci_core.base.calls import Called
 from dpci_core.base.errors import expect
-from dpci_core.base.limits import confidence_level_in_range
+from dpci_core.base.limits import MOST_COEFFICIENTS, confidence_level_in_range
 from dpci_core.estimators.account import LedgerAccount, Payable, drawn_by, payer
 from dpci_core.estimators.encoding import OutcomeEncoding, check_every_row_counts
 from dpci_core.estimators.input import (
@@ -37,7 +37,7 @@ from dpci_core.estimators.unpaid import warn_if_unpaid
 from dpci_core.ledger import Cost
 from dpci_core.privacy.budget import ApproxDP, Budget
 from dpci_core.privacy.randomness import SystemSource
-from dpci_core.regression.design import COVERS, MOST_COEFFICIENTS, LinearDesign
+from dpci_core.regression.design import COVERS, LinearDesign
 from dpci_core.regression.fit import LinearFit, linear_fit
 from dpci_core.regression.forecast import (
     LinearForecast,

@@ -16,7 +16,7 @@ from dpci_core.base.array import Array
 from dpci_core.base.batches import Table, as_table
 from dpci_core.base.decimals import smallest_amount
 from dpci_core.base.errors import Change, InfeasibleDesignError
-from dpci_core.base.limits import REGULARIZATION
+from dpci_core.base.limits import MOST_COEFFICIENTS, REGULARIZATION
 from dpci_core.base.metric import Metric
 from dpci_core.base.rows import Rows
 from dpci_core.design import Design
@@ -26,7 +26,7 @@ from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.randomness import SystemSource, check_system_source
 from dpci_core.solvers.guaranteed import Guaranteed, gradient_rounding
-from dpci_core.solvers.metric import longest_stretch
+from dpci_core.solvers.metric import longest_stretch, most_coefficients
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.risk import Fit, PenalisedRisk
 
@@ -132,8 +132,23 @@ def _stretch(design: Design, dim: int) -> float:
     return longest_stretch(design.geometry) * (1.0 + (dim + 2.0) / 4.0)
 
 
+def _check_dim(design: Design, dim: int) -> None:
+    """Raise unless rounding leaves the rows within norm 1, in the metric where there is one."""
+    most, where = MOST_COEFFICIENTS, ""
+    if design.geometry is not None:
+        most = min(most, most_coefficients(design.geometry))
+        where = f" with geometry.ridge={design.geometry.ridge!r}"
+    if dim >= most:
+        raise InfeasibleDesignError(
+            f"Expected fewer than {most:,} coefficients{where}, got {dim:,}: rounding could lift a "
+            "row above the norm that the noise is made for.",
+            "Use fewer features." if not where else "Use fewer features or a larger ridge.",
+        )
+
+
 def _check_certificate(design: Design, *, dim: int, noise_norm: float) -> None:
     """Raise unless a computed gradient of norm tau/2 certifies a true one of norm tau."""
+    _check_dim(design, dim)
 
     def is_certain(c: float | Decimal) -> bool:
         two_c = 2.0 * float(c)

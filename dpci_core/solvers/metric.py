@@ -53,6 +53,14 @@ def weighted_table(A: Rows | Table, metric: Metric) -> Table:
     return as_table(A).through(partial(weighted, metric=metric), has_weights=True)
 
 
+def most_coefficients(geometry: Geometry) -> int:
+    """Return the p from which on rounding may exceed `_MARGIN`; 13 for 12 leaves the square of a
+    row its own error.
+    """
+    stretch = math.sqrt(1.0 + 1.0 / geometry.ridge)
+    return math.floor(math.sqrt((_MARGIN - 1.0) * 2.0**53 / (13.0 * stretch)))
+
+
 def longest_stretch(geometry: Geometry) -> float:
     """Return the largest that |C Q^-1| can be, whatever is drawn."""
     return math.sqrt(geometry.leverage * (1.0 + geometry.ridge)) * _MARGIN

@@ -28,6 +28,7 @@ from dpci_core import (
 from dpci_core import fit_moments as fit
 from dpci_core import private_intervals as simulate
 from dpci_core.base.batches import as_table
+from dpci_core.base.limits import NORM_MARGIN
 from dpci_core.base.validation import UnfitRecordsError
 from dpci_core.intervals import certified
 from dpci_core.intervals.certified import GRID, check_feasible, draw_coefficients
@@ -266,6 +267,24 @@ def test_what_cannot_be_certified_is_refused_from_public_numbers() -> None:
     tiny = PureDP(model="0.00001", hessian="1", covariance="1")
     with pytest.raises(InfeasibleDesignError, match="certified"):
         check_feasible(make(tiny, c=60.0), dim=400)
+
+
+@pytest.mark.parametrize(("ridge", "most"), [(None, 4_000), (1e-4, 263), (0.03, 1_087)])
+def test_a_row_that_rounding_could_lift_above_its_norm_is_refused(
+    ridge: float | None, most: int
+) -> None:
+    if ridge is None:
+        design = make(c=0.1, n_records=10**5)
+        assert (most + 1.0) * 2.0**-53 < 1.0 - NORM_MARGIN
+    else:
+        budget = ZCDP(model="0.1", hessian="0.03", covariance="0.03", metric="0.01")
+        shaped = Geometry(ridge=ridge, leverage=3.0)
+        design = make(budget, c=0.1, geometry=shaped, n_records=10**5)
+        error = 2.0**-53 * 12.0 * math.sqrt(1.0 + 1.0 / ridge)
+        assert (most - 1) ** 2 * error < 1e-8 < (1.05 * most) ** 2 * error
+    check_feasible(design, dim=most - 1)
+    with pytest.raises(InfeasibleDesignError, match=f"fewer than {most:,} coefficients"):
+        check_feasible(design, dim=most)
 
 
 # --- the draw -------------------------------------------------------------------------------------
