@@ -142,6 +142,9 @@ class DPSelection(Payable, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             amount=total,
             noise="system" if is_system else "seeded",
             classes_declared=settings[0].classes is not None,
+            perturbs_objective=any(
+                mechanism_named(one.mechanism).perturbs_objective for one in settings
+            ),
             charge=charge,
         )
         self.best_estimator_ = _kept(

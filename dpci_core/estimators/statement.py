@@ -20,7 +20,7 @@ Noise = Literal["system", "seeded"]
 
 RARELY_REFUSED = (
     "A noise vector too long for a certified fit ends the fit with an error, with a probability of "
-    "at most 2^-200: the one delta, not counted above."
+    "at most 2^-200 for each model that is trained: the one delta, not counted above."
 )
 """Stands with objective perturbation whose noise is the operating system's
 (docs/proofs/release.md#coefficients).
@@ -162,12 +162,14 @@ class ChoiceStatement:
 
     amount: epsilon or rho of everything, exact.
     classes_declared: whether the labels, if there are any, came from `classes=`.
+    perturbs_objective: whether one of the candidates is trained so.
     charge: as for `PrivacyStatement`.
     """
 
     amount: Decimal
     noise: Noise
     classes_declared: bool = True
+    perturbs_objective: bool = False
     definition: Definition = "pure"
     charge: Charge | None = None
 
@@ -191,6 +193,7 @@ class ChoiceStatement:
             "Scores are not released.",
             "" if self.classes_declared else LABELS_READ,
             "" if self.is_simulation else READ_BEFORE,
+            RARELY_REFUSED if self.perturbs_objective and not self.is_simulation else "",
         )
         return tuple(sentence for sentence in found if sentence)
 

@@ -120,7 +120,8 @@ def select_for_release(
     Privacy: epsilon-DP or rho-zCDP for replace-one neighbours, n public. Every training is a
              release's (docs/proofs/release.md#coefficients), the choice is drawn exactly, and what
              minimisers are off by is in the bounds of the scores
-             (docs/proofs/selection.md#linear-classifiers).
+             (docs/proofs/selection.md#linear-classifiers). With noise in the objective a training
+             may end with an error, each with a probability of at most 2^-200 besides.
     Raises:  InfeasibleDesignError before anything is drawn, from public numbers only; ValueError;
              DataRejectedError; LedgerError.
     """

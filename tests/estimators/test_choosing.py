@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dpci_core import DPHistogram, DPLinearSVC, DPLogisticRegression, DPSelection
-from dpci_core.estimators.statement import LABELS_READ
+from dpci_core.estimators.statement import LABELS_READ, RARELY_REFUSED
 from dpci_core.privacy.randomness import NoiseError, SystemSource
 from dpci_core.report.words import SEEDED, UNBOOKED
 from dpci_core.tuning import SELECTION_METHODS, ScoreBounds, histograms
@@ -51,6 +51,20 @@ def test_scikit_learn_agrees_on_the_histogram(estimator, check) -> None:
 @parametrize_with_checks([selection()], expected_failed_checks=lambda _: SELECTION_FAILURES)
 def test_scikit_learn_agrees_on_the_selection(estimator, check) -> None:
     check(estimator)
+
+
+def test_a_selection_names_the_rare_refusal_where_noise_is_in_the_objective() -> None:
+    X = np.random.default_rng(0).uniform(-9.0, 9.0, (400, 2))
+    y = np.where(X[:, 0] > 0.0, 1, 0)
+    for mechanism, source, is_named in (
+        ("objective", None, True),
+        ("output", None, False),
+        ("objective", 0, False),
+    ):
+        candidates = [{"mechanism": mechanism, "regularization": c} for c in (1e-2, 2e-2)]
+        estimator = DPLogisticRegression(feature_bounds=(-10, 10), classes=(0, 1))
+        model = DPSelection(estimator, candidates, epsilon=50, random_state=source).fit(X, y)
+        assert (RARELY_REFUSED in model.privacy_.sentences) is is_named
 
 
 # --- the histogram --------------------------------------------------------------------------------
