@@ -35,7 +35,7 @@ def run_after(options: argparse.Namespace) -> int:
     if not after.is_exact:
         print(afterwards.NOT_EXACT)
     for asked, one in found:
-        print("\n".join(_lines(asked, one)))
+        print("\n".join(_lines(asked, one, "mean" if after.made.schema.outcome else "score")))
     return 0
 
 
@@ -86,7 +86,7 @@ def _weight(name: str, text: str) -> float:
         raise ValueError(f"Expected a number as the weight of {name!r}, got {text!r}.") from None
 
 
-def _lines(asked: str, one: Found) -> Sequence[str]:
+def _lines(asked: str, one: Found, predicted: str) -> Sequence[str]:
     if isinstance(one, Together):
         heading = afterwards.hold_together(one)
         rows = (f"  {called(name):<32}{_ends(found)}" for name, found in one.intervals.items())
@@ -98,7 +98,7 @@ def _lines(asked: str, one: Found) -> Sequence[str]:
     if isinstance(one, Answer):
         said = afterwards.p_value(one.p_value, one.privacy_share, one.level)
         return [f"{asked}: {_ends(one.interval)}, level {one.level:.10g}; {said}"]
-    lines = [f"{asked}: score {_ends(one.score)}, level {one.level:.10g}"]
+    lines = [f"{asked}: {predicted} {_ends(one.score)}, level {one.level:.10g}"]
     if one.probability is not None:
         lines.append(f"  probability {_ends(one.probability)}. {afterwards.POINTWISE}")
     return lines

@@ -13,7 +13,7 @@ from dpci_core.report.words import joined, number, odds_alike
 
 PLANNED_REASON = "penalty or noise decides it, by the plan"
 """Why the effect of a penalised model is not reportable by the plan."""
-DRAWN_REASON = "in the released matrices the penalty moves it by too much of its interval"
+DRAWN_REASON = "penalty or noise decides it, in the released matrices"
 """Why one is not that the plan called reportable."""
 LARGEST_LOG_ODDS = 10.0
 """Beyond it a factor on the odds is a number that nobody can read."""

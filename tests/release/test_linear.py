@@ -95,6 +95,7 @@ def test_the_command_line_goes_the_whole_way(tmp_path: Path, capsys) -> None:
     assert "All 8 files are as they were released." in said("verify", out)
     assert "age=10" in said("after", out, "--contrast", "age=10", "sex=m=-1", "--level", "0.9")
     assert "all 3 together in about" in said("after", out)
+    assert "age=60 sex=f: mean 1" in said("after", out, "--predict", "age=60", "sex=f")
     new = tmp_path / "new.csv"
     new.write_text("age,sex\n60,f\n70,f\n,m\n")
     head, one, other, nothing = said("predict", out, new).splitlines()

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
-from dpci_core.base.errors import InfeasibleDesignError
+from dpci_core.base.errors import ConvergenceError, InfeasibleDesignError
 from ui.controls import currency, design
 from ui.controls.paired import Number, compact, log_grid, refusal, take
 from ui.controls.shape import encode_by, shape_control
@@ -361,7 +361,7 @@ def _kept(case: PlannedCase) -> PlannedCase | None:
     changes = {f.name: getattr(found, f.name) for f in fields(Settings) if f.name in _KEPT}
     try:
         return make_case(replace(now, **changes), state.source())
-    except (ValueError, InfeasibleDesignError):
+    except (ValueError, ConvergenceError):
         return None
 
 
