@@ -27,6 +27,7 @@ from dpci_core.plan import (
     to_script,
 )
 from dpci_core.plan.base import Planned
+from dpci_core.plan.csvw import csvw_of
 from dpci_core.plan.effects import planned_effects
 from dpci_core.plan.moments_file import read_moments
 from dpci_core.plan.summary import goals
@@ -41,6 +42,7 @@ FORMS: dict[str, Callable[[AnyPlan], str]] = {
     "html": lambda plan: to_html(plan, plan.numbers()),
     "json": as_json,
     "yaml": as_yaml,
+    "csvw": lambda plan: csvw_of(plan.schema),
     "link": lambda plan: f"?{urlencode(plan.to_query())}\n",
 }
 """What a plan can become."""

@@ -7,6 +7,7 @@ A plan holds declarations and guesses, never a record, so it may be shared like 
 from dpci_core.plan.acceptance import Acceptance
 from dpci_core.plan.base import VERSION, AnyPlan
 from dpci_core.plan.codec import PlanFieldError
+from dpci_core.plan.csvw import csvw_of, schema_of_csvw
 from dpci_core.plan.file import MOST_CHARACTERS, as_json, as_yaml, read_plan, write_plan
 from dpci_core.plan.linear import LinearNumbers, LinearPlan
 from dpci_core.plan.link import LINK_KEY
@@ -33,8 +34,10 @@ __all__ = [
     "PublicTable",
     "as_json",
     "as_yaml",
+    "csvw_of",
     "notebook_text",
     "read_plan",
+    "schema_of_csvw",
     "shrinkage_of",
     "to_html",
     "to_notebook",
