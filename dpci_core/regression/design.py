@@ -25,7 +25,7 @@ STEPS = (2, 8)
 CLIP = (0.1, 100.0)
 MOST_COEFFICIENTS = 4_000
 """From here on rounding may add more to a norm than the margin of a clip
-(docs/proofs/linear.md#floating-point-and-grid)."""
+(docs/proofs/gaussian.md#floating-point-and-grid)."""
 _ROUGH = Decimal("0.3")
 """Share of `budget.hessian` for the rough metric."""
 _LOOK = Decimal("0.03")
