@@ -199,18 +199,23 @@ def write(folder: Path, source: Path) -> list[str]:
 
 
 def _formula(to: HTML5Translator, node: nodes.math | nodes.math_block) -> None:
-    """Write a formula as MathML, which browsers show by themselves: no page asks another host.
-
-    The converter has neither numbers of formulas nor dots by this name, and bars that do not grow.
-    """
-    text = re.sub(r"\\tag\{(\d+)\}", r"\\qquad (\1)", node.astext())
-    for own, known in ((r"\dots", r"\ldots"), (r"\lvert", r"\left|"), (r"\rvert", r"\right|")):
-        text = text.replace(own, known)
+    """Write a formula as MathML, which browsers show by themselves: no page asks another host."""
     is_block = isinstance(node, nodes.math_block)
-    shown = tex2mathml(text, as_block=is_block)
+    shown = tex2mathml(_for_mathml(node.astext()), as_block=is_block)
     # fractions stand out of the line that a browser reserves
     to.body.append(f'<div style="padding: 0.5em 0">{shown}</div>' if is_block else shown)
     raise nodes.SkipNode
+
+
+def _for_mathml(formula: str) -> str:
+    """A formula as the converter reads it: without number, with dots and bars that it knows, and
+    with an argument of one digit in braces, where it would take all digits there are.
+    """
+    formula = re.sub(r"\\tag\{(\d+)\}", r"\\qquad (\1)", formula)
+    for own, known in ((r"\dots", r"\ldots"), (r"\lvert", r"\left|"), (r"\rvert", r"\right|")):
+        formula = formula.replace(own, known)
+    formula = re.sub(r"(\\t?frac)(\d)(\w)", r"\1{\2}{\3}", formula)
+    return re.sub(r"([\^_]|\\sqrt)(\d)", r"\1{\2}", formula)
 
 
 def _rewrite(
