@@ -182,6 +182,16 @@ def test_the_site_is_built_and_its_reference_shows_every_public_name_with_words(
     for page in ("README", "NOTATION", "CHANGELOG", *(f"docs/{name}" for name in site["GUIDES"])):
         assert (folder / f"{page}.html").is_file()
     assert (folder / "searchindex.js").is_file()
+    pages = {page: page.read_text(encoding="utf-8") for page in folder.rglob("*.html")}
+    for page, text in pages.items():
+        for tag in re.findall(r"<(?:script|link|img|iframe|source)\b[^>]*>", text):
+            assert not re.search(r"(?:src|href)=[\"']?(?:\w+:)?//", tag), f"{page.name}: {tag}"
+    assert "<math" in pages[folder / "docs" / "proofs" / "gaussian.html"]
+    assert site["_for_mathml"](r"\frac12x^22^{-53}\lvert a\rvert") == (
+        r"\frac{1}{2}x^{2}2^{-53}\left| a\right|"
+    )
+    styles = "".join(sheet.read_text(encoding="utf-8") for sheet in folder.rglob("*.css"))
+    assert not re.search(r"url\([\"']?(?:\w+:)?//|@import", styles)
 
 
 def test_the_versions_on_record_are_those_that_are_allowed():

@@ -76,7 +76,8 @@ class DPLinearRegression(Called, Payable, StatsmodelsNames, RegressorMixin, Base
 
     Shapes:  `coef_` (d,) and `intercept_` in the user's units; `share_clipped_` the released share
              of records whose gradients were cut, about 2 % where residuals are normal.
-    Privacy: `budget` for replace-one neighbours, n public (docs/proofs/linear.md).
+    Privacy: `budget` for replace-one neighbours, n public
+             (docs/proofs/gaussian.md#linear-regression).
     Raises:  ValueError, InfeasibleDesignError and LedgerError from `fit`; none holds a value.
 
     >>> from dpci_core import ApproxDP

@@ -26,10 +26,13 @@ as the estimate is a Newton step from theta_priv towards the minimiser of the sa
 penalty or noise: their sampling error is that minimiser's, and b enters twice, by e and by where K
 is taken. A release cannot know T3 and K*, but the curvature of its typical record: K is a mean over
 records with their curvatures as weights, and so its last column, divided by its last entry, is the
-mean record by curvature, but for the constant u that ends every row. By `lift` the curvature of
-that record is smaller at theta* than where K is taken, and half-widths take K / lift for K*
-(docs/proofs/map.md#one-step-point). The forecast has every term (`unpenalised_error`), with the
-bias that is left.
+mean record by curvature, but for the constant u that ends every row. By `lift` = e^x the curvature
+of that record is smaller at theta* than where K is taken. Were K and K* proportional, K = e^x K*,
+then to first order T3 = -2x K, J = T + x (I + T) and J H(theta_0)^-1 = (1 + x) K^-1, while S is
+E[f'' u u'] at theta* to second order: sampling error and noise both grow by e^x, so half-widths
+take K / lift for K*. `_fall` finds x, between 0 and .193; where single directions fall otherwise,
+the forecast counts it, as it has every term (`unpenalised_error`), with the bias that is left.
+docs/proofs/map.md#one-step-point has the point itself.
 """
 
 from __future__ import annotations

@@ -3,6 +3,16 @@ docs/operations.md.
 
 It holds names, amounts, hashes of declarations and of published results. Nothing in it is computed
 from private records.
+
+For other programs: the table `entries` has one entry a row; NULL fields are left out. Signed is the
+JSON object `{"entry": {...}, "format": "dpci-ledger-1", "previous": seal}` in ASCII with sorted
+names and no blanks, as Python's `json.dumps(message, sort_keys=True, separators=(",", ":"))`. The
+seal is the SHA-256 of these bytes followed by the 128 hexadecimal digits of the signature; `key_id`
+is the first 16 digits of the SHA-256 of the public key's 32 bytes; the head is
+`sequence:key_id:seal`. An entry of kind `key` has `vouched`, the signature of the key before over
+the object without it, with the format `dpci-ledger-1-next-key`. The `signature.json` of a release
+signs its fields `files`, `format` and `public_key`. `tests/fixtures/ledger_vectors.json` has a key,
+entries, bytes, signatures and heads.
 """
 
 from dpci_core.base.errors import BudgetExceededError, LedgerError

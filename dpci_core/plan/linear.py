@@ -1,5 +1,5 @@
 """The plan of a linear regression: an outcome that is a number, clipped steps, and what is forecast
-of its intervals (docs/proofs/linear.md).
+of its intervals (docs/proofs/gaussian.md#linear-regression).
 """
 
 from __future__ import annotations

@@ -1,3 +1,3 @@
-"""Private linear regression with intervals, by clipped Newton steps; docs/proofs/linear.md has the
-argument.
+"""Private linear regression with intervals, by clipped Newton steps;
+docs/proofs/gaussian.md#linear-regression has the argument.
 """

@@ -92,7 +92,7 @@ def linear_fit(A: Table, *, design: LinearDesign, source: NoiseSource) -> Linear
         source: the operating system's entropy for a release, a generator for a simulation.
 
     Privacy: `design.budget.total` in its definition, replace-one neighbours, n public
-             (docs/proofs/linear.md). From a generator nothing is promised.
+             (docs/proofs/gaussian.md#linear-regression). From a generator nothing is promised.
     Raises:  ValueError for another number of rows than the design says, rows without weights, or
              those of persons, of whom one could have several.
     """

@@ -1,7 +1,7 @@
 """Half-widths of the intervals of a linear regression, of released numbers only.
 
 The error of phi after T steps is linear in what was drawn
-(docs/proofs/linear.md#estimate-and-interval):
+(docs/proofs/gaussian.md#estimate-and-interval):
 
     A s + sum_j D^(T-1-j) e_j - D^T phi,    A = I + D + ... + D^(T-1),    D = I - K
 
@@ -33,7 +33,7 @@ _TINY = np.finfo(np.float64).tiny
 _LEFT_COUNTS = 4.0
 """Times that what the steps leave counts: where noise raised an eigenvalue of the second moment by
 a quarter, three steps are said to leave a quarter of what they do
-(docs/proofs/linear.md#estimate-and-interval)."""
+(docs/proofs/gaussian.md#estimate-and-interval)."""
 _LARGEST_LEFT = 0.5
 """Share of the variance that this may be."""
 

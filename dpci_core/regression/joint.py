@@ -1,5 +1,5 @@
 """The joint law of the errors of one linear regression
-(docs/proofs/linear.md#estimate-and-interval): normal, with the Student law that the noise on the
+(docs/proofs/gaussian.md#estimate-and-interval): normal, with the Student law that the noise on the
 released covariance makes of it.
 
 The degrees of freedom differ from contrast to contrast; together the errors take the fewest, so

@@ -3,7 +3,7 @@
 A block has the outcome t first, then the row x with the constant last, and weights w with
 w |x|^2 <= 1. What a record adds is a function of that record alone to its last bit, wherever it
 stands in a block: products with public numbers go column by column
-(docs/proofs/linear.md#floating-point-and-grid).
+(docs/proofs/gaussian.md#floating-point-and-grid).
 """
 
 from __future__ import annotations

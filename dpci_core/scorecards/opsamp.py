@@ -1,8 +1,24 @@
 """OPSamp: the mean of many perturbed minimisers, plus Laplace noise. For comparison, never a
 release.
 
-docs/proofs/selection.md#noise-in-a-hard-objective has both calibrations and the verdict.
-"""
+OPSamp (Neel, Roth, Vietri and Wu) averages m minimisers of L(w) - <sigma, w>, sigma_i ~ Exp(rate
+eta), and adds Laplace noise of scale lambda / epsilon. Published is lambda = 4 D_inf d sqrt(ln(4 d
+/ delta) / (8 m)) + 250 eta G d^2 D_inf + alpha / (10 G), inferred, with D_inf in its first power as
+units ask. Sharper: with G_h = 2 G, widths D_i, oracle error alpha in sum scale and e^(-eta c) d G_h
+/ c < 1, minimisers x and x' of neighbours at the same sigma have
+
+    E|x - x'|_1 <= ((1 - e^(-eta c)) sum D_i + 3 d alpha e^(-eta c) / c)
+                  / (1 - e^(-eta c) d G_h / c).
+
+Proof: x, x' minimise f - sigma and f' - sigma, y, y' do at sigma + c e_i. Two optimality
+inequalities give y_i >= x_i. f(x') - sigma x' <= f(x) - sigma x + G_h |x - x'|_1 <= f(y) - sigma y
++ G_h |x - x'|_1, and y is optimal at sigma + c e_i: c (x'_i - y_i) <= G_h |x - x'|_1, likewise
+exchanged. So min(y_i, y'_i) >= max(x_i, x'_i) - G_h |x - x'|_1 / c; each of three inexact optima
+adds alpha. sigma_i is below c with probability 1 - e^(-eta c), and above it distributed as sigma_i
++ c: E|x_i - x'_i| = E max - E min <= (1 - e^(-eta c)) D_i + e^(-eta c) (G_h E|x - x'|_1 + 3 alpha)
+/ c. Sum over i. The mean of m distances in [0, B], B = sum D_i, of mean at most M and so of
+variance at most B M, exceeds M + sqrt(2 M B ln(1/delta) / m) + B ln(1/delta) / (3 m) with
+probability at most delta (Bernstein)."""
 
 from __future__ import annotations
 
@@ -36,8 +52,7 @@ def stability(
         rate: of the exponential noise, 1 / mean.
         oracle_error: alpha, of the sum of losses.
 
-    Source:  own; docs/proofs/selection.md#noise-in-a-hard-objective. Never above the sum of the
-    widths.
+    Source:  own; the proof of this module. Never above the sum of the widths.
     """
     D = np.asarray(widths, dtype=np.float64)
     check_positive(lipschitz=lipschitz, rate=rate)

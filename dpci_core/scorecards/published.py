@@ -1,8 +1,36 @@
 """RSPM, OPDisc and one-hot noise: an exact minimum of mistakes with noise in the objective. For
 comparison, never a release.
 
-docs/proofs/selection.md#noise-in-a-hard-objective has what they promise. `opdisc_published` is not
-private as published.
+RSPM and OPDisc are those of Neel, Roth, Vietri and Wu, "Differentially Private Objective
+Perturbation: Beyond Smoothness and Convexity"; "ours" are `opdisc` and `one_hot`. The text at hand
+lacked main formulas, so what is inferred is marked.
+
+Theorem 3. Released is argmin over W of L(w) - <eta, phi(w)>, eta of density p. PAIR_SENSITIVITY = 2
+is a bound Delta on |(L(v) - L(w)) - (L'(v) - L'(w))| for losses in [0, 1] of neighbours. If for
+every w there is s(w) with <s(w), phi(w) - phi(v)> >= Delta for all v != w, and p(x) <= e^epsilon
+p(x + s(w)), the release is epsilon-DP. Proof: let eta in E(w) make w the unique minimiser on D. On
+D' at eta + s(w) the gap of v is above -Delta + <s(w), phi(w) - phi(v)> >= 0. So E(w) + s(w) lies
+in E'(w), and P(w) <= e^epsilon int_E(w) p(x + s(w)) dx <= e^epsilon P'(w). It needs an exact
+minimum.
+
+- rspm: phi(w) = -(e_1(w), ..., e_m(w)), each 0 or 1, whether w_j >= value; s = +-Delta each;
+  Laplace noise of scale Delta m / epsilon.
+- opdisc: phi(w) = pi(w) = (w, sqrt(D^2 - |w|^2)) / D, s = c pi(w) with c = 2 Delta / min |pi(w) -
+  pi(v)|^2 <= 4 D^2 / tau^2, noise of density ~ exp(-epsilon |x| / c). For <pi(w), pi(w) - pi(v)> =
+  |pi(w) - pi(v)|^2 / 2, and points tau apart have |pi(w) - pi(v)| >= tau / D.
+- one_hot: indicators of w_j = value, s = Delta phi(w), exponential noise of scale Delta d /
+  epsilon.
+- permute-and-flip, which `privacy.choice` draws: the indicator of w, s = Delta at w, exponential
+  noise of scale Delta / epsilon.
+
+Counterexample. `opdisc_published` draws N(0, sigma^2 I), sigma = 7 G D^2 sqrt(ln 1/delta) / (tau
+epsilon) (inferred), by a bound for a fixed w; but the released w is the one that eta is aligned
+with. Let W = {-1, 1}^d, tau = 2, D = sqrt(d), G = 1/2, so sigma = 1.75 d sqrt(ln 1/delta) /
+epsilon, and one record have the loss 1[parity even] on D and 1[odd] on D'. The best vertex is
+sign(eta); an even one is left exactly if 2 min |eta_i| / sqrt(d) < 1. With q = P(|N(0, 1)| >
+sqrt(d) / (2 sigma))^d, P_D(even) = q/2 and P_D'(even) = 1 - q/2, so delta(epsilon) >= 1 - (1 +
+e^epsilon) q / 2 (`hypercube_delta`). Parity is no threshold loss: for cards we know no violation
+and no proof.
 """
 
 from __future__ import annotations
@@ -124,8 +152,8 @@ def noise_scale(
         epsilon: > 0.
         delta: for "opdisc_published" only.
 
-    Source:  docs/proofs/selection.md#noise-in-a-hard-objective; as printed 7 G D^2 sqrt(ln 1/delta)
-             / (tau epsilon) with G = 1/tau and tau = 1.
+    Source:  Theorem 3 above; as printed 7 G D^2 sqrt(ln 1/delta) / (tau epsilon) with
+             G = 1/tau and tau = 1.
     """
     check_choice(method, PUBLISHED_METHODS, name="method")
     check_positive(epsilon=epsilon)
@@ -217,7 +245,7 @@ def hypercube_delta(
         epsilon, delta: as claimed.
         noise_share: of the printed standard deviation; 0.5 is the authors' public code.
 
-    Source:  own, closed form; docs/proofs/selection.md#noise-in-a-hard-objective.
+    Source:  own, closed form: the counterexample of this module.
 
     >>> round(hypercube_delta(100, epsilon=1.0, delta=1e-5), 4)
     0.0526

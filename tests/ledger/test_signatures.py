@@ -49,7 +49,7 @@ def codes(found) -> list[str]:
 
 
 def test_a_stranger_checks_the_vectors_with_the_standard_library_and_an_ed25519() -> None:
-    """As docs/operations.md says it, without any code of ours."""
+    """As the package `dpci_core.ledger` says it, without any code of ours."""
     public = bytes.fromhex(VECTORS["public_key"])
     assert hashlib.sha256(public).hexdigest()[:16] == VECTORS["key_id"]
     assert VECTORS["entries"][0]["entry"]["public_key"] == public.hex()

@@ -340,7 +340,7 @@ def test_no_pair_of_tables_exceeds_the_stability(d, rate) -> None:
 
 
 def test_the_scale_of_an_average_is_what_is_written_down() -> None:
-    """Both calibrations, typed from docs/proofs/selection.md#noise-in-a-hard-objective."""
+    """Both calibrations, typed from the docstring of `opsamp`."""
     given = {"lipschitz": 2.0, "delta": 1e-6, "n_calls": 50_000, "rate": 1e-4}
     widths, alpha = [0.5, 0.25], 0.04
     gamma = 2 * math.sqrt(math.log(4 * 2 / 1e-6) / (8 * 50_000))

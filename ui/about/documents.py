@@ -25,10 +25,9 @@ DOCUMENTS = {
     },
     "proofs": {
         "release": "The release: what protects it",
-        "gaussian": "Noise in the objective, noise on the minimiser (new)",
+        "gaussian": "Noise in the objective, on the minimiser, in clipped steps (new)",
         "map": "Maps, weights, matrices and a metric (new)",
         "selection": "Private choices",
-        "linear": "Linear regression by clipped steps",
     },
 }
 """By tab: the files of `docs`, and how they are called here; proofs are in a folder of their

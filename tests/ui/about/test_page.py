@@ -49,9 +49,9 @@ def test_every_document_has_formulas_and_links_that_lead_somewhere(name):
 
 def test_a_document_is_written_anew_for_streamlit():
     assert for_streamlit("a $`x`$\n```math\ny \\tag{1}\n```\n") == "a $x$\n$$\ny \\qquad (1)\n$$\n"
-    written = for_streamlit("[ours](proofs/map.md#one), [near](linear.md), [code](../ui/map.py)")
+    written = for_streamlit("[ours](proofs/map.md#one), [near](release.md), [code](../ui/map.py)")
     assert written == (
-        "[ours](about?about=proofs&document=map), [near](about?about=proofs&document=linear), code"
+        "[ours](about?about=proofs&document=map), [near](about?about=proofs&document=release), code"
     )
 
 
