@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from dpci_core import GDP, ApproxDP, DPLinearRegression, PureDP, read_plan
 from dpci_core.__main__ import main
@@ -56,6 +57,7 @@ from tests.linear_example import (
 from tests.plan_examples import a_design
 from tests.refusals import refuses
 from tests.regression.test_audit import Spy, claimed, spent, spy_on
+from tests.release.test_registry import RULES, breaches
 from tests.release_example import Desk
 
 NAMES = ("age", "sex=m", "constant")
@@ -101,6 +103,8 @@ def test_the_command_line_goes_the_whole_way(tmp_path: Path, capsys) -> None:
     head, one, other, nothing = said("predict", out, new).splitlines()
     assert (head, nothing) == ("prediction", '""')  # a line with one empty cell
     assert float(other) - float(one) == pytest.approx(4.0, abs=2.0)
+    entry = yaml.safe_load((out / "deployment.yaml").read_text())
+    assert list(breaches(entry, RULES)) == []
     report = (out / "report.html").read_text()
     for words in ("Difference in mmHg (95&nbsp;% interval)", "the influence was cut", "Newton"):
         assert words in report or words.replace("&nbsp;", " ") in report
