@@ -67,6 +67,25 @@ def plan(page: Page, address: str) -> Iterator[str]:
         yield look
 
 
+def steps(page: Page, address: str) -> Iterator[str]:
+    """From a described table to a plan that somebody approves."""
+    link = {"dataset": DECLARED, "declared": packed_table(example()), "step": "describe"}
+    page.goto(f"{address}/plan?{urlencode(link)}")
+    page.locator(".st-key-describe_continue button").click(timeout=60_000)
+    page.locator(".st-key-goal_continue").wait_for()
+    wait_idle(page)
+    yield "goal"
+    page.locator(".st-key-goal_continue button").click()
+    use = page.locator(".st-key-use_design button:not([disabled])")
+    use.wait_for(timeout=170_000)
+    wait_idle(page)
+    yield "choose"
+    use.click()
+    page.locator(".st-key-approve_person").wait_for()
+    wait_idle(page)
+    yield "approve"
+
+
 def release(page: Page, address: str) -> Iterator[str]:
     """A private file, and its release: of a plan that no link of the other tests has."""
     page.goto(f"{address}/release?{urlencode(LINK | {'c': '0.02'})}")
@@ -114,6 +133,7 @@ TOURS: dict[str, Tour] = {
     "learn": learn,
     "explore": explore,
     "plan": plan,
+    "steps": steps,
     "release": release,
     "approval": approval,
 }
