@@ -235,17 +235,20 @@ def paper_preset() -> None:
     """
     available = {info.key: info for info in datasets.list_datasets() if info.available}
     key = "adult" if "adult" in available else "census"
-    put(
-        Settings(
-            dataset=key,
-            encoding="paper",
-            definitions=tuple(DEFINITIONS),
-            mechanisms=(Objective.name,),
-            calibrations=("published",),
-            pairing="paper",
-            split=from_shares(Decimal(1)),
-            n=available[key].n_rows,
-        )
+    put(paper_settings(key, available[key].n_rows))
+
+
+def paper_settings(dataset: str, n: int) -> Settings:
+    """Those of `paper_preset` for another set."""
+    return Settings(
+        dataset=dataset,
+        encoding="paper",
+        definitions=tuple(DEFINITIONS),
+        mechanisms=(Objective.name,),
+        calibrations=("published",),
+        pairing="paper",
+        split=from_shares(Decimal(1)),
+        n=n,
     )
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import streamlit as st
 
+from dpci_core.datasets import list_datasets
 from ui.controls import hints
 from ui.evidence.files import SCRIPT, rows_on_file
 from ui.evidence.lengths import chart, rivals, targets, words
@@ -13,6 +16,8 @@ from ui.evidence.lengths.rows import Compared, DataTable, Groups
 from ui.kit import linked
 from ui.kit.bound import among
 from ui.kit.exports import download_csv
+from ui.session import state
+from ui.session.evidence import TAB
 from ui.views.show import show
 
 COMMAND = "python -m benchmarks.compare"
@@ -75,6 +80,14 @@ def _measured(rows: list[Compared], tables: dict[str, DataTable]) -> None:
         _provenance(name, table, [row for row in rows if row.table == table])
 
 
+def _to_simulate(table: DataTable) -> None:
+    """The settings behind a measured table, where they are simulated."""
+    paper = state.paper_settings(table.dataset, table.n)
+    both = ("published", "sharp")
+    state.put(replace(paper, d=table.d, definitions=("pure",), calibrations=both))
+    TAB.take("coverage")
+
+
 # --- published and sharp --------------------------------------------------------------------------
 
 
@@ -119,6 +132,14 @@ def _provenance(name: str, table: DataTable, here: list[Compared]) -> None:
                 does="measures all of it again, in minutes or, of large tables, hours",
             )
         )
+        if table.dataset in {info.key for info in list_datasets() if info.available}:
+            st.button(
+                "Simulate it again, on Coverage",
+                key="lengths_again",
+                on_click=_to_simulate,
+                args=(table,),
+                help="Published and sharp intervals of this table at pure ε = 1, side by side.",
+            )
         every = data.everything(here, table)
         download_csv(
             f"Download every row of this table on file ({len(every)})",

@@ -152,6 +152,20 @@ def test_another_table_is_chosen_and_the_best_split_lists_its_misses(on_file):
     assert "shrank even more" in missed
 
 
+def test_a_stored_table_is_simulated_again_on_coverage(on_file):
+    on_file(rows_of("census-10", "adult-10"))
+    app = start("lengths")
+    app.selectbox(key="compared_table").set_value("census-10").run()
+    app.button(key="lengths_again").click().run()
+    check(app)
+    assert app.button(key="start").label == "Start the simulation"
+    found, table = app.session_state["settings"], SETS["census-10"]
+    assert (found.dataset, found.d, found.n) == (table.dataset, table.d, table.n)
+    assert (found.encoding, found.c, found.calibrations) == ("paper", 0.001, ("published", "sharp"))
+    labels = [one.label for one in found.combinations]
+    assert len(labels) == 2, labels
+
+
 def test_partial_results_show_what_there_is(on_file):
     rows = [
         r for r in rows_of("census-10") if r.privacy == "pure" and r.calibration != "best_split"
