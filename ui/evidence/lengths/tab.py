@@ -48,6 +48,7 @@ def section() -> None:
     left, right = st.columns(2)
     with left:
         hints.expander("For the coefficient without penalty", words.UNPENALISED)
+        hints.expander("For an outcome that is a number", words.NUMBER)
         rivals.block()
     with right, st.expander("Two new results, not peer-reviewed"):
         st.markdown(words.NEW_RESULT)

@@ -7,6 +7,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,6 +26,7 @@ from ui.evidence.lengths import words as sharp_text
 from ui.evidence.lengths.rows import Compared, DataTable
 from ui.session.choices import Combination
 
+ROOT = Path(__file__).parents[4]
 LENGTH = {
     "published": 1.0,
     "sharp": 0.8,
@@ -164,6 +167,14 @@ def test_a_stored_table_is_simulated_again_on_coverage(on_file):
     assert (found.encoding, found.c, found.calibrations) == ("paper", 0.001, ("published", "sharp"))
     labels = [one.label for one in found.combinations]
     assert len(labels) == 2, labels
+
+
+def test_lengths_of_a_linear_regression_are_those_of_the_document():
+    text = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
+    stated = text[text.index("compares\nit with BinAgg") :].split("with every slope")[0]
+    lengths = set(re.findall(r"\.\d{3,4}", stated))
+    assert len(lengths) == 9
+    assert set(re.findall(r"\.\d{3,4}", sharp_text.NUMBER)) == lengths
 
 
 def test_partial_results_show_what_there_is(on_file):
