@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import html
 import math
-import textwrap
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -27,8 +26,6 @@ Part = dict[str, Any]
 Figure = dict[str, Any]
 """Traces under "data", everything else under "layout"."""
 
-_CAPTION_WIDTH = 40
-"""Letters in a line under a chart: what a narrow screen shows."""
 _FOOTER = "footer"
 """Name of the annotation that holds what stands below the picture, and is not drawn in it."""
 _BELOW = 52
@@ -99,16 +96,6 @@ def band(x: Array, low: Array, high: Array, *, colour: str) -> Part:
         "hoverinfo": "skip",
         "showlegend": False,
     }
-
-
-def wrapped(caption: str, width: int = _CAPTION_WIDTH) -> list[str]:
-    """Lines of a caption of at most so many characters; a value stays with its name.
-
-    >>> wrapped("Simulated census, encoding “schema”, d = 10, n = 8,000")
-    ['Simulated census, encoding “schema”,', 'd = 10, n = 8,000']
-    """
-    held = caption.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
-    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in textwrap.wrap(held, width)]
 
 
 def common_layout(*, meta: Meta, height: int, top: int, bottom: int, right: int = 8) -> Part:

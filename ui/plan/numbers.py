@@ -28,7 +28,7 @@ from dpci_core.planner.split import Shares
 from dpci_core.planner.targets import outcome
 from dpci_core.privacy.budget import PARTS, Budget, to_float_down
 from dpci_core.schema import Records
-from ui.session.budget import Split, split_of
+from ui.session.budget import split_of
 from ui.session.case import Case
 from ui.session.choices import (
     COUNTED_AS,
@@ -111,16 +111,6 @@ def own_total(settings: Settings, kind: type[Budget], typed: float) -> float:
     bought = kind.total_within(Decimal(f"{typed:.12g}"), float(settings.delta))
     assert bought is not None
     return to_float_down(bought)
-
-
-def with_budget(settings: Settings, budget: Budget) -> Settings:
-    """The settings with the total and the split of a design's budget."""
-    typed = typed_total(settings, type(budget), budget.total)
-    if budget.additive_only:
-        bought = settings.with_epsilon(typed)
-        return replace(bought, split=split_of(budget, bought.split.with_locks()))
-    now = replace(settings, split=Split(budget.total, budget.parts))
-    return replace(now, epsilon=f"{typed:.12g}") if now.typed.is_promise else now
 
 
 def typed_total(settings: Settings, kind: type[Budget], spent: Decimal) -> float:

@@ -31,7 +31,6 @@ from ui.session.words import in_words
 from ui.views.goals import found_words, goal_words, label, precision_words
 
 GOAL_HELP = "The whole length, from the lower to the upper end. An estimate ± 0.1 is 0.2 long."
-USUAL_CHANCE = {"length": 0.5, "zero": 0.8}
 CHANCES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 

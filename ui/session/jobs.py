@@ -43,7 +43,6 @@ GAVE_WAY = (
 )
 GONE = "The {what} of this link is no longer kept here: start it again."
 MOST_WAITING = 12
-LARGEST_M, LARGEST_K = 20_000, 5_000
 LARGEST_TABLE = 20_000_000
 """Numbers in a table to simulate on: working copies take about 50 bytes each."""
 MOST_HELD = 500 * 2**20
