@@ -104,7 +104,8 @@ def schema_of_csvw(text: str, *, target: str, positive: str = "") -> Schema:
         positive: of an outcome with codes, the one for yes; its other codes are no.
 
     A column without bounds, or without a list of its values, is left out, which `Schema.notes`
-    says.
+    says. A description that has a unit to protect, or several rows of each, but no column of that
+    unit with privacyId is refused: its rows would be protected instead.
 
     Other terms of a description say nothing here.
 
@@ -121,20 +122,23 @@ def schema_of_csvw(text: str, *, target: str, positive: str = "") -> Schema:
     )
     table = _table(load_json(text))
     found: dict[str, Column] = {}
-    notes, persons = [], None
+    notes, persons, called = [], None, ()
     for given in _list(_object(table.get("tableSchema"), "tableSchema").get("columns"), "columns"):
         described = _object(given, "a column")
         name = _title(described)
         expect(name not in found, f"Expected every title once, got {name!r} twice.")
-        if described.get("privacyId") is True:
+        is_person = described.get("privacyId", False)
+        expect(isinstance(is_person, bool), f"Expected privacyId of {name!r} to be true or false.")
+        if is_person:
             expect(persons is None, "Expected one column with privacyId, got two.")
-            persons = Persons(name, _rows(table))
+            persons, called = Persons(name, _rows(table)), (name, described.get("name"))
             continue
         column = _column(name, described)
         if column is None:
             notes.append(f"{name}: left out, as it has neither bounds nor a list of its values.")
         else:
             found[name] = column
+    _check_unit(table, called)
     expect(target in found, f"Expected target={target!r} to be a column with bounds or values.")
     outcome = found.pop(target)
     given_fields: dict[str, Any] = {"notes": tuple(notes), "persons": persons}
@@ -168,6 +172,7 @@ def _column(name: str, described: Mapping[str, Any]) -> Column | None:
         {"base": given} if isinstance(given, str) else _object(given, f"datatype of {name!r}")
     )
     base, pattern = datatype.get("base", "string"), datatype.get("format")
+    expect(isinstance(base, str), f"Expected base of {name!r} to be a text.")
     if described.get("virtual") is True:
         return None
     if base in _NUMBERS and "keyValues" not in described:
@@ -177,8 +182,10 @@ def _column(name: str, described: Mapping[str, Any]) -> Column | None:
     if "keyValues" in described:
         values = _list(described["keyValues"], f"keyValues of {name!r}")
         expect(
-            all(isinstance(one, str | int | float) for one in values),
-            f"Expected keyValues of {name!r} to be texts or numbers.",
+            all(
+                isinstance(x, str | int | float) and x not in (math.inf, -math.inf) for x in values
+            ),
+            f"Expected keyValues of {name!r} to be texts or finite numbers.",
         )
         levels = tuple(one if isinstance(one, str) else json.dumps(one) for one in values)
     elif base == "boolean":  # its format has the code for true first
@@ -224,6 +231,22 @@ def _title(described: Mapping[str, Any]) -> str:
         given = given[0] if given else None
     expect(isinstance(given, str) and given != "", "Expected every column to have titles or name.")
     return str(given)
+
+
+def _check_unit(table: Mapping[str, Any], called: tuple[object, ...]) -> None:
+    """Raise ValueError where a release would protect other units than a table describes.
+
+    called: what the column of persons is called; nothing where there is none.
+    """
+    unit = table.get("privacyUnit")
+    expect(
+        unit is None or unit in called,
+        f"Expected the column of privacyUnit {unit!r} to be the one with privacyId.",
+    )
+    expect(
+        bool(called) or table.get("maxContributions") in (None, 1),
+        "Expected a column with privacyId, as maxContributions of the table is not 1.",
+    )
 
 
 def _rows(table: Mapping[str, Any]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -89,17 +90,47 @@ def test_what_is_no_description_is_refused(change: object, words: str) -> None:
         ({"datatype": {"base": "number", "minimum": 0, "maximum": "inf"}}, "maximum of 'x'"),
         ({"datatype": [], "minimum": 0}, "datatype of 'x' to be an object"),
         ({"keyValues": "ab"}, "keyValues of 'x' to be a list"),
+        ({"datatype": {"base": ["number"]}}, "base of 'x' to be a text"),
         ({"keyValues": ["a", ["b"]]}, "keyValues of 'x' to be texts"),
+        ({"keyValues": ["a", math.inf]}, "keyValues of 'x' to be texts or finite numbers"),
         ({"keyValues": ["a", "a"]}, "two levels, all different, for column 'x'"),
         ({"datatype": {"format": "age|b"}, "titles": "age"}, "every title once, got 'age'"),
         ({"privacyId": True}, "one column with privacyId, got two"),
+        ({"privacyId": "true"}, "privacyId of 'x' to be true or false"),
     ],
 )
 def test_what_a_column_cannot_be_is_refused_by_name(column: dict, words: str) -> None:
     changed = json.loads(json.dumps(CLINIC))
     changed["tableSchema"]["columns"].append({"titles": "x"} | column)
     with pytest.raises(ValueError, match=re.escape(words)):
-        read(changed)
+        schema_of_csvw(
+            json.dumps(changed).replace("Infinity", "1e999"), target="sick", positive="true"
+        )
+
+
+@pytest.mark.parametrize(
+    ("who", "table", "words"),
+    [
+        ({}, {"privacyUnit": "who", "maxContributions": 1}, "privacyUnit 'who' to be the one"),
+        ({}, {"maxContributions": 3}, "as maxContributions of the table is not 1"),
+        ({"privacyId": False}, {"maxContributions": "3"}, "as maxContributions of the table"),
+        ({"privacyId": True}, {"privacyUnit": "clinic"}, "privacyUnit 'clinic' to be the one"),
+    ],
+)
+def test_rows_are_never_protected_in_the_place_of_persons(
+    who: dict, table: dict, words: str
+) -> None:
+    columns = [{"name": "who"} | who, *CLINIC["tableSchema"]["columns"][1:]]
+    with pytest.raises(ValueError, match=words):
+        read(CLINIC | {"tableSchema": {"columns": columns}} | table)
+
+
+def test_a_unit_is_called_by_name_or_title() -> None:
+    columns = [dict(CLINIC["tableSchema"]["columns"][0], titles="Patient")]
+    columns += CLINIC["tableSchema"]["columns"][1:]
+    for unit in ("who", "Patient"):
+        changed = CLINIC | {"tableSchema": {"columns": columns}, "privacyUnit": unit}
+        assert read(changed).persons == Persons("Patient", 3)
 
 
 def test_the_outcome_is_asked_for_by_its_codes() -> None:
