@@ -122,7 +122,8 @@ def schema_of_csvw(text: str, *, target: str, positive: str = "") -> Schema:
     )
     table = _table(load_json(text))
     found: dict[str, Column] = {}
-    notes, persons, called = [], None, ()
+    notes, persons = [], None
+    called: tuple[object, ...] = ()
     for given in _list(_object(table.get("tableSchema"), "tableSchema").get("columns"), "columns"):
         described = _object(given, "a column")
         name = _title(described)
