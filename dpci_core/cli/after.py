@@ -20,7 +20,7 @@ from dpci_core.release import (
 )
 from dpci_core.report import afterwards
 from dpci_core.report.cautions import not_reportable
-from dpci_core.report.words import called
+from dpci_core.report.words import called, number
 
 
 def run_after(options: argparse.Namespace) -> int:
@@ -90,6 +90,8 @@ def _lines(asked: str, one: Found, predicted: str) -> Sequence[str]:
     if isinstance(one, Together):
         heading = afterwards.hold_together(one)
         rows = (f"  {called(name):<32}{_ends(found)}" for name, found in one.intervals.items())
+        if heading:
+            heading += f"\nAll at once, {number(one.multiplier)} times as long as released:"
         return [*filter(None, [heading]), *rows]
     if one.is_not_estimable:
         return [f"{asked}: {not_reportable([asked])}"]

@@ -199,7 +199,7 @@ class Standardisation:
         Raises:  ValueError naming the argument and the first feature that breaks a rule.
         """
         if typical is None or spread is None:
-            raise ValueError("Expected feature_typical and feature_spread both or neither.")
+            raise ValueError("Expected feature_typical and feature_spread, both.")
         centre = one_each(typical, n_features, "feature_typical", names)
         unit = one_each(spread, n_features, "feature_spread", names)
         least = np.maximum(SPAN[0], _SMALLEST_SPREAD * np.abs(centre))

@@ -342,6 +342,11 @@ class ZCDP(Budget):
     has_delta = True
     title = "zero-concentrated differential privacy"
     promise = "{amount}-zCDP (rho)"
+    call_hint = (
+        "Write {name}(model='0.012', hessian='0.006', covariance='0.006'): an amount for the "
+        "coefficients and one for each matrix of the intervals, together 0.024, which is an "
+        "epsilon of 1 at a delta of 1e-6."
+    )
 
     @classmethod
     def epsilon_of(cls, amount: float, delta: float) -> float:

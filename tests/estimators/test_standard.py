@@ -363,8 +363,8 @@ def test_the_penalty_of_a_fit_comes_from_public_numbers(mechanism: str) -> None:
 @pytest.mark.parametrize(
     ("words", "settings"),
     [
-        ("both or neither", {"feature_spread": None}),
-        ("both or neither", {"feature_typical": None}),
+        ("feature_spread, both", {"feature_spread": None}),
+        ("feature_spread, both", {"feature_typical": None}),
         ("feature_typical to be a finite number, or 2", {"feature_typical": [1, 2, 3]}),
         ("feature_typical to be a finite number", {"feature_typical": [1, np.nan]}),
         ("feature_spread to be a finite number", {"feature_spread": "wide"}),

@@ -326,7 +326,11 @@ def test_the_command_says_what_the_object_answers(
     path = tmp_path / "release.json"
     path.write_text(made.to_json())
     assert main(["after", str(path)]) == 0
-    assert capsys.readouterr().out.startswith(hold_together(after.together()))
+    found = after.together()
+    heading, said, *rows = capsys.readouterr().out.splitlines()
+    assert heading == hold_together(found)
+    assert said == f"All at once, {found.multiplier:.3g} times as long as released:"
+    assert len(rows) == len(found.intervals)
     asked = ["--contrast", "age=1", "city=b=-2", "--predict", "age=40", "city=b", "--json"]
     book = tmp_path / "book.ipynb"
     assert main(["after", str(path), *asked, "--notebook", str(book)]) == 0
