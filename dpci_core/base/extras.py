@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, distributions
 from importlib.util import find_spec
 
 EXTRAS = {
@@ -42,6 +44,20 @@ def named_extras() -> Iterator[None]:
         if isinstance(error, ExtraNeededError) or not (extra := _extra_of(package)):
             raise
         raise ExtraNeededError(package, extra) from None
+
+
+def version_of(package: str) -> str:
+    """Return the version of a distribution that is installed.
+
+    Where it is looked for is copied first: Streamlit takes an entry off `sys.path` when it has run
+    a script, and a search of another thread that is under way would leave a folder out.
+
+    Raises:  PackageNotFoundError.
+    """
+    found = next(iter(distributions(name=package, path=sys.path.copy())), None)
+    if found is None:
+        raise PackageNotFoundError(package)
+    return found.version
 
 
 def _extra_of(package: str) -> str:

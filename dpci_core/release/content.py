@@ -6,9 +6,9 @@ import hashlib
 import platform
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import version
 from typing import Any, Generic, TypeVar
 
+from dpci_core.base.extras import version_of
 from dpci_core.intervals.draw import Drawn, ReleasedIntervals
 from dpci_core.ledger import Charge, Cost, as_text
 from dpci_core.plan import AnyPlan, LinearPlan, Plan, as_yaml
@@ -176,7 +176,7 @@ def software() -> tuple[tuple[str, str], ...]:
     """Name and version of what computes a release; looking them up takes as long as drawing the
     noise.
     """
-    return ("python", platform.python_version()), *((name, version(name)) for name in _PACKAGES)
+    return ("python", platform.python_version()), *((name, version_of(name)) for name in _PACKAGES)
 
 
 def _guarantee(plan: AnyPlan) -> Guarantee:

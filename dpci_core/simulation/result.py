@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from scipy.special import ndtri
 
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import expect
+from dpci_core.base.extras import version_of
 from dpci_core.design import Calibration, Design, Geometry
 from dpci_core.losses import Loss, make_loss
 from dpci_core.privacy.budget import DEFINITIONS
@@ -244,7 +244,7 @@ def _design_from(record: dict[str, Any], n_records: int) -> DesignResult:
 def versions() -> dict[str, str]:
     """What made a result."""
     names = ("numpy", "scipy", "numba")
-    return {"python": platform.python_version(), **{name: version(name) for name in names}}
+    return {"python": platform.python_version(), **{name: version_of(name) for name in names}}
 
 
 def summarise(

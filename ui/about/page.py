@@ -5,12 +5,12 @@ run. Texts are the project's own documents; only the one that is open is read.
 from __future__ import annotations
 
 import platform
-from importlib.metadata import version
 
 import pandas as pd
 import streamlit as st
 
 import dpci_core
+from dpci_core.base.extras import version_of
 from dpci_core.base.places import DATA
 from dpci_core.intervals.inference import RESULTS_VERSION
 from ui.about import documents
@@ -50,7 +50,7 @@ def _versions() -> None:
         "another result."
     )
     here = {"dpci": dpci_core.__version__, "Python": platform.python_version()}
-    here |= {name: version(name) for name in PACKAGES}
+    here |= {name: version_of(name) for name in PACKAGES}
     tested = pd.read_csv(TESTED, index_col="package", dtype=str).reindex(list(here)).fillna("")
     st.dataframe(
         pd.DataFrame(
