@@ -1,4 +1,6 @@
-"""Packages that not every use needs: what brings them is an extra of this one."""
+"""Packages that not every use needs, what brings them being an extra of this one; and versions of
+those that are there.
+"""
 
 from __future__ import annotations
 

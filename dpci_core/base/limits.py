@@ -7,7 +7,13 @@ it checks here.
 
 from __future__ import annotations
 
-from dpci_core.base.errors import check_count, check_positive, check_probability, check_range
+from dpci_core.base.errors import (
+    check_count,
+    check_positive,
+    check_probability,
+    check_range,
+    expect,
+)
 
 NORM_MARGIN = 1.0 - 1e-12
 """Factor on every row, so that rounding cannot lift a norm above 1."""
@@ -69,6 +75,14 @@ def records_in_range(value: object) -> int:
     check_count(n_records=value)
     check_range((1, MOST_RECORDS), n_records=value)
     return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def check_coefficients(p: int) -> None:
+    """Raise ValueError for more coefficients than rounding leaves room for."""
+    expect(
+        p < MOST_COEFFICIENTS,
+        f"Expected fewer than {MOST_COEFFICIENTS:,} coefficients, got {p:,}.",
+    )
 
 
 def rows_per_person_in_range(value: object) -> int:

@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpci_core.base.array import Array
 from dpci_core.base.batches import Table, as_table
 from dpci_core.base.calls import Called
-from dpci_core.base.errors import expect
-from dpci_core.base.limits import MOST_COEFFICIENTS, confidence_level_in_range
+from dpci_core.base.limits import check_coefficients, confidence_level_in_range
 from dpci_core.estimators.account import LedgerAccount, Payable, drawn_by, payer
 from dpci_core.estimators.encoding import OutcomeEncoding, check_every_row_counts
 from dpci_core.estimators.input import (
@@ -212,10 +211,7 @@ class DPLinearRegression(Called, Payable, StatsmodelsNames, RegressorMixin, Base
         )
 
     def _declared_scaling(self, n_features: int) -> Standardisation:
-        expect(
-            n_features + 1 < MOST_COEFFICIENTS,
-            f"Expected fewer than {MOST_COEFFICIENTS:,} coefficients, got {n_features + 1:,}.",
-        )
+        check_coefficients(n_features + 1)
         return Standardisation.of(
             self.feature_typical,
             self.feature_spread,

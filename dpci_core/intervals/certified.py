@@ -136,7 +136,7 @@ def _check_dim(design: Design, dim: int) -> None:
     """Raise unless rounding leaves the rows within norm 1, in the metric where there is one."""
     most, where = MOST_COEFFICIENTS, ""
     if design.geometry is not None:
-        most = min(most, most_coefficients(design.geometry))
+        most = most_coefficients(design.geometry)
         where = f" with geometry.ridge={design.geometry.ridge!r}"
     if dim >= most:
         raise InfeasibleDesignError(

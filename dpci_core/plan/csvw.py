@@ -25,7 +25,7 @@ from dpci_core.plan.link import load_json
 from dpci_core.schema import CategoricalColumn, Column, NumericColumn, Persons, Schema
 
 CONTEXT = "http://www.w3.org/ns/csvw"
-MOST_CHARACTERS = 1_000_000
+MOST_IN_DESCRIPTION = 1_000_000
 """Of a description that is read."""
 _NUMBERS = frozenset(
     {
@@ -117,8 +117,8 @@ def schema_of_csvw(text: str, *, target: str, positive: str = "") -> Schema:
         ValueError: naming what is wrong, also for an outcome that cannot be one.
     """
     expect(
-        len(text) <= MOST_CHARACTERS,
-        f"Expected a description of at most {MOST_CHARACTERS:,} characters, got {len(text):,}.",
+        len(text) <= MOST_IN_DESCRIPTION,
+        f"Expected a description of at most {MOST_IN_DESCRIPTION:,} characters, got {len(text):,}.",
     )
     table = _table(load_json(text))
     found: dict[str, Column] = {}

@@ -344,7 +344,7 @@ class ZCDP(Budget):
     promise = "{amount}-zCDP (rho)"
     call_hint = (
         "Write {name}(model='0.012', hessian='0.006', covariance='0.006'): an amount for the "
-        "coefficients and one for each matrix of the intervals, together 0.024, which is an "
+        "coefficients and one for each matrix of the intervals, together 0.024, which is about an "
         "epsilon of 1 at a delta of 1e-6."
     )
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from dpci_core.base.array import Array
 from dpci_core.base.batches import Table
+from dpci_core.base.limits import check_coefficients
 from dpci_core.base.linalg import lift
 from dpci_core.base.rows import PersonRows
 from dpci_core.privacy.randomness import NoiseSource
@@ -94,8 +95,10 @@ def linear_fit(A: Table, *, design: LinearDesign, source: NoiseSource) -> Linear
     Privacy: `design.budget.total` in its definition, replace-one neighbours, n public
              (docs/proofs/gaussian.md#linear-regression). From a generator nothing is promised.
     Raises:  ValueError for another number of rows than the design says, rows without weights, or
-             those of persons, of whom one could have several.
+             those of persons, of whom one could have several, and for p from 4,000 on; before any
+             draw.
     """
+    check_coefficients(A.shape[1] - 1)
     if len(A) != design.n_records:
         raise ValueError(f"Expected design.n_records={design.n_records} rows, got {len(A)}.")
     with np.errstate(all="ignore"):  # arithmetic that raises would tell of records

@@ -54,8 +54,8 @@ def weighted_table(A: Rows | Table, metric: Metric) -> Table:
 
 
 def most_coefficients(geometry: Geometry) -> int:
-    """Return the p from which on rounding may exceed `_MARGIN`; 13 for 12 leaves the square of a
-    row its own error.
+    """Return the p from which on rounding may exceed `_MARGIN`, at most 2,632; 13 for 12 leaves the
+    square of a row its own error.
     """
     stretch = math.sqrt(1.0 + 1.0 / geometry.ridge)
     return math.floor(math.sqrt((_MARGIN - 1.0) * 2.0**53 / (13.0 * stretch)))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dpci_core.cli.main import main
 from dpci_core.plan import write_plan
-from dpci_core.plan.csvw import MOST_CHARACTERS, csvw_of, schema_of_csvw
+from dpci_core.plan.csvw import MOST_IN_DESCRIPTION, csvw_of, schema_of_csvw
 from dpci_core.schema import CategoricalColumn, NumericColumn, Persons, Schema
 from tests.plan_examples import a_plan
 
@@ -146,7 +146,7 @@ def test_the_outcome_is_asked_for_by_its_codes() -> None:
         ("[" * 100_000, "nested too deeply"),
         ('{"a": NaN}', "finite numbers"),
         ('{"a": 1, "a": 2}', "given twice"),
-        (" " * (MOST_CHARACTERS + 1), "at most 1,000,000 characters"),
+        (" " * (MOST_IN_DESCRIPTION + 1), "at most 1,000,000 characters"),
     ):
         with pytest.raises(ValueError, match=words):
             schema_of_csvw(text, target="sick")

@@ -116,6 +116,9 @@ def test_rows_of_another_number_or_without_weights_are_refused() -> None:
     with pytest.raises(ValueError, match="rows with weights"):
         linear_fit(MemoryTable(A.rows.rows), design=made(50, "1"), source=rng)
     persons = PersonRows.of(A.rows, np.arange(50) // 2, most=2)  # one would count twice
+    wide = MemoryTable(WeightedRows(np.zeros((60, 4_001)), np.ones(60)))
+    with pytest.raises(ValueError, match="fewer than 4,000 coefficients, got 4,000"):
+        linear_fit(wide, design=made(60, "1"), source=rng)
     with pytest.raises(ValueError, match="a record each"):
         linear_fit(MemoryTable(persons), design=made(25, "1"), source=rng)
     for settings, name in (
