@@ -148,7 +148,9 @@ def _check_limits(limits: object, coefficient: object) -> None:
 def _check_place(coefficient: object) -> None:
     is_whole = isinstance(coefficient, int | np.integer) and not isinstance(coefficient, bool)
     if not is_whole or coefficient < 0:  # type: ignore[operator]
-        raise ValueError(f"Expected coefficient={coefficient!r} to be a whole number >= 0.")
+        raise ValueError(
+            f"Expected coefficient={coefficient!r} to be a whole number >= 0: its place, no name."
+        )
 
 
 def _check_value(value: Any) -> None:
