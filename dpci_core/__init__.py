@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from dpci_core.base.batches import RecordBatches
 from dpci_core.base.engines import Dask, Processes, dask_workers
 from dpci_core.base.errors import Change, ConvergenceError, DataRejectedError, InfeasibleDesignError
-from dpci_core.base.extras import ExtraNeededError, named_extras
+from dpci_core.base.extras import ExtraNeededError, has_extra, named_extras
 from dpci_core.base.watch import StoppedError, watched
 from dpci_core.design import Calibration, Design, Geometry
 from dpci_core.intervals.forecast import Forecast, Validity, forecast
@@ -229,6 +229,7 @@ _LATE = {
     "simulation.result": ("DesignResult", "ExperimentResult", "Progress"),
     "simulation.run": ("run_experiment",),
 }
+_OF_RELEASES = ("plan", "plan.moments_file", "release")
 _PACKAGE_OF = {name: package for package, names in _LATE.items() for name in names}
 
 
@@ -244,3 +245,11 @@ def __getattr__(name: str) -> object:
     with named_extras():
         found = import_module(f"{__name__}.{package}")
     return found if name == package else getattr(found, name)
+
+
+def __dir__() -> list[str]:
+    """What completion and `help` show: without the extra that releases need, nothing of theirs."""
+    lacking: set[str] = set()
+    if not has_extra("release"):
+        lacking = {"release", *(name for name in _PACKAGE_OF if _PACKAGE_OF[name] in _OF_RELEASES)}
+    return sorted({*globals(), *__all__} - lacking)

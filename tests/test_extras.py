@@ -13,6 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import dpci_core
 from dpci_core.base.extras import EXTRAS, ExtraNeededError, check_extra, named_extras
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -81,6 +82,27 @@ def test_the_core_plans_and_fits_without_any_extra() -> None:
     print(model.fit(rows, rows[:, 0] > 0.5).coef_.shape)
     """)
     assert printed.split("\n") == ["True", "True", "True", "(1, 2)", ""]
+
+
+def test_completion_shows_every_name_that_is_there() -> None:
+    assert set(dpci_core.__all__) <= set(dir(dpci_core))
+    printed = without_extras("""
+    import pydoc
+    import dpci_core as dp
+
+    shown = dir(dp)
+    left = [name for name in dp.__all__ if name not in shown]
+    print([name for name in shown if getattr(dp, name, None) is None])
+    for name in left:
+        try:
+            getattr(dp, name)
+        except dp.ExtraNeededError:
+            continue
+        print(f"{name} is there, and not shown")
+    print("run_experiment" in shown, "read_plan" in left)
+    print("best_standard" in pydoc.render_doc(dp, renderer=pydoc.plaintext))
+    """)
+    assert printed.split("\n") == ["[]", "True True", "True", ""]
 
 
 @pytest.mark.parametrize(

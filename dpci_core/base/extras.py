@@ -33,6 +33,11 @@ def check_extra(package: str) -> None:
         raise ExtraNeededError(package, _extra_of(package))
 
 
+def has_extra(extra: str) -> bool:
+    """Whether every package of an extra is there; none is imported."""
+    return all(find_spec(package) is not None for package in EXTRAS[extra])
+
+
 @contextmanager
 def named_extras() -> Iterator[None]:
     """Say of a package that is missing which extra brings it.
