@@ -214,7 +214,7 @@ class LinearPlan(AnyPlan):
         scaled, original = (
             LinearLengths(
                 ci_length=found.length[part],
-                nonprivate_length=found.sampling_length[part],
+                nonprivate_length=found.nonprivate_length[part],
                 bias=found.bias[part],
             )
             for part in (slice(p), slice(p, None))

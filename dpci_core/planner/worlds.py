@@ -65,14 +65,18 @@ def as_worlds(given: Worlds) -> tuple[WorldMoments, ...]:
 
 
 def foreseen(
-    moments: AnyMoments, *, design: AnyDesign, contrasts: npt.ArrayLike | None = None
+    moments: AnyMoments,
+    *,
+    design: AnyDesign,
+    contrasts: npt.ArrayLike | None = None,
+    n_draws: int = N_DRAWS,
 ) -> AnyForecast:
     """Return the forecast of a design in a world, of any model; `contrasts` (k, p) of the
-    coefficients of the named features.
+    coefficients of the named features, `n_draws` as of a penalised model.
     """
     if isinstance(design, LinearDesign):
-        return _of_rows(moments, design, contrasts)
-    return forecast(moments, design=design, contrasts=contrasts)  # type: ignore[arg-type]
+        return _of_rows(moments, design, contrasts, n_draws)
+    return forecast(moments, design=design, contrasts=contrasts, n_draws=n_draws)  # type: ignore[arg-type]
 
 
 def drawn(

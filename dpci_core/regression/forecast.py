@@ -18,6 +18,7 @@ from dpci_core.base.batches import Table, as_table
 from dpci_core.base.decimals import DOWN, EXACT
 from dpci_core.base.errors import check_count
 from dpci_core.base.watch import step
+from dpci_core.privacy.budget import PARTS
 from dpci_core.regression.design import LinearDesign
 from dpci_core.regression.fit import LinearFit, run_steps
 from dpci_core.regression.sums import Clipped, Moves, Whitened, plain_sums
@@ -35,6 +36,8 @@ _LARGEST_SPREAD = 0.5
 _MORE_STEPS = 100
 _CLOSE = 1e-5
 """Mean gradient, in clips, at which there are enough of them."""
+_UNLIMITED = Decimal("1e9")
+"""A part of a budget whose noise is nothing."""
 _MOST_ROWS = 5_000
 """Planning rows in memory that take the steps; bias is looked for in all."""
 _SHARES = (("0.7", "0.2", "0.1"), ("0.55", "0.35", "0.1"), ("0.8", "0.1", "0.1"))
@@ -65,7 +68,9 @@ class LinearForecast:
     """What a design will give for each contrast, arrays (k,); of K draws of the noise.
 
     half_width: of the intervals, (K, k).
-    sampling_share: of the variance that sampling causes.
+    variance: of the estimate, sampling and all noise, as it is told on average.
+    nonprivate_length: of intervals without any noise, with the same clips.
+    estimate: plain least squares of the planning rows, NaN where no bias was looked for.
     bias: how far clips and weights move a contrast from plain least squares, of the planning rows.
     bias_se: its standard error, from the planning rows being a sample.
     chance_to_report: share of releases that report a contrast, less a standard error of the draws;
@@ -76,7 +81,9 @@ class LinearForecast:
 
     design: LinearDesign
     half_width: Array
-    sampling_share: Array
+    variance: Array
+    nonprivate_length: Array
+    estimate: Array
     bias: Array
     bias_se: Array
     chance_to_report: Array
@@ -103,9 +110,11 @@ class LinearForecast:
     ci_length = length
 
     @property
-    def sampling_length(self) -> Array:
-        """The same of the part that sampling causes."""
-        return np.asarray(self.length * np.sqrt(self.sampling_share))
+    def vi_length(self) -> Array:
+        """Of the variability interval, the spread of the private estimates: intervals are longer by
+        what noise on the gradient covariance leaves unknown of it.
+        """
+        return _length(self.variance, self.design)
 
     @property
     def ci_length_mean(self) -> float:
@@ -114,8 +123,8 @@ class LinearForecast:
 
     @property
     def nonprivate_length_mean(self) -> float:
-        """The mean over the contrasts of the part that sampling causes."""
-        return float(self.sampling_length.mean())
+        """The mean of `nonprivate_length` over the contrasts."""
+        return float(self.nonprivate_length.mean())
 
     @property
     def odds_width(self) -> Array:
@@ -178,11 +187,18 @@ def forecast_linear(
         run_steps(some, design=design, source=np.random.default_rng([_SEED, k]))
         for k in range(n_draws)
     ]
+    quiet = run_steps(
+        some,
+        design=replace(design, budget=type(design.budget)(**dict.fromkeys(PARTS, _UNLIMITED))),
+        source=np.random.default_rng([_SEED, n_draws]),
+    )
     widths = [fit.half_widths(L) for fit in fits]
     halves = np.array([w.half_width for w in widths])
     half, spread = halves.mean(axis=0), halves.std(axis=0)
     clip = float(np.median([fit.clips[-1] for fit in fits]))
-    bias, bias_se = _bias(A, fits[0], clip, L) if has_bias else np.zeros((2, len(L)))
+    estimate, bias, bias_se = np.full(len(L), np.nan), np.zeros(len(L)), np.zeros(len(L))
+    if has_bias:
+        estimate, bias, bias_se = _bias(A, fits[0], clip, L)
     is_never = (spread > _LARGEST_SPREAD * half) | (
         np.abs(bias) > _LARGEST_BIAS * half + _SURE * bias_se
     )
@@ -190,12 +206,20 @@ def forecast_linear(
     return LinearForecast(
         design=design,
         half_width=halves,
-        sampling_share=np.mean([w.sampling / (w.sampling + w.privacy) for w in widths], axis=0),
+        variance=np.mean([w.sampling + w.privacy for w in widths], axis=0),
+        nonprivate_length=_length(quiet.half_widths(L).sampling, design),
+        estimate=estimate,
         bias=bias,
         bias_se=bias_se,
         chance_to_report=np.where(is_never, 0.0, chance),
         share_clipped=float(np.mean([fit.share_clipped for fit in fits])),
     )
+
+
+def _length(variance: Array, design: LinearDesign) -> Array:
+    """The length of normal intervals."""
+    z = float(ndtri(0.5 + design.confidence_level / 2.0))
+    return np.asarray(2.0 * z * np.sqrt(variance))
 
 
 def _chance(margins: Array) -> Array:
@@ -208,9 +232,9 @@ def _chance(margins: Array) -> Array:
     return np.asarray(np.maximum(1.0 - ndtr(error - far).sum(axis=0), 0.0))
 
 
-def _bias(A: Table, fit: LinearFit, clip: float, contrasts: Array) -> tuple[Array, Array]:
-    """The clipped coefficient less that of plain least squares, and its standard error, in the
-    metric of a fit.
+def _bias(A: Table, fit: LinearFit, clip: float, contrasts: Array) -> tuple[Array, Array, Array]:
+    """Contrasts of plain least squares, those of the clipped coefficient less them, and the
+    standard error of the difference, in the metric of a fit.
     """
     rough = np.asarray(np.linalg.solve(fit.whiten, fit.metric), dtype=np.float64)
     rows = A.through(Whitened(rough, is_new=True), has_weights=True)
@@ -226,7 +250,7 @@ def _bias(A: Table, fit: LinearFit, clip: float, contrasts: Array) -> tuple[Arra
     plain = inverse @ products / n
     moves = rows.total(Moves(phi, clip, plain, inverse)) / n
     L = contrasts @ fit.metric.T
-    return L @ (phi - plain), np.sqrt(np.einsum("ki,ij,kj->k", L, moves, L) / n)
+    return L @ plain, L @ (phi - plain), np.sqrt(np.einsum("ki,ij,kj->k", L, moves, L) / n)
 
 
 def best_linear_design(

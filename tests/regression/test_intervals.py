@@ -88,7 +88,8 @@ def test_a_forecast_is_the_same_twice_and_marks_what_noise_hides() -> None:
     first, second = (forecast_linear(A, design=made(3000, "1"), n_draws=8) for _ in range(2))
     assert (first.length == second.length).all()
     assert not first.is_not_reportable.any()
-    assert (first.sampling_length < first.length).all()
+    assert (first.nonprivate_length < first.vi_length).all()
+    assert (first.vi_length < first.length).all()  # by Student's quantile
     assert forecast_linear(A, design=made(60, "0.1"), n_draws=8).is_not_reportable.all()
 
 
