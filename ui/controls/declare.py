@@ -34,6 +34,7 @@ from ui.session.forms import (
     column_of,
     text_of,
 )
+from ui.session.settings import Settings
 
 USUAL_ROWS = Guesses().n_rows
 _DIGITS = 10
@@ -68,11 +69,23 @@ def example() -> DeclaredTable:
     return DeclaredTable(schema=schema, guesses=guesses, unit="one patient")
 
 
-def is_example(table: DeclaredTable) -> bool:
-    """Whether that is what is described, whatever encoding was chosen for it."""
-    bare = replace(table, schema=replace(table.schema, standard=None))
+def example_of_a_number() -> DeclaredTable:
+    """The same patients with another outcome, a number."""
     shown = example()
-    return bare == replace(shown, schema=replace(shown.schema, standard=None))
+    pressure = NumericColumn("pressure", 70, 250, typical=135.0, spread=20.0, units="mmHg")
+    schema = Schema(shown.schema.features, outcome=pressure)
+    schema = replace(schema, standard=usual_encoding(schema))
+    effects = {"age": 0.4, "sex=male": 3.0, "smoker=yes": 2.0, "bmi": 0.8, "treatment=new": -5.0}
+    return DeclaredTable(schema=schema, guesses=Guesses(effects=effects), unit=shown.unit)
+
+
+def is_example(table: DeclaredTable) -> bool:
+    """Whether one of these is what is described, whatever encoding was chosen for it."""
+    return _bare(table) in (_bare(example()), _bare(example_of_a_number()))
+
+
+def _bare(table: DeclaredTable) -> DeclaredTable:
+    return replace(table, schema=replace(table.schema, standard=None))
 
 
 def to_rows(table: DeclaredTable) -> list[dict[str, object]]:
@@ -268,13 +281,18 @@ def _per_unit(effect: float, step: float) -> float:
 def take(table: DeclaredTable) -> None:
     """Plan with this description: all its columns, without penalty, method and budget to be
     found."""
-    now = state.settings()
+    state.put(with_table(state.settings(), table))
+
+
+def with_table(now: Settings, table: DeclaredTable) -> Settings:
+    """The settings with this description."""
     is_new = now.dataset != DECLARED
-    state.update(
+    return replace(
+        now,
         dataset=DECLARED,
         declared=packed_table(table),
         names=(),
         d=len(table.schema.feature_names),
         encoding="schema",
-        **({"target": UNPENALISED} if is_new and table.schema.standard else {}),
+        target=UNPENALISED if is_new and table.schema.standard else now.target,
     )

@@ -93,8 +93,9 @@ def names_control(settings: Settings, names: tuple[str, ...]) -> None:
 
 
 def quick_controls(settings: Settings, names: tuple[str, ...]) -> None:
-    """n, d, c and, for an SVM, h, side by side."""
-    columns = iter(st.columns(4 if settings.has_width else 3, gap="medium"))
+    """n, d, c and, for an SVM, h, side by side; a regression of a number has no penalty."""
+    is_number = settings.outcome is not None
+    columns = iter(st.columns(2 if is_number else 4 if settings.has_width else 3, gap="medium"))
     with next(columns):
         grid = log_grid("n", whole=True)
         compact("n", "Records n", settings.n, grid, _set_n, help=N_HELP)
@@ -103,6 +104,8 @@ def quick_controls(settings: Settings, names: tuple[str, ...]) -> None:
         counts, take = feature_counts(names), take_features(names)
         help = f"{text.d_sentence(chosen + 1)} {_D_HELP}"
         compact("d", "Features d", chosen, counts, take, help=help)
+    if is_number:
+        return
     with next(columns):
         is_chosen = settings.penalty == "chosen"
         compact(

@@ -52,6 +52,12 @@ def split_slider(settings: Settings) -> None:
         refusal("split")
 
 
+def amounts(settings: Settings) -> None:
+    """The parts one by one, behind a click."""
+    with st.popover("Amounts, locks", type="tertiary", key="amounts"):
+        split_controls(settings)
+
+
 LINE_NAMES = {
     "model": "coefficients",
     "hessian": "Hessian",

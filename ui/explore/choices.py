@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import streamlit as st
 
-from ui.controls import currency, design, upload
+from ui.controls import currency, declare, design, linear, upload
 from ui.controls.sidebar import data_controls, dataset_words
 from ui.kit.bound import bound
 from ui.session import state
+from ui.session.budget import from_shares
 from ui.session.choices import CALIBRATIONS, LOSSES, MECHANISMS, labels_of
-from ui.session.settings import Settings
+from ui.session.settings import START, Settings, for_outcome
 
 MECHANISM_WORDS = {n: w.partition(" ")[0] for n, w in labels_of(MECHANISMS).items()}
 METHOD_WORDS = {n: w.partition(" ")[0] for n, w in labels_of(CALIBRATIONS).items()}
@@ -26,6 +27,9 @@ _TERMS_HELP = (
 )
 
 
+OUTCOMES = {"codes": "Yes or no", "number": "A number"}
+
+
 def line(names: tuple[str, ...]) -> None:
     """Every choice that is no number of the sliders; `names` are the features on offer."""
     settings = state.settings()
@@ -34,7 +38,10 @@ def line(names: tuple[str, ...]) -> None:
             _data(settings, names)
         with st.popover(f"Method: {_method(settings)}", key="choice_method"):
             _design(settings)
+        _outcome(settings)
         st.space("stretch")
+        if settings.outcome is not None:
+            return
         st.segmented_control(
             "Terms",
             list(TERMS),
@@ -44,6 +51,37 @@ def line(names: tuple[str, ...]) -> None:
             help=_TERMS_HELP,
             **bound("terms", "paper" if settings.is_penalised else "plain", _take_terms),
         )
+
+
+def _outcome(settings: Settings) -> None:
+    """Whether the outcome is a yes or a number."""
+    st.segmented_control(
+        "Outcome",
+        list(OUTCOMES),
+        format_func=OUTCOMES.__getitem__,
+        required=True,
+        label_visibility="collapsed",
+        help="Yes or no: a logistic regression or an SVM. A number: a linear regression, of a "
+        "table that you describe; at first, made-up patients and their blood pressure.",
+        **bound("outcome", "codes" if settings.outcome is None else "number", _take_outcome),
+    )
+
+
+def _take_outcome(chosen: object) -> None:
+    now = state.settings()
+    if chosen == ("codes" if now.outcome is None else "number") or chosen not in OUTCOMES:
+        return
+    if chosen == "codes":
+        now = replace(
+            now.without_table(),
+            names=START.names,
+            d=START.d,
+            encoding=START.encoding,
+            split=from_shares(now.split.total),
+        )
+    else:
+        now = declare.with_table(now, declare.example_of_a_number())
+    state.put(for_outcome(now))
 
 
 def _take_terms(chosen: object) -> None:
@@ -59,6 +97,12 @@ def _take_terms(chosen: object) -> None:
 def _design(settings: Settings) -> None:
     """Model, mechanism, definition, intervals, level and target."""
     left, right = st.columns(2, gap="large")
+    if settings.outcome is not None:
+        with left:
+            currency.currency_control(settings, linear.NUMBER_CURRENCIES)
+        with right:
+            linear.method_controls(settings)
+        return
     with left:
         design.loss_control(settings)
         if settings.has_width:
@@ -90,6 +134,9 @@ def _definition(settings: Settings) -> str:
 
 def _method(settings: Settings) -> str:
     """What is chosen, in few words."""
+    level = f"{100 * settings.level:g}\N{NARROW NO-BREAK SPACE}%"
+    if settings.outcome is not None:
+        return " · ".join(("Linear regression", settings.typed.label, level))
     shaped = ["shaped noise"] if settings.is_shaped else []
     said = (
         _listed(LOSS_WORDS, settings.losses),
@@ -97,6 +144,6 @@ def _method(settings: Settings) -> str:
         _definition(settings),
         _listed(METHOD_WORDS, settings.calibrations).lower(),
         *shaped,
-        f"{100 * settings.level:g}\N{NARROW NO-BREAK SPACE}%",
+        level,
     )
     return " · ".join(said)

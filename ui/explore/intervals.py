@@ -52,13 +52,16 @@ def interval_picture(
     *,
     units: str,
     span_of: SpanOf,
+    is_cost_beside: bool = False,
 ) -> Picture:
     """Per coefficient the private interval, the variability interval within it and the one without
-    privacy below, the ratio of the first two at the right; kept settings as thin lines above.
+    privacy below, the ratio of the first two at the right, of odds ratios or where it is asked for
+    that of the first and the last; kept settings as thin lines above.
 
     span_of: the ends of an axis, by what is on it and how far that reaches.
     """
     is_odds, many = units == "odds", len(rows)
+    is_plain = is_odds or is_cost_beside
     placed = rows_of(rows, _notes(rows), is_scaled=units == "scaled")
     bars, dots = marks(
         rows, [r.ci_length for r in rows], [r.vi_length for r in rows], placed, is_odds
@@ -91,12 +94,12 @@ def interval_picture(
         right=ratios(
             rows,
             [r.ci_length for r in rows],
-            # of odds ratios what a reader of them knows
-            [r.nonprivate_length if is_odds else r.vi_length for r in rows],
+            # of effects as people mean them what a reader of them knows
+            [r.nonprivate_length if is_plain else r.vi_length for r in rows],
             placed,
             [r.counts for r in rows],
         ),
-        right_title="÷ without privacy" if is_odds else "÷ shortest",
+        right_title="÷ without privacy" if is_plain else "÷ shortest",
         key=[
             *_private(rows),
             ("bar", 2, "variability (the shortest possible)"),

@@ -4,6 +4,7 @@ slider, and the best split.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -14,12 +15,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpci_core import InfeasibleDesignError, StoppedError, best_split, watched
-from dpci_core.base.array import Array
+from dpci_core.base.array import Array, Flags
 from dpci_core.planner.split import NoSplitError
 from dpci_core.privacy.budget import PARTS
 from ui.controls import currency
 from ui.controls.paired import positions
-from ui.controls.split import split_controls
+from ui.controls.split import amounts
 from ui.explore import finding
 from ui.explore.intervals import marks, ratios
 from ui.explore.rows import Rows, rows_of
@@ -92,36 +93,49 @@ def beside_the_split(view: compute.View) -> DeltaGenerator:
             gap="small",
             width="content",
         )
-        with st.popover("Amounts, locks", type="tertiary", key="amounts"):
-            split_controls(view.settings)
+        amounts(view.settings)
     return place
 
 
 def when_quiet(view: compute.View, units: str, place: DeltaGenerator) -> None:
     """Below everything else: the animation and the best split, found where they are not known
-    in a run that was asked for when nothing moved. Whatever moves then comes first.
+    in a run that was asked for when nothing moved.
 
     place: where the best split is told.
     """
     split_key = ("best split", view.records.digest, repr(compute.free_of(view.settings, "sweep")))
     animation_key = ("explore", animation_version(view, units))
-    version = _digest(*split_key, *animation_key)
-    animations, curves = state.animations(), state.curves()
-    animation = animations.peek(animation_key)
-    best = curves.peek(split_key) if view.drawn else Best(None)
-    if (animation is None or best is None) and again.is_asked(version):
-        turns.give_way()
-        with suppress(StoppedError), watched(should_stop=streamlit_internals.is_over):
-            animation = animations.get(
-                animation_key, lambda: _animation(view, units, animation_key[1])
-            )
-            best = best or curves.get(split_key, lambda: _best(view))
-    elif animation is None or best is None:
-        again.want(again.QUIET, version)
+    split: tuple[Wanted, ...] = ((state.curves(), split_key, lambda: _best(view)),)
+    moving = (
+        state.animations(),
+        animation_key,
+        lambda: _animation(view, units, animation_key[1]),
+    )
+    animation, *best = found_when_quiet(moving, *(split if view.drawn else ()))
     if animation is not None:
         keep_animation(SLIDER, cast("dict[str, object]", animation))
     with place:
-        _line(best if isinstance(best, Best) else None, view)
+        _line(cast("Best | None", best[0]) if best else Best(None), view)
+
+
+Wanted = tuple[compute.LRU, Hashable, Callable[[], object]]
+
+
+def found_when_quiet(*wanted: Wanted) -> list[object]:
+    """What is kept under these keys; what is not is None, but where this run was asked for because
+    nothing moved: then it is made. Whatever moves then comes first.
+    """
+    found = [store.peek(key) for store, key, _ in wanted]
+    if all(one is not None for one in found):
+        return found
+    version = _digest(*[key for _, key, _ in wanted])
+    if again.is_asked(version):
+        turns.give_way()
+        with suppress(StoppedError), watched(should_stop=streamlit_internals.is_over):
+            return [store.get(key, make) for store, key, make in wanted]
+    else:
+        again.want(again.QUIET, version)
+    return found
 
 
 def _best(view: compute.View) -> Best:
@@ -172,14 +186,37 @@ def _line(best: Best | None, view: compute.View) -> None:
 
 
 def _animation(view: compute.View, units: str, version: str) -> dict[str, object]:
-    """Words at every position of the slider, and the bars that move."""
-    settings = view.settings
-    _, options = _positions(settings)
     rows = compute.interval_rows(view, units)
     is_drawn = bool(rows) and sum(len(item.names) for item in rows) <= MOST_INTERVALS
-    lengths = _lengths(view, rows, units, np.array(options)) if is_drawn else []
+    lengths = []
+    if is_drawn:
+        asked = free_of_total(view.settings)
+        lengths = over_totals(
+            view.settings, rows, lambda item, knots: lengths_at(view, item, asked, knots, units)
+        )
+    told = finding.counted_coefficients(view)
+    return animation_of(view.settings, rows, lengths, told, units=units, version=version)
+
+
+def animation_of(
+    settings: Settings,
+    rows: list[IntervalRows],
+    lengths: list[Lengths],
+    told: Flags,
+    *,
+    units: str,
+    version: str,
+    is_plain: bool = False,
+) -> dict[str, object]:
+    """Words at every position of the slider, and the bars that move, where there are lengths.
+
+    told: which coefficients (k,) the words count.
+    is_plain: whether a length is told against that without privacy in any units.
+    """
+    _, options = _positions(settings)
+    is_odds = units == "odds"
     placed = (
-        rows_of(rows, [""] * len(rows[0].names), is_scaled=units == "scaled") if is_drawn else None
+        rows_of(rows, [""] * len(rows[0].names), is_scaled=units == "scaled") if lengths else None
     )
     words: list[dict[str, object] | None] = []
     frames: list[Frame | None] = []
@@ -198,8 +235,8 @@ def _animation(view: compute.View, units: str, version: str) -> dict[str, object
         if placed is None:  # letting go draws it
             pass
         elif all(np.isfinite((one.private, one.variability)).all() for one in here):
-            said |= _said(view, rows, here)
-            frames[-1] = _frame(rows, here, placed, is_odds=units == "odds")
+            said |= _said(settings, rows, here, told)
+            frames[-1] = _frame(rows, here, placed, is_odds=is_odds, is_plain=is_odds or is_plain)
         else:
             said["title"] = "Not possible here: let go to read why"
         words.append(said)
@@ -217,26 +254,29 @@ class Frame:
     right: list[str]
 
 
-def _frame(rows: list[IntervalRows], here: list[Lengths], placed: Rows, *, is_odds: bool) -> Frame:
+def _frame(
+    rows: list[IntervalRows], here: list[Lengths], placed: Rows, *, is_odds: bool, is_plain: bool
+) -> Frame:
     private, spread = [one.private for one in here], [one.variability for one in here]
     plain, reported = [one.plain for one in here], [one.is_reported for one in here]
     bars, dots = marks(rows, private, spread, placed, is_odds, reported, plain)
-    right = ratios(rows, private, plain if is_odds else spread, placed, reported)
+    right = ratios(rows, private, plain if is_plain else spread, placed, reported)
     ends = {(y, kind): (low, high) for y, low, high, kind in bars}
     return Frame(ends, dots, [text for _, text in right])
 
 
-def _lengths(
-    view: compute.View, rows: list[IntervalRows], units: str, options: Array
+def over_totals(
+    settings: Settings,
+    rows: list[IntervalRows],
+    at_knots: Callable[[IntervalRows, Array], Lengths],
 ) -> list[Lengths]:
     """Lengths at every position, interpolated between a dozen forecasts, and what the nearest of
     them can report.
     """
-    grid = currency.total_grid(view.settings)
+    grid, options = currency.total_grid(settings), np.array(_positions(settings)[1])
     many = sum(len(item.names) for item in rows)
     knots = np.array(sorted({*grid[:: -(-len(grid) // knots_for(many))], grid[-1]}))
-    asked = free_of_total(view.settings)
-    found = [lengths_at(view, item, asked, knots, units) for item in rows]
+    found = [at_knots(item, knots) for item in rows]
     return [
         Lengths(
             between(knots, item.private, options),
@@ -258,19 +298,20 @@ class _Reach:
     cost: float
 
 
-def _said(view: compute.View, rows: list[IntervalRows], here: list[Lengths]) -> dict[str, object]:
+def _said(
+    settings: Settings, rows: list[IntervalRows], here: list[Lengths], told: Flags
+) -> dict[str, object]:
     """The finding and the numbers of one frame, of what can be reported there."""
-    told = finding.counted_coefficients(view)
     found, own, shortest = [], [], []
     for item, one in zip(rows, here, strict=True):
         keep = one.is_reported & told
         if keep.any():
             own.append(one.private[keep])
             shortest.append(one.variability[keep])
-            times = finding.cost(own[-1], one.plain[keep], view.settings)
+            times = finding.cost(own[-1], one.plain[keep], settings)
             found.append(_Reach(item.combination, int(keep.sum()), int(told.sum()), times))
     if not found:
-        return {"title": finding.title([], view.settings.level)[0]}
+        return {"title": finding.title([], settings.level)[0]}
     cells = finding.live_cells(own, shortest, [one.cost for one in found])
     return {"title": finding.effects_sentence(found), "cells": cells}
 

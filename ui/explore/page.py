@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
 import streamlit as st
 
@@ -11,12 +14,14 @@ from ui.controls import currency, deployments, design, hints, upload
 from ui.controls.given import about_moments
 from ui.controls.sidebar import current_view, feature_names
 from ui.controls.split import split_slider
-from ui.explore import choices, finding, later, tabs
+from ui.explore import choices, finding, later, number, tabs
 from ui.explore.style import SHEET
 from ui.kit.style import themed
 from ui.session import compute, state, steps, text
 from ui.session.served import served
 from ui.session.settings import Settings
+
+T = TypeVar("T")
 
 
 def page() -> None:
@@ -27,6 +32,10 @@ def page() -> None:
     names = feature_names()
     choices.line(names)
     settings = state.settings()
+    if settings.outcome is not None:
+        with served(compute.most_features(settings)):
+            _of_a_number()
+        return
     if settings.dataset == "upload":
         with st.expander("Your file", expanded=state.upload() is None):
             upload.panel()
@@ -47,8 +56,26 @@ def _moved() -> None:
     view = current_view()
     if view is None:
         return
-    settings = view.settings
     units = tabs.units_of(view)
+    place = _controls(view.settings, partial(later.beside_the_split, view))
+    _warnings(view)
+    tabs.content(view, tabs.line(view, units), units)
+    later.when_quiet(view, units, place)
+
+
+def _of_a_number() -> None:
+    """The same where the outcome is a number."""
+    view = number.current()
+    if view is None:
+        return
+    _controls(view.settings, partial(number.beside_the_split, view))
+    tab = number.line(tabs.TAB.value, tabs.TAB.take)
+    number.content(view, tab, tabs.span_of(view.records.digest))
+    number.when_quiet(view)
+
+
+def _controls(settings: Settings, beside_the_split: Callable[[], T]) -> T:
+    """The sliders; returns what stands beside the split."""
     with st.container(key="controls", gap="small"):
         left, right = st.columns([13, 9], gap="medium", vertical_alignment="center")
         with left:
@@ -62,12 +89,10 @@ def _moved() -> None:
             with left:
                 split_slider(settings)
             with right:
-                place = later.beside_the_split(view)
+                place = beside_the_split()
             design.quick_controls(settings, feature_names())
         st.checkbox("Settings", key="sheet_open", on_change="ignore")
-    _warnings(view)
-    tabs.content(view, tabs.line(view, units), units)
-    later.when_quiet(view, units, place)
+    return place
 
 
 def _header() -> None:

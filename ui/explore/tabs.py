@@ -14,7 +14,7 @@ from dpci_core.report.answers import shortfall
 from dpci_core.report.cautions import not_reportable
 from ui.controls.sidebar import feature_names
 from ui.explore import code, finding, later, lines, pinned, sentences, wasted
-from ui.explore.intervals import ChartText, interval_picture, styles_of
+from ui.explore.intervals import ChartText, SpanOf, interval_picture, styles_of
 from ui.kit import linked
 from ui.kit.bound import bound
 from ui.kit.exports import download_csv
@@ -33,7 +33,7 @@ FURTHER = {
     "table": "Table",
     "code": "Code",
 }
-_TAB = linked.one_of("tab", {**TABS, **FURTHER}, default="intervals", widget="tab")
+TAB = linked.one_of("tab", {**TABS, **FURTHER}, default="intervals", widget="tab")
 _REST = "rest"
 """Stands for the further tabs, which a list beside the others has."""
 UNITS = {"scaled": "Scaled", "original": "Original units", "odds": "Odds ratios"}
@@ -55,7 +55,7 @@ def _unit_options(view: compute.View) -> list[str]:
 def line(view: compute.View, units: str) -> str:
     """Which picture; in its row also what belongs to it, undo and compare."""
     with st.container(horizontal=True, key="tabs", vertical_alignment="center", gap="small"):
-        tab = _TAB.value
+        tab = TAB.value
         st.segmented_control(
             "What is shown",
             [*TABS, _REST],
@@ -71,7 +71,7 @@ def line(view: compute.View, units: str) -> str:
                 format_func=FURTHER.__getitem__,
                 label_visibility="collapsed",
                 width=160,
-                **bound("further_tab", tab, _TAB.take),
+                **bound("further_tab", tab, TAB.take),
             )
         options = _unit_options(view)
         if tab == "intervals" and len(options) > 1:
@@ -98,7 +98,7 @@ def line(view: compute.View, units: str) -> str:
 
 
 def _take_tab(chosen: object) -> None:
-    _TAB.take(next(iter(FURTHER)) if chosen == _REST else chosen)
+    TAB.take(next(iter(FURTHER)) if chosen == _REST else chosen)
 
 
 def _more_control(settings: Settings) -> None:
@@ -221,16 +221,25 @@ def _intervals(
         meta=_meta(view, units=units),
         is_loud=is_loud,
     )
+    return interval_picture(
+        rows,
+        pinned.intervals(others, rows),
+        around,
+        units=units,
+        span_of=span_of(view.records.digest),
+    )
+
+
+def span_of(table: str) -> SpanOf:
+    """The ends of axes of a table, which stay as they are while they can."""
     spans = st.session_state.setdefault("spans", {})
 
-    def span_of(what: tuple[object, ...], low: float, high: float) -> tuple[float, float]:
-        key = (view.records.digest, *what)
+    def ends(what: tuple[object, ...], low: float, high: float) -> tuple[float, float]:
+        key = (table, *what)
         spans[key] = steady(spans.get(key), low, high)
         return cast("tuple[float, float]", spans[key])
 
-    return interval_picture(
-        rows, pinned.intervals(others, rows), around, units=units, span_of=span_of
-    )
+    return ends
 
 
 _ROOM = 0.3

@@ -6,20 +6,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields, replace
-from functools import partial
 from typing import cast
 from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
 from dpci_core.base.errors import ConvergenceError, InfeasibleDesignError
-from ui.controls import currency, design
+from ui.controls import currency, design, linear
 from ui.controls.paired import Number, compact, log_grid, refusal, take
 from ui.controls.shape import encode_by, shape_control
 from ui.controls.sidebar import feature_names
 from ui.controls.split import split_controls, split_slider
 from ui.kit import share
-from ui.kit.bound import among, bound, put
+from ui.kit.bound import among, put
 from ui.plan import bounds, goal, numbers, options, pictures, standard, words
 from ui.plan.job import designs_of
 from ui.plan.options import Find, Option, Ways
@@ -403,6 +402,7 @@ def _method(case: PlannedCase, work: Work | None) -> None:
     """How the design is found; by hand with every control and every closer look."""
     settings = case.settings
     if not isinstance(case, Case):
+        linear.choose(settings, case.plan)
         with st.expander("Every setting of the method", key="method_by_hand"):
             _linear_settings(case)
         return
@@ -435,42 +435,11 @@ def _linear_settings(case: NumberCase) -> None:
     settings = case.settings
     left, right = st.columns(2, gap="large")
     with left:
-        currency.currency_control(settings, case.currencies)
+        currency.currency_control(settings, linear.NUMBER_CURRENCIES)
         split_slider(settings)
     with right:
-        design.level_control(settings)
-        for name, (label, help) in _LINEAR.items():
-            low, high = LIMITS[name]
-            is_whole = name == "steps"
-            st.number_input(
-                label,
-                int(low) if is_whole else low,
-                int(high) if is_whole else high,
-                step=1 if is_whole else 0.1,
-                format="%d" if is_whole else "%.4g",
-                help=help,
-                **bound(f"linear_{name}", getattr(settings, name), partial(_set_linear, name)),
-            )
+        linear.method_controls(settings)
         design.d_control(settings, feature_names())
-
-
-def _set_linear(name: str, value: float) -> None:
-    state.update(**{name: value})
-
-
-_LINEAR = {
-    "steps": ("Steps", "Each has 2.5 times the budget of the one before it; 3 do nearly always."),
-    "clip": (
-        "Largest influence of a record",
-        "In lengths that nine of ten records do not exceed; what is longer counts as that long. "
-        "More lets long tails in, and adds noise.",
-    ),
-    "row_clip": (
-        "Longest row that counts in full",
-        "In lengths that nine of ten rows do not exceed.",
-    ),
-}
-"""Of a regression of a number: settings by their names, with label and help."""
 
 
 def _shape(case: Case) -> None:

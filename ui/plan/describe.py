@@ -7,7 +7,6 @@ of a table that was described before, gets into it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,11 +25,9 @@ from ui.controls.sidebar import dataset_label, feature_names, take_dataset
 from ui.kit.bound import among, bound
 from ui.plan import cards, draft
 from ui.session import state, steps
-from ui.session.budget import from_shares
-from ui.session.choices import PROMISE
 from ui.session.compute import DECLARED, declared_table
 from ui.session.forms import Row, levels_of, text_of
-from ui.session.settings import LIMITS, LINEAR_SHARES, Settings, in_currency
+from ui.session.settings import LIMITS, Settings, for_outcome
 from ui.session.text import plain
 from ui.session.words import in_words
 from ui.views import path
@@ -619,7 +616,7 @@ def _hand_in() -> None:
         return
     was, now = None if old is None else old.schema.outcome, state.settings()
     if (table.schema.outcome is None) != (was is None):
-        state.put(_of_outcome(now))
+        state.put(for_outcome(now))
     elif now.goal_on not in ("", *table.schema.feature_names):
         state.put(now.with_usual_goal())
     state.update(n=int(said["describe_n"]))
@@ -629,13 +626,3 @@ def _hand_in() -> None:
     draft.begin()
     draft.forget()
     steps.go("goal")
-
-
-def _of_outcome(now: Settings) -> Settings:
-    """The settings with goal, budget and split that a new kind of outcome can have."""
-    now = now.with_usual_goal()
-    if now.outcome is None:
-        return now.in_plain_terms()
-    if now.kind.law != "gaussian":
-        now = in_currency(now, PROMISE)
-    return replace(now, split=from_shares(now.split.total, LINEAR_SHARES))

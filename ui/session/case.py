@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from dpci_core.planner.promise import fewest_records
 from dpci_core.regression.design import LinearDesign
 from dpci_core.regression.forecast import PlanningRows
 from dpci_core.schema import CONSTANT, Column, Records
-from ui.session.choices import CURRENCIES, PROMISE
+from ui.session.choices import PROMISE
 from ui.session.compute import (
     DECLARED,
     PUBLIC,
@@ -62,8 +62,6 @@ class AnyCase:
     target: Target
     scale: float
     columns: tuple[Column, ...] = ()
-    currencies: ClassVar[tuple[str, ...]] = tuple(CURRENCIES)
-    """In which a budget can be typed."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -109,7 +107,6 @@ class NumberCase(AnyCase):
     plan: LinearPlan
     design: LinearDesign
     moments: PlanningRows
-    currencies = tuple(name for name, one in CURRENCIES.items() if one.definition.law == "gaussian")
 
     @property
     def effect(self) -> str:
@@ -192,7 +189,11 @@ def make_case(settings: Settings, source: TableSource) -> PlannedCase:
     return make_penalised(settings, source) if settings.outcome is None else _make_number(settings)
 
 
-def _make_number(settings: Settings) -> NumberCase:
+def plan_of_number(settings: Settings) -> tuple[LinearPlan, Records]:
+    """The plan of a regression of a number, its goal and words aside, and its planning rows.
+
+    Raises:  RemediedError for a pure epsilon; ValueError where the settings allow no design.
+    """
     if settings.kind.law != "gaussian":
         in_promise = in_currency(settings, PROMISE)
         raise RemediedError(_NOT_PURE, "Type the budget as (ε, δ)", in_promise)
@@ -208,12 +209,17 @@ def _make_number(settings: Settings) -> NumberCase:
         design=settings.linear_design,
         delta=Decimal(settings.delta),
     )
+    return plan, records
+
+
+def _make_number(settings: Settings) -> NumberCase:
+    plan, records = plan_of_number(settings)
     return _aimed(
         NumberCase,
         settings=settings,
         records=records,
         design=plan.design,
-        columns=table.schema.features,
+        columns=plan.schema.features,
         plan=plan,
         moments=plan.moments_of(records),
     )

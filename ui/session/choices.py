@@ -145,6 +145,7 @@ _COLOURS = {
     (PureDP.definition, Output.name): {Logistic.name: ORANGE, HuberSVM.name: BROWN},
     (ZCDP.definition, Objective.name): {Logistic.name: GREEN, HuberSVM.name: RED},
     (ZCDP.definition, Output.name): {Logistic.name: VIOLET, HuberSVM.name: PINK},
+    (ZCDP.definition, "clipped steps"): {"linear": GREEN},
 }
 _MARKERS = {
     (Objective.name, Logistic.name): "circle",
@@ -220,6 +221,10 @@ ALL_COMBINATIONS = tuple(
     for mechanism in MECHANISMS
     for loss in LOSSES
 )
+
+
+LINEAR = Combination(ZCDP.definition, "clipped steps", "linear")
+"""Of a regression of a number, which is offered beside none of them."""
 
 
 def labels_of(offered: Mapping[Any, Option]) -> dict[Any, str]:

@@ -45,8 +45,8 @@ T = TypeVar("T")
 DECLARED = "declared"
 """The data set that is only described."""
 OF_A_NUMBER = (
-    "The outcome of this table is a number. It is planned for and released on the pages Plan and "
-    "Release; the others are about an outcome that is yes or no."
+    "The outcome of this table is a number. It has its place on the pages Explore, Plan and "
+    "Release; this one is about an outcome that is yes or no."
 )
 SWEEP_POINTS = 25
 SUBSAMPLE = 10_000

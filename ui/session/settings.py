@@ -428,6 +428,16 @@ def in_currency(now: Settings, chosen: str) -> Settings:
     return replace(moved, definitions=(moved.own_definition,))
 
 
+def for_outcome(now: Settings) -> Settings:
+    """Return the settings with goal, budget and split that a new kind of outcome can have."""
+    now = now.with_usual_goal()
+    if now.outcome is None:
+        return now.in_plain_terms()
+    if now.kind.law != "gaussian":
+        now = in_currency(now, PROMISE)
+    return replace(now, split=from_shares(now.split.total, LINEAR_SHARES))
+
+
 @lru_cache(maxsize=32)
 def _schema_of(packed: str) -> Schema | None:
     """Return what is declared of a described table (`compute.packed_table`); ValueError in words

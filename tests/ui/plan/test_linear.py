@@ -196,6 +196,6 @@ def test_the_page_for_the_board_and_the_script_speak_of_the_number():
     assert "LinearPlan(" in to_script(plan)
 
 
-def test_other_pages_say_where_a_number_is_planned_for():
-    app = refused("explore")
+def test_other_pages_say_where_a_number_has_its_place():
+    app = refused("coverage")
     assert "The outcome of this table is a number" in told(app)
