@@ -151,6 +151,7 @@ class RangeError(ArgumentError):
         *,
         is_open: bool = False,
         shown: str | None = None,
+        hint: str = "",
     ) -> None:
         given = f"{name}={shown_short(value)}" if shown is None else f"{name}={shown}"
         sign = "<" if is_open else "<="
@@ -159,7 +160,8 @@ class RangeError(ArgumentError):
         )
         ends = f"{given} > {least} and finite" if high is None else f"{given} {sign} {most}"
         both = low is not None and high is not None
-        super().__init__(name, value, f"Expected {f'{least} {sign} ' if both else ''}{ends}.")
+        least_sign = f"{least} {sign} " if both else ""
+        super().__init__(name, value, f"Expected {least_sign}{ends}.{hint}")
         self.low = low
         self.high = high
         self.is_open = is_open
