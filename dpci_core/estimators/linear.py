@@ -490,7 +490,8 @@ class DPLogisticRegression(PrivateLinearClassifier):
     coefficients.
 
     Args:
-        budget: `PureDP`, `ZCDP`, `GDP` or `ApproxDP`; `fit` refuses without.
+        budget: `PureDP`, `ZCDP`, `GDP` or `ApproxDP`; `fit` refuses without. A grid lists whole
+            budgets, {"budget": [PureDP(...), PureDP(...)]}: their parts are no parameters.
         feature_bounds: (low, high), numbers or one for each feature, declared beforehand; `fit`
             refuses without, unless typical values and spreads are declared. What is declared for
             each feature is in the order of the columns, or by name: a dictionary (of pairs here) or

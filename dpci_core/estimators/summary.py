@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from dpci_core.base.array import Array, Flags
-from dpci_core.base.errors import expect, shown_short
+from dpci_core.base.errors import expect, short_repr, shown_short
 
 Table = TypeVar("Table", "pd.Series[float]", pd.DataFrame)
 
@@ -48,6 +48,8 @@ class CoefficientIntervals:
     joint: bool
     covers: str
     kind: str = "class"
+
+    __repr__ = short_repr
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each model and coefficient."""
@@ -128,6 +130,9 @@ class Summary:
     def to_frame(self) -> pd.DataFrame:
         """The table of coefficients."""
         return self.intervals.to_frame()
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         rule = "=" * WIDTH

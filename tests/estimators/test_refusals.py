@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 
 from dpci_core import GDP, DPLogisticRegression, DPScorecard, InfeasibleDesignError, PureDP
 from dpci_core.estimators import RandomCosines, tune_for_release, tuning
@@ -191,6 +192,12 @@ def test_c_of_scikit_learn_is_the_penalty_that_its_refusal_says() -> None:
     rows = model.fit(X, y)._scaling.encode(X)[:]
     theirs = LogisticRegression(C=3.0, fit_intercept=False, tol=1e-10).fit(rows, y)
     np.testing.assert_allclose(model._models[0].theta_priv, theirs.coef_[0], rtol=1e-5)
+
+
+def test_a_grid_lists_whole_budgets() -> None:
+    budgets = [PureDP(model="1e-6", hessian=1, covariance=1), BUDGET]
+    search = GridSearchCV(made(classes=(-1, 1), intervals=False), {"budget": budgets}, cv=2)
+    assert search.fit(*table()).best_params_["budget"] in budgets
 
 
 @pytest.mark.parametrize(
