@@ -241,7 +241,7 @@ class Design:
         if self.budget.additive_only and MECHANISMS[self.mechanism].perturbs_objective:
             raise ValueError(
                 f"Expected no budget of {self.budget.title} with noise in the objective: its "
-                "theorem is one of zCDP."
+                "theorem is one of zCDP. Take mechanism='output', or PureDP, ZCDP or ApproxDP."
             )
         for name in PARTS:
             check_amount(BUDGET_PART, **{f"budget.{name}": getattr(self.budget, name)})

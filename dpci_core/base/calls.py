@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from inspect import Signature, signature
 from typing import Any, ClassVar, Self
 
@@ -15,6 +16,8 @@ class Called:
     __signature__: ClassVar[Signature]
     call_hint: ClassVar[str] = ""
     """What to write instead; `{name}` is the class."""
+    renamed: ClassVar[Mapping[str, str]] = {}
+    """The same for arguments that other libraries have."""
 
     def __init_subclass__(cls, **others: Any) -> None:
         super().__init_subclass__(**others)
@@ -28,6 +31,7 @@ class Called:
             try:
                 cls.__signature__.bind(*unnamed, **named)
             except TypeError as problem:
-                hint = cls.call_hint.format(name=cls.__name__)
+                known = (hint for other, hint in cls.renamed.items() if other in named)
+                hint = next(known, cls.call_hint).format(name=cls.__name__)
                 raise TypeError(f"{cls.__name__}: {problem}. {hint}") from None
         return super().__new__(cls)

@@ -45,7 +45,7 @@ SENTENCES: dict[str, str] = {
     "persons_have_another_shape": "Expected {wanted} names of persons like X, got {found}.",
     "no_person": "Expected a person's name in at least one row.",
     "X_has_weights": "Expected X without weights: this has no use for them.",
-    "label_not_declared": "Expected every label in y to be one of the declared classes.",
+    "label_not_declared": "Expected every label in y to be one of the declared classes={classes}.",
     "record_not_encoded": (
         "Expected records that a fixed public map has encoded: finite, of norm at most 1, with "
         "labels -1 and +1."

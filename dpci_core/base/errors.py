@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from difflib import get_close_matches
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Literal, TypeGuard, TypeVar
+from typing import Any, Literal, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -93,6 +93,8 @@ def described(code: str, facts: Mapping[str, object]) -> str:
 
 _LONGEST_SHOWN = 80
 """Characters of a refused value that its sentence repeats; a table may be passed by mistake."""
+_FEW = 12
+"""Entries of an array that is shown."""
 _LONGEST_INT = 10_000
 """Bits that are written out: Python refuses to write far longer ones."""
 
@@ -112,6 +114,18 @@ def shown_short(value: object) -> str:
     start = value[: _LONGEST_SHOWN + 1] if isinstance(value, str) else value
     text = str(start) if isinstance(start, Decimal) else repr(start)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+
+
+def short_repr(made: Any) -> str:
+    """The `__repr__` of a dataclass with long fields: of long arrays what they are, of others the
+    start.
+    """
+    values = {field.name: getattr(made, field.name) for field in fields(made)}
+    shown = (
+        f"{name}={repr(x) if isinstance(x, np.ndarray) and x.size <= _FEW else shown_short(x)}"
+        for name, x in values.items()
+    )
+    return f"{type(made).__name__}({', '.join(shown)})"
 
 
 def _restored(
@@ -151,6 +165,7 @@ class RangeError(ArgumentError):
         *,
         is_open: bool = False,
         shown: str | None = None,
+        hint: str = "",
     ) -> None:
         given = f"{name}={shown_short(value)}" if shown is None else f"{name}={shown}"
         sign = "<" if is_open else "<="
@@ -159,7 +174,8 @@ class RangeError(ArgumentError):
         )
         ends = f"{given} > {least} and finite" if high is None else f"{given} {sign} {most}"
         both = low is not None and high is not None
-        super().__init__(name, value, f"Expected {f'{least} {sign} ' if both else ''}{ends}.")
+        least_sign = f"{least} {sign} " if both else ""
+        super().__init__(name, value, f"Expected {least_sign}{ends}.{hint}")
         self.low = low
         self.high = high
         self.is_open = is_open

@@ -8,6 +8,7 @@ it checks here.
 from __future__ import annotations
 
 from dpci_core.base.errors import (
+    RangeError,
     check_count,
     check_positive,
     check_probability,
@@ -58,6 +59,9 @@ def regularization_in_range(value: object) -> float:
 
 def confidence_level_in_range(value: object) -> float:
     """Return a confidence level as a float, or raise ValueError."""
+    if isinstance(value, int | float) and 1 < value < 100:  # a percentage
+        hint = f" Write a fraction below 1, such as {value / 100:g}."
+        raise RangeError("confidence_level", value, 0.0, 1.0, is_open=True, hint=hint)
     check_probability(confidence_level=value)
     check_range(CONFIDENCE_LEVEL, confidence_level=value)
     return float(value)  # type: ignore[arg-type]

@@ -69,6 +69,10 @@ Answer = dict[str, Any]
 
 _ANY_PENALTY = 0.001
 """Stands where the planner will choose c."""
+_ORDER = (
+    "First the fewest coefficients that cannot be reported, among equals the shortest mean "
+    "interval; last what cannot run."
+)
 _NEEDED = ("data", "loss", "regularization")
 _NEEDED_OF_A_DESIGN = ("mechanism", "calibration")
 _DEFAULTS: dict[str, Any] = {
@@ -147,7 +151,10 @@ def _check_flags(options: argparse.Namespace) -> None:
     if options.plan is not None:
         repeated = flags(_OF_A_PLAN if is_rank else (*_OF_A_PLAN, "epsilon", "delta"), given=True)
         if repeated:
-            options.parser.error(f"not with --plan, which says it already: {repeated}")
+            options.parser.error(
+                f"not with --plan, which says it already: {repeated}. Change it in a copy of the "
+                "plan file"
+            )
     else:
         needed: tuple[str, ...] = (
             (*_NEEDED, "epsilon", "delta") if is_rank else (*_NEEDED, *_NEEDED_OF_A_DESIGN)
@@ -251,10 +258,11 @@ def _start(options: argparse.Namespace, given: AnyPlan | None) -> _Start:
 def _in_words(answer: Answer) -> str:
     if "designs" not in answer:
         return "\n".join([answer["reason"], *answer["warnings"]])
-    rows = answer["designs"]
-    return "\n".join(
-        f"{r['calibration']:<11}{r['definition']:<6}{r['mechanism']:<11}{r['reason']}" for r in rows
+    rows = (
+        f"{r['calibration']:<11}{r['definition']:<6}{r['mechanism']:<11}{r['reason']}"
+        for r in answer["designs"]
     )
+    return "\n".join([_ORDER, *rows])
 
 
 def _loss(options: argparse.Namespace) -> Loss:

@@ -208,7 +208,7 @@ def check_labels(y: Any, declared: Any, *, n_records: int) -> tuple[npt.NDArray[
     classes = declared_classes(declared)
     codes = _codes(labels, classes)
     if (codes < 0).any():
-        raise DataRejectedError("label_not_declared")
+        raise DataRejectedError("label_not_declared", classes=classes.tolist())
     return classes, codes
 
 
@@ -217,6 +217,8 @@ def _check_occurring(labels: npt.NDArray[Any]) -> None:
         check_classification_targets(labels)
     except TypeError:  # of a comparison
         raise ValueError("Expected the labels in y to be of one kind, texts or numbers.") from None
+    except ValueError as problem:  # of a kind of labels, without one
+        raise ValueError(f"{problem} If y holds labels, declare them as classes=.") from None
 
 
 def declared_classes(declared: Any) -> npt.NDArray[Any]:

@@ -5,10 +5,10 @@ are.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -84,6 +84,10 @@ _HOW_BUDGET = (
     "Say how private as budget=PureDP(model='0.5', hessian='0.25', covariance='0.25'), which is "
     "epsilon = 1 in all."
 )
+_HOW_C = (
+    "The penalty is regularization=c of the mean loss + c |theta|^2, theta of the scaled features, "
+    "the constant too: scikit-learn's C is c = 1 / (2 n C). None chooses c from n, d and budget."
+)
 _NO_INTERCEPT = (
     "Expected fit_intercept=True: the constant is a column of the records, inside their norm bound "
     "and inside the penalty; the guarantee and the encoding are made for it."
@@ -96,6 +100,7 @@ class PrivateLinearClassifier(Called, Payable, StatsmodelsNames, ClassifierMixin
     """
 
     call_hint = _HOW_BUDGET
+    renamed: ClassVar[Mapping[str, str]] = {"C": _HOW_C}
 
     def __init__(
         self,
@@ -485,7 +490,8 @@ class DPLogisticRegression(PrivateLinearClassifier):
     coefficients.
 
     Args:
-        budget: `PureDP`, `ZCDP`, `GDP` or `ApproxDP`; `fit` refuses without.
+        budget: `PureDP`, `ZCDP`, `GDP` or `ApproxDP`; `fit` refuses without. A grid lists whole
+            budgets, {"budget": [PureDP(...), PureDP(...)]}: their parts are no parameters.
         feature_bounds: (low, high), numbers or one for each feature, declared beforehand; `fit`
             refuses without, unless typical values and spreads are declared. What is declared for
             each feature is in the order of the columns, or by name: a dictionary (of pairs here) or

@@ -207,7 +207,7 @@ class Standardisation:
             j = int(bad.argmax())
             raise ValueError(
                 f"Expected {least[j]:g} <= feature_spread={float(unit[j])!r} <= {SPAN[1]:g} of "
-                f"feature {j}."
+                f"{_feature(j, names)}."
             )
         if shape is None:
             shape = _RADIUS * math.sqrt(n_features + 1.0)
@@ -221,8 +221,8 @@ class Standardisation:
         if (bad := ~((low <= 0.0) & (high >= 0.0))).any():
             j = int(bad.argmax())
             raise ValueError(
-                f"Expected feature_typical={float(centre[j])!r} of feature {j} to lie within its "
-                "feature_bounds."
+                f"Expected feature_typical={float(centre[j])!r} of {_feature(j, names)} to lie "
+                "within its feature_bounds."
             )
         return cls(centre, unit, np.maximum(low, -reach), np.minimum(high, reach), shape)
 
@@ -292,9 +292,14 @@ def _pair(
         j = int(bad.argmax())
         raise ValueError(
             f"Expected low={float(low[j])!r} < high={float(high[j])!r} in feature_bounds of "
-            f"feature {j}, {SPAN[0]:g} to {SPAN[1]:g} apart. {_HOW_BOUNDS}"
+            f"{_feature(j, names)}, {SPAN[0]:g} to {SPAN[1]:g} apart. {_HOW_BOUNDS}"
         )
     return low, high
+
+
+def _feature(j: int, names: Sequence[str] | None) -> str:
+    """What a refusal calls a feature."""
+    return f"feature {j}" if names is None else f"feature {j} ({shown_short(names[j])})"
 
 
 def _norms(z: Array) -> Array:

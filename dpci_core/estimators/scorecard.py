@@ -211,9 +211,11 @@ class DPScorecard(Payable, ClassifierMixin, BaseEstimator):
         if self.at_least is None:
             is_other = ~np.isin(features, (0.0, 1.0)).all(axis=0)
             if is_other.any():
+                j, names = int(is_other.argmax()), names_of(self)
+                column = j if names is None else repr(names[j])
                 raise ValueError(
-                    f"Expected column {int(is_other.argmax())} of X to hold 0 and 1 only: ask a "
-                    "Question, or give at_least."
+                    f"Expected column {column} of X to hold 0 and 1 only: ask a Question, or give "
+                    "at_least."
                 )
             return features.astype(np.uint8)
         cuts = one_each(self.at_least, features.shape[1], "at_least", names_of(self))

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from dpci_core.base.array import Array, Flags
+from dpci_core.base.errors import expect, short_repr, shown_short
 
 Table = TypeVar("Table", "pd.Series[float]", pd.DataFrame)
 
@@ -48,6 +49,8 @@ class CoefficientIntervals:
     covers: str
     kind: str = "class"
 
+    __repr__ = short_repr
+
     def to_frame(self) -> pd.DataFrame:
         """One row for each model and coefficient."""
         index = pd.MultiIndex.from_product(
@@ -78,7 +81,11 @@ class StatsmodelsNames:
 
     @property
     def bse(self) -> pd.Series[float]:
-        """The standard error of each of `params`, of sampling and of privacy together."""
+        """The standard error of each of `params`, of sampling and of privacy together.
+
+        `conf_int` is not `params` +- 1.96 `bse`: the noise for privacy need not be normal, and the
+        interval allows for that on the matrices behind `bse` too.
+        """
         return self._column("std err")
 
     def conf_int(self, alpha: float | None = None) -> pd.DataFrame:
@@ -88,7 +95,13 @@ class StatsmodelsNames:
             alpha: in (0, 1); None for the level that was given to the estimator.
 
         Privacy: none spent, however often.
+        Raises:  ValueError for another alpha.
         """
+        expect(
+            alpha is None or 0 < alpha < 1,
+            f"Expected 0 < alpha={shown_short(alpha)} < 1, which is 1 - the level: a fraction "
+            "below 1, such as 0.1 for intervals at 0.9.",
+        )
         found = self.confidence_intervals(None if alpha is None else 1.0 - alpha)
         frame = found.to_frame()[["low", "high"]]
         return self._named(frame.set_axis([0, 1], axis=1))
@@ -117,6 +130,9 @@ class Summary:
     def to_frame(self) -> pd.DataFrame:
         """The table of coefficients."""
         return self.intervals.to_frame()
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         rule = "=" * WIDTH

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpci_core.base.array import Array, Flags
-from dpci_core.base.errors import check_count
+from dpci_core.base.errors import check_count, short_repr
 from dpci_core.base.metric import Metric
 from dpci_core.base.validation import check_contrasts
 from dpci_core.base.watch import step
@@ -209,6 +209,8 @@ class Forecast:
     validity: Validity
     usefulness: Usefulness
     design: Design
+
+    __repr__ = short_repr
 
     @property
     def n_records(self) -> int:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.batches import RecordBatches, as_table, table_of
-from dpci_core.base.errors import check_generator
+from dpci_core.base.errors import check_generator, short_repr
 from dpci_core.base.linalg import floor_eigenvalues
 from dpci_core.base.persons import check_persons, person_rows
 from dpci_core.base.rows import WeightedRows
@@ -74,6 +74,8 @@ class IntervalResult:
     basis: Array | None = None
     constant: float | None = None
     results_version: int = RESULTS_VERSION
+
+    __repr__ = short_repr
 
     @property
     def n_records(self) -> int:

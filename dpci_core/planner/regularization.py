@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpci_core.base.array import Array, Flags
-from dpci_core.base.errors import InfeasibleDesignError, check_positive
+from dpci_core.base.errors import InfeasibleDesignError, check_positive, short_repr
 from dpci_core.base.rows import Meaning
 from dpci_core.design import ESTIMANDS, Design, check_design
 from dpci_core.intervals.forecast import N_DRAWS, Forecast, forecast
@@ -62,6 +62,8 @@ class RegularizationCurve:
     largest_shift: Array
     is_feasible: Flags
     grade: tuple[str, ...]
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

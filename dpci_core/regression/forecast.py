@@ -16,7 +16,7 @@ from scipy.special import ndtr, ndtri
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.batches import Table, as_table
 from dpci_core.base.decimals import DOWN, EXACT
-from dpci_core.base.errors import check_count
+from dpci_core.base.errors import check_count, short_repr
 from dpci_core.base.watch import step
 from dpci_core.privacy.budget import PARTS
 from dpci_core.regression.design import LinearDesign
@@ -88,6 +88,8 @@ class LinearForecast:
     bias_se: Array
     chance_to_report: Array
     share_clipped: float
+
+    __repr__ = short_repr
 
     drift: ClassVar[None] = None
     r3: ClassVar[float] = 0.0

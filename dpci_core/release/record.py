@@ -396,7 +396,9 @@ class Release(AnyRelease):
     def predictions(self, frame: pd.DataFrame) -> dict[str, list[str]]:
         """Return scores, levels and, of a logistic model, the probability of the positive one."""
         scores, positive = self.decision(frame), self.schema.positive
-        told = [str(safe_cell(positive if x > 0.0 else f"not {positive}")) for x in scores]
+        others = self.schema.negative
+        other = others[0] if len(others) == 1 else f"not {positive}"
+        told = [str(safe_cell(positive if x > 0.0 else other)) for x in scores]
         found: dict[str, list[str]] = {
             "score": list(map(repr, scores.tolist())),
             "prediction": told,

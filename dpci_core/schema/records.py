@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from dpci_core.base.array import Array, Flags
+from dpci_core.base.errors import short_repr
 from dpci_core.base.rows import Meaning, WeightedRows, parted, plain
 from dpci_core.schema.declare import CONSTANT
 
@@ -38,6 +39,8 @@ class Records:
     to_original: Array | None
     meaning: Meaning = field(default_factory=Meaning)
     notes: tuple[str, ...] = ()
+
+    __repr__ = short_repr
 
     def complete(self) -> Records:
         """Return the records without the rows of zeros, which are of neither class."""

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from dpci_core.base.array import Array, Flags
-from dpci_core.base.errors import expect
+from dpci_core.base.errors import expect, short_repr
 from dpci_core.base.extras import version_of
 from dpci_core.design import Calibration, Design, Geometry
 from dpci_core.losses import Loss, make_loss
@@ -59,6 +59,8 @@ class DesignResult:
     vi_length_mean: float
     vi_length_mean_se: float
     n_failed: int
+
+    __repr__ = short_repr
 
     @property
     def vi_length(self) -> Array:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dpci_core.base.array import Array
 from dpci_core.base.batch import Block
 from dpci_core.base.batches import Place, RecordBatches, Table, as_table, table_of
-from dpci_core.base.errors import ConvergenceError, check_choice
+from dpci_core.base.errors import ConvergenceError, check_choice, short_repr
 from dpci_core.base.limits import LARGEST_START, regularization_in_range
 from dpci_core.base.metric import Metric
 from dpci_core.base.rows import Meaning, Rows, WeightedRows, plain, times_weights, unit_rows
@@ -168,6 +168,8 @@ class Moments:
     unpenalised_variance_drift: VarianceDrift | None = None
     constant: float | None = None
     told: Array | None = None
+
+    __repr__ = short_repr
 
 
 def fit_moments(

@@ -163,6 +163,7 @@ def test_questions_start_from_a_plan(
     [
         (["split", "--plan", "{file}", "--data", "census"], "says it already: --data"),
         (["split", "--plan", "{file}", "--epsilon", "1"], "says it already: --epsilon"),
+        (["records", "--plan", "{file}", "--epsilon", "1"], "Change it in a copy of the plan file"),
         (
             ["rank", "--plan", "{file}", "--confidence-level", "0.9"],
             "says it already: --confidence-level",

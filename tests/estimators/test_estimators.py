@@ -164,7 +164,7 @@ def test_plain_labels_are_read_as_others_are(labels: tuple[float, ...]) -> None:
     np.testing.assert_array_equal(codes, expected)
     y = y.astype(float)
     y[7] = 7.0
-    with refuses(DataRejectedError, match="one of the declared classes.$"):
+    with refuses(DataRejectedError, match=r"one of the declared classes=.*\.$"):
         check_labels(y, labels, n_records=200)
     y[7] = np.nan
     with pytest.raises(ValueError, match="NaN"):
@@ -569,7 +569,7 @@ def test_no_message_holds_a_value_of_a_record() -> None:
         )
     labels = y.astype(object)
     labels[7] = secret
-    with refuses(DataRejectedError, match="one of the declared classes.$") as rejected:
+    with refuses(DataRejectedError, match=r"one of the declared classes=.*\.$") as rejected:
         made(classes=["no", "yes"]).fit(X, labels)
     assert secret not in str(rejected.value)
     with pytest.raises(ValueError, match="Complex") as of_labels:

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 
-from dpci_core import DPLogisticRegression, InfeasibleDesignError, PureDP
+from dpci_core import GDP, DPLogisticRegression, DPScorecard, InfeasibleDesignError, PureDP
 from dpci_core.estimators import RandomCosines, tune_for_release, tuning
 from dpci_core.intervals.certified import GRID
 from dpci_core.losses import HuberSVM, Logistic
@@ -153,6 +155,16 @@ def test_a_default_penalty_that_nothing_certifies_is_told_without_naming_it() ->
         (lambda: fitted(feature_bounds=[(0, 9)] * 3), ValueError, "Write all lows and all highs"),
         (lambda: fitted(feature_bounds=([5] * 3, 1)), ValueError, "Write all lows and all highs"),
         (lambda: fitted(mechanism="objectiv"), ValueError, "Write mechanism='objective'."),
+        (lambda: fitted(classes=("no", "yes")), ValueError, "declared (classes=['no', 'yes'])"),
+        (lambda: made().fit(*swapped()), ValueError, "y holds labels, declare them as classes=."),
+        (lambda: made(C=1.0), TypeError, "scikit-learn's C is c = 1 / (2 n C)"),
+        (
+            lambda: fitted(budget=GDP(model=2, hessian=1, covariance=1)),
+            ValueError,
+            "Take mechanism='output', or PureDP, ZCDP or ApproxDP.",
+        ),
+        (lambda: fitted(confidence_level=90), ValueError, "a fraction below 1, such as 0.9."),
+        (lambda: fitted().conf_int(90), ValueError, "below 1, such as 0.1 for intervals at 0.9."),
     ],
 )
 def test_a_slip_is_answered_with_what_to_write(
@@ -165,6 +177,44 @@ def test_a_slip_is_answered_with_what_to_write(
 
 def fitted(**settings: Any) -> DPLogisticRegression:
     return made(**settings).fit(*table())
+
+
+def swapped() -> tuple[np.ndarray, np.ndarray]:
+    """A table whose outcome is a number."""
+    X, _ = table()
+    return X, X[:, 0]
+
+
+def test_c_of_scikit_learn_is_the_penalty_that_its_refusal_says() -> None:
+    X, y = table()
+    no_noise = PureDP(model="1e12", hessian=1, covariance=1)
+    model = made(budget=no_noise, regularization=1 / (2 * len(y) * 3.0), mechanism="output")
+    rows = model.fit(X, y)._scaling.encode(X)[:]
+    theirs = LogisticRegression(C=3.0, fit_intercept=False, tol=1e-10).fit(rows, y)
+    np.testing.assert_allclose(model._models[0].theta_priv, theirs.coef_[0], rtol=1e-5)
+
+
+def test_a_grid_lists_whole_budgets() -> None:
+    budgets = [PureDP(model="1e-6", hessian=1, covariance=1), BUDGET]
+    search = GridSearchCV(made(classes=(-1, 1), intervals=False), {"budget": budgets}, cv=2)
+    assert search.fit(*table()).best_params_["budget"] in budgets
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"feature_bounds": ([0, 3, 0], [9, 3, 9])}, "feature_bounds of feature 1 ('dose'), 1e"),
+        ({"feature_typical": 5, "feature_spread": [1, 0, 1]}, "1e+30 of feature 1 ('dose')."),
+        ({"feature_typical": [0, 9, 0], "feature_spread": 1}, "of feature 1 ('dose') to lie"),
+    ],
+)
+def test_a_refusal_names_the_feature_of_a_data_frame(settings: Any, words: str) -> None:
+    X, y = table()
+    with pytest.raises(ValueError, match=re.escape(words)):
+        made(**settings).fit(pd.DataFrame(X, columns=["age", "dose", "days"]), y)
+    X = pd.DataFrame(X[:, :1], columns=["dose"])
+    with pytest.raises(ValueError, match="Expected column 'dose' of X to hold 0 and 1"):
+        DPScorecard(epsilon=1).fit(X, y)
 
 
 def test_signatures_and_copies_are_what_they_were() -> None:

@@ -57,6 +57,10 @@ def test_the_estimate_of_the_summary_is_not_called_coef() -> None:
     assert " coef " not in str(LOGISTIC.summary())
 
 
+def test_an_interpreter_shows_the_summary_too() -> None:
+    assert repr(LOGISTIC.summary()) == str(LOGISTIC.summary())
+
+
 def test_a_notebook_shows_the_summary_with_everything_escaped() -> None:
     html = LOGISTIC.summary()._repr_html_()
     assert "<th>Calibration</th><td>sharp</td>" in html

@@ -90,6 +90,16 @@ def make_design(
     )
 
 
+def test_of_long_arrays_a_result_shows_the_shape(moments: dict[str, Moments]) -> None:
+    design = make_design("pure", "output", "logistic")
+    few = forecast(moments["logistic"], design=design)
+    many = dataclasses.replace(few, estimate=np.arange(13.0))
+    assert repr(few).startswith(f"Forecast(estimate={few.estimate!r}, ")
+    assert repr(many).startswith("Forecast(estimate=array (13,), ")
+    for made in (moments["logistic"], few):
+        assert len(repr(made)) < 1500
+
+
 @pytest.mark.parametrize(("definition", "mechanism", "loss"), COMBINATIONS)
 def test_forecast_agrees_with_brute_force(
     definition: str, mechanism: str, loss: str, moments: dict[str, Moments]
