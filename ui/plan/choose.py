@@ -34,8 +34,7 @@ from ui.views import goals
 from ui.views.cautions import box
 
 METHODS = {
-    "chosen": "Chosen for me: scaling of the columns, penalty and split, for effects without "
-    "penalty",
+    "chosen": "Chosen for me: scaling, penalty and split, for effects without penalty",
     "own": "Set by hand, with a closer look",
 }
 FIND: dict[Find, str] = {"budget": "Budget", "records": "Records", "precision": "Precision"}
@@ -274,8 +273,7 @@ def _movable(case: PlannedCase, work: Work) -> None:
             **among(shown),
             **steps.MECHANISM.bound(),
             required=True,
-            help="Noise is added before fitting, to the objective, or after it, to the "
-            "coefficients (output).",
+            help=design.MECHANISM_HELP,
         )
         if looked is not None:
             st.caption(words.ways_sentence(cast(Ways, looked), cast(Find, steps.FIND.value)))
@@ -462,12 +460,12 @@ _LINEAR = {
     "steps": ("Steps", "Each has 2.5 times the budget of the one before it; 3 do nearly always."),
     "clip": (
         "Largest influence of a record",
-        "In lengths that nine of ten records do not exceed; what is longer counts as that long. "
-        "More lets long tails in, and adds noise.",
+        "As a multiple of what nine of ten records stay below; what is larger counts as that much. "
+        "More lets extreme records count, and adds noise.",
     ),
     "row_clip": (
         "Longest row that counts in full",
-        "In lengths that nine of ten rows do not exceed.",
+        "As a multiple of the length that nine of ten rows stay below.",
     ),
 }
 """Of a regression of a number: settings by their names, with label and help."""

@@ -52,18 +52,17 @@ def panel(case: PlannedCase) -> None:
             _amount(case, str(kind), on)
     elif kind == MEAN:
         _number(
-            "goal_mean", "Longest acceptable mean length (scaled coefficients)", words.GOAL_HELP
+            "goal_mean", "Longest acceptable mean length (columns on one scale)", words.GOAL_HELP
         )
     if kind is not None:
         chances = sorted({*words.CHANCES, st.session_state["goal_chance"]})
         st.select_slider(
-            "With probability",
+            "How surely",
             chances,
             format_func=lambda chance: words.chance_words(str(kind), chance),
             key="goal_chance",
             persist_state="session",
-            help="The noise differs from release to release, and with it the length: ask for more "
-            "than an even chance if you have only one release.",
+            help="Noise makes some releases less precise: ask for more if you have only one.",
         )
     path.problems(st.session_state.pop(_SAID, ()))
     st.button("Continue", key="goal_continue", type="primary", on_click=_take, args=(case,))
