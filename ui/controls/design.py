@@ -81,7 +81,7 @@ def take_features(names: tuple[str, ...]) -> Apply:
 def names_control(settings: Settings, names: tuple[str, ...]) -> None:
     """Which features, by name."""
     st.multiselect(
-        "… or choose features by name",
+        "Features by name",
         names,
         **bound(
             "names",

@@ -57,7 +57,7 @@ def _take_terms(chosen: object) -> None:
 
 def _design(settings: Settings) -> None:
     """Model, mechanism, definition, intervals, level and target."""
-    left, right = st.columns(2, gap="large")
+    left, right = st.columns(2, gap="medium")  # with more, the mechanisms are cut off
     with left:
         design.loss_control(settings)
         if settings.has_width:

@@ -42,7 +42,7 @@ def panel(case: PlannedCase) -> None:
     )
     if kind == OTHER:
         kind = st.radio(
-            "Another goal", **among(KINDS), key="goal", index=None, persist_state="session"
+            "Which goal?", **among(KINDS), key="goal", index=None, persist_state="session"
         )
     if kind == ALL:
         _amount(case, ALL, "")
