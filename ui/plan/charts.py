@@ -76,7 +76,7 @@ def iso_chart(
     _line(fig, x, y, z, target, colour=_TARGET, width=4, dash="solid")
     what = "chance" if is_chance else "length"
     for name, width, colour in (
-        (f"your target: {what} {as_typed(target)}", 4.0, _TARGET),
+        (f"your goal: {what} {as_typed(target)}", 4.0, _TARGET),
         (f"other {what}s", 1.2, QUIET),
     ):
         fig.add_scatter(
