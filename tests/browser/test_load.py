@@ -66,7 +66,7 @@ def test_curves_that_sessions_share_are_the_curves_of_their_own_settings(server)
             assert problems(visitor.open(), n=4000, total=1.0) == []
             moved = visitor.move(SLIDER, "2")
             assert problems(moved, n=4000, total=2.0) == []
-            curves.append(visitor.move("tab", "Over budget").charts["chart_total"])
+            curves.append(visitor.move("tab", "By budget").charts["chart_total"])
     assert curves[0] == curves[2]
     assert curves[0]["lines"] != curves[1]["lines"]
 

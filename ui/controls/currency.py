@@ -70,12 +70,11 @@ def currency_control(settings: Settings, offered: Collection[str] = tuple(CURREN
     """In which definition the budget is typed, and delta where there is one."""
     labels = {name: label for name, label in labels_of(CURRENCIES).items() if name in offered}
     st.segmented_control(
-        "Privacy definition of the budget",
+        "The budget is typed as",
         **among(labels),
         **bound("currency", settings.currency, _set_currency),
-        help="Pure ε is the strictest promise. zCDP ρ lets the same noise be accounted for more "
-        "tightly and is read as an (ε, δ) promise; typing (ε, δ) buys the largest ρ with that "
-        "promise, more of it for output perturbation, whose noise is counted exactly.",
+        help="Pure ε always holds. (ε, δ) fails with a tiny chance δ at most, and often needs less "
+        "noise; it buys an amount ρ of zCDP, which can be typed instead.",
     )
     if settings.kind.has_delta or settings.is_compared:
         choices = sorted({*DELTAS, settings.delta}, key=lambda d: -float(d))

@@ -36,7 +36,7 @@ def n_control(settings: Settings, n_table: int) -> None:
 
 N_HELP = "A free number: the shape of the data comes from the table, its size from here."
 _C_HELP = "c·|θ|² is added to the average loss; the intercept is penalised like every coefficient."
-_H_HELP = "The hinge loss has a kink; differential privacy needs it rounded."
+_H_HELP = "The loss of an SVM has a kink, which privacy needs rounded."
 
 
 def _set_n(value: Number) -> None:
@@ -81,7 +81,7 @@ def take_features(names: tuple[str, ...]) -> Apply:
 def names_control(settings: Settings, names: tuple[str, ...]) -> None:
     """Which features, by name."""
     st.multiselect(
-        "… or choose features by name",
+        "Features by name",
         names,
         **bound(
             "names",
@@ -186,9 +186,8 @@ def smoothing_control() -> None:
         "Smoothing of the SVM",
         **among(labels_of(SMOOTHINGS)),
         **state.bound("smoothing"),
-        help="Both round the kink of the hinge over the same band. The smoothed hinge is twice "
-        "differentiable; its largest second derivative is one and a half times the Huber's at the "
-        "same h, and so is what hides it.",
+        help="Both round the kink over the same band. At the same h the smoothed hinge needs 1.5 "
+        "times as much noise on the Hessian.",
     )
 
 
@@ -219,9 +218,8 @@ def _pills(
 
 
 _LOSS_HELP = "Logistic regression gives odds; the SVM does not."
-_MECHANISM_HELP = (
-    "Objective: the fitting problem gets a random linear term before it is solved. Output: noise "
-    "is added to the answer."
+MECHANISM_HELP = (
+    "Noise is added to the problem before it is solved (objective), or to the answer (output)."
 )
 
 
@@ -240,17 +238,17 @@ def loss_control(settings: Settings) -> None:
 
 def mechanism_control(settings: Settings) -> None:
     """Which mechanisms."""
-    _pills("mechanisms", "Mechanism", labels_of(MECHANISMS), settings.mechanisms, _MECHANISM_HELP)
+    _pills("mechanisms", "Mechanism", labels_of(MECHANISMS), settings.mechanisms, MECHANISM_HELP)
 
 
 def definition_control(settings: Settings) -> None:
     """Which definitions are drawn, and how their budgets are paired."""
     _pills(
         "definitions",
-        "Compare definitions",
+        "Definitions compared",
         labels_of(DEFINITIONS),
         settings.definitions,
-        "Choose both to draw pure and concentrated differential privacy side by side.",
+        "Choose both to see them side by side.",
     )
     if settings.is_compared:
         words = {"guarantee": "the same (ε, δ)", "paper": "the paper's rule ρ = ε²/2, part by part"}
@@ -297,7 +295,7 @@ def design_controls(settings: Settings) -> None:
         labels_of(MECHANISMS),
         first.mechanism,
         "mechanisms",
-        _MECHANISM_HELP,
+        MECHANISM_HELP,
     )
     _one_of(
         "calibration",

@@ -20,12 +20,12 @@ _LINEAR = {
     "steps": ("Steps", "Each has 2.5 times the budget of the one before it; 3 do nearly always."),
     "clip": (
         "Largest influence of a record",
-        "In lengths that nine of ten records do not exceed; what is longer counts as that long. "
-        "More lets long tails in, and adds noise.",
+        "As a multiple of what nine of ten records stay below; what is larger counts as that much. "
+        "More lets extreme records count, and adds noise.",
     ),
     "row_clip": (
         "Longest row that counts in full",
-        "In lengths that nine of ten rows do not exceed.",
+        "As a multiple of the length that nine of ten rows stay below.",
     ),
 }
 """Settings by their names, with label and help."""

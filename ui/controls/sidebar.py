@@ -94,13 +94,12 @@ def data_controls(*, has_encodings: bool, has_upload: bool = True) -> None:
             "paper": "as in the paper (public data only)",
         }
         st.radio(
-            "Encoding",
+            "Columns are scaled",
             list(info.encodings),
             format_func=words.__getitem__,
             **state.bound("encoding"),
-            help="The paper scales columns by their largest value and rows by their length, which "
-            "reads the data; a release may only use bounds that were declared beforehand. The "
-            "difference in length is its cost.",
+            help="The paper reads the scales off the data; a release may only use what was "
+            "declared beforehand, which lengthens intervals.",
         )
 
 

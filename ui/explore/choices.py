@@ -21,9 +21,8 @@ LOSS_WORDS = {n: w.partition(" ")[0] for n, w in labels_of(LOSSES).items()}
 
 TERMS = {"plain": "In plain terms", "paper": "In the paper's terms"}
 _TERMS_HELP = (
-    "Plain: odds ratios without penalty, from columns by their typical values. The paper's: what a "
-    "penalty leaves of coefficients of columns scaled by their bounds, beside the spread of the "
-    "private estimates."
+    "Plain: odds ratios, each for a step of its own column. The paper's: coefficients of columns "
+    "on one scale, shrunk by a penalty."
 )
 
 
@@ -96,7 +95,7 @@ def _take_terms(chosen: object) -> None:
 
 def _design(settings: Settings) -> None:
     """Model, mechanism, definition, intervals, level and target."""
-    left, right = st.columns(2, gap="large")
+    left, right = st.columns(2, gap="medium")  # with more, the mechanisms are cut off
     if settings.outcome is not None:
         with left:
             currency.currency_control(settings, linear.NUMBER_CURRENCIES)

@@ -248,7 +248,7 @@ def curve_title(curve: SweepCurve, name: str, here: float) -> str:
     """What one control does to the length of the first combination."""
     finite = np.isfinite(curve.ci_length)
     if not finite.any():
-        return "Nothing can be computed along this control"
+        return "Nothing can be computed here"
     x, y = curve.x[finite], curve.ci_length[finite]
     best = int(np.argmin(y))
     if name in ("total", "n") and 2 * here <= x[-1] * (1 + 1e-9) and here >= x[0]:

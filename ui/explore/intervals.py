@@ -211,7 +211,7 @@ def _panel(
 
 
 AXES = {
-    "scaled": "coefficient, columns scaled",
+    "scaled": "coefficient, columns on one scale",
     "original": "coefficient, for the step beside each name",
     "odds": "odds ratio, for the step beside each name",
 }

@@ -176,8 +176,8 @@ def _line(best: Best | None, view: compute.View) -> None:
             "Use the best split",
             key="use_split",
             on_click=lambda: state.update(split=best.split),
-            help=f"{shares} %: the shortest mean interval among splits that keep the coverage of "
-            "every coefficient within half a point of the level.",
+            help=f"{shares} %: the shortest intervals on average; each coverage stays within half "
+            "a point of the level.",
         )
         st.markdown(f"**{100 * best.gain:.0f}\N{NARROW NO-BREAK SPACE}% shorter**{about}")
 

@@ -36,7 +36,7 @@ from ui.session.words import in_words
 from ui.views.sweep import SWEEP_NAMES
 
 T = TypeVar("T")
-TABS = {"intervals": "Intervals", "total": "Over budget", "n": "Over records", "table": "Table"}
+TABS = {"intervals": "Intervals", "total": "By budget", "n": "By records", "table": "Table"}
 _POINTS = 25
 """Of a curve of lengths."""
 _DRAWS = 16

@@ -26,17 +26,17 @@ from ui.session.settings import Settings
 from ui.views import sweep
 from ui.views.sweep import SWEEP_NAMES, current_value, sweep_curves
 
-TABS = {"intervals": "Intervals", "total": "Over budget", "coverage": "Coverage"}
+TABS = {"intervals": "Intervals", "total": "By budget", "coverage": "Coverage"}
 FURTHER = {
-    "n": "Over records",
-    "more": "Over split, d, c",
+    "n": "By records",
+    "more": "By split, d, c",
     "table": "Table",
     "code": "Code",
 }
 TAB = linked.one_of("tab", {**TABS, **FURTHER}, default="intervals", widget="tab")
 _REST = "rest"
 """Stands for the further tabs, which a list beside the others has."""
-UNITS = {"scaled": "Scaled", "original": "Original units", "odds": "Odds ratios"}
+UNITS = {"scaled": "On one scale", "original": "Original units", "odds": "Odds ratios"}
 _MORE = ("model", "hessian", "covariance", "d", "c", "h")
 
 
@@ -340,7 +340,7 @@ def _tables(view: compute.View, units: str) -> None:
     name = _swept(view.settings, "more") if view.settings.sweep in _MORE else "total"
     with st.container(horizontal=True):
         name = st.selectbox(
-            "Lengths along",
+            "Lengths by",
             ["total", "n", *_MORE[: 6 if view.settings.has_width else 5]],
             format_func=SWEEP_NAMES.__getitem__,
             key="table_sweep",

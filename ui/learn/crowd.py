@@ -237,8 +237,8 @@ CROWD = Screen(
             ),
             Choice(
                 "They are taken out of the table",
-                "Nobody is taken out. They stay, and their answers count less, the less the "
-                "further outside they stand.",
+                "Nobody is taken out. The further outside they stand, the less their answers "
+                "count.",
             ),
             Choice(
                 "Their answers count less, so that they are hidden as well as anybody",

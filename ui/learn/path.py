@@ -29,13 +29,12 @@ SPREAD = Screen(
         choices=(
             Choice(
                 "It misses too often",
-                "The other way round: it is longer than the spread, so it misses less often than "
-                "it may.",
+                "The other way round: it is longer than it has to be, so it misses less often "
+                "than it may.",
             ),
             Choice(
                 "It is 20 % longer than it would have to be",
-                "Yes: the extra length pays for not knowing the two matrices exactly, or for a "
-                "method that wastes.",
+                "Yes: the two matrices are not known exactly, and a method may waste some length.",
                 is_right=True,
             ),
             Choice(
@@ -84,8 +83,8 @@ SHARP = Screen(
         choices=(
             Choice(
                 "The people in the table: less privacy",
-                "A fair suspicion. But the guarantee is the same, proved with tighter bounds; ε is "
-                "what it was.",
+                "A fair suspicion. But the guarantee is the same: ε is what it was, and only the "
+                "proof is tighter.",
             ),
             Choice(
                 "The readers: more intervals miss",
@@ -94,8 +93,8 @@ SHARP = Screen(
             ),
             Choice(
                 "Nobody: the noise was larger than the guarantee needs",
-                "Yes. Noise was larger than one person requires, and a floor under a matrix "
-                "lengthened intervals for no reason.",
+                "Yes. There was more noise than hiding one person takes, and a lower limit on a "
+                "matrix lengthened intervals for no reason.",
                 is_right=True,
             ),
         ),

@@ -85,8 +85,8 @@ SPLIT = Screen(
         choices=(
             Choice(
                 "As much as possible: the matrices are only bookkeeping",
-                "Nearly: they do need less. But with almost nothing left, their noise makes the "
-                "lengths explode.",
+                "Nearly: they do need less. But with almost nothing left, their noise makes "
+                "intervals very long.",
             ),
             Choice(
                 "50 to 75 %",
@@ -184,8 +184,8 @@ FEATURES = Screen(
             ),
             Choice(
                 "Both grow alike",
-                "Sampling error grows only where features overlap in meaning. Noise does not ask "
-                "for meaning.",
+                "Sampling error grows only where features say much the same. Noise grows with "
+                "every feature.",
             ),
         ),
     ),
@@ -260,19 +260,19 @@ WIDTH = Screen(
         choices=(
             Choice(
                 "The noise on the Hessian, which grows like 1/h",
-                "Yes. One record changes the Hessian by up to 1/(2h), so a small h needs much "
-                "noise on that matrix.",
+                "Yes. One record can change the Hessian by up to 1/(2h): the smaller h, the more "
+                "noise hides it.",
                 is_right=True,
             ),
             Choice(
                 "Computing time",
-                "The solver takes sharp kinks well. It is the protection of the Hessian that "
-                "gets expensive.",
+                "Sharp kinks are no trouble to compute. What gets expensive is hiding one person "
+                "in the Hessian.",
             ),
             Choice(
                 "Nothing: smaller is always better",
-                "The variability interval indeed shrinks at first. But the private interval needs "
-                "the Hessian, and that becomes too noisy.",
+                "The estimates do scatter less at first. But the private interval needs the "
+                "Hessian, and that becomes too noisy.",
             ),
         ),
     ),

@@ -271,19 +271,19 @@ CONCENTRATED = Screen(
         choices=(
             Choice(
                 "zCDP, always: it promises less",
-                "It does promise a little less. But its Gaussian noise has a fixed price for δ, "
-                "which with few coefficients is more than pure ε needs.",
+                "It does promise a little less. But with few coefficients it needs more noise than "
+                "pure ε.",
             ),
             Choice(
                 "It depends on how many coefficients there are",
-                "Yes. Pure ε must hide a whole vector at once, and its noise on each entry grows "
-                "with the number of coefficients. Gaussian noise stays the same.",
+                "Yes. The noise of pure ε on each coefficient grows with their number; that of "
+                "zCDP stays the same.",
                 is_right=True,
             ),
             Choice(
                 "Pure ε, always: it is the simpler promise",
-                "With few features that is right. With many, pure noise grows and Gaussian noise "
-                "does not.",
+                "With few features that is right. With many, its noise grows and that of zCDP does "
+                "not.",
             ),
         ),
     ),
@@ -325,20 +325,18 @@ CLOUDS = Screen(
         choices=(
             Choice(
                 "Output perturbation",
-                "Yes. It must assume the worst that one person could do, 1/(n·c), and that grows "
-                "as c shrinks. Objective perturbation is held by the data as well.",
+                "Yes. It must hide the most that one person could do, 1/(n·c), and that grows as c "
+                "shrinks. Under objective perturbation the data hold the noise back as well.",
                 is_right=True,
             ),
             Choice(
                 "Objective perturbation",
-                "The noise is indeed divided by the curvature, and a small c leaves less of it. "
-                "But the data's own curvature remains, which output perturbation never gets to "
-                "use.",
+                "A small c does let more noise through. But the data still hold it back, which "
+                "output perturbation cannot use.",
             ),
             Choice(
                 "Both alike",
-                "They protect equally, but pay differently: only one of them profits from the "
-                "curvature of the data.",
+                "They protect equally, but only in one of them do the data hold the noise back.",
             ),
         ),
     ),

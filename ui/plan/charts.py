@@ -76,7 +76,7 @@ def iso_chart(
     _line(fig, x, y, z, target, colour=_TARGET, width=4, dash="solid")
     what = "chance" if is_chance else "length"
     for name, width, colour in (
-        (f"your target: {what} {as_typed(target)}", 4.0, _TARGET),
+        (f"your goal: {what} {as_typed(target)}", 4.0, _TARGET),
         (f"other {what}s", 1.2, QUIET),
     ):
         fig.add_scatter(
@@ -375,7 +375,7 @@ def c_chart(
     fig.update_xaxes(title={"text": "penalty c", "standoff": 4}, row=2, col=1)
     fig.update_yaxes(type="log", gridcolor=GRID, automargin=True, exponentformat="power")
     fig.update_yaxes(title={"text": "length"}, row=1, col=1)
-    fig.update_yaxes(title={"text": "shift"}, row=2, col=1)
+    fig.update_yaxes(title={"text": "bias"}, row=2, col=1)
     return finish(fig, caption=caption, meta=meta, source=source, height=420, legend_rows=3)
 
 
@@ -386,7 +386,7 @@ def shortest_c(c: float, length: float) -> Mark:
 
 def low_bias_c(c: float, length: float) -> Mark:
     """The c of the shortest intervals whose target moves little."""
-    return Mark("shortest with a low-bias target", c, length, "star-diamond", _TARGET)
+    return Mark("shortest with little bias", c, length, "star-diamond", _TARGET)
 
 
 def c_table(curve: RegularizationCurve, names: tuple[str, ...]) -> pd.DataFrame:
@@ -399,7 +399,7 @@ def c_table(curve: RegularizationCurve, names: tuple[str, ...]) -> pd.DataFrame:
             "c": curve.regularization,
             "mean length": np.where(np.isfinite(curve.length), curve.length, np.nan),
             "forecast": list(curve.grade),
-            "largest shift (margins of error)": curve.largest_shift,
+            "largest bias (margins of error)": curve.largest_shift,
             **shifts,
         }
     )

@@ -33,8 +33,7 @@ from ui.views import goals
 from ui.views.cautions import box
 
 METHODS = {
-    "chosen": "Chosen for me: scaling of the columns, penalty and split, for effects without "
-    "penalty",
+    "chosen": "Chosen for me: scaling, penalty and split, for effects without penalty",
     "own": "Set by hand, with a closer look",
 }
 FIND: dict[Find, str] = {"budget": "Budget", "records": "Records", "precision": "Precision"}
@@ -273,8 +272,7 @@ def _movable(case: PlannedCase, work: Work) -> None:
             **among(shown),
             **steps.MECHANISM.bound(),
             required=True,
-            help="Noise is added before fitting, to the objective, or after it, to the "
-            "coefficients (output).",
+            help=design.MECHANISM_HELP,
         )
         if looked is not None:
             st.caption(words.ways_sentence(cast(Ways, looked), cast(Find, steps.FIND.value)))

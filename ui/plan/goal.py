@@ -14,11 +14,11 @@ from ui.plan import words
 from ui.session import state, steps, text
 from ui.session.case import PlannedCase, make_target, place_of, target_of_all, unit_of
 from ui.session.compute import DECLARED, declared_table, packed_table
-from ui.session.settings import Settings
+from ui.session.settings import PRECISION, Settings
 from ui.session.words import in_words
 from ui.views import goals, path
 
-_SAID = "goal_said"
+_OF, _SAID = "goal_of", "goal_said"
 _FEW = 8
 ALL, OTHER, MEAN = "all", "other", "mean"
 FIRST = {ALL: "Know every effect closely", OTHER: "Another goal"}
@@ -33,9 +33,17 @@ def panel(case: PlannedCase) -> None:
     """Kind of goal, coefficient, amount and chance; taken over where somebody goes on."""
     st.title("What do you need from the intervals?")
     _begin(case)
-    kind = st.radio("Goal", **among(FIRST), key="goal_first", label_visibility="collapsed")
+    kind = st.radio(
+        "Goal",
+        **among(FIRST),
+        key="goal_first",
+        label_visibility="collapsed",
+        persist_state="session",
+    )
     if kind == OTHER:
-        kind = st.radio("Another goal", **among(KINDS), key="goal", index=None)
+        kind = st.radio(
+            "Which goal?", **among(KINDS), key="goal", index=None, persist_state="session"
+        )
     if kind == ALL:
         _amount(case, ALL, "")
     elif kind in ("zero", "length"):
@@ -44,27 +52,34 @@ def panel(case: PlannedCase) -> None:
             _amount(case, str(kind), on)
     elif kind == MEAN:
         _number(
-            "goal_mean", "Longest acceptable mean length (scaled coefficients)", words.GOAL_HELP
+            "goal_mean", "Longest acceptable mean length (columns on one scale)", words.GOAL_HELP
         )
     if kind is not None:
         chances = sorted({*words.CHANCES, st.session_state["goal_chance"]})
         st.select_slider(
-            "With probability",
+            "How surely",
             chances,
             format_func=lambda chance: words.chance_words(str(kind), chance),
             key="goal_chance",
-            help="The noise differs from release to release, and with it the length: ask for more "
-            "than an even chance if you have only one release.",
+            persist_state="session",
+            help="Noise makes some releases less precise: ask for more if you have only one.",
         )
     path.problems(st.session_state.pop(_SAID, ()))
     st.button("Continue", key="goal_continue", type="primary", on_click=_take, args=(case,))
 
 
 def _begin(case: PlannedCase) -> None:
-    """The goal that was set, on its widgets."""
-    if "goal_first" in st.session_state and "goal_chance" in st.session_state:
-        return
+    """The goal that was set, on its widgets; what is typed stays while goal and table are the
+    same.
+    """
     settings, said = case.settings, st.session_state
+    named = (getattr(settings, name) for name in ("dataset", "encoding", *PRECISION))
+    of = (*named, case.columns, case.names, case.effect)
+    if said.get(_OF) == of:
+        return
+    for key in [key for key in said if str(key).startswith("goal")]:
+        del said[key]
+    said[_OF] = of
     place = place_of(settings, case.records)
     said["goal_first"] = ALL if settings.goal == ALL else OTHER
     said["goal_chance"] = settings.goal_chance
@@ -108,6 +123,7 @@ def _which(case: PlannedCase) -> str | None:
             else goals.effect_words(case, name)
         ),
         key="goal_on",
+        persist_state="session",
     )
     return None if chosen is None else str(chosen)
 
@@ -127,7 +143,14 @@ def _amount(case: PlannedCase, kind: str, on: str) -> None:
 
 def _number(key: str, label: str, help: str, example: str = "") -> None:
     st.number_input(
-        label, value=None, step=None, format="%.9g", key=key, help=help, placeholder=example
+        label,
+        value=None,
+        step=None,
+        format="%.9g",
+        key=key,
+        persist_state="session",
+        help=help,
+        placeholder=example,
     )
 
 

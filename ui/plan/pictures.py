@@ -171,7 +171,7 @@ def _mechanisms(case: Case, rows: tuple[RankedDesign, ...]) -> None:
         column_config={
             "mean length": st.column_config.NumberColumn(format="%.3g"),
             "against the best": st.column_config.NumberColumn(format="%.2f ×"),
-            "as if records": st.column_config.NumberColumn(format="localized"),
+            "as from records": st.column_config.NumberColumn(format="localized"),
         },
     )
     st.markdown(words.ranking_sentence(rows))
@@ -202,7 +202,7 @@ def _ranked_table(rows: tuple[RankedDesign, ...]) -> pd.DataFrame:
                 "mechanism": f"{words.way(row).label}{' ◆' if row.status else ''}",
                 "mean length": row.length if row.design else None,
                 "against the best": row.length / best if row.design else None,
-                "as if records": row.as_if_records if row.design else None,
+                "as from records": row.as_if_records if row.design else None,
                 "guarantee": f"ε = {text.number_at_most(row.epsilon)}, δ = {row.delta:g}"
                 if row.design
                 else "cannot run",

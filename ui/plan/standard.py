@@ -30,7 +30,7 @@ def controls(schema: Schema) -> None:
         return
     left, right = st.columns(2)
     if isinstance(now.shape, tuple):
-        left.caption("Rows outside the ellipsoid of the planning rows count less.")
+        left.caption("Rows outside the crowd of the planning rows count less.")
     else:
         left.number_input(
             "Row radius R, in spreads",

@@ -285,9 +285,7 @@ def pairing_words(settings: Settings) -> str:
 
 CALIBRATION_HELP = (
     "Both make the same promise from the same budget. Published follows the paper to the letter; "
-    "sharp is this project's own and shorter; only where the noise dominates, and published "
-    "intervals miss too often, it is longer. The page Evidence shows by how much, and "
-    "why."
+    "sharp is this project's own and shorter, but longer where published intervals miss too often."
 )
 SHAPES: dict[ShapeSource, str] = {
     "declared": "As declared",
@@ -295,13 +293,11 @@ SHAPES: dict[ShapeSource, str] = {
     "released": "Pay for a look (new)",
 }
 SHAPE_HELP = (
-    "Noise is sized for a record that could lie in any direction, and few directions have any "
-    "records. As declared, every column counts alike. The planning rows, public or made up, show "
-    "how columns go together: that is free, and a shape that fits badly costs length, never "
-    "privacy. A look spends a small part of the budget on the shape of the private records: with "
-    "columns by their bounds, intervals of Adult, Bank and the simulated census were 10 to 36 % "
-    "shorter under zCDP; where typical values are declared it hardly ever helps. Not "
-    "peer-reviewed. Rows that are unusual in the shape count a little less."
+    "As declared, every column counts alike. The planning rows show, for free, how columns go "
+    "together; a shape that fits badly costs length, never privacy. A look, not peer-reviewed, "
+    "spends a small part of the budget on the shape of the private records: with columns by their "
+    "bounds, intervals of Adult, Bank and the simulated census were 10 to 36 % shorter under zCDP; "
+    "where typical values are declared it hardly ever helps. Unusual rows count a little less."
 )
 
 
@@ -361,14 +357,13 @@ HOW_SHAPED = (
 )
 OPENED_SHAPE = "The shape, and what it costs, are those of the plan that was opened."
 TARGET_HELP = (
-    "A penalty shrinks coefficients toward zero, and the usual intervals are for the shrunken "
-    "ones. The other choice undoes that with one calculation on what is released anyway: no "
-    "further budget, somewhat longer intervals."
+    "A penalty shrinks coefficients toward zero. That can be undone afterwards: no further budget, "
+    "somewhat longer intervals."
 )
 
 
 WHAT_HELPS = "A larger budget, more records or fewer columns help."
 WHY_NOT_REPORTABLE = (
-    "What penalty, limits or noise do to them is too much of their intervals, or those are so wide "
-    "that they say nothing. A larger budget, fewer columns and mostly more records help."
+    "Penalty, limits or noise move them too far for their intervals, or these are too wide to say "
+    "anything. More records help most, then a larger budget and fewer columns."
 )

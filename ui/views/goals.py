@@ -17,6 +17,7 @@ from ui.session.settings import LIMITS, Settings
 _LARGEST_LOG_ODDS = 10.0
 LARGEST_FACTOR = 1e4
 """Of a control; what is wider is told as log odds."""
+_ONE_SCALE = "columns on one scale"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +32,10 @@ class Told:
     what = "the number"
     """That is typed."""
     all_words = "every interval at most {} long ({unit})"
-    all_label = "Every interval at most (scaled)"
+    all_label = "Every interval at most (one scale)"
     one_words = "interval of {effect} at most {} long"
     one_label = "Interval of {effect}, at most"
-    asks = "Longest acceptable interval ({unit})"
-    asks_all = "Longest acceptable interval (scaled coefficients)"
+    asks = asks_all = "Longest acceptable interval ({unit})"
     note = "The whole length, from the lower to the upper end. An estimate ± 0.1 is 0.2 long."
     example = ""
     is_factor = False
@@ -67,8 +67,8 @@ class _Within(Told):
     one_label = "Effect of {effect}, to within ± ({unit})"
     asks = asks_all = "To within ± ({unit})"
     note = (
-        "Half the length of an interval: an effect of 4 to within ± 1.5 reads 2.5 to 5.5. Of a "
-        "number it is that of the step of its column."
+        "An effect of 4 to within ± 1.5 reads 2.5 to 5.5. Of a number it is that of the step of "
+        "its column."
     )
 
     def shown(self, length: float) -> float | None:
@@ -126,7 +126,7 @@ def told(case: AnyCase) -> Told:
         kind = Told
     unit = case.effect
     if kind is Told:
-        unit = "scaled coefficients" if case.settings.goal == "all" else unit_words(case)
+        unit = _ONE_SCALE if case.settings.goal == "all" else unit_words(case)
     return kind(unit)
 
 
@@ -138,7 +138,7 @@ def has_odds(case: AnyCase) -> bool:
 def effect_words(case: AnyCase, name: str) -> str:
     """The effect of a coefficient with what it is told for."""
     if name == CONSTANT:
-        return "intercept, scaled"
+        return "intercept (columns on one scale)"
     column = next((c for c in case.columns if name in c.feature_names), None)
     if column is not None:
         return column.contrast(name)
@@ -149,7 +149,7 @@ def unit_words(case: AnyCase) -> str:
     """Units of the asked length or value."""
     place = place_of(case.settings, case.records)
     if place is None or case.records.to_original is None or case.names[place] == CONSTANT:
-        return "scaled coefficient"
+        return _ONE_SCALE
     name = case.names[place]
     column = next((c for c in case.columns if name in c.feature_names), None)
     if column is not None and column.per:
@@ -167,7 +167,7 @@ def goal_words(case: AnyCase) -> str:
         return precision_words(case, settings.goal_length) + surely
     if place is None:
         length = as_typed(settings.goal_length)
-        return f"mean interval at most {length} long (scaled coefficients){surely}"
+        return f"mean interval at most {length} long ({_ONE_SCALE}){surely}"
     effect = effect_words(case, case.names[place])
     if settings.goal == "zero":
         value = settings.goal_value
@@ -249,7 +249,7 @@ def label(case: AnyCase) -> str:
     if case.settings.goal == "all":
         return how.all_label.format(unit=how.unit)
     if place is None:
-        return "Mean interval at most (scaled)"
+        return "Mean interval at most (one scale)"
     effect = effect_words(case, case.names[place])
     if case.settings.goal == "zero":
         return f"{'Odds ratio' if how.is_factor else 'Effect'} to detect, of {effect}"

@@ -249,6 +249,33 @@ def test_nothing_is_filled_in_for_a_described_table(hasty):
     assert "Type the odds ratio" in app.error[0].value
 
 
+def test_what_is_typed_of_a_goal_stays_until_goal_or_table_is_another(hasty):
+    app = start("plan", **SMALL, goal="all")
+    app.button(key="step_goal").click().run()
+    app.number_input(key="goal_all_").set_value(1.7).run()
+    app.select_slider(key="goal_chance").set_value(0.8).run()
+    app.radio(key="goal_first").set_value("other").run()
+    assert not app.select_slider  # a kind of goal is asked for first
+    app.radio(key="goal").set_value("zero").run()
+    app.radio(key="goal_on").set_value("age").run()
+    app.number_input(key="goal_zero_age").set_value(1.3).run()
+    app.button(key="step_describe").click().run()
+    app.button(key="step_goal").click().run()
+    assert app.radio(key="goal").value == "zero"
+    assert app.number_input(key="goal_zero_age").value == 1.3
+    app.radio(key="goal_first").set_value("all").run()
+    assert app.number_input(key="goal_all_").value == 1.7
+    assert app.select_slider(key="goal_chance").value == 0.8
+    app.session_state["settings"] = replace(now(app), d=4)
+    app.run()
+    assert app.number_input(key="goal_all_").value == pytest.approx(math.exp(0.25))
+    app.radio(key="goal_first").set_value("other").run()
+    app.radio(key="goal").set_value("zero").run()
+    app.radio(key="goal_on").set_value("age").run()
+    assert app.number_input(key="goal_zero_age").value is None
+    assert app.select_slider(key="goal_chance").value == 0.5
+
+
 def test_an_effect_to_detect_is_in_the_made_up_rows_where_nobody_guessed_one(hasty):
     schema = replace(declare.example().schema)
     table = DeclaredTable(schema=schema, guesses=Guesses(n_rows=1_000))
