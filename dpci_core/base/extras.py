@@ -27,12 +27,6 @@ class ExtraNeededError(ModuleNotFoundError):
         )
 
 
-def check_extra(package: str) -> None:
-    """Raise ExtraNeededError unless a package of an extra is there; it is not imported."""
-    if find_spec(package) is None:
-        raise ExtraNeededError(package, _extra_of(package))
-
-
 def has_extra(extra: str) -> bool:
     """Whether every package of an extra is there; none is imported."""
     return all(find_spec(package) is not None for package in EXTRAS[extra])

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from dpci_core.base.array import Array
 from dpci_core.base.decimals import UP
-from dpci_core.base.extras import check_extra
+from dpci_core.base.extras import named_extras
 from dpci_core.estimators.linear import PrivateLinearClassifier
 from dpci_core.estimators.unpaid import UnpaidFitWarning
 from dpci_core.privacy.budget import ZCDP, Budget, PureDP
@@ -51,8 +51,8 @@ def make_private_fit(
     Source:  OpenDP's `make_user_measurement`, whose features "contrib" and "honest-but-curious" it
              asks for.
     """
-    check_extra("opendp")
-    import opendp.prelude as dp  # 1.5 seconds that nobody else needs
+    with named_extras():
+        import opendp.prelude as dp  # 1.5 seconds that nobody else needs
 
     if input_metric not in (dp.change_one_distance(), dp.symmetric_distance()):
         raise ValueError(

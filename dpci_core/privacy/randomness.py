@@ -18,7 +18,7 @@ import numpy as np
 
 from dpci_core.base.array import Array, Integers
 from dpci_core.base.errors import check_count, check_positive
-from dpci_core.base.extras import check_extra
+from dpci_core.base.extras import named_extras
 from dpci_core.privacy.exact import RealNoise
 
 _STEPS_UP = 23
@@ -49,6 +49,16 @@ def to_grid(values: Array, exponent: int) -> Array:
     return np.asarray(np.round(values / grid) * grid + 0.0)
 
 
+def load_noise() -> None:
+    """Import what noise comes from, before anything is booked: while a script of Streamlit's ends
+    elsewhere an import can fail, and after the draw began that would cost the charge.
+
+    Raises:  ExtraNeededError without OpenDP.
+    """
+    with named_extras():
+        import opendp.prelude  # noqa: F401 - 1.5 seconds that only a private draw needs
+
+
 @final
 class SystemSource:
     """Draws from the operating system's entropy; what it adds is exact and lands on a public
@@ -60,7 +70,7 @@ class SystemSource:
     __slots__ = ()
 
     def __init__(self) -> None:
-        check_extra("opendp")  # here, where nothing is booked yet
+        load_noise()  # here, where nothing is booked yet
 
     def permutation(self, size: int) -> Integers:
         """Return an order of 0, ..., size - 1, drawn without a look at data."""
@@ -216,7 +226,7 @@ def _gaussian_of(
     size: int, *, sd: float, sensitivity: float, rho: float
 ) -> Callable[[list[float]], list[float]]:
     """OpenDP's Gaussian mechanism, its standard deviation raised until its map is at most rho."""
-    import opendp.prelude as dp  # 1.5 seconds that only a release under zCDP needs
+    import opendp.prelude as dp
 
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=size), dp.l2_distance(T=float)
@@ -232,7 +242,7 @@ def _gaussian_of(
 @lru_cache(64)
 def _noisy_max_of(scale: float, is_gumbel: bool) -> Callable[[list[float]], int]:
     """OpenDP's report-noisy-max; its noise goes by the measure of its guarantee."""
-    import opendp.prelude as dp  # 1.5 seconds that only a release needs
+    import opendp.prelude as dp
 
     dp.enable_features("contrib")
     measure = dp.zero_concentrated_divergence() if is_gumbel else dp.max_divergence()

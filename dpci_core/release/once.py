@@ -24,7 +24,6 @@ from dpci_core.base.errors import (
     check_choice,
     without_frames,
 )
-from dpci_core.base.extras import check_extra
 from dpci_core.ledger import (
     Charge,
     Cost,
@@ -36,6 +35,7 @@ from dpci_core.ledger import (
 from dpci_core.ledger.draw import Draw, check_approval
 from dpci_core.ledger.state import whom
 from dpci_core.plan import AnyPlan
+from dpci_core.privacy.randomness import load_noise
 from dpci_core.release.content import schema_hash
 from dpci_core.release.folder import try_place, write_folder
 from dpci_core.release.look import ACCEPTABLE, Acceptable, Look, largest_unfit
@@ -207,7 +207,7 @@ def release_once(
         if known.state == "done":
             raise ReleaseLostError("release_elsewhere", request=request_id)
         raise ReleaseLostError("release_lost", request=request_id)
-    check_extra("opendp")  # whatever is drawn, before anything is booked
+    load_noise()
     asked = _asked(question, person, request_id)
     check_account(ledger, dataset, question.plan)
     check_approval(ledger, dataset, asked)

@@ -8,6 +8,8 @@ import csv
 import io
 from collections.abc import Mapping
 
+import jinja2  # noqa: F401 - here, since an import after the draw began could cost the charge
+
 from dpci_core.base.decimals import UP_4
 from dpci_core.ledger import safe_cell
 from dpci_core.privacy.budget import DEFINITIONS, approx_risk, pure_risk
