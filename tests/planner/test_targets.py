@@ -387,7 +387,7 @@ def test_a_neighbourhood_is_what_a_forecast_says_there() -> None:
     assert answer.reason == (
         f"{answer.n_records:,} records are needed so that the mean interval is at most 0.4 long. "
         f"There the length is {answer.length:.3g}; {low.length:.3g} at 0.8 times as much, "
-        f"{high.length:.3g} at 1.25 times as much."
+        f"{high.length:.3g} at 1.25 times as much. It is so if the table is like the planning rows."
     )
     assert f"A total rho of {budget.total} (epsilon = " in budget.reason
 

@@ -197,5 +197,5 @@ def test_the_page_for_the_board_and_the_script_speak_of_the_number():
 
 
 def test_other_pages_say_where_a_number_has_its_place():
-    app = refused("coverage")
+    app = refused("evidence", evidence="coverage")
     assert "The outcome of this table is a number" in told(app)
