@@ -50,6 +50,13 @@ def explore(page: Page, address: str) -> Iterator[str]:
     page.locator(".st-key-pin_use_1").wait_for()
     wait_idle(page)
     yield "pins"
+    page.locator(".st-key-outcome").get_by_text("A number").click()
+    page.get_by_text("differences in mmHg").wait_for()
+    wait_idle(page)
+    yield "number"
+    page.locator(".st-key-outcome").get_by_text("Yes or no").click()
+    page.get_by_text("odds ratio, for").first.wait_for()
+    wait_idle(page)
     bring_file(page)
     yield "upload"
 
