@@ -13,16 +13,16 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, log_expit, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from dpci_core.base.array import Array
 from dpci_core.base.batches import Table
 from dpci_core.base.calls import Called
 from dpci_core.base.decimals import EXACT
-from dpci_core.base.errors import check_choice
+from dpci_core.base.errors import check_choice, expect
 from dpci_core.base.limits import confidence_level_in_range
-from dpci_core.base.rows import EncodedRows, Rows, WeightedRows
+from dpci_core.base.rows import EncodedRows, Meaning, Rows, WeightedRows
 from dpci_core.design import (
     ESTIMANDS,
     Calibration,
@@ -67,15 +67,17 @@ from dpci_core.estimators.summary import (
 from dpci_core.estimators.table import table_given, take_columns
 from dpci_core.estimators.unpaid import warn_if_unpaid
 from dpci_core.intervals.certified import check_feasible
+from dpci_core.intervals.forecast import Forecast, forecast
 from dpci_core.intervals.private_fit import PrivateFit, private_fit
 from dpci_core.ledger import Cost
 from dpci_core.losses import Logistic, Loss, make_loss
 from dpci_core.mechanisms.shares import share_out
 from dpci_core.privacy.budget import ApproxDP, Budget
-from dpci_core.privacy.randomness import NoiseSource, SystemSource
+from dpci_core.privacy.randomness import SystemSource
 from dpci_core.report.covered import covered
 from dpci_core.report.words import number_at_most
 from dpci_core.schema.declare import DEFAULT_LIMIT, Shape
+from dpci_core.solvers.moments import fit_moments
 from dpci_core.tuning.released import for_coefficients_alone
 
 Units = Literal["original", "scaled"]
@@ -187,7 +189,12 @@ class PrivateLinearClassifier(Called, Payable, StatsmodelsNames, ClassifierMixin
         account = payer(self.ledger, source)
         check_labels_declared(account, self.classes)
         designs = self._designs(
-            budget, n_models, source, scaling, n_records=n, n_coefficients=d + 1
+            budget,
+            n_models,
+            scaling,
+            is_exact=isinstance(source, SystemSource),
+            n_records=n,
+            n_coefficients=d + 1,
         )
         if table is None:
             signs = (signs_of(codes, k, n_models) for k in range(n_models))
@@ -221,6 +228,43 @@ class PrivateLinearClassifier(Called, Payable, StatsmodelsNames, ClassifierMixin
             charge=charge,
         )
         return self
+
+    def forecast(self, X: Any, y: Any, *, n_records: int) -> Forecast:
+        """Forecast the intervals of a fit of two classes, in the user's units, the intercept last.
+
+        Args:
+            X, y: planning rows (m, d) and (m,), public or simulated, in memory.
+            n_records: of the table to come.
+
+        Privacy: the rows are taken for public. It changes nothing here.
+        Raises:  ValueError for more than two classes, and as `fit`; InfeasibleDesignError.
+        """
+        other = clone(self)
+        budget = other._declared_budget()
+        cells = check_features(other, X, reset=True)
+        scaling = other._declared_scaling(cells.shape[1])
+        classes, codes = check_labels(y, self.classes, n_records=len(cells))
+        expect(len(classes) == 2, f"Expected two classes to forecast, got {len(classes)}.")
+        contrasts = scaling.to_original
+        (design,) = other._designs(
+            budget,
+            1,
+            scaling,
+            is_exact=self.random_state is None,
+            n_records=n_records,
+            n_coefficients=len(contrasts),
+        )
+        rows = scaling.encode(cells)
+        moments = fit_moments(
+            rows[:] if isinstance(rows, EncodedRows) else rows,
+            signs_of(codes, 0, 1),
+            loss=design.loss,
+            regularization=design.regularization,
+            target=design.target,
+            geometry=design.geometry,
+            meaning=Meaning(constant=float(contrasts[-1, -1])),
+        )
+        return forecast(moments, design=design, contrasts=contrasts)
 
     def _declared_budget(self) -> Budget:
         """The budget in the definition it is spent in, after the refusals that need no data."""
@@ -285,13 +329,14 @@ class PrivateLinearClassifier(Called, Payable, StatsmodelsNames, ClassifierMixin
         self,
         budget: Budget,
         n_models: int,
-        source: NoiseSource,
         scaling: Scaling | Standardisation,
         *,
+        is_exact: bool,
         n_records: int,
         n_coefficients: int,
     ) -> list[Design]:
-        """One design for each model; the budget divided, the penalty shared.
+        """One design for each model; the budget divided, the penalty shared. `is_exact` says
+        whether noise is the system's.
 
         Raises:  InfeasibleDesignError where the system's noise cannot run them: before any draw,
                  and before anything is booked.
@@ -313,9 +358,9 @@ class PrivateLinearClassifier(Called, Payable, StatsmodelsNames, ClassifierMixin
             for share in budget.divided(n_models)
         ]
         if self.regularization is None:
-            c = self._usual_penalty(designs[0], source, scaling, n_coefficients)
+            c = self._usual_penalty(designs[0], scaling, n_coefficients, is_exact=is_exact)
             designs = [replace(design, regularization=c) for design in designs]
-        if isinstance(source, SystemSource):
+        if is_exact:
             for design in designs:
                 check_feasible(design, dim=n_coefficients)
         return designs
@@ -323,9 +368,10 @@ class PrivateLinearClassifier(Called, Payable, StatsmodelsNames, ClassifierMixin
     def _usual_penalty(
         self,
         design: Design,
-        source: NoiseSource,
         scaling: Scaling | Standardisation,
         n_coefficients: int,
+        *,
+        is_exact: bool,
     ) -> float:
         """The penalty of a design where none is given."""
         if isinstance(scaling, Standardisation) and not ESTIMANDS[design.target].is_shrunk:
@@ -334,7 +380,7 @@ class PrivateLinearClassifier(Called, Payable, StatsmodelsNames, ClassifierMixin
             )
         else:
             c = default_regularization(design, n_coefficients=n_coefficients)
-        if isinstance(source, SystemSource):
+        if is_exact:
             c = certifiable(replace(design, regularization=c), n_coefficients=n_coefficients)
         return c
 
@@ -531,6 +577,9 @@ class DPLogisticRegression(PrivateLinearClassifier):
              of its weight, has norm at most 1, whatever it holds. With more than two classes it is
              divided between the models. With the system's noise and objective perturbation, a delta
              of at most 2^-200 besides (docs/proofs/release.md#coefficients).
+    Validity: where a single class occurs, or columns separate the classes, there is no coefficient
+             without penalty. The release cannot always tell and leaves some such fits unmarked; a
+             plan refuses planning rows of that kind.
     Raises:  ValueError, InfeasibleDesignError, LedgerError and ConvergenceError from `fit`; none
              holds a value.
     Source:  WKL Algorithms 1-5.

@@ -16,7 +16,6 @@ from dpci_core.base.extras import named_extras
 from dpci_core.estimators.linear import PrivateLinearClassifier
 from dpci_core.estimators.unpaid import UnpaidFitWarning
 from dpci_core.privacy.budget import ZCDP, Budget, PureDP
-from dpci_core.privacy.randomness import SystemSource
 
 _COUNTED: dict[type[Budget], tuple[str, int]] = {
     PureDP: ("max_divergence", 1),
@@ -114,8 +113,8 @@ def _ready(estimator: Any, n: int, d: int) -> PrivateLinearClassifier:
     ready._designs(  # which refuses what cannot run
         ready._declared_budget(),
         1,
-        SystemSource(),
         ready._declared_scaling(d),
+        is_exact=True,
         n_records=n,
         n_coefficients=d + 1,
     )
