@@ -17,8 +17,7 @@ from dpci_core.planner.worlds import drawn, foreseen
 from dpci_core.regression.forecast import LinearForecast, PlanningRows
 from dpci_core.report.cautions import COVERAGE_SLACK, not_reportable
 from dpci_core.schema import Records
-from ui.controls import currency, linear
-from ui.controls.split import amounts
+from ui.controls import currency
 from ui.explore import finding, later, lines, sentences
 from ui.explore.finding import Numbers
 from ui.explore.intervals import ChartText, SpanOf, interval_picture, styles_of
@@ -150,13 +149,6 @@ def _view(settings: Settings) -> NumberView:
 
 def _kept(key: tuple[object, ...], make: Callable[[], T]) -> T:
     return state.curves().get(key, make)
-
-
-def beside_the_split(view: NumberView) -> None:
-    """What chooses the method, and the amounts."""
-    with st.container(key="best_split", horizontal=True, vertical_alignment="center", gap="small"):
-        linear.choose(view.settings, view.plan)
-        amounts(view.settings)
 
 
 def when_quiet(view: NumberView) -> None:

@@ -13,7 +13,7 @@ from dpci_core import remedies
 from ui.controls import currency, deployments, design, hints, upload
 from ui.controls.given import about_moments
 from ui.controls.sidebar import current_view, feature_names
-from ui.controls.split import split_slider
+from ui.controls.split import amounts, split_slider
 from ui.explore import choices, finding, later, number, tabs
 from ui.explore.style import SHEET
 from ui.kit.style import themed
@@ -68,7 +68,7 @@ def _of_a_number() -> None:
     view = number.current()
     if view is None:
         return
-    _controls(view.settings, partial(number.beside_the_split, view))
+    _controls(view.settings, partial(amounts, view.settings))
     tab = number.line(tabs.TAB.value, tabs.TAB.take)
     number.content(view, tab, tabs.span_of(view.records.digest))
     number.when_quiet(view)

@@ -14,7 +14,6 @@ from dpci_core.schema import to_original
 from tests.ui.test_pages import check, now, picture_of, start, visit
 from ui.controls import currency, declare
 from ui.explore import number
-from ui.session.case import plan_of_number
 from ui.session.compute import declared_table, packed_table
 from ui.session.settings import START, for_outcome
 
@@ -155,27 +154,6 @@ def test_both_examples_are_said_to_be_examples():
     for table in (declare.example(), declare.example_of_a_number()):
         assert declare.is_example(table)
     assert number.TABS.keys() <= {"intervals", "total", "n", "table"}
-
-
-def test_the_method_is_chosen_for_every_world():
-    app = opened()
-    before = now(app)
-    app.button(key="choose_linear").click().run()
-    check(app)
-    chosen = now(app)
-    assert (chosen.split.total, chosen.n) == (before.split.total, before.n)
-    plan, _ = plan_of_number(before)
-    found = plan.with_best_design().design
-    made = chosen.linear_design
-    assert (made.steps, made.clip, made.row_clip) == (found.steps, found.clip, found.row_clip)
-    assert float(made.budget.total) == pytest.approx(float(found.budget.total))
-    np.testing.assert_allclose(
-        [float(part) for part in made.budget.parts],
-        [float(part) for part in found.budget.parts],
-        rtol=1e-3,
-    )
-    reach = [one.numbers().promise.reportable for one in (plan, plan.with_best_design())]
-    assert reach[1] > reach[0]
 
 
 def test_what_moves_with_the_slider_is_the_forecast_of_every_total():

@@ -15,7 +15,7 @@ from tests.ui.plan.test_describe import LINES, add, described, go_on, title
 from tests.ui.test_pages import ROOT, check, now, start
 from ui.controls import declare
 from ui.plan.linear import LinearDesigns
-from ui.session.case import NumberCase, make_case
+from ui.session.case import NumberCase, make_case, plan_of_number
 from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
 from ui.session.plan_settings import plan_of, settings_of
 from ui.session.settings import from_query
@@ -199,3 +199,21 @@ def test_the_page_for_the_board_and_the_script_speak_of_the_number():
 def test_other_pages_say_where_a_number_has_its_place():
     app = refused("evidence", evidence="coverage")
     assert "The outcome of this table is a number" in told(app)
+
+
+def test_the_method_is_chosen_for_every_world(hasty):
+    table = packed_table(declare.example_of_a_number())
+    link = LINK | {"declared": table, "d": "5", "n": "30000", "epsilon": "1", "step": "choose"}
+    app = start("plan", **link)
+    before = now(app)
+    app.button(key="choose_linear").click().run()
+    check(app)
+    chosen = now(app)
+    assert (chosen.split.total, chosen.n) == (before.split.total, before.n)
+    plan, _ = plan_of_number(before)
+    best = plan.with_best_design()
+    found, made = best.design, chosen.linear_design
+    assert (made.steps, made.clip, made.row_clip) == (found.steps, found.clip, found.row_clip)
+    shares = [float(part / found.budget.total) for part in found.budget.parts]
+    assert [chosen.split.share(k) / 100 for k in range(3)] == pytest.approx(shares, rel=1e-3)
+    assert best.numbers().promise.reportable > plan.numbers().promise.reportable
