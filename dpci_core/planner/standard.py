@@ -385,13 +385,15 @@ def _planning_rows(encode: Encode, limit: float) -> Array:
 
 def ellipsoid(rows: Array, share: float) -> tuple[tuple[float, ...], ...]:
     """Return the shape U of the smallest centred ellipsoid {v : |U v| <= 1} around a share of the
-    rows (n, p), by its rows from the diagonal on, to three digits.
+    rows (n, p), by its rows from the diagonal on, to three digits; rows of zeros, which incomplete
+    records are, are none of them.
 
     Longer rows, in the measure of the second moment, are first shortened to the length that the
     share has: left out, those of a rare level would leave no trace, and count for nothing. The
     smallest ellipsoid is the dual of the design whose information has the largest determinant
     (Kiefer and Wolfowitz 1960; Titterington 1975), found by its multiplicative algorithm.
     """
+    rows = rows[rows.any(axis=1)]
     measure = np.linalg.inv(_information(rows, np.full(len(rows), 1.0 / len(rows))))
     size = np.einsum("ij,jk,ik->i", rows, measure, rows)
     pull = np.sqrt(np.minimum(1.0, np.quantile(size, share) / size))

@@ -34,6 +34,7 @@ from dpci_core.planner import standard
 from dpci_core.planner.standard import (
     StandardAnswer,
     best_standard,
+    ellipsoid,
     enclosing,
     enclosing_regularization,
 )
@@ -463,3 +464,10 @@ def test_a_penalty_without_a_search(law: type[Budget]) -> None:
     for few, many in itertools.pairwise((100, 3_000, 30_000, 1_000_000)):
         assert chosen("0.5", few) >= chosen("0.5", many)
     assert chosen("5", 1_000_000) == 1e-4
+
+
+def test_a_shape_is_that_of_the_complete_rows() -> None:
+    """Incomplete records are rows of zeros, at no distance from the centre."""
+    rows = np.random.default_rng(4).normal(size=(400, 3)) * [1.0, 2.0, 0.5]
+    with_others = np.concatenate([np.zeros((100, 3)), rows])
+    assert ellipsoid(with_others, 0.9) == ellipsoid(rows, 0.9)
