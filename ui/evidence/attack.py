@@ -16,6 +16,7 @@ from dpci_core.base.array import Array
 from dpci_core.design import Design
 from dpci_core.losses import HuberSVM
 from dpci_core.privacy.budget import PureDP
+from dpci_core.report.words import at_most
 from dpci_core.schema import encode
 from dpci_core.simulation.attack import Attack, play_attack
 from ui.kit import linked
@@ -143,14 +144,14 @@ def chart(found: dict[str, Attack], *, tables: str, epsilon: str, number: str) -
         fig.add_hline(
             y=level,
             line={"color": QUIET, "width": 2, "dash": "dash"},
-            annotation_text=f"{words}: {100 * level:.1f} %",
+            annotation_text=f"{words}: {at_most(level)}",
             annotation_position="top left",
         )
     fig.update_xaxes(title={"text": "games played", "standoff": 4}, gridcolor=GRID)
     fig.update_yaxes(
         title={"text": "guesses that were right"},
         tickformat=".0%",
-        range=[0.4, bound + 0.1],
+        range=[0.4, max(bound, *(one.share for one in found.values())) + 0.1],
         gridcolor=GRID,
         automargin=True,
     )
@@ -174,9 +175,10 @@ def title(found: dict[str, Attack]) -> str:
         words = " and ".join(MECHANISMS[name].word for name in broken)
         return f"The attacker is right more often than ε allows: {words} perturbation is broken"
     best = max(found.values(), key=lambda one: one.share)
+    luck = "" if best.share <= best.bound else ", and luck did the rest"
     return (
-        f"The best guess is right in {100 * best.share:.0f} % of games, "
-        f"{100 * best.bound:.0f} % would be allowed"
+        f"The best guess is right in {100 * best.share:.0f} ± {200 * best.standard_error:.0f} % of "
+        f"games; ε allows {at_most(best.bound)}{luck}"
     )
 
 
@@ -188,8 +190,9 @@ def sentence(found: dict[str, Attack], epsilon: str) -> str:
         for name, one in found.items()
     )
     return (
-        f"At ε = {epsilon} nobody can be right in more than {100 * bound:.1f} % of the games; the "
-        f"best guess was right in {told}. A coin is right in 50 %."
+        f"At ε = {epsilon} nobody can be right in more than {at_most(bound)} of the games but by "
+        f"luck; the best guess was right in {told}. A coin is "
+        "right in 50 %."
     )
 
 
