@@ -71,6 +71,9 @@ first one, which chose c. Otherwise reach can fall as n grows."""
 _HESSIAN = ("0.06", "0.1", "0.16", "0.24", "0.34", "0.46", "0.6")
 _COVARIANCE = ("0.03", "0.06", "0.12", "0.2")
 """Shares of the total that are tried for the matrices."""
+_FIRST_SPLIT = ("0.25", "0.25")
+"""The same of the first look at every shape, whatever split was asked about: an answer would hang
+on what was planned before."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -155,7 +158,8 @@ def best_standard(
     """
     check_design(design)
     encodes = (encode, *worlds)
-    search = _Search(encodes, replace(design, target="unpenalised"), limit)
+    free = replace(_split(design, *_FIRST_SPLIT), target="unpenalised")
+    search = _Search(encodes, free, limit)
     search.look()
     return search.answer()
 
@@ -280,9 +284,9 @@ class _Search:
                 bare = replace(self.design, regularization=c)
                 fitted = [self.fit(of, c, old) for of, old in zip(worlds, near, strict=True)]
                 near, moments = list(fitted), self.worst_first(bare, fitted)
-                for hessian in map(Decimal, _HESSIAN):
+                for hessian in _HESSIAN:
                     shared = [SharedSpectra(released_hessian(of, bare)) for of in moments]
-                    for design in _splits(bare, hessian):
+                    for design in (_split(bare, hessian, s) for s in _COVARIANCE):
                         chosen = self.better(one.encoding, design, moments, shared, chosen)
         if chosen is None:  # what runs leaves nothing for the matrices
             raise self.refusal()
@@ -420,14 +424,13 @@ def _information(rows: Array, weights: Array) -> Array:
     return np.asarray(M + 1e-6 * np.trace(M) / len(M) * np.eye(len(M)))
 
 
-def _splits(design: Design, hessian: Decimal) -> Iterator[Design]:
-    """The design with every split that is tried with this share for the Hessian."""
+def _split(design: Design, hessian: str, covariance: str) -> Design:
+    """The design with these shares of its total for the matrices."""
     budget = design.budget
     with localcontext(EXACT):
-        for covariance in map(Decimal, _COVARIANCE):
-            h, s = budget.total * hessian, budget.total * covariance
-            parts = {"model": budget.total - h - s, "hessian": h, "covariance": s}
-            yield replace(design, budget=replace(budget, metric=Decimal(0), **parts))
+        h, s = budget.total * Decimal(hessian), budget.total * Decimal(covariance)
+        parts = {"model": budget.total - h - s, "hessian": h, "covariance": s}
+        return replace(design, budget=replace(budget, metric=Decimal(0), **parts))
 
 
 def _is_lost(made: Forecast) -> Flags:

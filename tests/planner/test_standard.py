@@ -466,6 +466,32 @@ def test_a_penalty_without_a_search(law: type[Budget]) -> None:
     assert chosen("5", 1_000_000) == 1e-4
 
 
+def test_split_penalty_and_target_that_were_asked_about_play_no_part() -> None:
+    """Or a plan would hang on what was looked at before it."""
+    schema = Schema((NumericColumn("age", 18, 100, typical=60.0, spread=15.0),), "ill", "yes")
+    made = Guesses(n_rows=1_500, base_rate=0.3, effects={"age": 0.03})
+
+    def encode(encoding: StandardEncoding) -> Records:
+        return simulate_twin(replace(schema, standard=encoding), guesses=made)
+
+    asked = Design(
+        loss=Logistic(),
+        mechanism="objective",
+        budget=PureDP(model="0.5", hessian="0.25", covariance="0.25"),
+        regularization=0.01,
+        n_records=3_000,
+        calibration="sharp",
+    )
+    other = replace(
+        asked,
+        budget=PureDP(model="0.08", hessian="0.9", covariance="0.02"),
+        regularization=0.0004,
+        target="unpenalised",
+    )
+    first, second = (best_standard(encode, design=one) for one in (asked, other))
+    assert (first.encoding, first.design) == (second.encoding, second.design)
+
+
 def test_a_shape_is_that_of_the_complete_rows() -> None:
     """Incomplete records are rows of zeros, at no distance from the centre."""
     rows = np.random.default_rng(4).normal(size=(400, 3)) * [1.0, 2.0, 0.5]
