@@ -136,6 +136,29 @@ CSV = "wingspan_cm,weight,city,ill\n" + "\n".join(
 )
 
 
+def test_what_is_closed_at_first_opens_with_its_values(open_page):
+    """A browser makes what stands in a popover when it is opened; what it was set to before that
+    is gone by then, and it would show, and send, the smallest value.
+    """
+    page = open_page("/explore")
+    wait_chart(page, "chart_intervals")
+    page.locator(".st-key-outcome").get_by_text("A number").click()
+    page.get_by_text("differences in mmHg").wait_for()
+    wait_idle(page)
+    page.get_by_text("Method:").first.click()
+    level = page.locator(".st-key-level_number input[type=number]")
+    level.wait_for()
+    assert float(level.input_value()) == 0.95
+    page.locator(".st-key-linear_steps button").last.click()
+    wait_idle(page)
+    assert "95" in page.locator(".picture").get_by_text("confidence intervals").inner_text()
+    page.keyboard.press("Escape")
+    page.get_by_text("Amounts, locks").click()
+    share = page.locator(".st-key-model_slider input[type=range]")
+    share.wait_for()
+    assert share.input_value() == "70"
+
+
 def bring_file(page):
     choose(page, "dataset", "Your own file")
     page.get_by_text("Synthetic: made up").click()

@@ -71,19 +71,23 @@ def paired(
     help: str,
     ends: tuple[str, str] | None = None,
     show: Callable[[float], str] | None = None,
+    is_shown: bool = False,
 ) -> None:
     """A logarithmic slider and a number field for one value, with the sentence that moves with it.
 
     ends: what the two ends of the slider mean.
     show: the words at the slider's thumb, where they are more than the number.
+    is_shown: whether it is on the screen from the start. What stands in something closed is set in
+        every run: a browser makes it when that is opened, and would show, and then send, the
+        smallest value.
     """
     st.markdown(f"**{label}**", help=help or None)
     left, right = st.columns([3, 2], vertical_alignment="center")
     value, options = positions(value, grid)
     with left:
-        _slider(key, label, value, options, apply, show)
+        _slider(key, label, value, options, apply, show, is_shown=is_shown)
     with right:
-        _number(key, label, value, grid, apply)
+        _number(key, label, value, grid, apply, is_shown=is_shown)
     if ends is not None:
         with st.container(
             horizontal=True, horizontal_alignment="distribute", gap="xsmall", key=f"ends_{key}"
@@ -117,8 +121,8 @@ def compact(
             st.markdown(f"**{label}**", help=help or None, width="stretch")
             if beside is not None:
                 beside()
-            _number(key, label, value, grid, apply)
-        _slider(key, label, value, options, apply, show)
+            _number(key, label, value, grid, apply, is_shown=True)
+        _slider(key, label, value, options, apply, show, is_shown=True)
         refusal(key)
 
 
@@ -129,8 +133,10 @@ def _slider(
     options: list[Number],
     apply: Apply,
     show: Callable[[float], str] | None,
+    *,
+    is_shown: bool,
 ) -> None:
-    put(f"{key}_slider", value, options)
+    put(f"{key}_slider", value, options if is_shown else None)
     st.select_slider(
         label,
         options=options,
@@ -142,8 +148,10 @@ def _slider(
     )
 
 
-def _number(key: str, label: str, value: Number, grid: list[Number], apply: Apply) -> None:
-    put(f"{key}_number", value, ())
+def _number(
+    key: str, label: str, value: Number, grid: list[Number], apply: Apply, *, is_shown: bool
+) -> None:
+    put(f"{key}_number", value, () if is_shown else None)
     st.number_input(
         f"{label}, typed",
         min_value=grid[0],

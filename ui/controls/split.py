@@ -107,8 +107,8 @@ def _set_cuts(moved: tuple[int, int]) -> None:
 def _part_control(split: Split, index: int, name: str) -> None:
     amount = float(split.parts[index])
     share = min(98.0, max(1.0, float(round(split.share(index)))))
-    put(f"{name}_slider", share, ())
-    put(f"{name}_number", amount, ())
+    put(f"{name}_slider", share)  # in something closed, as `paired` says
+    put(f"{name}_number", amount)
     st.markdown(
         f"**{text.PART_NAMES[name]}**",
         help="Its share of the budget, the amount, and a lock for the amount.",

@@ -263,6 +263,7 @@ def _control(screen: Screen) -> None:
         note="",
         help="The slider goes in steps; a typed number moves it to the nearest one.",
         show=control.show,
+        is_shown=True,
     )
 
 
