@@ -447,6 +447,7 @@ def _needed(found: NeededRecords | NeededBudget, start: _Start) -> Answer:
         "length": found.length,
         "decided_by": found.decided_by,
         "probability": found.probability,
+        "chance_to_report": found.chance_to_report,
         "around": [
             {
                 "factor": a.factor,

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import NoReturn, TypeVar
 
-import numpy as np
-
-from dpci_core.base.array import Array, Flags
 from dpci_core.base.decimals import DOWN, EXACT, amount_at, place_up
 from dpci_core.base.errors import Change, InfeasibleDesignError
 from dpci_core.base.limits import BUDGET_PART
 from dpci_core.design import Design
-from dpci_core.intervals.forecast import HEADLINE_DELTA, MOST_ODDS, N_DRAWS, REPORTABLE_BIAS
+from dpci_core.intervals.forecast import HEADLINE_DELTA, MOST_ODDS, N_DRAWS
 from dpci_core.planner.amounts import (
     LARGEST_TOTAL,
     MOST_RECORDS,
@@ -46,6 +43,7 @@ from dpci_core.planner.worlds import (
 )
 from dpci_core.privacy.budget import Amount
 from dpci_core.report import answers, words
+from dpci_core.report.cautions import REPORTABLE_CHANCE
 
 Fewest = Callable[[int], int]
 """Gives the number of records that a promise is for, where so many are planned for."""
@@ -54,8 +52,6 @@ NEIGHBOURS = (0.8, 1.25)
 
 _FACTOR_4 = 542
 """Steps of the grid that multiply by about 4."""
-_LOOK = 35
-"""Steps of the grid by which an amount grows, about 1.25 times, until a release reports it."""
 _ROUGH = 16
 """Steps of the grid at which the search changes to all draws."""
 _SCAN = {
@@ -101,6 +97,9 @@ class _Needed:
             `probability` is the least over the worlds. Empty where planning rows are the only one.
         fewest: number of records that everything here is for; those of the design unless a release
             takes fewer.
+        chance_to_report: least chance, over the worlds, that a release reports what the target
+            names; 1 where it is about the mean.
+        lost_if: the assumption where that is least.
     """
 
     design: AnyDesign
@@ -112,6 +111,8 @@ class _Needed:
     delta: float = HEADLINE_DELTA
     decided_by: str = ""
     fewest: int
+    chance_to_report: float = 1.0
+    lost_if: str = ONLY_WORLD
 
     @property
     def epsilon_delta(self) -> tuple[float, float]:
@@ -183,9 +184,11 @@ def _in_words(answer: NeededRecords | NeededBudget, amount: str) -> str:
     )
     decided = answer.decided_by
     said += f" Most is needed if {decided}." if decided else f" It is so if {ONLY_WORLD}."
-    if answer.fewest == answer.design.n_records:
+    if answer.fewest != answer.design.n_records:
+        said += f" {words.for_fewest(answer.fewest)}"
+    if answer.chance_to_report >= REPORTABLE_CHANCE:
         return said
-    return f"{said} {words.for_fewest(answer.fewest)}"
+    return f"{said} {answers.hardly_reported(answer.chance_to_report, answer.lost_if)}"
 
 
 def needed_records(
@@ -203,7 +206,8 @@ def needed_records(
     lengths fall with n. Noise-aware ones hardly rise anywhere, by 2 % at most where the noise on a
     matrix dominates and they fade into the plain ones (`half_widths`). The answer is therefore the
     n after which the target stays met, searched for up to 4 times as far, not the first n at which
-    it happens to be.
+    it happens to be. Whether a release reports a coefficient is no part of the search, since a bias
+    that stays forbids it the sooner the shorter intervals are: `chance_to_report` says it.
 
     Args:
         moments: fit of a table from the population, at the c of the design; or of all worlds that
@@ -218,7 +222,6 @@ def needed_records(
 
     Raises:
         OutOfReachError: even 10^12 records do not meet the target; with the nearest one they do.
-        NotReportableError: no release reports the coefficient where its interval is so short.
 
     Privacy:
         None of its own; see the package docstring for what it may steer.
@@ -248,24 +251,18 @@ def _records_in(
     amount = search.run()
     if amount is None:
         _refuse_records(moments, design, target)
-
-    def foresee(amount: Decimal) -> AnyForecast:
-        return foreseen(moments, design=replace(design, n_records=fewest(math.ceil(amount))))
-
-    amount, made = search.until_reported(amount, foresee)
     n = math.ceil(amount)
     found = at(Decimal(n), N_DRAWS)
-    answer = NeededRecords(
+    return NeededRecords(
         design=replace(design, n_records=n),
         target=target,
-        forecast=made,
+        forecast=foreseen(moments, design=replace(design, n_records=fewest(n))),
         fewest=fewest(n),
         length=found.length,
         probability=found.probability,
         around=search.around(Decimal(n), whole=True),
         delta=stated_at,
     )
-    return _reported(answer)
 
 
 def needed_budget(
@@ -294,7 +291,6 @@ def needed_budget(
 
     Raises:
         OutOfReachError: no total meets the target; with the nearest target and the n that would.
-        NotReportableError: no release reports the coefficient where its interval is so short.
         InfeasibleDesignError: its odds interval stays too wide to be offered (`MOST_ODDS`).
 
     Privacy:
@@ -329,57 +325,17 @@ def _budget_in(
     total = search.run()
     if total is None:
         _refuse_budget(moments, with_total(there, search.high), target, fewest)
-    total, made = search.until_reported(
-        total, lambda total: foreseen(moments, design=with_total(there, total))
-    )
     found = at(total, N_DRAWS)
-    answer = NeededBudget(
+    return NeededBudget(
         design=with_total(design, total),
         target=target,
-        forecast=made,
+        forecast=foreseen(moments, design=with_total(there, total)),
         fewest=there.n_records,
         length=found.length,
         probability=found.probability,
         around=search.around(total),
         delta=stated_at,
     )
-    return _reported(answer)
-
-
-def _named(of_each: Array | Flags, target: Target) -> Array | Flags:
-    """The part of an array (p,) that a target names; a mean names nothing."""
-    if target.limits is not None:
-        return of_each[: len(target.limits)]
-    return of_each[[] if target.coefficient is None else [target.coefficient]]
-
-
-def _is_lost(made: AnyForecast, target: Target) -> bool:
-    """Whether a release may not report what a target names."""
-    return bool(_named(made.is_not_reportable, target).any())
-
-
-def _is_lost_in(world: WorldMoments, answer: _Needed) -> bool:
-    """The same in a world; of a linear regression, whose forecast takes seconds, it is asked in the
-    world that decides.
-    """
-    if not isinstance(answer.design, Design):
-        return False
-    return _is_lost(foreseen(world.moments, design=answer.at_fewest), answer.target)
-
-
-def _is_biased(made: AnyForecast, target: Target) -> bool:
-    """Whether a bias is too large to report, which no more records or budget help: they shorten the
-    interval around it.
-    """
-    bias, length = _named(made.bias, target), _named(made.ci_length, target)
-    return bool((np.abs(bias) > REPORTABLE_BIAS * length / 2.0).any())
-
-
-def _reported(answer: Answer) -> Answer:
-    """Return an answer whose release reports what the target names, or raise."""
-    if _is_lost(answer.forecast, answer.target):
-        raise NotReportableError(answer)
-    return answer
 
 
 def _in_all(given: Worlds, target: Target, solve: Callable[[AnyMoments], Answer]) -> Answer:
@@ -389,23 +345,33 @@ def _in_all(given: Worlds, target: Target, solve: Callable[[AnyMoments], Answer]
     worlds = as_worlds(given)
     check_target(target, p=n_coefficients(worlds[0].moments))
     if len(worlds) == 1:
-        return solve(worlds[0].moments)
+        return _with_chance(solve(worlds[0].moments), worlds)
     world, left, best = worlds[0], list(worlds[1:]), None
     while True:
         found = replace(solve(world.moments), decided_by=world.assumption)
         if best is None or found.amount > best.amount:
             best = found
         made = [outcome(one.moments, design=best.at_fewest, target=target) for one in left]
-        lacking = [
-            place
-            for place, one in enumerate(made)
-            if not one.meets or _is_lost_in(left[place], best)
-        ]
+        lacking = [place for place, one in enumerate(made) if not one.meets]
         if not lacking:
             break
         world = left.pop(min(lacking, key=lambda place: made[place].probability))
     chance = meeting_probability(worlds, design=best.at_fewest, target=target)
-    return replace(best, probability=chance)
+    return _with_chance(replace(best, probability=chance), worlds)
+
+
+def _with_chance(answer: Answer, worlds: Sequence[WorldMoments]) -> Answer:
+    """The answer with the chance that a release reports what its target names, in every world."""
+    target = answer.target
+    if target.coefficient is None and target.limits is None:
+        return answer
+    named = slice(len(target.limits or ())) if target.coefficient is None else [target.coefficient]
+    chances = [
+        float(foreseen(one.moments, design=answer.at_fewest).chance_to_report[named].min())
+        for one in worlds
+    ]
+    least = min(range(len(chances)), key=chances.__getitem__)
+    return replace(answer, chance_to_report=chances[least], lost_if=worlds[least].assumption)
 
 
 class _Search:
@@ -421,7 +387,7 @@ class _Search:
         design: AnyDesign,
         target: Target,
     ) -> None:
-        self.at, self.target = at, target
+        self.at = at
         self.is_noise_aware = isinstance(design, Design) and design.switches.noise_aware
         is_mean = target.coefficient is None and target.limits is None
         self.scan = _SCAN["mean" if is_mean else "coefficient"]
@@ -485,29 +451,6 @@ class _Search:
             return low, high
         return self._halve(*self._bracket(lost[-1], SEARCH_DRAWS, 4 * _ROUGH), SEARCH_DRAWS, _ROUGH)
 
-    def until_reported(
-        self, amount: Decimal, foresee: Callable[[Decimal], AnyForecast]
-    ) -> tuple[Decimal, AnyForecast]:
-        """The least amount from this one on, with its forecast, at which a release reports what the
-        target names; where there is none, this one.
-        """
-        first = made = foresee(amount)
-        low = high = place_up(amount)
-        while _is_lost(made, self.target):
-            if high == self.highest or _is_biased(made, self.target):
-                return amount, first
-            low, high = high, min(high + _LOOK, self.highest)
-            made = foresee(amount_at(high))
-        if made is first:
-            return amount, first
-        while high - low > 1:
-            middle = (low + high) // 2
-            there = foresee(amount_at(middle))
-            low, high, made = (
-                (middle, high, made) if _is_lost(there, self.target) else (low, middle, there)
-            )
-        return amount_at(high), made
-
     def around(self, amount: Decimal, *, whole: bool = False) -> tuple[Neighbour, ...]:
         """What happens a little below and above an answer, inside the range."""
         found = []
@@ -550,18 +493,6 @@ class OutOfReachError(InfeasibleDesignError):
         self.nearest = float(changes[-1].value)
         self.needed = int(changes[0].value) if changes[0].what == "n_records" else None
         super().__init__(*words.out_of_reach(self, self.target.sentence, n="n_records="), changes)
-
-
-class NotReportableError(InfeasibleDesignError):
-    """A target that its design meets with intervals that a release would not report.
-
-    found: the answer that would be given otherwise: its amount is the least for the length alone.
-    """
-
-    def __init__(self, found: _Needed) -> None:
-        self.found = found
-        is_biased = _is_biased(found.forecast, found.target)
-        super().__init__(*words.not_reported(found.target.sentence, is_biased=is_biased))
 
 
 def _refuse_records(moments: AnyMoments, design: AnyDesign, target: Target) -> NoReturn:

@@ -36,6 +36,15 @@ def needed(
     )
 
 
+def hardly_reported(chance: float, assumption: str) -> str:
+    """That a length is no use where releases do not report it, and what helps."""
+    share = "no release" if chance == 0.0 else f"{100.0 * chance:.0f} % of releases"
+    return (
+        f"But {share} would report it if {assumption}: `dpci plan standard`, or `best_standard`, "
+        "chooses c and the shape of rows so that most do."
+    )
+
+
 def decided(said: str, assumption: str) -> str:
     """An answer with the assumption of the world that decided it; empty where there is one only."""
     return f"{said} Decided by this: {assumption}." if assumption else said

@@ -326,20 +326,6 @@ def out_of_reach(
     return f"{why} without any noise worth the name {reached}.", f"{more}{at}"
 
 
-def not_reported(wanted: str, *, is_biased: bool) -> tuple[str, str]:
-    """Why an interval that is short enough is none that a release reports, and what helps."""
-    why = (
-        "its bias there is above a quarter of the half-width"
-        if is_biased
-        else "the noise of a release may hide it"
-    )
-    helps = "A smaller penalty c, or shorter rows, help: a plan for coefficients without penalty"
-    return (
-        f"It can be made true that {wanted}, but no release would report it: {why}.",
-        f"{helps} chooses both (`best_standard`, `dpci plan standard`).",
-    )
-
-
 def _not_nearer(x: float) -> str:
     """Three digits of x, not nearer to zero: half a step of the third is at most 0.5 %."""
     shown = f"{x:.3g}"

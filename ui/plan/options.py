@@ -26,12 +26,7 @@ from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.plan.numbers import shrinkage_of
 from dpci_core.plan.source import Encoder
 from dpci_core.planner import Promise, Target, promise
-from dpci_core.planner.needed import (
-    NeededBudget,
-    NeededRecords,
-    NotReportableError,
-    OutOfReachError,
-)
+from dpci_core.planner.needed import OutOfReachError
 from dpci_core.planner.standard import best_standard, enclosing, enclosing_regularization
 from dpci_core.planner.targets import (
     Outcome,
@@ -61,7 +56,6 @@ from ui.session.settings import LIMITS, PRECISION, Settings
 from ui.session.worlds import worlds_of_case
 
 CaseT = TypeVar("CaseT", bound=AnyCase)
-AnswerT = TypeVar("AnswerT", NeededBudget, NeededRecords)
 Find = Literal["budget", "records", "precision"]
 
 BALANCED = math.sqrt(2.0)
@@ -277,22 +271,16 @@ class Amounts(ABC, Generic[CaseT]):
         return numbers.typed_total(case.settings, type(found.design.budget), found.total)
 
     def _total_for(self, here: CaseT) -> float:
-        found = self._for_length(needed_budget, here)
+        found = needed_budget(
+            self.worlds(here), design=here.design, target=here.target, fewest=here.fewest_of
+        )
         return numbers.typed_total(here.settings, type(found.design.budget), found.total)
 
     def _records_for(self, here: CaseT) -> float:
-        return float(self._for_length(needed_records, here).n_records)
-
-    def _for_length(self, ask: Callable[..., AnswerT], here: CaseT) -> AnswerT:
-        """What a design needs for its goal; one whose release reports nothing there is no refusal
-        but the next to be looked at, where another method is chosen.
-        """
-        try:
-            return ask(
-                self.worlds(here), design=here.design, target=here.target, fewest=here.fewest_of
-            )
-        except NotReportableError as error:
-            return cast(AnswerT, error.found)
+        found = needed_records(
+            self.worlds(here), design=here.design, target=here.target, fewest=here.fewest_of
+        )
+        return float(found.n_records)
 
     def _least(
         self,
