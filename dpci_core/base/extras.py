@@ -29,7 +29,10 @@ class ExtraNeededError(ModuleNotFoundError):
 
 def has_extra(extra: str) -> bool:
     """Whether every package of an extra is there; none is imported."""
-    return all(find_spec(package) is not None for package in EXTRAS[extra])
+    return all(
+        sys.modules[package] is not None if package in sys.modules else find_spec(package)
+        for package in EXTRAS[extra]
+    )
 
 
 @contextmanager

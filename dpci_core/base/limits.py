@@ -7,6 +7,8 @@ it checks here.
 
 from __future__ import annotations
 
+from numbers import Real
+
 from dpci_core.base.errors import (
     RangeError,
     check_count,
@@ -59,8 +61,8 @@ def regularization_in_range(value: object) -> float:
 
 def confidence_level_in_range(value: object) -> float:
     """Return a confidence level as a float, or raise ValueError."""
-    if isinstance(value, int | float) and 1 < value < 100:  # a percentage
-        hint = f" Write a fraction below 1, such as {value / 100:g}."
+    if isinstance(value, Real) and 2.0 <= float(value) < 100.0:  # a percentage
+        hint = f" Write a fraction below 1, such as {float(value) / 100:g}."
         raise RangeError("confidence_level", value, 0.0, 1.0, is_open=True, hint=hint)
     check_probability(confidence_level=value)
     check_range(CONFIDENCE_LEVEL, confidence_level=value)

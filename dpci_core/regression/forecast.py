@@ -68,7 +68,7 @@ class LinearForecast:
     """What a design will give for each contrast, arrays (k,); of K draws of the noise.
 
     half_width: of the intervals, (K, k).
-    variance: of the estimate, sampling and all noise, as it is told on average.
+    sd: standard deviation of the estimate, of sampling and all noise, as it is told on average.
     nonprivate_length: of intervals without any noise, with the same clips.
     estimate: plain least squares of the planning rows, NaN where no bias was looked for.
     bias: how far clips and weights move a contrast from plain least squares, of the planning rows.
@@ -81,7 +81,7 @@ class LinearForecast:
 
     design: LinearDesign
     half_width: Array
-    variance: Array
+    sd: Array
     nonprivate_length: Array
     estimate: Array
     bias: Array
@@ -116,7 +116,7 @@ class LinearForecast:
         """Of the variability interval, the spread of the private estimates: intervals are longer by
         what noise on the gradient covariance leaves unknown of it.
         """
-        return _length(self.variance, self.design)
+        return _length(self.sd, self.design)
 
     @property
     def ci_length_mean(self) -> float:
@@ -154,7 +154,9 @@ class LinearForecast:
         return 1.0 - self._within(value)
 
     def _within(self, shift: Array | float) -> Array:
-        """Chance (K, k) of errors, moved by so much, to stay within the half-widths."""
+        """Chance (K, k) of errors, moved by so much, to stay within the half-widths: those of a
+        draw with large noise are large as well, so each is taken to have its level without a move.
+        """
         at = float(ndtri(0.5 + self.design.confidence_level / 2.0))
         far = at * shift / self.half_width
         return np.asarray(ndtr(at - far) - ndtr(-at - far))
@@ -208,8 +210,8 @@ def forecast_linear(
     return LinearForecast(
         design=design,
         half_width=halves,
-        variance=np.mean([w.sampling + w.privacy for w in widths], axis=0),
-        nonprivate_length=_length(quiet.half_widths(L).sampling, design),
+        sd=np.mean([np.sqrt(w.sampling + w.privacy) for w in widths], axis=0),
+        nonprivate_length=_length(np.sqrt(quiet.half_widths(L).sampling), design),
         estimate=estimate,
         bias=bias,
         bias_se=bias_se,
@@ -218,10 +220,9 @@ def forecast_linear(
     )
 
 
-def _length(variance: Array, design: LinearDesign) -> Array:
+def _length(sd: Array, design: LinearDesign) -> Array:
     """The length of normal intervals."""
-    z = float(ndtri(0.5 + design.confidence_level / 2.0))
-    return np.asarray(2.0 * z * np.sqrt(variance))
+    return np.asarray(2.0 * float(ndtri(0.5 + design.confidence_level / 2.0)) * sd)
 
 
 def _chance(margins: Array) -> Array:

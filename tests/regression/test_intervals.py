@@ -58,6 +58,20 @@ def test_intervals_hold_what_they_say_where_noise_is_most_of_them() -> None:
     assert np.mean(inside, axis=0).min() > 0.9
 
 
+def test_a_forecast_says_how_long_they_are_and_how_far_estimates_spread() -> None:
+    design, found, halves = made(2000, "0.8"), [], []
+    for seed in range(300):
+        fit = linear_fit(table(2000, seed), design=design, source=np.random.default_rng(seed))
+        halves.append(fit.half_widths().half_width)
+        found.append(fit.theta)
+    expected = forecast_linear(table(2000, 1000), design=design)
+    assert expected.length == pytest.approx(2 * np.mean(halves, axis=0), rel=0.05)
+    spread = 2 * 1.96 * np.std(found, axis=0)
+    assert expected.vi_length == pytest.approx(spread, rel=0.15)
+    assert (expected.vi_length < expected.length).all()
+    assert expected.estimate == pytest.approx(BETA, abs=0.1)
+
+
 @pytest.mark.parametrize(("share_of_left", "is_marked"), [(0.49, False), (0.51, True)])
 def test_what_the_steps_leave_is_in_the_variance_and_marks_by_hand(
     share_of_left, is_marked

@@ -53,8 +53,10 @@ def choose(settings: Settings, plan: LinearPlan) -> None:
     is_asked = st.button(
         "Choose the method for me",
         key="choose_linear",
+        disabled=any(settings.split.locked),
         help="Split, steps and clips with which most effects can be reported, whatever the table "
-        "is like of what you declared; of those the shortest intervals. Takes some seconds.",
+        "is like of what you declared; of those the shortest intervals. Takes up to a minute; not "
+        "while a part of the split is locked.",
     )
     if not is_asked:
         return

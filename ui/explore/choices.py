@@ -67,8 +67,13 @@ def _outcome(settings: Settings) -> None:
 
 
 def _take_outcome(chosen: object) -> None:
-    now = state.settings()
-    if chosen == ("codes" if now.outcome is None else "number") or chosen not in OUTCOMES:
+    now, own = state.settings(), "codes" if state.settings().outcome is None else "number"
+    if chosen == own or chosen not in OUTCOMES:
+        return
+    left = st.session_state.setdefault("left_with", {})
+    left[own] = now
+    if chosen in left:  # as it was left, a table of one's own too
+        state.put(left[chosen])
         return
     if chosen == "codes":
         now = replace(

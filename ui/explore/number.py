@@ -12,6 +12,7 @@ import streamlit as st
 
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import ConvergenceError, InfeasibleDesignError
+from dpci_core.intervals.forecast import N_DRAWS
 from dpci_core.plan import LinearPlan
 from dpci_core.planner.worlds import drawn, foreseen
 from dpci_core.regression.forecast import LinearForecast, PlanningRows
@@ -36,8 +37,9 @@ from ui.views.sweep import SWEEP_NAMES
 
 T = TypeVar("T")
 TABS = {"intervals": "Intervals", "total": "By budget", "n": "By records", "table": "Table"}
-_POINTS = 25
-"""Of a curve of lengths."""
+_MANY = 21
+_POINTS = {False: 25, True: 7}
+"""Of a curve of lengths; fewer where there are many coefficients."""
 _DRAWS = 16
 """Of the noise behind each of them, counted as those of a penalised model."""
 
@@ -135,7 +137,9 @@ def _view(settings: Settings) -> NumberView:
     L = contrast_matrix(records, columns)
     made = _kept(
         ("a number", records.digest, repr(plan.design)),
-        lambda: foreseen(moments, design=plan.design, contrasts=L),
+        lambda: foreseen(
+            moments, design=plan.design, contrasts=L, n_draws=_draws(len(records.feature_names))
+        ),
     )
     return NumberView(
         settings=settings,
@@ -145,6 +149,10 @@ def _view(settings: Settings) -> NumberView:
         made=cast(LinearForecast, made),
         names=tuple(effect_label(name, columns) for name in records.feature_names),
     )
+
+
+def _draws(p: int) -> int:
+    return _DRAWS if p > _MANY else N_DRAWS
 
 
 def _kept(key: tuple[object, ...], make: Callable[[], T]) -> T:
@@ -195,7 +203,7 @@ def _at(view: NumberView, knots: Array) -> Lengths:
                 view.moments,
                 design=there.linear_design,
                 contrasts=contrast_matrix(view.records, view.plan.schema.features),
-                n_draws=_DRAWS,
+                n_draws=_draws(len(view.names)),
             ),
         )
         lengths = (made.length, made.vi_length, made.nonprivate_length)
@@ -251,7 +259,13 @@ def content(view: NumberView, tab: str, span_of: SpanOf) -> None:
 
 
 def _alt(view: NumberView) -> str:
-    return sentences.interval_sentence(view.rows, "original")
+    """The finding, and which effects are told from zero."""
+    made, told = view.made, view.is_told
+    is_clear = (np.abs(made.estimate) > made.length / 2.0)[:-1][told]
+    return (
+        f"{finding.title(view.numbers, view.settings.level)[0]}. {int(is_clear.sum())} of "
+        f"{int(told.sum())} intervals exclude zero."
+    )
 
 
 def _around(
@@ -262,7 +276,7 @@ def _around(
         title=title,
         sub=sub,
         alt=alt,
-        footer=f"{schema.outcome_words}, {len(view.names) - 1} effects, n = {now.n:,}, "
+        footer=f"{schema.outcome_words}, d = {len(view.names) - 1}, n = {now.n:,}, "
         f"{now.typed.letter} = {text.as_typed(now.typed_total)}, δ = {now.delta}. Made-up people.",
         meta={"settings": now.to_query(), "total": float(now.split.total), "n": now.n},
         is_loud=is_loud,
@@ -275,8 +289,8 @@ def _intervals(view: NumberView, span_of: SpanOf) -> Picture:
     around = _around(
         view,
         title=title,
-        sub=f"{level} confidence intervals for differences in {text.plain(view.unit)}, all columns "
-        "in one model",
+        sub=f"{level} confidence intervals for differences in {view.unit}, "
+        "all columns in one model",
         alt=_alt(view),
         is_loud=is_loud,
     )
@@ -290,14 +304,17 @@ def _curves(view: NumberView, name: str) -> Picture:
     now = view.settings
     here = now.typed_total if name == "total" else float(now.n)
     low, high = LIMITS[now.currency if name == "total" else name]
-    x = np.geomspace(low, high, _POINTS)
+    x = np.geomspace(low, high, _POINTS[len(view.names) > _MANY])
     key = ("lengths of a number", name, view.records.digest, repr(view.plan.design), now.currency)
     curve = _kept(key, lambda: _curve(view, name, x))
-    sub = f"Mean length in {text.plain(view.unit)}, columns on one scale"
+    sub = f"Mean length in {view.unit}, columns on one scale"
+    title = finding.curve_title(curve, name, here)
+    if not view.is_told.any():
+        title, _ = finding.title([], now.level)
     about = f"Private intervals along {SWEEP_NAMES[name]}, from {curve.ci_length[0]:.3g} to "
     around = _around(
         view,
-        title=finding.curve_title(curve, name, here),
+        title=title,
         sub=sub,
         alt=f"{about}{curve.ci_length[-1]:.3g} {view.unit} long.",
     )

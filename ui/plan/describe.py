@@ -15,7 +15,7 @@ import streamlit as st
 from dpci_core import datasets
 from dpci_core.base.limits import MOST_ROWS_PER_PERSON
 from dpci_core.report.words import PERSONS_PLANNED
-from dpci_core.schema import Column, Persons
+from dpci_core.schema import Column, NumericColumn, Persons
 from dpci_core.schema.copula import Pair
 from dpci_core.schema.declare import COMPLETE
 from dpci_core.schema.twin import Rate
@@ -615,9 +615,10 @@ def _hand_in() -> None:
         said[_SAID] = [in_words(problem)]
         return
     was, now = None if old is None else old.schema.outcome, state.settings()
-    if (table.schema.outcome is None) != (was is None):
+    outcome, names = table.schema.outcome, ("", *table.schema.feature_names)
+    if (outcome is None) != (was is None):
         state.put(for_outcome(now))
-    elif now.goal_on not in ("", *table.schema.feature_names):
+    elif _unit_of(outcome) != _unit_of(was) or now.goal_on not in names:
         state.put(now.with_usual_goal())
     state.update(n=int(said["describe_n"]))
     if old is None:
@@ -626,3 +627,8 @@ def _hand_in() -> None:
     draft.begin()
     draft.forget()
     steps.go("goal")
+
+
+def _unit_of(outcome: NumericColumn | None) -> tuple[str, str] | None:
+    """What a goal about a number is in."""
+    return None if outcome is None else (outcome.name, outcome.units)

@@ -74,7 +74,7 @@ def _begin(case: PlannedCase) -> None:
     """
     settings, said = case.settings, st.session_state
     named = (getattr(settings, name) for name in ("dataset", "encoding", *PRECISION))
-    of = (*named, case.columns, case.names, case.effect)
+    of = (*named, _outcome(settings), case.columns, case.names, case.effect)
     if said.get(_OF) == of:
         return
     for key in [key for key in said if str(key).startswith("goal")]:
@@ -98,6 +98,13 @@ def _begin(case: PlannedCase) -> None:
 
 def _key(kind: str, name: str) -> str:
     return f"goal_{kind}_{name}"
+
+
+def _outcome(settings: Settings) -> str:
+    """What the effects are on, where a table is described."""
+    if settings.dataset != DECLARED:
+        return ""
+    return declared_table(settings.declared).schema.outcome_words
 
 
 def _which(case: PlannedCase) -> str | None:

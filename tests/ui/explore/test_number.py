@@ -124,8 +124,9 @@ def test_a_link_opens_it_and_a_pure_epsilon_is_refused_with_a_way_out():
         start("explore", **kept, currency="pure")
 
 
-def test_back_to_yes_or_no_and_undo():
-    app = opened()
+def test_a_link_to_a_number_goes_back_to_the_census_and_undo_takes_it_back():
+    query = now(opened()).to_query()
+    app = visit("front", **query)
     app.segmented_control(key="outcome").set_value("codes").run()
     check(app)
     settings = now(app)
@@ -171,3 +172,24 @@ def test_what_moves_with_the_slider_is_the_forecast_of_every_total():
     at = [k for k, (_, kind) in enumerate(moving["places"]) if kind == 0]
     first, last = ([one[2 * k] for k in at] for one in (plain[place], plain[-1]))
     assert first == pytest.approx(last, rel=1e-3)  # without privacy nothing moves
+
+
+def test_both_kinds_of_outcome_are_gone_back_to_as_they_were_left():
+    app = opened()
+    assert "differences in mmHg" in picture_of(app)["sub"]
+    app.number_input(key="total_number").set_value(2.0).run()
+    left = now(app)
+    app.segmented_control(key="outcome").set_value("codes").run()
+    check(app)
+    assert now(app) == START
+    app.segmented_control(key="outcome").set_value("number").run()
+    check(app)
+    assert now(app) == left
+
+
+def test_units_stand_on_the_chart_as_they_were_typed():
+    table = declare.example_of_a_number()
+    outcome = replace(table.schema.outcome, units="$/day^2 (m*s_1)")
+    own = replace(table, schema=replace(table.schema, outcome=outcome, target="", positive=""))
+    query = now(opened()).to_query() | {"declared": packed_table(own)}
+    assert "differences in $/day^2 (m*s_1), all" in picture_of(visit("front", **query))["sub"]
