@@ -448,7 +448,7 @@ SENTENCES: dict[str, str] = {
     ),
     "many_incomplete": (
         "More records have a missing cell than the plan expects, which declares {complete} of them "
-        "complete. Such records count for nothing, and intervals will be longer than planned."
+        "complete. Such records count for nothing: {so}."
     ),
     "another_unit": (
         "In the plan a row is {plan!r}, and in the ledger {dataset!r} has its budget for "

@@ -195,9 +195,13 @@ def _chance(goal: Target, promised: Promise) -> str:
     chance, where = percent(promised.probability or 0.0), ""
     if len(promised.worlds) > 1:
         where = f" at the least, decided by this: {promised.probability_decided_by}"
+    missed = " The goal is missed." if (promised.probability or 0.0) < goal.probability else ""
     if goal.is_power:
-        return f"The chance of it is {chance} by this forecast{where}."
-    return f"It is that short in {chance} of the draws of the noise behind this forecast{where}."
+        return f"The chance of it is {chance} by this forecast{where}.{missed}"
+    return (
+        f"It is that short in {chance} of the draws of the noise behind this forecast{where}."
+        f"{missed}"
+    )
 
 
 def _goal(plan: AnyPlan, goal: Target) -> str:

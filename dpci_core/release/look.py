@@ -21,7 +21,7 @@ from dpci_core.plan import AnyPlan
 from dpci_core.planner.promise import MORE_INCOMPLETE
 from dpci_core.release.table import Header, cell_blocks_of
 from dpci_core.report.words import percent
-from dpci_core.schema import RecordMapper, Schema
+from dpci_core.schema import RecordMapper
 from dpci_core.schema.mapping import Fits
 
 NEARLY_ALL = 0.95
@@ -122,17 +122,23 @@ def _in_words(plan: AnyPlan, names: tuple[str, ...], found: Fits) -> Look:
     return Look(
         columns=tuple((name, _word(k, n)) for name, k in zip(names, fitting, strict=True)),
         unfit=tuple(name for name, k in zip(names, fitting, strict=True) if k < least),
-        asks=tuple(_asks(plan.schema, n_yes, n_no, n_complete, n)),
+        asks=tuple(_asks(plan, n_yes, n_no, n_complete, n)),
     )
 
 
-def _asks(schema: Schema, n_yes: int, n_no: int, n_complete: int, n: int) -> Iterator[Finding]:
+def _asks(plan: AnyPlan, n_yes: int, n_no: int, n_complete: int, n: int) -> Iterator[Finding]:
+    schema = plan.schema
     if schema.outcome is None and n_yes == 0:
         yield Finding("yes_absent", codes=repr(schema.positive))
     if schema.outcome is None and n_no == 0:
         yield Finding("no_absent", codes=", ".join(map(repr, schema.negative)))
     if n_complete < (schema.complete - MORE_INCOMPLETE) * n:
-        yield Finding("many_incomplete", complete=percent(schema.complete))
+        so = (
+            f"what the plan promises still holds, since it counts on {plan.fewest:,} records only"
+            if n_complete >= plan.fewest
+            else "intervals will be longer than planned"
+        )
+        yield Finding("many_incomplete", complete=percent(schema.complete), so=so)
 
 
 def _word(k: int, n: int) -> str:

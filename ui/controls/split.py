@@ -33,9 +33,8 @@ def split_slider(settings: Settings) -> None:
     Hessian.
     """
     put("split_slider", _cuts(settings.split), ())
-    words = [
-        f"{LINE_NAMES[name]} {_shown(settings.split.share(i))}" for i, name in enumerate(PARTS)
-    ]
+    names = LINE_NAMES if settings.outcome is None else _OF_A_NUMBER
+    words = [f"{names[name]} {_shown(settings.split.share(i))}" for i, name in enumerate(PARTS)]
     with st.container(key="compact_split", gap=None):
         st.markdown("**Split** " + " · ".join(words), help=text.SPLIT_NOTE)
         st.slider(
@@ -63,6 +62,12 @@ LINE_NAMES = {
     "hessian": "Hessian",
     "covariance": "gradient covariance",
 }
+_OF_A_NUMBER = {
+    "model": "steps",
+    "hessian": "second moment",
+    "covariance": "gradient covariance",
+}
+"""The same for a regression of a number."""
 _SMALLEST_CUT = Decimal("0.005")
 """Share that a part keeps when one handle meets the other, or an end."""
 

@@ -108,7 +108,8 @@ def curve_picture(
         last = np.flatnonzero(np.isfinite(plain))[-1]
         notes.append((float(curves[0].x[last]), float(plain[last]), "without privacy", 0))
     start = next((c.extrapolated_from for c in curves if c.extrapolated_from is not None), None)
-    styles += [Style(width=2.5), Style(width=1.6, dash="5 4")]
+    one = styles[1].colour if len(curves) == 1 else QUIET
+    styles += [Style(colour=one, width=2.5), Style(colour=one, width=1.6, dash="5 4")]
     kind = len(styles) - 2
     return Picture(
         **vars(around),

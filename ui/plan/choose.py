@@ -131,9 +131,9 @@ def _shown(work: Work) -> tuple[Option | None, bool, Exception | None]:
 
 
 def _found(shown: str | None, *, is_first: bool) -> None:
-    """The quantity that is the answer."""
+    """The quantity that is the answer; a dash where there is none, once that is known."""
     about = "about " if is_first and shown else ""
-    st.markdown(f"## {about}{shown or '…'}")
+    st.markdown(f"## {about}{shown or ('…' if is_first else '–')}")
 
 
 def _budget(case: PlannedCase, option: Option | None, is_answer: bool, is_first: bool) -> None:
@@ -147,7 +147,7 @@ def _budget(case: PlannedCase, option: Option | None, is_answer: bool, is_first:
     currency.quick_total(settings)
     st.markdown(words.risk_of(case.design.budget, settings.delta))
     st.button(
-        "As much noise as sampling error",
+        "Take the budget where noise equals sampling error",
         key="use_balanced",
         type="tertiary",
         on_click=_balance,
@@ -296,7 +296,7 @@ def _use(case: PlannedCase, option: Option | None, *, is_first: bool) -> None:
         st.button(
             "Use this design",
             key="use_design",
-            type="primary",
+            type="primary" if ready is None or ready.works else "secondary",
             on_click=_take,
             args=(ready, question),
             disabled=ready is None,
