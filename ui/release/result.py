@@ -12,6 +12,7 @@ from statistics import NormalDist
 import streamlit as st
 
 from dpci_core.plan.base import Planned
+from dpci_core.planner import Target
 from dpci_core.release import AnyRelease, report_html
 from dpci_core.release.effects import acceptance
 from dpci_core.release.signature import SIGNATURE_NAME
@@ -28,8 +29,11 @@ def panel(
     folder: Path,
     fresh: tuple[str, MappingNote] | None,
     planned: Planned | None = None,
+    goal: Target | None = None,
 ) -> None:
-    """The report, planned against released, files; right after the release also what was mapped."""
+    """The report, the goal and what was planned against what was released, files; right after the
+    release also what was mapped.
+    """
     st.markdown(
         f"**{plain(made.title)}**, released {moment(made.released_at)} by {plain(made.person)} as "
         f"entry {made.charge_id} of the ledger. This is the report to send:"
@@ -37,7 +41,7 @@ def panel(
     if said := acceptance(made):
         st.info(plain(said))
     board(report_html(made), "The report")
-    if compared := against_plan(made, planned):
+    for compared in (against_goal(made, goal), against_plan(made, planned)):
         st.markdown(compared)
     after.section(made)
     _files(folder)
@@ -47,6 +51,24 @@ def panel(
 
 def _counted(made: AnyRelease) -> str:
     return "rows" if made.schema.persons is None else made.counted
+
+
+def against_goal(made: AnyRelease, goal: Target | None) -> str:
+    """Whether intervals are as short as the plan asked; nothing of a goal that is no length."""
+    if goal is None or goal.most is None:
+        return ""
+    coefficients = made.coefficients
+    if goal.limits is not None:
+        named, most = coefficients[: len(goal.limits)], goal.limits
+        lengths = [c.scaled.length for c in named]
+    else:
+        named = coefficients if goal.coefficient is None else coefficients[goal.coefficient :][:1]
+        lengths, most = [sum(c.scaled.length for c in named) / len(named)], (goal.most,)
+    is_told = goal.coefficient is None and goal.limits is None
+    is_told = is_told or not any(c.is_not_estimable for c in named)
+    if is_told and all(length <= limit for length, limit in zip(lengths, most, strict=True)):
+        return "**The goal of the plan is met.**"
+    return "**The goal of the plan is missed** by this release."
 
 
 _LIKE_PLANNED = (0.9, 1.1)

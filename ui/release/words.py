@@ -10,6 +10,7 @@ from dpci_core.ledger import Account, Charge, Proposal
 from dpci_core.plan import AnyPlan
 from dpci_core.plan.acceptance import STAYS_SPENT
 from dpci_core.plan.effects import planned_effects
+from dpci_core.plan.summary import goals
 from dpci_core.privacy.budget import DEFINITIONS
 from dpci_core.release import Acceptable, ModelTask, warnings_of
 from dpci_core.release.look import CODES_ONLY
@@ -151,7 +152,9 @@ def _what_it_is(asked: ModelTask[Any], account: Account, spent: Decimal) -> str:
         if price.symbol == account.cap.symbol
         else f" (it counts as {symbol(account.cap)} = {shown(spent)})"
     )
-    planned = planned_effects(asked.plan, asked.priced.numbers).saying()
+    numbers = asked.priced.numbers
+    effects = planned_effects(asked.plan, numbers).saying()
+    planned = " ".join([effects, *goals(asked.plan, numbers)])
     return (
         f"- **Price:** {guarantee_words(asked)}{in_cap}\n"
         f"- **What remains afterwards** of the budget of “{plain(account.dataset)}”: "
