@@ -343,13 +343,13 @@ def _steps(screen: Screen) -> None:
     """Back, forward, or anywhere."""
     path = _path(screen)
     number = path.index(screen)
-    titles = {s.key: f"{number}. {s.title}" for number, s in enumerate(SCREENS, 1)}
+    titles = {s.key: f"{place}. {s.title}" for place, s in enumerate(path, 1)}
     with st.container(key="learn_steps", horizontal=True, vertical_alignment="center"):
         if number > 0:
             before = path[number - 1].key
             st.button("← Previous", key="learn_previous", on_click=_go, args=(before,))
         st.selectbox(
-            "All screens",
+            "Screens",
             **among(titles),
             **bound("learn_contents", screen.key, _go),
             label_visibility="collapsed",

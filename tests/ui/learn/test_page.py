@@ -249,6 +249,9 @@ def test_the_lesson_goes_in_the_order_of_next():
     assert lesson == [screen.key for screen in LESSON]
     assert lesson == [screen.key for screen in SCREENS if screen.key in lesson]
     app = start("learn", path="lesson")
+    assert app.selectbox(key="learn_contents").options == [
+        f"{number}. {screen.title}" for number, screen in enumerate(LESSON, 1)
+    ]
     for number, key in enumerate(lesson[1:], 2):
         app.button(key="learn_next").click().run()
         check(app)
