@@ -15,7 +15,7 @@ import streamlit as st
 from dpci_core import StoppedError, watched
 from ui.controls.hints import link_problem
 from ui.controls.paired import Number, paired
-from ui.kit import again, linked, share, turns
+from ui.kit import again, linked, turns
 from ui.kit.bound import among, bound
 from ui.kit.exports import download_csv
 from ui.kit.palette import SOURCE_MARKS
@@ -164,7 +164,7 @@ def _tools(screen: Screen) -> None:
         (_PATH, "lesson", "all", "45-minute version"),
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        share.button(_place(screen) | linked.to_query())
+        teach.share_button(_place(screen) | linked.to_query())
         for choice, on, off, label in switches:
             st.toggle(
                 label,

@@ -220,6 +220,34 @@ def test_a_class_gets_an_address_that_others_reach_and_nothing_of_the_projector(
     ]
 
 
+@pytest.mark.parametrize(
+    ("typed", "root"),
+    [
+        ("http://192.168.1.20:8501/learn", "http://192.168.1.20:8501"),
+        ("https://stats.example.org/learn?x=1#y", "https://stats.example.org"),
+        ("192.168.1.20:8501", "http://192.168.1.20:8501"),
+        ("http://0.0.0.0:8501", ""),
+        ("http://192.168.1.20:99999", ""),
+        ("localhost:8501", ""),
+    ],
+)
+def test_an_address_for_a_class_is_scheme_host_and_port_and_goes_into_share(typed, root):
+    app = start("learn", learn="teachers")
+    app.text_input(key="class_address").set_value(typed).run()
+    assert bool(app.error) == (root == "")
+    link = "?screen=promise&path=lesson"
+    assert [c.value for c in app.code] == ([f"{root}/learn{link}"] if root else [])
+    assert any(c.value == "Taken as http." for c in app.caption) == (
+        "//" not in typed and root > ""
+    )
+    app.segmented_control(key="learn_tab").set_value("path").run()
+    check(app)
+    assert app.code[0].value.startswith(f"{root}/learn?screen=promise" if root else "?screen=")
+    assert any("Others cannot reach" in c.value for c in app.caption) == (root == "")
+    app.segmented_control(key="learn_tab").set_value("teachers").run()
+    assert app.text_input(key="class_address").value == typed
+
+
 def test_the_lesson_names_its_goals_and_every_minute_of_45():
     said = words(start("learn", learn="teachers"))
     assert learn_teach.GOALS in said
