@@ -141,6 +141,9 @@ class Exercise:
     solve: Callable[[], str]
 
 
+BOTH = replace(BASE, n=200_000, calibrations=("sharp", "published"))
+
+
 def _made(settings: Settings) -> Forecast:
     """The forecast that Explore shows under these settings."""
     made = compute(settings, TableSource(PUBLIC)).outcomes[0].forecast
@@ -184,9 +187,10 @@ def _tiny() -> str:
     made = _made(with_total(SMALL, "1"))
     private, plain = number(made.ci_length_mean), number(made.nonprivate_length_mean)
     return (
-        f"The mean private interval is {private} long, against {plain} without privacy. "
-        f"{made.usefulness.sentence} The page draws the picture all the same, says this "
-        "loudly, and names the smallest change that helps."
+        f"These intervals promise too much: they cover {100 * made.coverage.mean():.1f} % where "
+        f"{percent(SMALL.level)} is promised. The mean private interval is {private} long, against "
+        f"{plain} without privacy. {made.usefulness.sentence} The page draws the "
+        "picture all the same, says this loudly, and names the smallest change that helps."
     )
 
 
@@ -201,11 +205,12 @@ def _shares() -> str:
 
 
 def _sharper() -> str:
-    facts = numbers.sharp(200_000.0).facts
+    sharp, published = (_made(replace(BOTH, calibrations=(name,))) for name in BOTH.calibrations)
+    times, least = (made.ci_length_mean / made.vi_length_mean for made in (published, sharp))
     return (
-        f"At n = 200,000 published intervals are {facts['published']:.2f} times the variability "
-        f"interval, sharp ones {facts['sharp']:.2f} times. Same ε, same release; only the bounds "
-        "are tighter."
+        f"At n = {BOTH.n:,} published intervals are {times:.2f} times the variability interval, "
+        f"sharp ones {least:.2f} times. No promise got weaker: same budget, same coverage asked "
+        "for; only the bounds are tighter."
     )
 
 
@@ -217,9 +222,9 @@ EXERCISES = (
         where="Learn: odds",
         address=screen_link("odds", 0.5),
         solve=lambda: (
-            f"Odds 0.2 : 0.8 = 0.25 become at most 0.25 · e^0.5 = "
-            f"{number_at_most(0.25 * math.exp(0.5))}, that is {at_most(pure_risk(0.5, 0.2))}. From "
-            f"an even guess it would be {at_most(pure_risk(0.5))}."
+            f"Odds 0.2 : 0.8 = 0.25 become 0.25 · e^0.5, at most "
+            f"{number_at_most(0.25 * math.exp(0.5))}: at most {at_most(pure_risk(0.5, 0.2))} sure. "
+            f"From an even guess it would be at most {at_most(pure_risk(0.5))}."
         ),
     ),
     Exercise(
@@ -242,7 +247,7 @@ EXERCISES = (
         task=f"With ε = 1 and {BASE.n:,} records: how few records without privacy would do as "
         "well?",
         where="Plan with these settings",
-        address=link("plan", BASE),
+        address=link("plan", BASE) + "&find=precision",
         solve=_price,
     ),
     Exercise(
@@ -264,7 +269,7 @@ EXERCISES = (
         title="Who pays for short intervals",
         task="Compare published and sharp intervals at 200,000 records. Which promise got weaker?",
         where="Explore with both",
-        address=link("explore", replace(BASE, n=200_000, calibrations=("sharp", "published"))),
+        address=link("explore", BOTH),
         solve=_sharper,
     ),
     Exercise(

@@ -4,6 +4,7 @@ switches, links.
 
 from __future__ import annotations
 
+import json
 import re
 from urllib.parse import parse_qs
 
@@ -313,7 +314,29 @@ def test_every_link_for_a_class_opens_without_a_complaint():
         assert not any("link" in w.value for w in app.warning), link
         if page != "learn":
             assert from_query(fields)[1] == ()
-            assert now(app).to_query() == {k: v for k, v in fields.items() if v}
+            asked = {k: v for k, v in fields.items() if v}
+            assert link_of(app).get("find") == asked.pop("find", None)
+            assert now(app).to_query() == asked
+
+
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize(
+    ("title", "number", "words"),
+    [
+        ("The price in records", r"from (\S+) records", "as from {} records"),
+        ("Too small a table", r"cover (\S+) %", "cover {}\N{NARROW NO-BREAK SPACE}% where"),
+        ("Who pays for short intervals", r"are (\S+) times", "{} times the spread"),
+        ("Who pays for short intervals", r"ones (\S+) times", "{} times the spread"),
+    ],
+)
+def test_the_page_that_a_task_opens_shows_the_number_of_its_solution(title, number, words):
+    task = next(e for e in learn_teach.EXERCISES if e.title == title)
+    page, _, query = task.address.partition("?")
+    app = visit(page, **{name: values[0] for name, values in parse_qs(query).items()})
+    found = re.search(number, task.solve())
+    shown = [m.value for m in app.markdown]
+    shown += [json.dumps(picture, ensure_ascii=False) for picture in pictures_of(app)]
+    assert words.format(found[1]) in "\n".join(shown)
 
 
 def test_solutions_follow_the_core(monkeypatch):
