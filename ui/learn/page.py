@@ -46,18 +46,19 @@ _PICTURES = linked.one_of(
 )
 _PATH = linked.one_of("path", ("all", "lesson"), default="all", widget="learn_path_toggle")
 _CSS = """<style>
-/* On a phone Next is in reach, and what an answer brings is not behind it. */
+/* Next is in reach, and what an answer brings is not behind it. */
+[data-testid=stLayoutWrapper]:has(> .st-key-learn_steps) { position: sticky; bottom: 0; z-index: 50;
+  padding: 0.5rem 0; background: light-dark(LIGHT_PAGE, DARK_PAGE);
+  border-top: 1px solid light-dark(LIGHT_LINE, DARK_LINE) }
+.st-key-learn_seen { scroll-margin: 4rem 0 4.5rem }
 @media (max-width: 640px) {
-  [data-testid=stLayoutWrapper]:has(> .st-key-learn_steps) { position: sticky; bottom: 0; z-index: 50;
-    padding: 0.5rem 0; background: light-dark(LIGHT_PAGE, DARK_PAGE);
-    border-top: 1px solid light-dark(LIGHT_LINE, DARK_LINE) }
   .st-key-learn_steps { flex-wrap: nowrap !important }
   .st-key-learn_steps > * { min-width: 0 }
   .st-key-learn_steps .stButton p { white-space: nowrap }
-  .st-key-learn_seen { scroll-margin: 4rem 0 4.5rem; gap: 0.5rem }
+  .st-key-learn_seen { gap: 0.5rem }
   .st-key-learn_seen .foot button { display: none }
 }
-</style>"""  # noqa: E501 - CSS
+</style>"""
 _LARGE_CSS = "<style>html {font-size: 128%}</style>"
 
 

@@ -392,7 +392,7 @@ def share_button(query: Mapping[str, str]) -> None:
     else:
         share.button(
             query,
-            note="Others cannot reach this address: type one that they can under “For teachers”.",
+            note="Others cannot reach this address: “For teachers” takes one that works for them.",
         )
 
 
