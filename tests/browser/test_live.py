@@ -220,18 +220,23 @@ def test_an_exercise_opens_its_settings_in_a_new_tab_and_back_goes_back(open_pag
     assert chart(opened.value, "chart_intervals")["meta"]["total"] == 2.0
 
 
-def test_on_a_phone_an_answer_brings_verdict_picture_and_slider_with_next_in_reach(open_page):
-    page = open_page("/learn?screen=odds", width=390)
-    page.locator(".st-key-learn_odds_answer label").nth(1).click()
-    wait_chart(page, "chart_learn_odds")
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (1280, 900)])
+@pytest.mark.parametrize("screen", ["odds", "crowd"])
+def test_an_answer_brings_verdict_picture_and_slider_with_next_in_reach(
+    open_page, screen, width, height
+):
+    page = open_page(f"/learn?screen={screen}", width=width, height=height)
+    page.locator(f".st-key-learn_{screen}_answer label").last.click()
+    wait_chart(page, f"chart_learn_{screen}")
     wait_idle(page)
     page.wait_for_function(
-        """() => {
+        """(screen) => {
           const box = (key) => document.querySelector(key).getBoundingClientRect()
           const steps = box('.st-key-learn_steps')
           return box('.st-key-learn_seen').top >= 60 && steps.bottom <= innerHeight
-            && box('.st-key-learn_odds_slider input[type=range]').bottom <= steps.top
-        }"""
+            && box(`.st-key-learn_${screen}_slider input[type=range]`).bottom <= steps.top
+        }""",
+        arg=screen,
     )
 
 

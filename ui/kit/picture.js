@@ -343,7 +343,7 @@ export default function (component) {
   // Where the page is to be on one screen as tall as the window leaves room for.
   const size = () => {
     const width = Math.max(240, Math.floor(canvas.clientWidth))
-    if (width < 560 || !data.isFilling) return [width, Math.max(LOWEST, Math.min(data.tall, 560))]
+    if (width < 560 || !data.isFilling) return [width, Math.max(LOWEST, Math.min(data.tall, data.isSquare ? Math.floor(0.95 * width) : 560))]
     const top = canvas.getBoundingClientRect().top + (document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0)
     const below = holder ? holder.getBoundingClientRect().bottom - root.getBoundingClientRect().bottom : 16
     const left = window.innerHeight - top - root.querySelector(".foot").offsetHeight - below

@@ -14,14 +14,20 @@ _LONGEST_SCANNED = 1_000
 """Characters: with more the squares of a QR code are too small for a camera."""
 
 
-def button(query: Mapping[str, str], label: str = "Share") -> None:
+def button(
+    query: Mapping[str, str], label: str = "Share", *, page: str | None = None, note: str = ""
+) -> None:
     """A button that shows the link of this page with these parameters, and its QR code, unless that
     would be too fine.
 
     The code is made here: no address is sent to anybody.
+
+    page: its address, if not the one at which it is open.  note: what is said of it.
     """
     with st.popover(label):
-        link = address(st.context.url or "", query)
+        link = address(page or st.context.url or "", query)
+        if note:
+            st.caption(note)
         st.code(link, language=None, wrap_lines=True)
         if len(link) <= _LONGEST_SCANNED:
             st.image(code(link), width=240)

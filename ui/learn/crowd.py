@@ -175,8 +175,8 @@ def picture(numbers: Numbers) -> Picture:
         key=[
             ("dot", 0, "people"),
             ("dot", 1, "people who count less"),
-            ("bar", 2, "round noise: for anybody anywhere"),
-            ("bar", 3, "shaped noise: for the people there are"),
+            ("bar", 2, "round noise"),
+            ("bar", 3, "shaped noise"),
         ],
         is_square=True,
     )
@@ -202,10 +202,10 @@ def _sentence(found: Numbers) -> str:
         for name in COLUMNS
     }
     return (
-        f"At λ = {found.value:g} shaped noise makes the interval for height {pairs['height']} "
-        f"long, the one for shoe size {pairs['shoe size']}. What it costs: "
-        f"{found.facts['weighted']:.0f} extreme people of {N:,} count less, and "
-        f"{100 * SHAPE_SHARE:.0f} % of the privacy budget goes into learning the shape."
+        f"At λ = {found.value:g} shaped noise makes intervals {pairs['height']} long for height, "
+        f"{pairs['shoe size']} for shoe size. The cost: {found.facts['weighted']:.0f} "
+        f"extreme people of {N:,} count less; learning the shape takes "
+        f"{100 * SHAPE_SHARE:.0f} % of the privacy budget."
     )
 
 
@@ -220,7 +220,7 @@ CROWD = Screen(
         "ellipse, wide along the crowd and narrow across it, where nearly nobody is."
     ),
     control=Control(
-        label="How round the ellipse stays (ridge λ)",
+        label="How round the ellipse stays (λ)",
         values=RIDGES,
         start=0.02,
         show=lambda value: f"λ = {value:g}",
@@ -252,10 +252,9 @@ CROWD = Screen(
     figure=picture,
     sentence=_sentence,
     assumptions=(
-        "New result, not peer-reviewed. Two made-up columns without an intercept, n = "
-        f"{N:,}, drawn are every {_EVERY}th person and all who count less; logistic regression, "
-        f"objective perturbation, ε = {EPSILON} with and without shape; lengths are "
-        f"forecasts, c = {_C:g}"
+        f"New result, not peer-reviewed. Made-up columns, n = {N:,} (drawn: every {_EVERY}th "
+        "and all who count less), no intercept; logistic regression, objective perturbation, "
+        f"ε = {EPSILON}, c = {_C:g}; forecast lengths"
     ),
     mechanism=(
         "With M the second moment of the rows, released first with noise, the ellipse holds the "
@@ -266,5 +265,5 @@ CROWD = Screen(
         "lies between. Weights move estimates by less than a twentieth of the half-length here. "
         "docs/proofs/map.md#metric has the proofs."
     ),
-    height=480,
+    height=420,
 )

@@ -11,7 +11,7 @@ from ui.kit.palette import BLUE, GREEN, ORANGE, QUIET
 from ui.kit.picture import Axis, Bar, Dot, Panel, Picture, Point, Style
 from ui.kit.ticks import written
 from ui.learn.numbers import Numbers
-from ui.session.text import number
+from ui.session.text import at_most, number
 
 PRIVATE, OTHER, THIRD = BLUE, ORANGE, GREEN
 _DASHES = ("", "9 4", "2 4")
@@ -187,7 +187,7 @@ def odds(numbers: Numbers) -> Picture:
         hover=(
             "x",
             [
-                (float(a), [f"{100 * a:.3g} % before", f"at most {100 * b:.3g} % after"])
+                (float(a), [f"{100 * a:.3g} % before", f"at most {at_most(b)} after"])
                 for a, b in zip(before, after, strict=True)
             ],
         ),

@@ -36,7 +36,7 @@ from dpci_core.mechanisms.mechanism import model_noise, train_private
 from dpci_core.privacy.budget import pair_budget, pure_risk
 from dpci_core.privacy.laws import NoiseLaw
 from dpci_core.privacy.noise import half_width
-from dpci_core.privacy.sensitivity import output_noise_rate
+from dpci_core.privacy.sensitivity import output_sensitivity
 from dpci_core.schema import encode
 from dpci_core.solvers.minimise import minimise
 from dpci_core.solvers.risk import PenalisedRisk
@@ -282,12 +282,12 @@ def neighbours(n: float) -> Numbers:
         other[i] = strangers[i]
         after = minimise(PenalisedRisk(as_table(other), Logistic(), REPLAY_C), start=before).theta
         moved.append(float(np.linalg.norm(after - before)))
-    # Output perturbation scales its noise to this bound: rate = epsilon / sensitivity.
-    bound = 1.0 / output_noise_rate(epsilon=1.0, n_records=count, regularization=REPLAY_C)
+    # Output perturbation scales its noise to this bound.
+    most = output_sensitivity(n_records=count, regularization=REPLAY_C)
     shown = pd.DataFrame(
         {"person replaced": np.arange(1, len(moved) + 1), "coefficients move by": moved}
     )
-    return Numbers(n, shown, {"bound": bound, "largest": max(moved), "n": n})
+    return Numbers(n, shown, {"bound": most.size / most.divided_by, "largest": max(moved), "n": n})
 
 
 PRIORS = np.array(

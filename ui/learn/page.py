@@ -15,7 +15,7 @@ import streamlit as st
 from dpci_core import StoppedError, watched
 from ui.controls.hints import link_problem
 from ui.controls.paired import Number, paired
-from ui.kit import again, linked, share, turns
+from ui.kit import again, linked, turns
 from ui.kit.bound import among, bound
 from ui.kit.exports import download_csv
 from ui.kit.palette import SOURCE_MARKS
@@ -46,18 +46,19 @@ _PICTURES = linked.one_of(
 )
 _PATH = linked.one_of("path", ("all", "lesson"), default="all", widget="learn_path_toggle")
 _CSS = """<style>
-/* On a phone Next is in reach, and what an answer brings is not behind it. */
+/* Next is in reach, and what an answer brings is not behind it. */
+[data-testid=stLayoutWrapper]:has(> .st-key-learn_steps) { position: sticky; bottom: 0; z-index: 50;
+  padding: 0.5rem 0; background: light-dark(LIGHT_PAGE, DARK_PAGE);
+  border-top: 1px solid light-dark(LIGHT_LINE, DARK_LINE) }
+.st-key-learn_seen { scroll-margin: 4rem 0 4.5rem }
 @media (max-width: 640px) {
-  [data-testid=stLayoutWrapper]:has(> .st-key-learn_steps) { position: sticky; bottom: 0; z-index: 50;
-    padding: 0.5rem 0; background: light-dark(LIGHT_PAGE, DARK_PAGE);
-    border-top: 1px solid light-dark(LIGHT_LINE, DARK_LINE) }
   .st-key-learn_steps { flex-wrap: nowrap !important }
   .st-key-learn_steps > * { min-width: 0 }
   .st-key-learn_steps .stButton p { white-space: nowrap }
-  .st-key-learn_seen { scroll-margin: 4rem 0 4.5rem; gap: 0.5rem }
+  .st-key-learn_seen { gap: 0.5rem }
   .st-key-learn_seen .foot button { display: none }
 }
-</style>"""  # noqa: E501 - CSS
+</style>"""
 _LARGE_CSS = "<style>html {font-size: 128%}</style>"
 
 
@@ -164,7 +165,7 @@ def _tools(screen: Screen) -> None:
         (_PATH, "lesson", "all", "45-minute version"),
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        share.button(_place(screen) | linked.to_query())
+        teach.share_button(_place(screen) | linked.to_query())
         for choice, on, off, label in switches:
             st.toggle(
                 label,
@@ -344,13 +345,13 @@ def _steps(screen: Screen) -> None:
     """Back, forward, or anywhere."""
     path = _path(screen)
     number = path.index(screen)
-    titles = {s.key: f"{number}. {s.title}" for number, s in enumerate(SCREENS, 1)}
+    titles = {s.key: f"{place}. {s.title}" for place, s in enumerate(path, 1)}
     with st.container(key="learn_steps", horizontal=True, vertical_alignment="center"):
         if number > 0:
             before = path[number - 1].key
             st.button("← Previous", key="learn_previous", on_click=_go, args=(before,))
         st.selectbox(
-            "All screens",
+            "Screens",
             **among(titles),
             **bound("learn_contents", screen.key, _go),
             label_visibility="collapsed",

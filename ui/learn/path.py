@@ -29,8 +29,8 @@ SPREAD = Screen(
         choices=(
             Choice(
                 "It misses too often",
-                "The other way round: it is longer than it has to be, so it misses less often "
-                "than it may.",
+                "Length alone does not say that. How often an interval misses depends on whether "
+                "its noise is counted rightly: a longer one may miss more.",
             ),
             Choice(
                 "It is 20 % longer than it would have to be",

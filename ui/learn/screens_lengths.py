@@ -89,7 +89,7 @@ SPLIT = Screen(
                 "intervals very long.",
             ),
             Choice(
-                "50 to 75 %",
+                "60 to 80 %",
                 "Yes. The coefficients need the most, but below some share the matrices become so "
                 "noisy that the interval has to be longer to stay valid.",
                 is_right=True,

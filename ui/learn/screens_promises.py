@@ -219,8 +219,8 @@ ODDS = Screen(
         choices=(
             Choice("100 %", "With ε = 1 never: certainty would need odds without limit."),
             Choice(
-                "73 %",
-                "Yes. Even odds, 1 : 1, become at most e : 1, and e/(1 + e) is just above 73 %.",
+                "73.2 %",
+                "Yes. Even odds, 1 : 1, become at most e : 1, and e/(1 + e) is at most 73.2 %.",
                 is_right=True,
             ),
             Choice(

@@ -5,7 +5,7 @@ by link.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from urllib.parse import urlencode, urlsplit
@@ -15,6 +15,7 @@ import streamlit as st
 from dpci_core import Forecast, as_if_records
 from dpci_core.privacy.budget import pure_risk
 from ui.kit import share
+from ui.kit.bound import bound
 from ui.learn import numbers, path
 from ui.learn.path import SCREENS, address, find
 from ui.session import quota, state
@@ -25,6 +26,9 @@ from ui.session.text import at_most, number, number_at_most, percent
 
 BASE = Settings(d=6, mechanisms=("objective",))
 """What most links start from: six features of the simulated census, one mechanism."""
+_TYPED = "address_for_class"
+_EVERYWHERE = ("0.0.0.0", "::")
+"""What a server listens at for others, and no address of its own."""
 SMALL = Settings(dataset="breast_cancer", n=569, d=10, mechanisms=("objective",))
 
 
@@ -59,8 +63,8 @@ class Step:
 LESSON = (
     Step(
         minutes="0-4",
-        words="Joining: everybody opens the first screen by the code below and answers its "
-        "question.",
+        words="Joining: everybody opens the first screen, as “For your class” says, and answers "
+        "its question.",
         screens=(),
     ),
     Step(
@@ -137,6 +141,9 @@ class Exercise:
     solve: Callable[[], str]
 
 
+BOTH = replace(BASE, n=200_000, calibrations=("sharp", "published"))
+
+
 def _made(settings: Settings) -> Forecast:
     """The forecast that Explore shows under these settings."""
     made = compute(settings, TableSource(PUBLIC)).outcomes[0].forecast
@@ -180,9 +187,10 @@ def _tiny() -> str:
     made = _made(with_total(SMALL, "1"))
     private, plain = number(made.ci_length_mean), number(made.nonprivate_length_mean)
     return (
-        f"The mean private interval is {private} long, against {plain} without privacy. "
-        f"{made.usefulness.sentence} The page draws the picture all the same, says this "
-        "loudly, and names the smallest change that helps."
+        f"These intervals promise too much: they cover {100 * made.coverage.mean():.1f} % where "
+        f"{percent(SMALL.level)} is promised. The mean private interval is {private} long, against "
+        f"{plain} without privacy. {made.usefulness.sentence} The page draws the "
+        "picture all the same, says this loudly, and names the smallest change that helps."
     )
 
 
@@ -197,11 +205,12 @@ def _shares() -> str:
 
 
 def _sharper() -> str:
-    facts = numbers.sharp(200_000.0).facts
+    sharp, published = (_made(replace(BOTH, calibrations=(name,))) for name in BOTH.calibrations)
+    times, least = (made.ci_length_mean / made.vi_length_mean for made in (published, sharp))
     return (
-        f"At n = 200,000 published intervals are {facts['published']:.2f} times the variability "
-        f"interval, sharp ones {facts['sharp']:.2f} times. Same ε, same release; only the bounds "
-        "are tighter."
+        f"At n = {BOTH.n:,} published intervals are {times:.2f} times the variability interval, "
+        f"sharp ones {least:.2f} times. No promise got weaker: same budget, same coverage asked "
+        "for; only the bounds are tighter."
     )
 
 
@@ -213,9 +222,9 @@ EXERCISES = (
         where="Learn: odds",
         address=screen_link("odds", 0.5),
         solve=lambda: (
-            f"Odds 0.2 : 0.8 = 0.25 become at most 0.25 · e^0.5 = "
-            f"{number_at_most(0.25 * math.exp(0.5))}, that is {at_most(pure_risk(0.5, 0.2))}. From "
-            f"an even guess it would be {at_most(pure_risk(0.5))}."
+            f"Odds 0.2 : 0.8 = 0.25 become 0.25 · e^0.5, at most "
+            f"{number_at_most(0.25 * math.exp(0.5))}: at most {at_most(pure_risk(0.5, 0.2))} sure. "
+            f"From an even guess it would be at most {at_most(pure_risk(0.5))}."
         ),
     ),
     Exercise(
@@ -238,7 +247,7 @@ EXERCISES = (
         task=f"With ε = 1 and {BASE.n:,} records: how few records without privacy would do as "
         "well?",
         where="Plan with these settings",
-        address=link("plan", BASE),
+        address=link("plan", BASE) + "&find=precision",
         solve=_price,
     ),
     Exercise(
@@ -260,7 +269,7 @@ EXERCISES = (
         title="Who pays for short intervals",
         task="Compare published and sharp intervals at 200,000 records. Which promise got weaker?",
         where="Explore with both",
-        address=link("explore", replace(BASE, n=200_000, calibrations=("sharp", "published"))),
+        address=link("explore", BOTH),
         solve=_sharper,
     ),
     Exercise(
@@ -328,34 +337,63 @@ def _joining() -> None:
     """
     st.header("For your class")
     st.markdown(HOSTING)
-    here = urlsplit(st.context.url or "")
-    own = f"{here.scheme}://{here.netloc}{here.path.rpartition('/')[0]}"
-    typed = st.text_input(
+    typed = _class_address()
+    st.text_input(
         "Address at which others reach this machine",
         placeholder="http://192.168.1.20:8501",
-        value="" if quota.is_loopback(here.hostname or "localhost") else own,
-        key="class_address",
         max_chars=200,
-    ).strip()
+        **bound("class_address", typed, _take_class_address),
+    )
     if not typed:
         st.caption("This page is open at an address of this machine alone. Type the one above.")
-    elif not _is_for_others(typed):
+    elif not (root := _for_others(typed)):
         st.error(
-            "Others need an address like http://192.168.1.20:8501, not this machine's own name."
+            "Others need an address like http://192.168.1.20:8501: not this machine's own name, "
+            "and not 0.0.0.0."
         )
     else:
-        link = f"{typed.rstrip('/')}/{screen_link(path.LESSON[0].key, path='lesson')}"
+        if "://" not in typed:
+            st.caption("Taken as http.")
+        link = f"{root}/{screen_link(path.LESSON[0].key, path='lesson')}"
         st.code(link, language=None, wrap_lines=True)
         st.image(share.code(link), width=240)
 
 
-def _is_for_others(typed: str) -> bool:
+def _class_address() -> str:
+    """What was typed as the address of this machine; at first that of this page, if others reach
+    it.
+    """
+    return str(st.session_state.setdefault(_TYPED, _for_others(st.context.url or "")))
+
+
+def _take_class_address(typed: str) -> None:
+    st.session_state[_TYPED] = typed.strip()
+
+
+def _for_others(typed: str) -> str:
+    """Scheme, host and port of an address, http where it has no scheme, with the base path of this
+    server; empty if no other machine reaches it.
+    """
     try:
-        found = urlsplit(typed)
+        found = urlsplit(typed if "://" in typed else f"http://{typed}")
+        host, _ = found.hostname or "localhost", found.port  # a port that is none raises
     except ValueError:
-        return False
-    is_web = found.scheme in ("http", "https")
-    return is_web and not quota.is_loopback(found.hostname or "localhost")
+        return ""
+    if found.scheme not in ("http", "https") or host in _EVERYWHERE or quota.is_loopback(host):
+        return ""
+    base = urlsplit(st.context.url or "").path.rpartition("/")[0]
+    return f"{found.scheme}://{found.netloc.rpartition('@')[2]}{base}"
+
+
+def share_button(query: Mapping[str, str]) -> None:
+    """Share, with the address for a class."""
+    if root := _for_others(_class_address()):
+        share.button(query, page=f"{root}/learn")
+    else:
+        share.button(
+            query,
+            note="Others cannot reach this address: “For teachers” takes one that works for them.",
+        )
 
 
 def exercises() -> None:
@@ -363,7 +401,7 @@ def exercises() -> None:
     st.title("Exercises")
     _tasks(is_solved=False)
     st.caption("Links open in a new tab, with settings of their own; yours stay as they are.")
-    share.button({"screen": "exercises"})
+    share_button({"screen": "exercises"})
 
 
 def _tasks(*, is_solved: bool) -> None:

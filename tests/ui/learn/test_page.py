@@ -4,6 +4,7 @@ switches, links.
 
 from __future__ import annotations
 
+import json
 import re
 from urllib.parse import parse_qs
 
@@ -220,6 +221,34 @@ def test_a_class_gets_an_address_that_others_reach_and_nothing_of_the_projector(
     ]
 
 
+@pytest.mark.parametrize(
+    ("typed", "root"),
+    [
+        ("http://192.168.1.20:8501/learn", "http://192.168.1.20:8501"),
+        ("https://stats.example.org/learn?x=1#y", "https://stats.example.org"),
+        ("192.168.1.20:8501", "http://192.168.1.20:8501"),
+        ("http://0.0.0.0:8501", ""),
+        ("http://192.168.1.20:99999", ""),
+        ("localhost:8501", ""),
+    ],
+)
+def test_an_address_for_a_class_is_scheme_host_and_port_and_goes_into_share(typed, root):
+    app = start("learn", learn="teachers")
+    app.text_input(key="class_address").set_value(typed).run()
+    assert bool(app.error) == (root == "")
+    link = "?screen=promise&path=lesson"
+    assert [c.value for c in app.code] == ([f"{root}/learn{link}"] if root else [])
+    assert any(c.value == "Taken as http." for c in app.caption) == (
+        "//" not in typed and root > ""
+    )
+    app.segmented_control(key="learn_tab").set_value("path").run()
+    check(app)
+    assert app.code[0].value.startswith(f"{root}/learn?screen=promise" if root else "?screen=")
+    assert any("Others cannot reach" in c.value for c in app.caption) == (root == "")
+    app.segmented_control(key="learn_tab").set_value("teachers").run()
+    assert app.text_input(key="class_address").value == typed
+
+
 def test_the_lesson_names_its_goals_and_every_minute_of_45():
     said = words(start("learn", learn="teachers"))
     assert learn_teach.GOALS in said
@@ -249,6 +278,9 @@ def test_the_lesson_goes_in_the_order_of_next():
     assert lesson == [screen.key for screen in LESSON]
     assert lesson == [screen.key for screen in SCREENS if screen.key in lesson]
     app = start("learn", path="lesson")
+    assert app.selectbox(key="learn_contents").options == [
+        f"{number}. {screen.title}" for number, screen in enumerate(LESSON, 1)
+    ]
     for number, key in enumerate(lesson[1:], 2):
         app.button(key="learn_next").click().run()
         check(app)
@@ -282,7 +314,29 @@ def test_every_link_for_a_class_opens_without_a_complaint():
         assert not any("link" in w.value for w in app.warning), link
         if page != "learn":
             assert from_query(fields)[1] == ()
-            assert now(app).to_query() == {k: v for k, v in fields.items() if v}
+            asked = {k: v for k, v in fields.items() if v}
+            assert link_of(app).get("find") == asked.pop("find", None)
+            assert now(app).to_query() == asked
+
+
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize(
+    ("title", "number", "words"),
+    [
+        ("The price in records", r"from (\S+) records", "as from {} records"),
+        ("Too small a table", r"cover (\S+) %", "cover {}\N{NARROW NO-BREAK SPACE}% where"),
+        ("Who pays for short intervals", r"are (\S+) times", "{} times the spread"),
+        ("Who pays for short intervals", r"ones (\S+) times", "{} times the spread"),
+    ],
+)
+def test_the_page_that_a_task_opens_shows_the_number_of_its_solution(title, number, words):
+    task = next(e for e in learn_teach.EXERCISES if e.title == title)
+    page, _, query = task.address.partition("?")
+    app = visit(page, **{name: values[0] for name, values in parse_qs(query).items()})
+    found = re.search(number, task.solve())
+    shown = [m.value for m in app.markdown]
+    shown += [json.dumps(picture, ensure_ascii=False) for picture in pictures_of(app)]
+    assert words.format(found[1]) in "\n".join(shown)
 
 
 def test_solutions_follow_the_core(monkeypatch):

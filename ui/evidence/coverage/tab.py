@@ -180,7 +180,7 @@ def _results(view: compute.View) -> None:
     if found is None:
         if _PANEL.is_gone:
             st.info(jobs.GONE.format(what="simulation"))
-        else:
+        elif not _PANEL.is_active:
             st.caption("No simulation yet for this session: choose how thorough and start.")
         return
     told = compute.effective_settings(

@@ -84,6 +84,7 @@ def test_a_double_click_starts_one_job():
     app = open_validate()
     before = len(jobs.QUEUE._jobs)
     app.button(key="start").click().run()
+    assert not any("No simulation yet" in c.value for c in app.caption)
     key = app.session_state["job"]
     validate_again = app.session_state["job"]
     assert key == validate_again
