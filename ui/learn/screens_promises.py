@@ -180,7 +180,7 @@ NEIGHBOURS = Screen(
     sentence=lambda found: (
         "The most influential of these persons moves the coefficients by "
         f"{number(found.facts['largest'])}; with n = {found.value:,.0f} nobody whatsoever can move "
-        f"them by more than {number_at_most(found.facts['bound'])}."
+        f"them by more than {number(found.facts['bound'])}."
     ),
     assumptions=(
         "The first n people of the simulated census; age and education, logistic regression, c = "
