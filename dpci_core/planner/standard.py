@@ -14,6 +14,7 @@ import numpy as np
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.decimals import EXACT
 from dpci_core.base.errors import InfeasibleDesignError
+from dpci_core.base.limits import BUDGET_PART
 from dpci_core.base.rows import parted
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.estimands import released_hessian
@@ -158,7 +159,9 @@ def best_standard(
     """
     check_design(design)
     encodes = (encode, *worlds)
-    free = replace(_split(design, *_FIRST_SPLIT), target="unpenalised")
+    free = replace(design, target="unpenalised")
+    if min(map(Decimal, _FIRST_SPLIT)) * design.budget.total >= Decimal(repr(BUDGET_PART[0])):
+        free = _split(free, *_FIRST_SPLIT)  # of less nothing can be released
     search = _Search(encodes, free, limit)
     search.look()
     return search.answer()
