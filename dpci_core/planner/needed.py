@@ -42,6 +42,7 @@ from dpci_core.planner.worlds import (
     n_coefficients,
 )
 from dpci_core.privacy.budget import Amount
+from dpci_core.regression.design import LinearDesign
 from dpci_core.report import answers, words
 from dpci_core.report.cautions import REPORTABLE_CHANCE
 
@@ -50,6 +51,13 @@ Fewest = Callable[[int], int]
 NEIGHBOURS = (0.8, 1.25)
 """An answer comes with the lengths at these multiples of it."""
 
+_HELPS = {
+    False: "`dpci plan standard`, or `best_standard`, chooses c and the shape of rows so that most "
+    "releases do.",
+    True: "`dpci plan split`, or `LinearPlan.with_best_design`, chooses clips and steps so that "
+    "most releases do.",
+}
+"""What makes a coefficient reportable, of a linear regression and of a penalised model."""
 _FACTOR_4 = 542
 """Steps of the grid that multiply by about 4."""
 _ROUGH = 16
@@ -188,7 +196,13 @@ def _in_words(answer: NeededRecords | NeededBudget, amount: str) -> str:
         said += f" {words.for_fewest(answer.fewest)}"
     if answer.chance_to_report >= REPORTABLE_CHANCE:
         return said
-    return f"{said} {answers.hardly_reported(answer.chance_to_report, answer.lost_if)}"
+    hardly = answers.hardly_reported(
+        answer.chance_to_report,
+        answer.lost_if,
+        is_one=answer.target.limits is None,
+        helps=_HELPS[isinstance(answer.design, LinearDesign)],
+    )
+    return f"{said} {hardly}"
 
 
 def needed_records(

@@ -69,8 +69,9 @@ class LinearForecast:
 
     half_width: of the intervals, (K, k).
     sd: standard deviation of the estimate, of sampling and all noise, as it is told on average.
-    nonprivate_length: of intervals without any noise, with the same clips.
-    estimate: plain least squares of the planning rows, NaN where no bias was looked for.
+    nonprivate_length: of intervals without any noise, with the same clips; like `estimate` NaN
+        where no bias was looked for, as in searches.
+    estimate: plain least squares of the planning rows.
     bias: how far clips and weights move a contrast from plain least squares, of the planning rows.
     bias_se: its standard error, from the planning rows being a sample.
     chance_to_report: share of releases that report a contrast, less a standard error of the draws;
@@ -191,18 +192,18 @@ def forecast_linear(
         run_steps(some, design=design, source=np.random.default_rng([_SEED, k]))
         for k in range(n_draws)
     ]
-    quiet = run_steps(
-        some,
-        design=replace(design, budget=type(design.budget)(**dict.fromkeys(PARTS, _UNLIMITED))),
-        source=np.random.default_rng([_SEED, n_draws]),
-    )
     widths = [fit.half_widths(L) for fit in fits]
     halves = np.array([w.half_width for w in widths])
     half, spread = halves.mean(axis=0), halves.std(axis=0)
     clip = float(np.median([fit.clips[-1] for fit in fits]))
-    estimate, bias, bias_se = np.full(len(L), np.nan), np.zeros(len(L)), np.zeros(len(L))
+    estimate = plain = np.full(len(L), np.nan)
+    bias = bias_se = np.zeros(len(L))
     if has_bias:
         estimate, bias, bias_se = _bias(A, fits[0], clip, L)
+        unlimited = type(design.budget)(**dict.fromkeys(PARTS, _UNLIMITED))
+        source = np.random.default_rng([_SEED, n_draws])
+        quiet = run_steps(some, design=replace(design, budget=unlimited), source=source)
+        plain = _length(np.sqrt(quiet.half_widths(L).sampling), design)
     is_never = (spread > _LARGEST_SPREAD * half) | (
         np.abs(bias) > _LARGEST_BIAS * half + _SURE * bias_se
     )
@@ -211,7 +212,7 @@ def forecast_linear(
         design=design,
         half_width=halves,
         sd=np.mean([np.sqrt(w.sampling + w.privacy) for w in widths], axis=0),
-        nonprivate_length=_length(np.sqrt(quiet.half_widths(L).sampling), design),
+        nonprivate_length=plain,
         estimate=estimate,
         bias=bias,
         bias_se=bias_se,

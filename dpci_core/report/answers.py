@@ -36,13 +36,15 @@ def needed(
     )
 
 
-def hardly_reported(chance: float, assumption: str) -> str:
-    """That a length is no use where releases do not report it, and what helps."""
-    share = "no release" if chance == 0.0 else f"{100.0 * chance:.0f} % of releases"
-    return (
-        f"But {share} would report it if {assumption}: `dpci plan standard`, or `best_standard`, "
-        "chooses c and the shape of rows so that most do."
-    )
+def hardly_reported(chance: float, assumption: str, *, is_one: bool, helps: str) -> str:
+    """That a length is no use where releases do not report it, and what helps.
+
+    is_one: whether it is that of one coefficient, else of several of which one is meant.
+    """
+    whole = math.floor(100.0 * chance)
+    share = f"only {whole} % of releases" if chance > 0.0 else "no release"
+    what = "the coefficient" if is_one else "one of the coefficients"
+    return f"But {share} would report {what} if {assumption}. {helps}"
 
 
 def decided(said: str, assumption: str) -> str:

@@ -10,17 +10,11 @@ import numpy as np
 import pytest
 
 from dpci_core import (
-    CategoricalColumn,
-    Design,
     Guesses,
-    Logistic,
     Moments,
     NeededBudget,
     NeededRecords,
-    NumericColumn,
     PureDP,
-    Schema,
-    StandardEncoding,
     Target,
     WorldMoments,
     fit_moments,
@@ -31,26 +25,13 @@ from dpci_core import (
 )
 from dpci_core.planner.worlds import foreseen
 from tests.linear_example import linear_plan
+from tests.planner.test_width import DESIGN as WIDE
+from tests.planner.test_width import SCHEMA
 
 Ask = Callable[..., NeededBudget | NeededRecords]
 
-SCHEMA = Schema(
-    (
-        NumericColumn("pressure", 80, 220, typical=125, spread=17, step=10),
-        CategoricalColumn("smoker", ("no", "yes"), shares=(0.7, 0.3)),
-    ),
-    "ill",
-    "yes",
-    standard=StandardEncoding(shape=4.0),
-)
-DESIGN = Design(
-    loss=Logistic(),
-    mechanism="objective",
-    budget=PureDP(model="0.6", hessian="0.2", covariance="0.2"),
-    regularization=0.001,
-    n_records=8_000,
-    calibration="sharp",
-    target="unpenalised",
+DESIGN = replace(
+    WIDE, budget=PureDP(model="0.6", hessian="0.2", covariance="0.2"), regularization=0.001
 )
 
 
@@ -81,7 +62,10 @@ def test_an_answer_says_that_noise_would_hide_the_coefficient(ask: Ask, target: 
     found = ask(fitted(), design=DESIGN, target=target)
     assert found.length < 3.0
     assert found.chance_to_report == least(found, fitted()) < 0.95
-    assert "would report it if the table is like the planning rows" in found.reason
+    what = "the coefficient" if target.limits is None else "one of the coefficients"
+    share = f"only {int(100 * found.chance_to_report)} % of releases"
+    share = share if found.chance_to_report else "no release"
+    assert f"But {share} would report {what} if the table is like the" in found.reason
     assert "`dpci plan standard`, or `best_standard`" in found.reason
 
 
@@ -90,7 +74,7 @@ def test_or_that_its_bias_is_too_large() -> None:
     design = replace(DESIGN, regularization=0.02)
     found = needed_budget(moments, design=design, target=Target(0.2, coefficient=0))
     assert found.chance_to_report == least(found, moments) == 0.0
-    assert "But no release would report it" in found.reason
+    assert "But no release would report the coefficient" in found.reason
     same = replace(design, target="penalised")
     told = needed_budget(moments, design=same, target=Target(0.2, coefficient=0))
     assert told.chance_to_report == 1.0

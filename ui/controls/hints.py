@@ -8,11 +8,18 @@ import streamlit as st
 
 from ui.kit.bound import bound
 from ui.session import access, state, text
+from ui.session.case import RemediedError
 
 
 def words(explanation: str) -> str:
     """Words that only explain: empty where explanations are switched off."""
     return explanation if state.is_help_on() else ""
+
+
+def way_out(problem: Exception) -> None:
+    """The button of a refusal that knows settings without it."""
+    if isinstance(problem, RemediedError):
+        st.button(problem.way, key="remedy", on_click=state.put, args=(problem.remedied,))
 
 
 def expander(label: str, words: str) -> None:

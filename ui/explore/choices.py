@@ -8,7 +8,7 @@ import streamlit as st
 
 from ui.controls import currency, declare, design, linear, upload
 from ui.controls.sidebar import data_controls, dataset_words
-from ui.kit.bound import bound
+from ui.kit.bound import among, bound
 from ui.session import state
 from ui.session.budget import from_shares
 from ui.session.choices import CALIBRATIONS, LOSSES, MECHANISMS, labels_of
@@ -56,8 +56,7 @@ def _outcome(settings: Settings) -> None:
     """Whether the outcome is a yes or a number."""
     st.segmented_control(
         "Outcome",
-        list(OUTCOMES),
-        format_func=OUTCOMES.__getitem__,
+        **among(OUTCOMES),
         required=True,
         label_visibility="collapsed",
         help="Yes or no: a logistic regression or an SVM. A number: a linear regression, of a "

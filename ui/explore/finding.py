@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from dpci_core.base.array import Array, Flags
+from dpci_core.planner.worlds import AnyForecast
 from dpci_core.report.cautions import COVERAGE_SLACK
 from dpci_core.report.words import number
 from dpci_core.schema import CONSTANT
@@ -50,34 +51,40 @@ class Numbers:
 def numbers(view: View) -> list[Numbers]:
     """Return the numbers of every combination that is drawn and can report a coefficient."""
     found = []
-    least = view.settings.level - COVERAGE_SLACK
     is_counted = counted_coefficients(view)
     for place, outcome in enumerate(view.drawn):
-        made = outcome.forecast
-        assert made is not None
-        counts = ~made.is_not_reportable & is_counted
-        if not counts.any():
-            continue
-        lengths = (made.ci_length, made.vi_length, made.nonprivate_length)
-        private, spread, plain = (float(x[counts].mean()) for x in lengths)
-        coverage = made.coverage[counts]
-        found.append(
-            Numbers(
-                combination=outcome.combination,
-                place=place,
-                private=private,
-                spread=spread,
-                plain=plain,
-                coverage=float(coverage.mean()),
-                n_short=int(np.sum(coverage < least)),
-                least=least,
-                n=int(counts.sum()),
-                n_all=int(is_counted.sum()),
-                cost=cost(made.ci_length[counts], made.nonprivate_length[counts], view.settings),
-                is_useless=made.usefulness.is_useless,
-            )
-        )
+        assert outcome.forecast is not None
+        made = numbers_of(outcome.forecast, outcome.combination, is_counted, view.settings)
+        if made is not None:
+            is_useless = outcome.forecast.usefulness.is_useless
+            found.append(replace(made, place=place, is_useless=is_useless))
     return found
+
+
+def numbers_of(
+    made: AnyForecast, combination: Combination, is_counted: Flags, settings: Settings
+) -> Numbers | None:
+    """Return those of one forecast, None where it can report none of the counted coefficients."""
+    counts, least = ~made.is_not_reportable & is_counted, settings.level - COVERAGE_SLACK
+    if not counts.any():
+        return None
+    lengths = (made.ci_length, made.vi_length, made.nonprivate_length)
+    private, spread, plain = (float(x[counts].mean()) for x in lengths)
+    coverage = made.coverage[counts]
+    return Numbers(
+        combination=combination,
+        place=0,
+        private=private,
+        spread=spread,
+        plain=plain,
+        coverage=float(coverage.mean()),
+        n_short=int(np.sum(coverage < least)),
+        least=least,
+        n=int(counts.sum()),
+        n_all=int(is_counted.sum()),
+        cost=cost(made.ci_length[counts], made.nonprivate_length[counts], settings),
+        is_useless=False,
+    )
 
 
 def cost(private: Array, plain: Array, settings: Settings) -> float:

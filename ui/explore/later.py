@@ -76,10 +76,10 @@ def animation_version(view: compute.View, units: str) -> str:
     ways = [outcome.combination.key for outcome in view.drawn]
     asked = free_of_total(view.settings)
     now = view.settings
-    return _digest(view.records.digest, asked, now.c, units, ways, _positions(now)[1])
+    return digest(view.records.digest, asked, now.c, units, ways, _positions(now)[1])
 
 
-def _digest(*what: object) -> str:
+def digest(*what: object) -> str:
     return sha256(repr(what).encode()).hexdigest()[:16]
 
 
@@ -128,7 +128,7 @@ def found_when_quiet(*wanted: Wanted) -> list[object]:
     found = [store.peek(key) for store, key, _ in wanted]
     if all(one is not None for one in found):
         return found
-    version = _digest(*[key for _, key, _ in wanted])
+    version = digest(*[key for _, key, _ in wanted])
     if again.is_asked(version):
         turns.give_way()
         with suppress(StoppedError), watched(should_stop=streamlit_internals.is_over):

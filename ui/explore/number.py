@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from hashlib import sha256
+from functools import partial
 from typing import TypeVar, cast
 
 import numpy as np
 import streamlit as st
 
 from dpci_core.base.array import Array, Flags
-from dpci_core.base.errors import ConvergenceError, InfeasibleDesignError
+from dpci_core.base.errors import ConvergenceError
 from dpci_core.intervals.forecast import N_DRAWS
 from dpci_core.plan import LinearPlan
-from dpci_core.planner.worlds import drawn, foreseen
+from dpci_core.planner.worlds import AnyForecast, drawn, foreseen
 from dpci_core.regression.forecast import LinearForecast, PlanningRows
-from dpci_core.report.cautions import COVERAGE_SLACK, not_reportable
+from dpci_core.report.cautions import not_reportable
 from dpci_core.schema import Records
-from ui.controls import currency
-from ui.explore import finding, later, lines, sentences
+from ui.controls import hints
+from ui.explore import finding, later, lines, sentences, tabs
 from ui.explore.finding import Numbers
-from ui.explore.intervals import ChartText, SpanOf, interval_picture, styles_of
-from ui.explore.totals import Lengths, free_of_total
-from ui.kit.bound import bound
+from ui.explore.intervals import ChartText, interval_picture, styles_of
+from ui.explore.totals import free_of_total, lengths_of
+from ui.kit.bound import among, bound
 from ui.kit.exports import download_csv
 from ui.kit.picture import Picture, draw, keep_animation
 from ui.session import state, text
-from ui.session.case import RemediedError, plan_of_number
+from ui.session.case import plan_of_number
 from ui.session.choices import LINEAR
 from ui.session.compute import contrast_matrix, effect_label
 from ui.session.results import IntervalRows, SweepCurve
@@ -70,37 +70,15 @@ class NumberView:
         return np.asarray(~self.made.is_not_reportable[:-1])
 
     @property
-    def cost(self) -> float:
-        """How many times as long as without privacy the intervals of these are, on average."""
-        private, plain = self.made.length[:-1], self.made.nonprivate_length[:-1]
-        return finding.cost(private[self.is_told], plain[self.is_told], self.settings)
+    def is_counted(self) -> Flags:
+        """All coefficients (p,) but the intercept."""
+        return np.arange(len(self.names)) < len(self.names) - 1
 
     @property
     def numbers(self) -> list[Numbers]:
         """Their means, where there are any."""
-        told, made = self.is_told, self.made
-        if not told.any():
-            return []
-        least = self.settings.level - COVERAGE_SLACK
-        lengths = (made.length, made.vi_length, made.nonprivate_length)
-        private, spread, plain = (float(x[:-1][told].mean()) for x in lengths)
-        coverage = made.coverage[:-1][told]
-        return [
-            Numbers(
-                combination=LINEAR,
-                place=0,
-                private=private,
-                spread=spread,
-                plain=plain,
-                coverage=float(coverage.mean()),
-                n_short=int(np.sum(coverage < least)),
-                n=int(told.sum()),
-                n_all=len(told),
-                least=least,
-                cost=self.cost,
-                is_useless=False,
-            )
-        ]
+        found = finding.numbers_of(self.made, LINEAR, self.is_counted, self.settings)
+        return [] if found is None else [found]
 
     @property
     def rows(self) -> list[IntervalRows]:
@@ -123,11 +101,9 @@ def current() -> NumberView | None:
     """The forecast of the settings; None after words on why there is none."""
     try:
         return _view(state.settings())
-    except (ConvergenceError, InfeasibleDesignError, ValueError) as problem:
+    except (ConvergenceError, ValueError) as problem:
         st.error(text.plain(in_words(problem)))
-        if isinstance(problem, RemediedError):
-            way, remedied = problem.way, problem.remedied
-            st.button(way, key="remedy", on_click=state.put, args=(remedied,))
+        hints.way_out(problem)
         return None
 
 
@@ -170,71 +146,55 @@ def when_quiet(view: NumberView) -> None:
 def _version(view: NumberView) -> str:
     """What the animation depends on, in few letters: without locks not where the slider stands."""
     asked = free_of_total(view.settings)
-    return sha256(repr((view.records.digest, asked, view.names)).encode()).hexdigest()[:16]
+    return later.digest(view.records.digest, asked, view.names)
 
 
 def _moving(view: NumberView) -> dict[str, object]:
-    rows, told = view.rows, np.arange(len(view.names)) < len(view.names) - 1
-    lengths = later.over_totals(view.settings, rows, lambda _, knots: _at(view, knots))
+    rows, p = view.rows, len(view.names)
+    lengths = later.over_totals(
+        view.settings,
+        rows,
+        lambda _, knots: lengths_of(view.settings, knots, p, partial(_made, view)),
+    )
     return later.animation_of(
         view.settings,
         rows,
         lengths,
-        told,
+        view.is_counted,
         units="original",
         version=_version(view),
         is_plain=True,
     )
 
 
-def _at(view: NumberView, knots: Array) -> Lengths:
-    """Forecasts at these totals."""
-    nothing = np.full(len(view.names), np.nan)
-    pairs = []
-    for total in knots:
-        try:
-            there = currency.at_total(view.settings, float(f"{total:.6g}"))
-        except ValueError:  # no such total with these locks
-            pairs.append((nothing, nothing, nothing, nothing > 0.0))
-            continue
-        made = cast(
-            LinearForecast,
-            foreseen(
-                view.moments,
-                design=there.linear_design,
-                contrasts=contrast_matrix(view.records, view.plan.schema.features),
-                n_draws=_draws(len(view.names)),
-            ),
-        )
-        lengths = (made.length, made.vi_length, made.nonprivate_length)
-        pairs.append((*lengths, ~made.is_not_reportable))
-    return Lengths(*(np.array(column) for column in zip(*pairs, strict=True)))
+def _made(view: NumberView, there: Settings) -> AnyForecast:
+    """The forecast of the effects with the design of other settings."""
+    return foreseen(
+        view.moments,
+        design=there.linear_design,
+        contrasts=contrast_matrix(view.records, view.plan.schema.features),
+        n_draws=_draws(len(view.names)),
+    )
 
 
-def line(tab: str, take: Callable[[object], None]) -> str:
+def line() -> str:
     """Which picture."""
+    tab = tabs.TAB.value
     shown = tab if tab in TABS else "intervals"
     with st.container(horizontal=True, key="tabs", vertical_alignment="center", gap="small"):
         st.segmented_control(
             "What is shown",
-            list(TABS),
-            format_func=TABS.__getitem__,
+            **among(TABS),
             required=True,
             label_visibility="collapsed",
-            **bound("number_tab", shown, take),
+            **bound("number_tab", shown, tabs.TAB.take),
         )
         st.space("stretch")
-        st.button(
-            "Undo",
-            key="undo",
-            on_click=state.undo,
-            disabled=not state.can_undo(),
-            help="Takes back the last change of a setting.",
-        )
+        tabs.undo_button()
     return shown
 
 
-def content(view: NumberView, tab: str, span_of: SpanOf) -> None:
+def content(view: NumberView, tab: str) -> None:
     """The picture of a tab with its numbers beside it, or the numbers as a table."""
     rows, found = view.rows, view.numbers
     if tab == "table":
@@ -243,7 +203,7 @@ def content(view: NumberView, tab: str, span_of: SpanOf) -> None:
         st.dataframe(table, hide_index=True, alt=_alt(view), key="intervals_table")
         download_csv("Download CSV", table, name="intervals")
         return
-    picture = _intervals(view, span_of) if tab == "intervals" else _curves(view, tab)
+    picture = _intervals(view) if tab == "intervals" else _curves(view, tab)
     beside = [finding.numbers_table(found, styles_of(rows), is_odds=True)] if found else []
     lost = [n for n, is_told in zip(view.names, view.is_told, strict=False) if not is_told]
     said = (not_reportable(lost),) if lost else ()
@@ -283,7 +243,7 @@ def _around(
     )
 
 
-def _intervals(view: NumberView, span_of: SpanOf) -> Picture:
+def _intervals(view: NumberView) -> Picture:
     title, is_loud = finding.title(view.numbers, view.settings.level)
     level = finding.percent(view.settings.level, 6)
     around = _around(
@@ -295,7 +255,12 @@ def _intervals(view: NumberView, span_of: SpanOf) -> Picture:
         is_loud=is_loud,
     )
     return interval_picture(
-        view.rows, [], around, units="original", span_of=span_of, is_cost_beside=True
+        view.rows,
+        [],
+        around,
+        units="original",
+        span_of=tabs.span_of(view.records.digest),
+        is_cost_beside=True,
     )
 
 
@@ -331,9 +296,12 @@ def _curves(view: NumberView, name: str) -> Picture:
 
 
 def _curve(view: NumberView, name: str, x: Array) -> SweepCurve:
-    designs = [view.settings.swept(name, float(value)).linear_design for value in x]
+    now = view.settings
+    designs = [now.swept(name, float(value)).linear_design for value in x]
     found = [drawn(view.moments, design=design, n_draws=_DRAWS) for design in designs]
     made_of = cast("list[LinearForecast]", found)
+    here = foreseen(view.moments, design=view.plan.design, n_draws=_DRAWS)
+    times = np.sqrt(now.n / x) if name == "n" else np.ones(len(x))  # no noise is in it
     return SweepCurve(
         LINEAR,
         x,
@@ -341,5 +309,5 @@ def _curve(view: NumberView, name: str, x: Array) -> SweepCurve:
         np.array([one.lengths[:, :-1].mean(axis=1).std() for one in made_of]),
         np.array([one.vi_length[:-1].mean() for one in made_of]),
         tuple("rough" if one.is_not_reportable[:-1].any() else "valid" for one in made_of),
-        nonprivate_length=np.array([one.nonprivate_length[:-1].mean() for one in made_of]),
+        nonprivate_length=times * here.nonprivate_length[:-1].mean(),
     )

@@ -69,8 +69,7 @@ def _of_a_number() -> None:
     if view is None:
         return
     _controls(view.settings, partial(amounts, view.settings))
-    tab = number.line(tabs.TAB.value, tabs.TAB.take)
-    number.content(view, tab, tabs.span_of(view.records.digest))
+    number.content(view, number.line())
     number.when_quiet(view)
 
 

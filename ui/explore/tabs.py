@@ -87,14 +87,18 @@ def line(view: compute.View, units: str) -> str:
             _more_control(view.settings)
         st.space("stretch")
         pinned.controls(has_numbers=bool(finding.numbers(view)))
-        st.button(
-            "Undo",
-            key="undo",
-            on_click=state.undo,
-            disabled=not state.can_undo(),
-            help="Takes back the last change of a setting.",
-        )
+        undo_button()
     return tab
+
+
+def undo_button() -> None:
+    st.button(
+        "Undo",
+        key="undo",
+        on_click=state.undo,
+        disabled=not state.can_undo(),
+        help="Takes back the last change of a setting.",
+    )
 
 
 def _take_tab(chosen: object) -> None:

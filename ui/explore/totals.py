@@ -4,13 +4,15 @@ at up to a dozen totals and interpolated between them. Letting go forecasts the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from dpci_core import forecast
+from dpci_core import Forecast, forecast
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import ConvergenceError
+from dpci_core.planner.worlds import AnyForecast
 from ui.controls import currency
 from ui.session import compute
 from ui.session.results import IntervalRows
@@ -55,29 +57,33 @@ def lengths_at(
     """Forecast one combination at every knot."""
     outcome = next(o for o in view.outcomes if o.combination == item.combination)
     assert outcome.moments is not None  # rows are made of outcomes that have a forecast
+    first = outcome.moments
     contrasts = view.contrasts(units)
     draws = compute.SWEEP_DRAWS[len(item.names) > 21]
-    nothing = np.full(len(item.names), np.nan)
+
+    def made_at(there: Settings) -> Forecast:
+        moments = first if there.c == first.regularization else view.moments_at(outcome, there.c)
+        design = compute.designed(there, item.combination, moments)
+        return forecast(moments, design=design, contrasts=contrasts, n_draws=draws)
+
+    return lengths_of(asked, knots, len(item.names), made_at)
+
+
+def lengths_of(
+    asked: Settings, knots: Array, size: int, made_at: Callable[[Settings], AnyForecast]
+) -> Lengths:
+    """The lengths (m, size) of forecasts under the settings at every knot."""
+    nothing = np.full(size, np.nan)
     pairs = []
     for total in knots:
         try:
-            there = currency.at_total(asked, float(f"{total:.6g}"))
-            moments = outcome.moments
-            if there.c != moments.regularization:
-                moments = view.moments_at(outcome, there.c)
-            design = compute.designed(there, item.combination, moments)
-            made = forecast(
-                moments,
-                design=design,
-                contrasts=contrasts,
-                n_draws=draws,
-            )
+            made = made_at(currency.at_total(asked, float(f"{total:.6g}")))
         except (ValueError, ConvergenceError):  # no such total with these locks, or no such design
             pairs.append((nothing, nothing, nothing, nothing > 0.0))
             continue
-        drawn = made.validity.grade != "unusable"
+        is_drawn = not isinstance(made, Forecast) or made.validity.grade != "unusable"
         lengths = (made.ci_length, made.vi_length, made.nonprivate_length)
-        pairs.append((*(lengths if drawn else [nothing] * 3), ~made.is_not_reportable))
+        pairs.append((*(lengths if is_drawn else [nothing] * 3), ~made.is_not_reportable))
     return Lengths(*(np.array(column) for column in zip(*pairs, strict=True)))
 
 

@@ -7,10 +7,10 @@ import streamlit as st
 from dpci_core.base.errors import ConvergenceError, DataRejectedError
 from ui.controls import plan_file
 from ui.controls.given import about_moments
-from ui.controls.hints import link_problem
+from ui.controls.hints import link_problem, way_out
 from ui.plan import approve, choose, describe, goal
 from ui.session import state, steps
-from ui.session.case import PlannedCase, RemediedError, make_case
+from ui.session.case import PlannedCase, make_case
 from ui.session.words import in_words
 from ui.views import path
 
@@ -50,7 +50,5 @@ def _case() -> PlannedCase | None:
             return make_case(settings, state.source())
     except (DataRejectedError, ConvergenceError, FileNotFoundError, ValueError) as problem:
         st.error(in_words(problem))
-        if isinstance(problem, RemediedError):
-            way, remedied = problem.way, problem.remedied
-            st.button(way, key="remedy", on_click=state.put, args=(remedied,))
+        way_out(problem)
         return None

@@ -14,6 +14,7 @@ from dpci_core.schema import to_original
 from tests.ui.test_pages import check, now, picture_of, start, visit
 from ui.controls import currency, declare
 from ui.explore import number
+from ui.session.case import plan_of_number
 from ui.session.compute import declared_table, packed_table
 from ui.session.settings import START, for_outcome
 
@@ -37,6 +38,14 @@ def forecast_of(settings) -> LinearForecast:
     L = to_original(plan.schema, plan.features)
     steps = [10.0, 1.0, 1.0, 5.0, 1.0, 1.0]
     made = foreseen(plan.worlds()[0].moments, design=plan.design, contrasts=np.diag(steps) @ L)
+    assert isinstance(made, LinearForecast)
+    return made
+
+
+def declared_forecast(settings) -> LinearForecast:
+    """The same, columns on one scale."""
+    plan, records = plan_of_number(settings)
+    made = foreseen(plan.moments_of(records), design=plan.design, n_draws=16)
     assert isinstance(made, LinearForecast)
     return made
 
@@ -72,6 +81,13 @@ def test_lengths_along_budget_and_records_fall(tab):
     assert all(without <= length for without, length in zip(plain, shortest, strict=True))
     if tab == "total":  # no noise is in it
         assert len(set(plain)) == 1
+    else:
+        x = [at for at, _ in _points(drawn, 0)]
+        assert plain == pytest.approx([plain[0] * np.sqrt(x[0] / n) for n in x])
+        made = declared_forecast(now(app)).nonprivate_length[:-1].mean()
+        assert np.interp(np.log(now(app).n), np.log(x), np.log(plain)) == pytest.approx(
+            np.log(made), abs=1e-3
+        )
     private = dict(_points(drawn, 1))
     spread = dict(_points(drawn, 3))
     assert len(private) > 15
