@@ -245,6 +245,7 @@ def _start(options: argparse.Namespace, given: AnyPlan | None) -> _Start:
         loss=_loss(options),
         regularization=options.regularization,
         target="unpenalised",
+        with_spread=True,
         meaning=records.meaning,
     )
     return _Start(

@@ -10,7 +10,7 @@ from typing import Any
 
 from dpci_core.base.array import Array
 from dpci_core.base.errors import expect
-from dpci_core.design import Design, check_design
+from dpci_core.design import ESTIMANDS, Design, check_design
 from dpci_core.intervals.certified import check_feasible
 from dpci_core.losses import LOSSES
 from dpci_core.mechanisms.shares import share_out
@@ -89,6 +89,7 @@ class Plan(AnyPlan):
             regularization=self.design.regularization,
             target="unpenalised",
             geometry=self.design.geometry,
+            with_spread=not ESTIMANDS[self.design.target].needs_unpenalised_fit,
             meaning=records.meaning,
         )
 

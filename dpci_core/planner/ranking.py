@@ -26,7 +26,7 @@ from dpci_core.intervals.forecast import Forecast, forecast
 from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.planner.amounts import delta_in_range
-from dpci_core.planner.geometry import in_metric, with_less_cut
+from dpci_core.planner.geometry import in_metric, shaped, with_less_cut
 from dpci_core.planner.split import quick_split, shares_of
 from dpci_core.planner.targets import as_if
 from dpci_core.planner.worlds import WorldMoments, cost_of
@@ -121,7 +121,8 @@ def rank_mechanisms(
     """Return every mechanism and definition at the same (epsilon, delta), the shortest mean
     interval first.
 
-    A mechanism that needs a metric has that of the shortest intervals, the others have none.
+    Where moments have the spread of planning rows, noise is in the metric of the shortest intervals
+    if that is shorter; a mechanism that needs one is refused elsewhere.
     Pure designs spend epsilon, and their delta is 0; others the largest amount whose conversion at
     delta is at most epsilon, rounded down. Gaussian differential privacy, which grants more than
     zCDP, is there for noise that is added to the minimiser only. Each has nearly the best split of
@@ -207,7 +208,15 @@ def _cost(made: Forecast) -> tuple[float, float]:
 
 
 def _in_metric(moments: Moments, design: Design, n_worlds: int) -> Design:
-    """A design with the metric that it needs; that of one table is none of another."""
+    """A design with the metric that it needs or, where planning rows say which and a new result is
+    allowed, is shorter with; that of one table is none of another.
+    """
+    if not mechanism_of(design).needs_metric:
+        may_turn = mechanism_of(design).turns_noise and design.switches.gaussian_objective
+        is_known = moments.spread is not None and n_worlds < 2
+        takes = design.rows_per_person == 1 and design.loss.allows_weights
+        found = shaped(moments, design=design) if may_turn and is_known and takes else None
+        return design if found is None else found
     if unfit := mechanism_of(design).unfit(design):
         raise unfit
     if n_worlds > 1:
@@ -245,8 +254,7 @@ class _Row:
 
     def ranked(self, design: Design, spectra: SharedSpectra, *, n_worlds: int) -> RankedDesign:
         try:
-            if mechanism_of(design).needs_metric:
-                design = _in_metric(self.moments, design, n_worlds)
+            design = _in_metric(self.moments, design, n_worlds)
             best, found = quick_split(self.moments, design=design, spectra=spectra)
             while less := with_less_cut(best, found):
                 best, found = quick_split(self.moments, design=less, spectra=spectra)

@@ -14,7 +14,17 @@ import numpy as np
 import pytest
 from scipy.optimize import root
 
-from dpci_core import GDP, ZCDP, ApproxDP, Design, Logistic, PureDP, fit_moments, forecast
+from dpci_core import (
+    GDP,
+    ZCDP,
+    ApproxDP,
+    Calibration,
+    Design,
+    Logistic,
+    PureDP,
+    fit_moments,
+    forecast,
+)
 from dpci_core.base.batches import MemoryTable
 from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.base.metric import Metric
@@ -388,6 +398,17 @@ def test_the_ranking_offers_them_with_a_reason(census) -> None:
     first = rows[0]
     assert (first.mechanism, first.definition, first.status) == ("newton", "gdp", "")
     assert f"cut at {first.design.clip:g} in a released metric" in first.reason
+    shaped = next(r for r in rows if r.mechanism == "objective" and r.definition == "zcdp")
+    assert shaped.design.geometry is not None  # like beside like
+    reviewed = rank_mechanisms(
+        moments,
+        epsilon="1",
+        delta="1e-6",
+        regularization=C,
+        calibrations=[Calibration(gaussian_objective=False)],
+    )
+    assert not any(r.status for r in reviewed)
+    assert reviewed[0].mechanism == "newton"
     pure = next(r for r in rows if (r.mechanism, r.definition) == ("newton", "pure"))
     assert "Allow a small delta" in pure.reason
 
