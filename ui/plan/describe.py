@@ -550,11 +550,6 @@ def _wrong_codes() -> str:
 
 def _wrong_number() -> str:
     """What is wrong with the outcome as a number; empty where nothing is."""
-    if _has_persons():
-        return (
-            "With an outcome that is a number, a row is protected, not a person with several rows. "
-            "Answer “No” above and bring one row for each person, such as their mean."
-        )
     try:
         declare.outcome_of(_typed_outcome())
     except ValueError as problem:

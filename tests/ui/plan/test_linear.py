@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpci_core import GDP, ZCDP, DeclaredTable, LinearPlan, read_plan
 from dpci_core.plan import as_yaml, to_html, to_script
-from dpci_core.schema import NumericColumn
+from dpci_core.schema import NumericColumn, Persons
 from tests.linear_example import GUESSES, SCHEMA, linear_plan
 from tests.ui.plan.test_describe import LINES, add, described, go_on, title
 from tests.ui.test_pages import ROOT, check, now, start
@@ -83,13 +83,23 @@ def test_what_an_outcome_that_is_a_number_lacks_is_said_where_it_is_handed_in(ha
     app = described()
     app.radio(key="describe_target_pick").set_value("sex").run()
     app.segmented_control(key="describe_outcome_pick").set_value("A number").run()
-    app.radio(key="describe_persons").set_value("Yes").run()
-    app.text_input(key="describe_whose").set_value("patient").run()
-    app.button(key="describe_continue").click().run()
-    assert "a row is protected, not a person with several rows" in told(app)
-    app.radio(key="describe_persons").set_value("No").run()
     app.button(key="describe_continue").click().run()
     assert "“sex”, lowest possible: a number is needed" in told(app)
+
+
+def test_one_person_may_have_several_rows_with_an_outcome_that_is_a_number(hasty):
+    app = start("plan")
+    app.number_input(key="describe_n").set_value(8_000)
+    add(app, LINES)
+    app.radio(key="describe_target_pick").set_value("systolic_bp").run()
+    app.radio(key="describe_persons").set_value("Yes").run()
+    app.text_input(key="describe_whose").set_value("patient").run()
+    app.number_input(key="describe_most").set_value(3).run()
+    go_on(app)
+    assert title(app) == "What do you need from the intervals?"
+    settings = now(app)
+    assert declared_table(settings.declared).schema.persons == Persons("patient", 3)
+    assert settings.linear_design.rows_per_person == 3
 
 
 def test_effects_on_a_number_are_typed_in_its_units():
