@@ -32,8 +32,8 @@ Acceptable = Literal["yes_absent", "no_absent", "many_incomplete"]
 """Codes of what a look finds and a steward may accept, each by itself."""
 ACCEPTABLE: tuple[Acceptable, ...] = get_args(Acceptable)
 CODES_ONLY = (
-    "Put right codes, spellings, the unit or the decimal comma, and nothing else: bounds, levels "
-    "or a model that follow what is in the table are not covered by the guarantee."
+    "Put right codes, spellings, the unit or the decimal comma, and nothing else: bounds, levels, "
+    "a model or a budget that follow the table are not covered by the guarantee."
 )
 """Stands with every look."""
 

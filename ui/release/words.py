@@ -48,8 +48,8 @@ PRICED = {
 }
 PARTS = {
     "1": "What is released",
-    "2": "What it costs, and from which budget",
-    "3": "The private table",
+    "2": "The private table",
+    "3": "The budget",
     "4": "Release, once",
 }
 PROPOSE, PROPOSED = "Propose it", "Proposed"
@@ -144,30 +144,32 @@ def _protection(plan: AnyPlan, account: Account) -> str:
     return f"{one[0].upper()}{one[1:]} {neighbours(plan.persons.rows)}"
 
 
-def _what_it_is(asked: ModelTask[Any], account: Account, spent: Decimal) -> str:
-    """Price, what remains, unit, planned lengths."""
-    price = asked.price()
+def remains(asked: ModelTask[Any], account: Account, spent: Decimal) -> str:
+    """What a release would leave of a budget."""
     in_cap = (
         ""
-        if price.symbol == account.cap.symbol
-        else f" (it counts as {symbol(account.cap)} = {shown(spent)})"
+        if asked.price().symbol == account.cap.symbol
+        else f" (the price counts as {symbol(account.cap)} = {shown(spent)})"
     )
+    return (
+        f"**What remains afterwards** of the budget of “{plain(account.dataset)}”{in_cap}: "
+        f"{left_after(account, spent)}."
+    )
+
+
+def _what_it_is(asked: ModelTask[Any], account: Account) -> str:
+    """Unit and planned lengths."""
     numbers = asked.priced.numbers
     effects = planned_effects(asked.plan, numbers).saying()
     planned = " ".join([effects, *goals(asked.plan, numbers)])
-    return (
-        f"- **Price:** {guarantee_words(asked)}{in_cap}\n"
-        f"- **What remains afterwards** of the budget of “{plain(account.dataset)}”: "
-        f"{left_after(account, spent)}.\n"
-        f"- {_protection(asked.plan, account)}\n"
-        f"- **Planned:** {plain(planned)}\n"
-    )
+    return f"- {_protection(asked.plan, account)}\n- **Planned:** {plain(planned)}\n"
 
 
 def before_proposal(asked: ModelTask[Any], account: Account, spent: Decimal) -> str:
     """What is proposed, and that nothing is spent by it."""
     return (
-        f"{_what_it_is(asked, account, spent)}"
+        f"- {remains(asked, account, spent)}\n"
+        f"{_what_it_is(asked, account)}"
         "- **Proposing spends nothing** and needs no file. Another person has to approve exactly "
         "this; then whoever proposed it releases it here."
     )
@@ -212,13 +214,13 @@ def withdraw_words(one: Proposal, known: str | None) -> str:
     return "Withdraw it" if known else f"Withdraw it, as {plain(one.person)}"
 
 
-def before_click(asked: ModelTask[Any], account: Account, spent: Decimal) -> str:
+def before_click(asked: ModelTask[Any], account: Account) -> str:
     """What is released, and that it cannot be undone."""
     plan = asked.plan
     low, high = plan.n_range
     counted = "rows" if plan.persons is None else "persons"
     return (
-        f"{_what_it_is(asked, account, spent)}"
+        f"{_what_it_is(asked, account)}"
         f"- The {counted} are counted first, because their number is public: fewer than {low:,} or "
         f"more than {high:,} (planned: {plan.n_records:,}) are refused, and nothing is spent.\n"
         f"{_rule(plan)}"
@@ -284,7 +286,8 @@ NOT_NOTED = (
     "The result below was written, and the server stopped before the ledger knew of it. Noting it "
     "draws and costs nothing."
 )
-GO_ON = "The price is paid. Going on reads the file again and draws, once."
+PAID = "The price is paid."
+GO_ON = "Going on reads the file again and draws, once."
 
 
 def no_folder(folder: Path) -> str:
