@@ -138,10 +138,9 @@ def _without_budget(ledger: Ledger, chosen: ModelTask[Any]) -> None:
     if not budget.people(ledger):
         _still_to_come("3", "4")
         return
-    if not budget.approval_comes_first(ledger):
-        table.step(chosen)
+    private = None if budget.approval_comes_first(ledger) else table.step(chosen)
     st.header(f"3 · {words.PARTS['3']}")
-    budget.form(chosen)
+    budget.form(chosen, has_file=private is not None)
     _still_to_come("4")
 
 

@@ -352,7 +352,7 @@ def test_the_number_of_rows_that_a_parquet_file_states_is_held_against_the_plan(
     out = io.BytesIO()
     rows(2_900).to_parquet(out)
     with_file(app, out.getvalue(), name="private.parquet")
-    assert "2,900 rows by its own header; the plan is for 3,000" in words(app)
+    assert "2,900 rows; the plan is for 3,000" in words(app)
     out = io.BytesIO()
     rows(2_000).to_parquet(out)
     with_file(app, out.getvalue(), name="private.parquet")
@@ -361,7 +361,7 @@ def test_the_number_of_rows_that_a_parquet_file_states_is_held_against_the_plan(
     out = io.BytesIO()
     rows(3_000).to_parquet(out)
     with_file(app, out.getvalue(), name="private.parquet")
-    assert "by its own header" not in words(app)
+    assert "; the plan is for" not in words(app)
 
 
 def test_a_budget_for_another_unit_is_refused_before_the_file():
@@ -519,7 +519,10 @@ def test_a_second_data_set_asks_for_the_same_people():
 
 
 def test_a_file_is_seen_to_fit_before_a_budget_that_stays_for_ever():
-    app = with_file(begin())
+    app, ask = begin(), "see first whether your file fits"
+    assert ask in words(app)
+    with_file(app)
+    assert ask not in words(app)
     assert "Only its header was read: all 3 columns" in words(app)
     app.button(key="release_look_now").click().run()
     check(app)
