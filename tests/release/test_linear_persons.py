@@ -24,6 +24,7 @@ from dpci_core.release import (
     LinearRelease,
     ReleaseRefusedError,
     load_release,
+    once,
     rehearse,
     run,
     schema_hash,
@@ -165,6 +166,24 @@ def test_a_file_and_a_folder_hold_the_same_persons(
     kept = frame.groupby("name", sort=False).head(K).groupby("name", sort=False).size()
     np.testing.assert_array_equal(np.diff(rows.first, append=len(rows.rows)), kept.to_numpy())
     assert rows.most == K
+
+
+def test_persons_are_read_after_the_charge_and_before_the_draw(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk, seen = desk_at(tmp_path, linear_plan(schema=WITH, n=N), visits()), []
+    for name in ("read_persons", "linear_fit"):
+        original = getattr(run, name)
+
+        def noted(*given, _original=original, _name=name, **named):
+            seen.append(_name)
+            return _original(*given, **named)
+
+        monkeypatch.setattr(run, name, noted)
+    monkeypatch.setattr(once, "reached", seen.append)
+    desk.release()
+    wanted = ["booked", "read_persons", "read", "begun", "linear_fit", "drawn"]
+    assert [one for one in seen if one in wanted] == wanted
 
 
 def test_accounts_of_single_rows_pay_for_no_plan_of_persons(tmp_path: Path) -> None:

@@ -94,14 +94,15 @@ def approval_comes_first(ledger: Ledger) -> bool:
     return any(a.needs_approval for a in ledger.accounts() if a.dataset == shared)
 
 
-def form(asked: ModelTask[Any]) -> None:
+def form(asked: ModelTask[Any], *, has_file: bool) -> None:
     """Give a data set its budget, once and for all, or its share of another's."""
     cost, is_shared = asked.price(), _shared() is not None
     with st.container(border=True):
         if not is_shared:
             st.markdown(
                 "**Give this data set its budget, once and for all.** It is the most that may ever "
-                "be spent on the people in it, whatever is released; it cannot be raised later."
+                "be spent on the people in it, whatever is released; it cannot be raised later"
+                f"{'.' if has_file else ', so see first whether your file fits.'}"
             )
         left, right = st.columns(2, gap="medium")
         left.text_input(

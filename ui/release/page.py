@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import platformdirs
 import streamlit as st
 
 from dpci_core.ledger import (
@@ -42,9 +40,8 @@ from ui.session.forms import FIELDS
 from ui.session.words import in_words
 from ui.views import ledger_text, path
 from ui.views.cautions import box
+from ui.views.releases import folder_of
 
-FOLDER_VARIABLE = "DPCI_RELEASES"
-"""Names the folder of finished releases in the environment."""
 _WANTED, _AGAIN, _FRESH = "release_wanted", "release_again", "release_fresh"
 
 
@@ -67,18 +64,6 @@ class Request:
     def folder(self) -> Path:
         """The folder that has the result or will have it."""
         return folder_of(self.request_id)
-
-
-def releases_folder() -> Path:
-    """The folder of finished releases."""
-    named = os.environ.get(FOLDER_VARIABLE)
-    return Path(named) if named else platformdirs.user_data_path("dpci") / "releases"
-
-
-def folder_of(request_id: str) -> Path:
-    """The folder of one release."""
-    account, digest, attempt = request_id.split("/")
-    return releases_folder() / f"{account}-{digest[:16]}-{attempt}"
 
 
 def page() -> None:
@@ -153,10 +138,9 @@ def _without_budget(ledger: Ledger, chosen: ModelTask[Any]) -> None:
     if not budget.people(ledger):
         _still_to_come("3", "4")
         return
-    if not budget.approval_comes_first(ledger):
-        table.step(chosen)
+    private = None if budget.approval_comes_first(ledger) else table.step(chosen)
     st.header(f"3 · {words.PARTS['3']}")
-    budget.form(chosen)
+    budget.form(chosen, has_file=private is not None)
     _still_to_come("4")
 
 

@@ -11,7 +11,15 @@ from typing import Any, cast
 import streamlit as st
 
 from dpci_core.base.errors import Finding
-from dpci_core.release import Acceptable, Header, MemoryFile, ModelTask, check_header
+from dpci_core.release import (
+    Acceptable,
+    Header,
+    Look,
+    MemoryFile,
+    ModelTask,
+    check_header,
+    check_number,
+)
 from dpci_core.report.refusals import said
 from ui.kit import streamlit_internals
 from ui.release import words
@@ -47,11 +55,11 @@ def step(chosen: ModelTask[Any]) -> Table | None:
     st.markdown(words.FILE)
     st.markdown(
         f"This plan is for **{plan.n_records:,} records**: is that right? The rows of a CSV file "
-        "are counted when you release, before anything is spent."
+        "are counted when you look or release, before anything is spent."
         if plan.persons is None
         else f"This plan is for **{plan.n_records:,} persons**: is that right? The names in the "
-        f"column “{text.plain(plan.persons.column)}” are counted when you release, before anything "
-        "is spent."
+        f"column “{text.plain(plan.persons.column)}” are counted when you look or release, before "
+        "anything is spent."
     )
     upload = st.file_uploader(
         "The private table (CSV or Parquet)",
@@ -81,7 +89,7 @@ def step(chosen: ModelTask[Any]) -> Table | None:
         + (" Numbers may be written 3.5 or 3,5." if header.has_decimal_comma else "")
     )
     if plan.persons is None and header.n_records not in (None, plan.n_records):
-        st.warning(words.other_rows(header.n_records, plan.n_records))
+        st.warning(words.other_number(header.n_records, plan))
     table = Table(file, header, (chosen.digest, upload.file_id, header.encoding))
     _look(chosen, table)
     return table
@@ -99,24 +107,42 @@ def held_while_asked() -> Iterator[None]:
 
 
 def _look(chosen: ModelTask[Any], table: Table) -> None:
-    """How many cells fit, on request, for whoever has the file; kept in this session alone."""
+    """How many records there are and how many cells fit, on request, for whoever has the file; kept
+    in this session alone.
+    """
     if st.button(words.LOOK, key="release_look_now"):
-        try:
-            with st.spinner("Looking …", show_time=True):
-                st.session_state[_LOOK] = table.of, chosen.look(table.header)
-        except ValueError as problem:
-            st.error(text.plain(in_words(problem)))
-    kept, found = st.session_state.get(_LOOK, (None, None))
+        with st.spinner("Looking …", show_time=True):
+            st.session_state[_LOOK] = table.of, _looked(chosen, table.header)
+    kept, looked = st.session_state.get(_LOOK, (None, None))
     if kept != table.of:
         return
+    if isinstance(looked, str):
+        st.error(text.plain(looked))
+        return
+    n, found = looked
+    plan, is_told = chosen.plan, table.header.n_records is not None
+    if n not in (None, plan.n_records) and not (is_told and plan.persons is None):
+        st.warning(words.other_number(n, plan))
     if found is None:
         st.caption(words.NOT_LOOKED)
         return
     st.caption(words.ALONE)  # no data frame, whose toolbar offers a file
-    st.markdown("\n".join(f"- {text.plain(name)}: **{word}**" for name, word in found.columns))
+    number = [] if n is None else [f"- {n:,} {words.counted(plan)}"]
+    columns = [f"- {text.plain(name)}: **{word}**" for name, word in found.columns]
+    st.markdown("\n".join([*number, *columns]))
     for one in found.asks:
         st.warning(text.plain(said(one)))
     found_out(table, found.asks)
+
+
+def _looked(chosen: ModelTask[Any], header: Header) -> tuple[int | None, Look | None] | str:
+    """The number of records, which is public, and the look; or why the file is refused."""
+    try:
+        counted = check_number(chosen, header)
+        n = counted.n_records if chosen.plan.persons is None else counted.n_persons
+        return n, chosen.look(header)
+    except ValueError as problem:
+        return in_words(problem)
 
 
 def found_out(table: Table, findings: tuple[Finding, ...]) -> None:

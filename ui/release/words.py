@@ -29,9 +29,9 @@ from ui.session.text import (
 from ui.views.ledger_text import GREEK, cost_words, left_after, moment, shown, symbol
 
 INTRODUCTION = (
-    "Here the private table is read, **once**: the model is fitted, noise is drawn from the "
-    "operating system, and you get coefficients and intervals that may be published. It costs "
-    "budget, and it cannot be undone."
+    "Here the private table is read, **once**: the model is fitted, random noise is added, and you "
+    "get coefficients and intervals that may be published. It spends a part of the privacy budget "
+    "of these people, and cannot be undone."
 )
 NEEDS_DECLARATION = (
     "A release starts from a plan for a table that you **describe**: its columns with bounds or "
@@ -218,13 +218,12 @@ def before_click(asked: ModelTask[Any], account: Account) -> str:
     """What is released, and that it cannot be undone."""
     plan = asked.plan
     low, high = plan.n_range
-    counted = "rows" if plan.persons is None else "persons"
     return (
         f"{_what_it_is(asked, account)}"
-        f"- The {counted} are counted first, because their number is public: fewer than {low:,} or "
-        f"more than {high:,} (planned: {plan.n_records:,}) are refused, and nothing is spent.\n"
+        f"- Fewer than {low:,} {counted(plan)} or more than {high:,} (planned: "
+        f"{plan.n_records:,}) are refused, and nothing is spent.\n"
         f"{_rule(plan)}"
-        "- **This cannot be undone.** Whatever happens once they are counted, the price is spent."
+        "- **This cannot be undone.** Once it is booked, the price is spent, whatever happens."
     )
 
 
@@ -233,12 +232,17 @@ def _rule(plan: AnyPlan) -> str:
     return "" if plan.publish_if is None else f"- {plan.publish_if.sentence} {STAYS_SPENT}\n"
 
 
-def other_rows(found: int, planned: int) -> str:
-    """That the file has another number of rows than the plan; the number of rows is public."""
+def counted(plan: AnyPlan) -> str:
+    """What the records of a plan are counted by."""
+    return "rows" if plan.persons is None else "persons"
+
+
+def other_number(found: int, plan: AnyPlan) -> str:
+    """That the file has another number of records than the plan; it is public."""
     return (
-        f"The table has {found:,} rows by its own header; the plan is for {planned:,}. Lengths "
-        "will differ from the planned ones. The number of rows is public: plan again with this one "
-        "if that matters."
+        f"The table has {found:,} {counted(plan)}; the plan is for {plan.n_records:,}. Lengths "
+        "will differ from the planned ones. The number is public: plan again with it if that "
+        "matters."
     )
 
 

@@ -32,12 +32,12 @@ from tests.ui.test_pages import PAPER_TERMS, check, position, start, told_focus
 from ui.kit import streamlit_internals
 from ui.release import after as release_after
 from ui.release import budget as release_budget
-from ui.release import result as release_result
 from ui.release import words as release_words
 from ui.release.page import folder_of
 from ui.session.choices import PROMISE
 from ui.session.compute import DECLARED, packed_table
 from ui.session.text import number, plain
+from ui.views.releases import zipped
 
 SCHEMA = Schema(
     (NumericColumn("age", 0, 100), CategoricalColumn("smoker", ("no", "yes"))),
@@ -205,8 +205,8 @@ def test_one_click_releases_books_and_shows_planned_beside_released():
     assert button(app, "release_now") is None
     labels = {b.proto.label for b in app.get("download_button")}
     assert {"Everything (ZIP)", "release.json", "report.html", "intervals.csv"} <= labels
-    zipped = release_result.zipped(folder_of(charge.request_id))
-    with zipfile.ZipFile(io.BytesIO(zipped)) as archive:
+    content = zipped(folder_of(charge.request_id))
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
         assert {"release.json", "report.html", "plan.yaml"} <= set(archive.namelist())
 
 
@@ -352,7 +352,7 @@ def test_the_number_of_rows_that_a_parquet_file_states_is_held_against_the_plan(
     out = io.BytesIO()
     rows(2_900).to_parquet(out)
     with_file(app, out.getvalue(), name="private.parquet")
-    assert "2,900 rows by its own header; the plan is for 3,000" in words(app)
+    assert "2,900 rows; the plan is for 3,000" in words(app)
     out = io.BytesIO()
     rows(2_000).to_parquet(out)
     with_file(app, out.getvalue(), name="private.parquet")
@@ -361,7 +361,7 @@ def test_the_number_of_rows_that_a_parquet_file_states_is_held_against_the_plan(
     out = io.BytesIO()
     rows(3_000).to_parquet(out)
     with_file(app, out.getvalue(), name="private.parquet")
-    assert "by its own header" not in words(app)
+    assert "; the plan is for" not in words(app)
 
 
 def test_a_budget_for_another_unit_is_refused_before_the_file():
@@ -519,7 +519,10 @@ def test_a_second_data_set_asks_for_the_same_people():
 
 
 def test_a_file_is_seen_to_fit_before_a_budget_that_stays_for_ever():
-    app = with_file(begin())
+    app, ask = begin(), "see first whether your file fits"
+    assert ask in words(app)
+    with_file(app)
+    assert ask not in words(app)
     assert "Only its header was read: all 3 columns" in words(app)
     app.button(key="release_look_now").click().run()
     check(app)
@@ -666,6 +669,20 @@ def test_the_ledger_shows_budget_history_and_verdict():
         page.button(key="ledger_check").click().run()
         assert not page.exception
         assert said in words(page) or any(said in e.value for e in page.error)
+
+
+def test_the_ledger_hands_out_the_files_that_it_knows_and_no_others():
+    app = ready()
+    app.button(key="release_now").click().run()
+    (charge,) = Ledger().history()
+    page = start("ledger")
+    assert page.selectbox(key="ledger_files").options == [f"Entry 2: {charge.purpose}"]
+    assert "Everything (ZIP)" in {b.proto.label for b in page.get("download_button")}
+    record = folder_of(charge.request_id) / "release.json"
+    record.write_bytes(record.read_bytes() + b" ")
+    page = start("ledger")
+    assert not page.selectbox
+    assert "Everything (ZIP)" not in {b.proto.label for b in page.get("download_button")}
 
 
 def test_a_changed_ledger_is_called_so(desk):
