@@ -412,9 +412,9 @@ CELLS: tuple[Cell, ...] = (
     ("census-10", "0.02436"),
 )
 """0.1875 is the total of the published split, 0.02436 is (1, 1e-6)."""
-OURS = ("published", "sharp", "best_split", "shaped")
+OURS = ("published", "sharp", "best_split", "shaped", "steps")
 """The published method and the sharp one at the published split, the sharp one at the best split,
-and with noise shaped like the records.
+with noise shaped like the records, and by clipped Newton steps instead.
 """
 RIVALS = ("newton_coded", "newton_tuned", "gradient_coded", "gradient_tuned")
 METHODS = (*OURS, *RIVALS)
@@ -565,7 +565,9 @@ class Population:
         )
         best = best_split(moments, design=sharp).design
         shaped = best_geometry(self.records.X, self.records.y, design=sharp).design
-        return dict(zip(OURS, (published, sharp, best, shaped), strict=True))
+        newton = replace(sharp, mechanism="newton")
+        steps = best_geometry(self.records.X, self.records.y, design=newton).design
+        return dict(zip(OURS, (published, sharp, best, shaped, steps), strict=True))
 
     def outcome(self, settings: Settings, *, k: int, seed: int) -> Outcome:
         """Releases of a rival on the replicates of an experiment with this seed."""

@@ -22,7 +22,7 @@ from dpci_core.losses import Loss, check_loss
 from dpci_core.privacy.budget import DEFINITIONS, PARTS, ApproxDP, Budget, check_amount
 
 MechanismName = str
-"""A key of `MECHANISMS`: "objective" or "output"."""
+"""A key of `MECHANISMS`: "objective", "output" or "newton"."""
 Definition = str
 """A key of `budget.DEFINITIONS`: "pure", "zcdp" or "gdp"."""
 CalibrationName = Literal["published", "sharp"]
@@ -37,6 +37,8 @@ class _Mechanism(Protocol):
     """What a design asks of its mechanism; `mechanisms.mechanism.Mechanism` is the whole of it."""
 
     perturbs_objective: ClassVar[bool]
+    turns_noise: ClassVar[bool]
+    clips: ClassVar[tuple[float, ...]]
 
     def status(self, design: Design) -> str:
         """What a reader must be told about the results a design rests on."""
@@ -179,7 +181,7 @@ class Design:
 
     Args:
         loss: a `Loss`, with its smoothing h where it has one.
-        mechanism: "objective" or "output" perturbation.
+        mechanism: "objective" or "output" perturbation, or clipped "newton" steps.
         budget: `PureDP`, `ZCDP` or `GDP` for the three parts; an `ApproxDP` is stored as the `GDP`
             it becomes where noise is added to the minimiser, else as the `ZCDP`.
         regularization: c > 0 in c |theta|^2 of the mean objective; range `limits.REGULARIZATION`.
@@ -193,7 +195,9 @@ class Design:
             covers; or "unpenalised", the coefficient without penalty, by one Newton step from the
             release (`intervals._newton_step`).
         geometry: noise shaped like the records; None for noise of equal size in every direction.
-            It goes with objective perturbation.
+            It goes with objective perturbation and with Newton steps, which need one.
+        clip: length at which Newton steps cut the gradient of a record in that metric, where none
+            is longer than 1; what is cut moves the coefficients (docs/proofs/gaussian.md).
         rows_per_person: k, rows of one person that count at most. Above 1 a person is what is
             protected, and what `n_records` counts (docs/proofs/release.md#persons).
 
@@ -218,6 +222,7 @@ class Design:
     target: TargetName = "penalised"
     geometry: Geometry | None = None
     rows_per_person: int = 1
+    clip: float = 1.0
 
     def __post_init__(self) -> None:
         check_loss(self.loss)
@@ -252,6 +257,8 @@ class Design:
             raise ValueError(
                 f"Expected rows_per_person=1: loss {self.loss.name!r} allows no weights."
             )
+        check_range((min(MECHANISMS[self.mechanism].clips), 1.0), clip=self.clip)
+        object.__setattr__(self, "clip", float(self.clip))
         self._check_geometry()
 
     def _check_geometry(self) -> None:
@@ -263,7 +270,7 @@ class Design:
             return
         if not isinstance(geometry, Geometry):
             raise ValueError(f"Expected a Geometry or None, got {type(geometry).__name__}.")
-        if not MECHANISMS[self.mechanism].perturbs_objective:
+        if not MECHANISMS[self.mechanism].turns_noise:
             raise ValueError(
                 "Expected no geometry: it shapes noise in the objective, not on its minimiser."
             )

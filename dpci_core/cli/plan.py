@@ -590,7 +590,10 @@ def _geometry(options: argparse.Namespace, start: _Start) -> tuple[Answer, AnyPl
         "design": _plain_design(found.design),
         "n_records": found.forecast.n_records,
         "length": found.forecast.ci_length_mean,
-        "plain_length": found.plain_forecast.ci_length_mean,
+        "clip": found.design.clip,
+        "plain_length": None
+        if found.plain_forecast is None
+        else found.plain_forecast.ci_length_mean,
         "gain": found.gain,
         "largest_bias": float(found.bias.max()),
         "weighted_planning_rows": [found.n_weighted, found.n_rows],

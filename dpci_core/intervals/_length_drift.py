@@ -78,7 +78,7 @@ def length_drift(
     by_noise = variance * mechanism.error_size(v, basis + (v @ (H - K)), n)
     falls = found.sampling / n
     total = sampled + by_noise
-    if mechanism.perturbs_objective:
+    if mechanism.turns_noise:
         falls = falls + found.noise * (variance / n**2)
     rises = found.slopes / n
     if contrasts is None:
@@ -90,7 +90,7 @@ def length_drift(
     if has_one_step_point(design):
         moved = moved + c * np.linalg.pinv(S, rcond=1e-10, hermitian=True)
     root, reached = np.sqrt(variance) * unit, np.linalg.inv(H)
-    if mechanism.perturbs_objective:
+    if mechanism.turns_noise:
         root = reached @ root / n
     values, vectors = np.linalg.eigh(S)
     sampling = reached @ vectors * np.sqrt(np.maximum(values, 0.0) / n)

@@ -94,7 +94,10 @@ def check_feasible(design: Design, *, dim: int) -> None:
     longest = 0.0
     if mechanism_of(design).perturbs_objective:
         longest = _longest_noise_vector(noise, dim) * _stretch(design, dim)
-    _check_certificate(design, dim=dim, noise_norm=longest)
+    if mechanism_of(design).has_minimiser:
+        _check_certificate(design, dim=dim, noise_norm=longest)
+    else:
+        _check_dim(design, dim)
 
 
 def _solver_error(shares: ReleaseParts) -> float:

@@ -44,7 +44,7 @@ from dpci_core.privacy.noise import coverage_probability, half_width
 from dpci_core.report import words
 from dpci_core.report.cautions import REPORTABLE_CHANCE
 from dpci_core.solvers.metric import metric_of
-from dpci_core.solvers.moments import Moments
+from dpci_core.solvers.moments import Moments, cut_away
 from dpci_core.solvers.one_step import has_one_step_point, one_step_point
 
 Grade = Literal["valid", "rough", "unusable"]
@@ -162,9 +162,10 @@ class Forecast:
         vi_length: length of the variability interval, the spread of the private estimates.
         nonprivate_length: length of the intervals without any privacy noise.
         bias: expected distance of the estimate from the target, with its sign; 0 for the penalised
-            target.
+            target unless gradients are cut.
         coverage: chance that an interval holds its target, under the true law of the estimate.
-        is_not_reportable: where an unpenalised target is not reportable with this design:
+        is_not_reportable: where an unpenalised target, or by its bias one whose gradients are cut,
+            is not reportable with this design:
             the bias is more than a quarter of the half-width, or one release in twenty would mark
             the coefficient, or coverage falls 3 points short, or the planning rows are separable,
             or the noise moves the Hessian so far that no forecast holds (r3), or the interval is
@@ -271,13 +272,15 @@ def forecast_of(drawn: DrawnIntervals, moments: Moments) -> Forecast:
     bias = np.broadcast_to(np.asarray(drawn.shift), q.shape).mean(axis=0)
     takes_step = estimand_of(design).takes_step
     share, width = (drawn.is_not_estimable & takes_step).mean(axis=0), drawn.odds_width
+    is_biased = np.abs(bias) + goal.target_se > REPORTABLE_BIAS * q.mean(axis=0)
     is_never = (
-        (np.abs(bias) + goal.target_se > REPORTABLE_BIAS * q.mean(axis=0))
+        is_biased
         | (coverage < level - _TOLERATED_SHORTFALL)
         | moments.is_separable
         | (validity.r3 >= mechanism_of(design).drift_limits[1])
         | (width > LARGEST_WIDTH)
     ) & takes_step
+    is_never |= is_biased & (design.clip < 1.0)
     chance = np.where(is_never, 0.0, 1.0 - share)
     vi = 2.0 * truth.half_width(dim=p, confidence_level=level)
     plain = 2.0 * half_width(
@@ -426,6 +429,9 @@ def drawn_intervals(
         constant=moments.constant,
     )
     rows = np.eye(p) if L is None else L
+    refused = mechanism_of(design).too_noisy(design, H)
+    if refused is not None:
+        raise refused
     estimand = estimand_of(design)
     goal = estimand.goal(
         moments, design=design, hessian_sd=on_h.diagonal_sd(p), contrasts=rows, metric=metric
@@ -458,7 +464,9 @@ def drawn_intervals(
         truth=truth,
         error=error,
         shift=(
-            widths.estimate(moments.theta_hat) + pull - goal.value if estimand.takes_step else 0.0
+            widths.estimate(moments.theta_hat) + pull - goal.value
+            if estimand.takes_step
+            else _cut_away(moments, design, rows)
         ),
         noise=noise,
         matrix_sd=(on_h.diagonal_sd(p), on_s.diagonal_sd(p)),
@@ -468,6 +476,14 @@ def drawn_intervals(
         drift=None if drift is None else drift.by_error,
         told=_told(moments, design, asked, len(rows)),
     )
+
+
+def _cut_away(moments: Moments, design: Design, L: Array) -> Array | float:
+    """How far cut gradients move each contrast (k,) of the planning rows; 0 where none is cut."""
+    if design.clip == 1.0:
+        return 0.0
+    assert design.geometry is not None  # `model_noise` refuses a clip without one
+    return np.asarray(L @ cut_away(moments, design.geometry, design.clip))
 
 
 def _told(moments: Moments, design: Design, asked: Array | None, k: int) -> Array:

@@ -416,7 +416,7 @@ class Errors(JointErrors):
     def _noise_variance(self, rows: Array) -> Array:
         """Return the covariance (k, k) that the noise on the coefficients alone adds."""
         known = self.known
-        is_moved = mechanism_of(known.design).perturbs_objective
+        is_moved = mechanism_of(known.design).turns_noise
         spread = rows / known.design.n_records if is_moved else self.acting
         return np.asarray(known.noise.variance(self.dim) * (spread @ spread.T))
 

@@ -13,8 +13,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
+import numpy as np
+
 from dpci_core.base.array import Array
 from dpci_core.base.batches import Table, as_table
+from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.base.metric import Metric
 from dpci_core.design import MECHANISMS, Design, MechanismName
 from dpci_core.privacy.budget import zcdp_to_pure_epsilon
@@ -33,12 +36,12 @@ GRID_EXPONENT = -30
 @dataclass(frozen=True, slots=True)
 class PerturbedModel:
     """Released coefficients theta_priv (p,), the public noise law, and what certifies the
-    solver.
+    solver, where there is one.
     """
 
     theta_priv: Array
     noise: NoiseLaw
-    fit: Fit
+    fit: Fit | None = None
 
 
 class Mechanism(ABC):
@@ -55,6 +58,14 @@ class Mechanism(ABC):
 
     A release hides the error of the solver accordingly: by noise of its own, or in the sensitivity.
     """
+    has_minimiser: ClassVar[bool] = True
+    """Whether a minimiser is found, so that a release has to certify it."""
+    turns_noise: ClassVar[bool] = False
+    """Whether the error is H^-1 b / n, so that a metric shapes it, or b itself."""
+    needs_metric: ClassVar[bool] = False
+    """Whether it runs in a metric only."""
+    clips: ClassVar[tuple[float, ...]] = (1.0,)
+    """Lengths at which gradients may be cut, the planner's choices; 1 cuts none."""
     drift_limits: ClassVar[tuple[float, float]]
     """How far the noise may move the Hessian before a forecast is rough, and unusable."""
 
@@ -78,6 +89,23 @@ class Mechanism(ABC):
     ) -> PerturbedModel:
         """Train on the rows; arguments and privacy as for `train_private`."""
 
+    def train(
+        self,
+        A: Table,
+        *,
+        design: Design,
+        rng: NoiseSource,
+        solver: Solver = minimise,
+        solver_error: float = 0.0,
+        metric: Metric | None = None,
+    ) -> PerturbedModel:
+        """Train on rows that have the weights of a metric, where there is one: `perturb` with the
+        noise vector drawn in its coordinates.
+        """
+        if metric is not None:
+            solver = partial(_solve_in, metric, solver)
+        return self.perturb(A, design=design, rng=rng, solver=solver, solver_error=solver_error)
+
     @abstractmethod
     def error_size(self, rows: Array, contrasts: Array, n_records: int) -> Array:
         """Variance of the error per unit variance of the noise.
@@ -98,6 +126,16 @@ class Mechanism(ABC):
     @abstractmethod
     def usual_regularization(self, design: Design, *, n_coefficients: int) -> float:
         """A penalty near the least error of what is trained; `estimators.defaults` has the rule."""
+
+    def unfit(self, design: Design) -> InfeasibleDesignError | None:
+        """Why no metric would make a design of this kind run; None where one may."""
+        return None
+
+    def too_noisy(self, design: Design, hessian: Array) -> InfeasibleDesignError | None:
+        """Why it cannot work with the Hessian (p, p) of planning rows, in the metric where there is
+        one; None where it can.
+        """
+        return None
 
     def smallest_regularization(self, design: Design) -> float:
         """The c that a design has to exceed; 0 where every c will do."""
@@ -121,6 +159,24 @@ class Mechanism(ABC):
         return math.sqrt(n_coefficients + 1.0) / (
             design.n_records * budget.pure_epsilon_within(budget.model)
         )
+
+
+class Turned(Mechanism):
+    """A mechanism whose error is H^-1 b / n, b its noise vector [WKL Algorithm 3]."""
+
+    turns_noise = True
+    drift_limits = (0.1, 0.2)
+
+    def error_size(self, rows: Array, contrasts: Array, n_records: int) -> Array:
+        """|L H^-1|^2 / n^2."""
+        return np.asarray(np.einsum("...ij,...ij->...i", rows, rows) / n_records**2)
+
+    def shift(self, hessian: Array, noise: NoiseLaw, n_records: int) -> float:
+        size = np.linalg.norm(np.linalg.inv(hessian))
+        return float(np.sqrt(noise.variance(len(hessian))) * size / n_records)
+
+    def drift(self, tabulated: HessianDrift) -> Array:
+        return tabulated.objective
 
 
 def mechanism_named(name: MechanismName) -> Mechanism:
@@ -195,10 +251,9 @@ def train_private(
     """
     check_n_records(A, design)
     check_metric(A, design, has_metric=metric is not None)
-    if metric is not None:
-        solver = partial(_solve_in, metric, solver)
-    run = mechanism_of(design).perturb
-    return run(A, design=design, rng=rng, solver=solver, solver_error=solver_error)
+    return mechanism_of(design).train(
+        A, design=design, rng=rng, solver=solver, solver_error=solver_error, metric=metric
+    )
 
 
 def _solve_in(metric: Metric, solver: Solver, risk: PenalisedRisk) -> Fit:

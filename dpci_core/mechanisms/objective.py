@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-import numpy as np
-
-from dpci_core.base.array import Array
 from dpci_core.base.batches import Table
 from dpci_core.base.decimals import UP, UP_3
 from dpci_core.base.errors import Change, InfeasibleDesignError, PersonsNotShownError
 from dpci_core.design import Design
-from dpci_core.mechanisms.mechanism import Mechanism, PerturbedModel, Solver
+from dpci_core.mechanisms.mechanism import PerturbedModel, Solver, Turned
 from dpci_core.privacy.budget import to_float_down
 from dpci_core.privacy.laws import Law, NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource
@@ -23,7 +20,6 @@ from dpci_core.privacy.sensitivity import (
     smallest_regularization,
 )
 from dpci_core.solvers.minimise import minimise
-from dpci_core.solvers.moments import HessianDrift
 from dpci_core.solvers.risk import PenalisedRisk
 
 NOT_REVIEWED = "New result, not peer-reviewed: the proof is in docs/proofs/gaussian.md."
@@ -35,7 +31,7 @@ _PENALTY_FACTOR = 1.5
 """Factor of sqrt(p + 1) s^1.5, for a small error of predictions; no guarantee depends on it."""
 
 
-class Objective(Mechanism):
+class Objective(Turned):
     """b spherical Laplace [WKL Algorithm 1], or Gaussian where the definition's noise is (own).
 
     Privacy: the pure epsilon at which Algorithm 1 runs (Theorem 1) costs what the definition says
@@ -47,7 +43,6 @@ class Objective(Mechanism):
     title = "objective perturbation"
     place = "noise in the objective before the fit"
     perturbs_objective = True
-    drift_limits = (0.1, 0.2)
 
     def law(self, design: Design) -> Law:
         return design.budget.law if design.switches.gaussian_objective else "laplace"
@@ -101,17 +96,6 @@ class Objective(Mechanism):
         noise_vector = noise.sample(A.shape[1], rng)
         fit = solver(PenalisedRisk(A, design.loss, design.regularization, noise_vector))
         return PerturbedModel(fit.theta, noise, fit)
-
-    def error_size(self, rows: Array, contrasts: Array, n_records: int) -> Array:
-        """|L H^-1|^2 / n^2: the error is H^-1 b / n [WKL Algorithm 3]."""
-        return np.asarray(np.einsum("...ij,...ij->...i", rows, rows) / n_records**2)
-
-    def shift(self, hessian: Array, noise: NoiseLaw, n_records: int) -> float:
-        size = np.linalg.norm(np.linalg.inv(hessian))
-        return float(np.sqrt(noise.variance(len(hessian))) * size / n_records)
-
-    def drift(self, tabulated: HessianDrift) -> Array:
-        return tabulated.objective
 
     def usual_regularization(self, design: Design, *, n_coefficients: int) -> float:
         """1.5 sqrt(p + 1) s^1.5, at least t / (n epsilon)."""

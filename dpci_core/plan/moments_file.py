@@ -194,7 +194,8 @@ def _check_sizes(moments: Moments) -> None:
 
 READERS[Array] = _array
 FORMS[Moments] = Form(
-    always=tuple(field.name for field in fields(Moments)),
+    always=tuple(field.name for field in fields(Moments) if field.name != "cuts"),
+    without=("cuts",),
     types={"version": Literal[VERSION], "names": tuple[str, ...], "plan": Any},
     build=_named,
 )

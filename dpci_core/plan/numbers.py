@@ -101,6 +101,8 @@ class PlanNumbers:
                 "A noise vector too long for a certified fit ends a release without a result: a "
                 "delta of at most 2^-200.",
             )
+        if not mechanism_of(design).has_minimiser:
+            return found
         return (
             *found,
             "The fit reaches its fixed tolerance on every table: proved in exact arithmetic, "

@@ -324,6 +324,7 @@ def _design(design: Design) -> str:
         ),
         f"target={design.target!r}",
         *([] if design.geometry is None else [f"geometry={design.geometry!r}"]),
+        *([] if design.clip == 1.0 else [f"clip={design.clip!r}"]),
         *([] if design.rows_per_person == 1 else [f"rows_per_person={design.rows_per_person}"]),
     )
 

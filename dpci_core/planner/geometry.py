@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 
@@ -16,13 +17,13 @@ from dpci_core.base.rows import Meaning, WeightedRows
 from dpci_core.design import Design, Geometry, check_design
 from dpci_core.intervals.forecast import Forecast, forecast
 from dpci_core.intervals.inflation import error_variance
-from dpci_core.mechanisms.mechanism import model_noise
+from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
 from dpci_core.mechanisms.metric import metric_noise
 from dpci_core.planner.amounts import SEARCH_DRAWS
-from dpci_core.planner.split import best_split, quick_split
+from dpci_core.planner.split import SplitAnswer, best_split, quick_split
 from dpci_core.privacy.budget import Budget
 from dpci_core.solvers.metric import metric_of
-from dpci_core.solvers.moments import Moments, fit_moments
+from dpci_core.solvers.moments import Moments, cut_away, fit_moments
 
 RIDGES = (0.004, 0.008, 0.012, 0.016, 0.024, 0.032, 0.048, 0.064, 0.1)
 METRIC_SHARES = (Decimal("0.01"), Decimal("0.02"), Decimal("0.04"), Decimal("0.08"))
@@ -34,6 +35,8 @@ _MATRIX_SHARES = (Decimal("0.03"), Decimal("0.08"))
 _FINALISTS = 3
 TOLERATED_BIAS = 0.05
 """In half-widths: what weights may move a coefficient of the planning rows."""
+_TOLERATED_CUT = 0.2
+"""The same for a clip, in the closed form: a forecast refuses a little more."""
 _ROUND_UP = Context(prec=4, rounding=ROUND_CEILING)
 _WIDER = 1.25
 """Factor on the largest leverage where they move it by more."""
@@ -46,7 +49,7 @@ class GeometryAnswer:
 
     design: with geometry and split; without geometry where none is shorter.
     forecast: of that design.
-    plain: the best split of the same total without a geometry.
+    plain: the best split of the same total without a geometry; None where the mechanism needs one.
     plain_forecast: of that design.
     moments: of the planning rows, with the weights of the geometry.
     bias: what weights move each coefficient of the planning rows by, in half-widths, (p,).
@@ -56,16 +59,18 @@ class GeometryAnswer:
 
     design: Design
     forecast: Forecast
-    plain: Design
-    plain_forecast: Forecast
+    plain: Design | None
+    plain_forecast: Forecast | None
     moments: Moments
     bias: Array
     n_weighted: int
     n_rows: int
 
     @property
-    def gain(self) -> float:
-        """Share of the mean length that the geometry saves."""
+    def gain(self) -> float | None:
+        """Share of the mean length that the geometry saves; None as for `plain`."""
+        if self.plain_forecast is None:
+            return None
         return 1.0 - self.forecast.ci_length_mean / self.plain_forecast.ci_length_mean
 
 
@@ -109,22 +114,34 @@ def best_geometry(
         with_spread=True,
         meaning=meaning,
     )
-    plain = best_split(moments, design=bare)
-    nothing = np.zeros(len(moments.theta_hat))
-    answer = GeometryAnswer(
-        design=plain.design,
-        forecast=plain.forecast,
-        plain=plain.design,
-        plain_forecast=plain.forecast,
-        moments=moments,
-        bias=nothing,
-        n_weighted=0,
-        n_rows=moments.n_records,
-    )
+    plain = None
+    if unfit := mechanism_of(bare).unfit(bare):
+        raise unfit
+    if not mechanism_of(bare).needs_metric:
+        plain = best_split(moments, design=bare)
     looks = sorted(_looks(moments, bare), key=lambda look: look[0])
-    chosen = [quick_split(moments, design=look) for _, look in looks[:_FINALISTS]]
+    chosen = []
+    for _, look in looks[:_FINALISTS]:
+        with suppress(InfeasibleDesignError):
+            chosen.append(quick_split(moments, design=look))
+    if not chosen and plain is None:
+        raise InfeasibleDesignError(*_NO_METRIC)
+
+    def unshaped(plain: SplitAnswer) -> GeometryAnswer:
+        return GeometryAnswer(
+            design=plain.design,
+            forecast=plain.forecast,
+            plain=plain.design,
+            plain_forecast=plain.forecast,
+            moments=moments,
+            bias=np.zeros(len(moments.theta_hat)),
+            n_weighted=0,
+            n_rows=moments.n_records,
+        )
+
     if not chosen:
-        return answer
+        assert plain is not None
+        return unshaped(plain)
     best, _ = min(chosen, key=lambda found: found[1].ci_length_mean)
 
     def fit(geometry: Geometry) -> Moments:
@@ -134,18 +151,23 @@ def best_geometry(
         best, weighted = with_room(moments, fit, design=best)
         split = best_split(weighted, design=best)
         bias = _bias(weighted, moments, split.forecast)
-        if not _can_be_wider(best, bias):
+        if less := with_less_cut(split.design, split.forecast):
+            best = less
+        elif _can_be_wider(best, bias):
+            best = _wider(best)
+        else:
             break
-        best = _wider(best)
-    if split.forecast.ci_length_mean >= plain.forecast.ci_length_mean:
-        return answer
-    return replace(
-        answer,
+    if plain is not None and split.forecast.ci_length_mean >= plain.forecast.ci_length_mean:
+        return unshaped(plain)
+    return GeometryAnswer(
         design=split.design,
         forecast=split.forecast,
+        plain=None if plain is None else plain.design,
+        plain_forecast=None if plain is None else plain.forecast,
         moments=weighted,
         bias=bias,
         n_weighted=weighted.n_weighted,
+        n_rows=moments.n_records,
     )
 
 
@@ -165,7 +187,45 @@ def shaped(moments: Moments, *, design: Design) -> Design | None:
     if not looks:
         return None
     length, found = min(looks, key=lambda look: look[0])
-    return found if length < _length(moments, bare) else None
+    if mechanism_of(bare).needs_metric or length < _length(moments, bare):
+        return found
+    return None
+
+
+def with_less_cut(design: Design, found: Forecast) -> Design | None:
+    """Return the design with the next larger clip where, by its forecast, cut gradients move a
+    coefficient of the planning rows by more than a quarter of a half-width; None where they do not.
+    """
+    if design.clip == 1.0 or not found.is_not_reportable.any():
+        return None
+    clips = mechanism_of(design).clips
+    return replace(design, clip=min(clip for clip in clips if clip > design.clip))
+
+
+def in_metric(moments: Moments, *, design: Design) -> Design:
+    """Return `shaped` of a design that runs in a metric only.
+
+    Raises:  InfeasibleDesignError where no metric will do.
+    """
+    if unfit := mechanism_of(design).unfit(design):
+        raise unfit
+    if moments.spread is None or moments.cuts is None:
+        raise InfeasibleDesignError(
+            "A metric and a clip are planned from the spread of planning rows, which these "
+            "moments have not.",
+            "Take fit_moments(..., with_spread=True).",
+        )
+    found = shaped(moments, design=design)
+    if found is None:
+        raise InfeasibleDesignError(*_NO_METRIC)
+    return found
+
+
+_NO_METRIC = (
+    "In no metric that was tried are Newton steps steady enough and their clip without bias on "
+    "the planning rows.",
+    "Use more records or a larger budget, or mechanism='objective'.",
+)
 
 
 def with_room(
@@ -212,7 +272,7 @@ def without_geometry(design: Design) -> Design:
     if budget.metric:
         model = EXACT.add(budget.model, budget.metric)
         budget = replace(budget, model=model, metric=Decimal(0))
-    return replace(design, budget=budget, geometry=None)
+    return replace(design, budget=budget, geometry=None, clip=1.0)
 
 
 def _looks(
@@ -236,10 +296,10 @@ def _looks(
             if ridge * leverage >= 1.0:
                 continue
             look = replace(look, geometry=replace(geometry, leverage=leverage))
-            try:
-                tried.append((_length(moments, look), look))
-            except InfeasibleDesignError:
-                continue
+            for clip in mechanism_of(look).clips:
+                with suppress(InfeasibleDesignError):
+                    cut = replace(look, clip=clip)
+                    tried.append((_length(moments, cut), cut))
         if tried:
             yield min(tried, key=lambda found: found[0])
 
@@ -270,16 +330,29 @@ def _with_shares(bare: Design, share: Decimal, geometry: Geometry, split: Budget
 
 
 def _length(moments: Moments, design: Design) -> float:
-    """Mean standard deviation of the private estimates."""
+    """Mean standard deviation of the private estimates.
+
+    Raises:  InfeasibleDesignError, also where a clip moves a coefficient too far.
+    """
     parts: tuple[Array, ...] = (moments.hessian, moments.covariance)
     if design.geometry is not None:
         assert moments.spread is not None
         metric = metric_of(design.geometry, moments.spread.second_moment)
         parts = (*map(metric.matrix, parts), metric.whiten)
+    noise, p = model_noise(design), len(moments.theta_hat)
+    refused = mechanism_of(design).too_noisy(design, parts[0])
+    if refused is not None:
+        raise refused
     law = error_variance(
-        *parts, mechanism=design.mechanism, noise=model_noise(design), n_records=design.n_records
+        *parts, mechanism=design.mechanism, noise=noise, n_records=design.n_records
     )
-    return float(np.sqrt(law.total(len(moments.theta_hat))).mean())
+    if design.clip < 1.0:
+        assert design.geometry is not None
+        half = law.half_width(dim=p, confidence_level=design.confidence_level)
+        moved = np.abs(cut_away(moments, design.geometry, design.clip)) / half
+        if moved.max() > _TOLERATED_CUT:
+            raise InfeasibleDesignError(*_NO_METRIC)
+    return float(np.sqrt(law.total(p)).mean())
 
 
 def _fit(

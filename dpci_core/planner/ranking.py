@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 
+import numpy as np
+
 from dpci_core.base.decimals import EXACT
 from dpci_core.base.errors import InfeasibleDesignError, without_frames
 from dpci_core.base.limits import BUDGET_PART
@@ -22,7 +24,9 @@ from dpci_core.design import (
 from dpci_core.intervals.estimands import released_hessian
 from dpci_core.intervals.forecast import Forecast, forecast
 from dpci_core.intervals.spectra import SharedSpectra
+from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.planner.amounts import delta_in_range
+from dpci_core.planner.geometry import in_metric, with_less_cut
 from dpci_core.planner.split import quick_split, shares_of
 from dpci_core.planner.targets import as_if
 from dpci_core.planner.worlds import WorldMoments, cost_of
@@ -86,6 +90,9 @@ class RankedDesign:
             return str(self.refusal)
         n, shares = self.forecast.n_records, shares_of(self.design.budget)
         said = answers.ranked(self.length, self.as_if_records, n, shares)
+        if self.design.clip < 1.0:
+            moved = 2.0 * np.max(np.abs(self.forecast.bias) / self.forecast.ci_length)
+            said += answers.cut(self.design.clip, float(moved))
         return answers.decided(said, self.decided_by)
 
     @property
@@ -114,6 +121,7 @@ def rank_mechanisms(
     """Return every mechanism and definition at the same (epsilon, delta), the shortest mean
     interval first.
 
+    A mechanism that needs a metric has that of the shortest intervals, the others have none.
     Pure designs spend epsilon, and their delta is 0; others the largest amount whose conversion at
     delta is at most epsilon, rounded down. Gaussian differential privacy, which grants more than
     zCDP, is there for noise that is added to the minimiser only. Each has nearly the best split of
@@ -176,7 +184,7 @@ def rank_mechanisms(
                     )
                     # the target and the loss say which Hessian is released: one for all designs
                     spectra = spectra or SharedSpectra(released_hessian(fit, design))
-                    block.append(row.ranked(design, spectra))
+                    block.append(row.ranked(design, spectra, n_worlds=len(worlds)))
         rows += sorted(block, key=lambda row: row.length)
     if worlds:
         rows = [_in_worst(row, worlds) for row in rows]
@@ -196,6 +204,19 @@ def _in_worst(row: RankedDesign, worlds: Sequence[WorldMoments]) -> RankedDesign
 
 def _cost(made: Forecast) -> tuple[float, float]:
     return cost_of(made, made.ci_length_mean)
+
+
+def _in_metric(moments: Moments, design: Design, n_worlds: int) -> Design:
+    """A design with the metric that it needs; that of one table is none of another."""
+    if unfit := mechanism_of(design).unfit(design):
+        raise unfit
+    if n_worlds > 1:
+        raise InfeasibleDesignError(
+            "Its metric and clip are planned from one table, and these planning rows stand for "
+            f"{n_worlds}.",
+            "Plan it with best_geometry for the likeliest of them.",
+        )
+    return in_metric(moments, design=design)
 
 
 def _delta(delta: Amount) -> float:
@@ -222,9 +243,13 @@ class _Row:
     epsilon: float
     delta: float
 
-    def ranked(self, design: Design, spectra: SharedSpectra) -> RankedDesign:
+    def ranked(self, design: Design, spectra: SharedSpectra, *, n_worlds: int) -> RankedDesign:
         try:
+            if mechanism_of(design).needs_metric:
+                design = _in_metric(self.moments, design, n_worlds)
             best, found = quick_split(self.moments, design=design, spectra=spectra)
+            while less := with_less_cut(best, found):
+                best, found = quick_split(self.moments, design=less, spectra=spectra)
         except InfeasibleDesignError as error:
             return self.out_of_reach(without_frames(error))
         total, kind = best.budget.total, type(best.budget)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from dpci_core.base.array import Array
 from dpci_core.mechanisms.matrices import private_matrix
-from dpci_core.privacy.randomness import NoiseSource, SystemSource, grid_under
+from dpci_core.mechanisms.mean import release_mean
+from dpci_core.privacy.randomness import NoiseSource, SystemSource
 from dpci_core.privacy.sensitivity import (
     count_sensitivity,
     gradient_sensitivity,
@@ -78,15 +79,13 @@ class Drawn:
         return released.noisy
 
     def _vector(self, mean: Array, sensitivity: float, amount: float) -> Array:
-        budget, s = self.design.budget, sensitivity + self._rounding
-        noise = budget.noise(sensitivity=s, amount=amount)
-        found = budget.add_noise(
+        found = release_mean(
             mean,
-            noise,
-            self.source,
-            sensitivity=s,
+            budget=self.design.budget,
+            sensitivity=sensitivity,
             amount=amount,
-            exponent=grid_under(noise.scale),
+            n_records=self.design.n_records,
+            source=self.source,
         )
         self.numbers.append(found)
         return found

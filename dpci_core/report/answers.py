@@ -154,8 +154,20 @@ def shortfall(ratio: float, usual: float, is_hessian: bool) -> str:
     )
 
 
-def geometry(gain: float, *, is_shorter: bool) -> str:
-    """What noise shaped like the records gains against the best split without."""
+def cut(clip: float, moved: float) -> str:
+    """What a clip does to the coefficients of planning rows, after another sentence."""
+    return (
+        f" Gradients are cut at {clip:g} in a released metric, which moves no coefficient of the "
+        f"planning rows by more than {moved:.2f} half-widths."
+    )
+
+
+def geometry(gain: float | None, *, is_shorter: bool) -> str:
+    """What noise shaped like the records gains against the best split without, None where none
+    runs without.
+    """
+    if gain is None:
+        return "Of the metrics and clips that can run, these make the mean interval shortest."
     if not is_shorter:
         return "Noise shaped like the records is not shorter here; this is the best split without."
     return (

@@ -30,6 +30,8 @@ def covered(design: Design, shrinkage: float | None = None) -> str:
     """
     geometry = design.geometry
     rows = f", rows of leverage above {number(geometry.leverage)} weighted down" if geometry else ""
+    if design.clip < 1.0:
+        rows += f", gradients longer than {number(design.clip)} in that metric cut"
     estimand = ESTIMANDS[design.target]
     said = estimand.covers(design.regularization)
     if shrinkage is not None and estimand.is_shrunk:

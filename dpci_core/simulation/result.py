@@ -194,6 +194,7 @@ def _design_record(result: DesignResult) -> dict[str, Any]:
         "confidence_level": design.confidence_level,
         "calibration": asdict(design.switches),
         "target": design.target,
+        **({} if design.clip == 1.0 else {"clip": design.clip}),
         **_geometry_record(design),
         "n_failed": result.n_failed,
         **{name: [_plain(x) for x in getattr(result, name)] for name in _ARRAYS},
@@ -231,6 +232,7 @@ def _design_from(record: dict[str, Any], n_records: int) -> DesignResult:
         calibration=Calibration(**record["calibration"]),
         target=record["target"],
         geometry=Geometry(**record["geometry"]) if "geometry" in record else None,
+        clip=record.get("clip", 1.0),
     )
     p = len(record["theta_hat"])
     values: dict[str, Any] = {k: _numbers(record, k, p) for k in _ARRAYS}

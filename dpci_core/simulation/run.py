@@ -22,7 +22,7 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 
 from dpci_core.base.array import Array, Flags
-from dpci_core.base.batches import RecordBatches, table_of
+from dpci_core.base.batches import RecordBatches, as_table, table_of
 from dpci_core.base.batches import Table as RowTable
 from dpci_core.base.errors import check_count, check_generator, check_range
 from dpci_core.base.limits import MOST_RECORDS as MOST_OF_A_TABLE
@@ -35,7 +35,7 @@ from dpci_core.intervals.estimands import estimand_of
 from dpci_core.intervals.half_widths import private_half_widths
 from dpci_core.losses import Loss
 from dpci_core.mechanisms.matrices import covariance_noise, hessian_noise, unit_noise
-from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
+from dpci_core.mechanisms.mechanism import mechanism_of, model_noise, train_private
 from dpci_core.mechanisms.metric import metric_noise
 from dpci_core.privacy.laws import LAWS, Law, NoiseLaw, unit_vector
 from dpci_core.simulation.result import (
@@ -95,6 +95,11 @@ class _Job:
         return mechanism_of(self.design).perturbs_objective
 
     @property
+    def has_minimiser(self) -> bool:
+        """Whether noise and minimiser can be drawn apart; steps have noise in each of them."""
+        return mechanism_of(self.design).has_minimiser
+
+    @property
     def metric_key(self) -> tuple[object, ...]:
         """Designs with equal keys have the same metrics."""
         geometry, budget = self.design.geometry, self.design.budget
@@ -103,6 +108,8 @@ class _Job:
     @property
     def fit_key(self) -> tuple[object, ...]:
         """Designs with equal keys have the same fits."""
+        if not self.has_minimiser:
+            return id(self.table), self.design
         noise = self.noise if self.perturbs_objective else None
         return id(self.table), noise, self.metric_key
 
@@ -110,7 +117,7 @@ class _Job:
     def moments_key(self) -> tuple[object, ...]:
         """Designs with equal keys release the same coefficients, and H at the same point."""
         at = has_one_step_point(self.design)
-        return id(self.table), self.design.mechanism, self.noise, at, self.metric_key
+        return id(self.table), self.design.mechanism, self.noise, at, self.metric_key, self.fit_key
 
 
 @dataclass(frozen=True)
@@ -234,6 +241,8 @@ def run_experiment(
     )
     _check_callable(progress=progress, should_stop=should_stop)
     laws = [model_noise(design) for design in designs]
+    if A.memory is None and not all(mechanism_of(design).has_minimiser for design in designs):
+        raise ValueError("Expected rows in memory for clipped Newton steps, got batches.")
     takes_step = any(estimand_of(design).takes_step for design in designs)
     if takes_step and n_variability > n_coverage:
         raise ValueError(
@@ -460,10 +469,10 @@ def run_batch(plan: _Plan, first: int, last: int) -> list[Outcomes]:
         if (key := (id(job.table), job.metric_key)) not in metrics:
             metrics[key] = _metrics(plan, job, draws)
         metric = metrics[key]
-        fit = fits.get(job.fit_key) or _fit(plan, job, draws, metric)
+        fit = fits.get(job.fit_key) or _fit(plan, job, draws, metric, first)
         fits[job.fit_key] = fit
         theta = fit.theta
-        if not job.perturbs_objective:
+        if job.has_minimiser and not job.perturbs_objective:
             theta = theta + job.noise.scale * draws.model[job.noise.law]
         few = None if metric is None else metric.first(n_covered)
         if n_covered and job.moments_key not in moments:
@@ -481,8 +490,10 @@ def run_batch(plan: _Plan, first: int, last: int) -> list[Outcomes]:
     return results
 
 
-def _fit(plan: _Plan, job: _Job, draws: Draws, metric: Metrics | None) -> Replicates:
-    """Exact fits of the batch, perturbed where the noise is in the objective."""
+def _fit(plan: _Plan, job: _Job, draws: Draws, metric: Metrics | None, first: int) -> Replicates:
+    """Exact fits of the batch, perturbed where the noise is in the objective; or noisy steps."""
+    if not job.has_minimiser:
+        return _stepped(plan, job, draws, metric, first)
     noise_vector = job.noise.scale * draws.model[job.noise.law] if job.perturbs_objective else None
     if metric is not None:
         assert noise_vector is not None
@@ -505,6 +516,31 @@ def _fit(plan: _Plan, job: _Job, draws: Draws, metric: Metrics | None) -> Replic
         tolerance=plan.tolerance,
         weights=None if metric is None else metric.weights,
     )
+
+
+def _stepped(
+    plan: _Plan, job: _Job, draws: Draws, metric: Metrics | None, first: int
+) -> Replicates:
+    """Noisy steps on each replicate of the batch, written out row by row."""
+    assert isinstance(job.table, Table)
+    assert not isinstance(draws.counts, DrawnCounts)
+    assert metric is not None
+    assert metric.weights is not None
+    theta = np.empty((len(draws.counts), len(job.table.theta_hat)))
+    for b, counts in enumerate(draws.counts):
+        drawn = np.repeat(np.arange(len(counts)), counts.astype(np.int64))
+        rows = WeightedRows(
+            np.ascontiguousarray(job.table.columns[:, drawn].T),
+            metric.weights[b, drawn].astype(np.float64),
+        )
+        bits = np.random.SFC64(np.random.SeedSequence(plan.seed, spawn_key=(first + b, 1)))
+        theta[b] = train_private(
+            as_table(rows),
+            design=job.design,
+            rng=np.random.Generator(bits),
+            metric=metric.of[b],
+        ).theta_priv
+    return Replicates(theta, np.zeros(len(theta)), np.ones(len(theta), dtype=np.bool_))
 
 
 def _moments(

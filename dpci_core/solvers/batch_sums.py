@@ -14,7 +14,15 @@ import numpy as np
 from dpci_core.base.array import Array
 from dpci_core.base.batch import Block
 from dpci_core.base.batches import Place, Table
-from dpci_core.base.rows import plain, record_sums, stacked, times_weights, unit_rows
+from dpci_core.base.limits import NORM_MARGIN
+from dpci_core.base.rows import (
+    combined,
+    plain,
+    record_sums,
+    stacked,
+    times_weights,
+    unit_rows,
+)
 from dpci_core.losses import Loss
 
 _KEPT = 3
@@ -87,6 +95,32 @@ class Outer:
         if self.of == "hessian":
             return times_weights(self.loss.curvature(z), block)
         return times_weights(self.loss.slope(z), block)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CutGradients:
+    """Sum (p,) of gradients w f'(z) W a over C, cut to length 1; a term is a function of its row
+    alone, to its last bit.
+
+    whiten: W (p, p), public.
+    clip: C, public.
+    """
+
+    theta: Array
+    loss: Loss
+    whiten: Array
+    clip: float
+
+    def __call__(self, place: Place) -> Array:
+        total = np.zeros(len(self.theta))
+        for block in place.chunks():
+            rows = plain(block)
+            v = np.stack([combined(rows, factors) for factors in self.whiten], axis=1)
+            slopes = times_weights(self.loss.slope(combined(rows, self.theta)), block)
+            lengths = np.abs(slopes) * np.sqrt(combined(v * v, np.ones(v.shape[1])))
+            factors = slopes * (NORM_MARGIN / np.maximum(lengths, self.clip))
+            total += (v * factors[:, None]).sum(axis=0)
+        return total
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,6 +20,7 @@ from dpci_core.base.validation import check_vector
 from dpci_core.design import ESTIMANDS, Geometry, TargetName
 from dpci_core.losses import Loss, check_loss
 from dpci_core.solvers.batch_sums import LeverageSums, rows_of
+from dpci_core.solvers.cuts import Cuts
 from dpci_core.solvers.metric import metric_of, second_moment_of, weighted, weighted_table
 from dpci_core.solvers.minimise import CHECKED, minimise
 from dpci_core.solvers.newton import Newton
@@ -144,6 +145,7 @@ class Moments:
     variance_drift, unpenalised_variance_drift: of the variance of the penalised coefficients, and
         of those without penalty; None as for drift, and where there is no fit without penalty.
     basis, is_simulated, constant, told: as in `Meaning`; forecasts are about B theta.
+    cuts: what cut gradients move, where a spread is; it is in no file.
 
     Not private: on a sensitive table, neither these nor anything chosen with them may reach a
     release.
@@ -168,6 +170,7 @@ class Moments:
     unpenalised_variance_drift: VarianceDrift | None = None
     constant: float | None = None
     told: Array | None = None
+    cuts: Cuts | None = None
 
     __repr__ = short_repr
 
@@ -262,6 +265,7 @@ def fit_moments(
         unpenalised_variance_drift=None if found is None else variance_drift(without),
         constant=meaning.constant,
         told=meaning.told,
+        cuts=None if spread is None else Cuts.of(A, theta, H, spread.second_moment, loss=loss),
     )
 
 
@@ -395,6 +399,18 @@ def _hessian_drift(A: Table, theta: Array, H: Array, *, loss: Loss) -> HessianDr
         )
         families.append(size.reshape(_DRIFT_DRAWS, -1).mean(axis=0) / np.linalg.norm(H))
     return HessianDrift(step=_DRIFT_STEPS, output=families[0], objective=families[1])
+
+
+def cut_away(moments: Moments, geometry: Geometry, clip: float) -> Array:
+    """Return how far gradients cut at a length in the metric of a geometry move theta (p,).
+
+    Raises:  ValueError for moments that do not know.
+    """
+    spread, cuts = moments.spread, moments.cuts
+    if spread is None or cuts is None:
+        raise ValueError("Expected moments that know of cuts: fit_moments(..., with_spread=True).")
+    least = max(float(np.linalg.eigvalsh(spread.second_moment)[0]), 0.0) + geometry.ridge
+    return cuts.at(geometry.ridge, clip * float(np.sqrt(min(geometry.leverage, 1.0 / least))))
 
 
 _TINY_PENALTY = 1e-9

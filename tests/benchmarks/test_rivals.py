@@ -311,6 +311,12 @@ def test_the_document_has_the_table_on_file_and_tells_it_rightly():
         for cell in CELLS
     )
     assert f"is {shaped[0]} to {shaped[-1]} % shorter than noisy Newton tuned" in text
+    steps = sorted(
+        round(100 * (1.0 - rows[cell, "steps"].ci_length / rows[cell, "shaped"].ci_length))
+        for cell in CELLS
+    )
+    assert f"are {steps[0]} to {steps[-1]} % shorter than noise shaped like the records" in text
+    assert all(0.94 <= rows[cell, "steps"].coverage <= 0.96 for cell in CELLS)
     for row in (rows[cell, "newton_tuned"] for cell in CELLS):
         if row.coverage < rivals.WANTED_MEAN or row.coverage_smallest < rivals.WANTED_SMALLEST:
             assert (

@@ -606,12 +606,15 @@ def test_a_penalty_too_small_at_any_n_is_said_to_be() -> None:
 @pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("0.3", "1e-9"), ("5", "1e-5")])
 def test_ranks_have_the_same_guarantee(epsilon: str, delta: str) -> None:
     rows = rank_mechanisms(FIT, epsilon=epsilon, delta=delta, regularization=C, n_records=100_000)
-    assert len({(r.calibration, r.definition, r.mechanism) for r in rows}) == len(rows) == 10
+    assert len({(r.calibration, r.definition, r.mechanism) for r in rows}) == len(rows) == 16
     assert [r.length for r in rows] == sorted(r.length for r in rows)
     lengths = {(r.definition, r.mechanism): r.length for r in rows if r.calibration == "sharp"}
     assert lengths["gdp", "output"] < lengths["zcdp", "output"]
     assert ("gdp", "objective") not in lengths
-    for row in rows:
+    for row in rows[10:]:  # without the spread of planning rows
+        assert "newton" in row.mechanism
+        assert "with_spread=True" in row.reason or "pure epsilon" in row.reason
+    for row in rows[:10]:
         assert row.design is not None
         total = row.design.budget.total
         if row.definition == "pure":
@@ -631,7 +634,7 @@ def test_ranks_have_the_same_guarantee(epsilon: str, delta: str) -> None:
 
 def test_ranks_use_nearly_the_best_split() -> None:
     rows = rank_mechanisms(FIT, epsilon="1", delta="1e-6", regularization=C, n_records=100_000)
-    for row in rows:
+    for row in rows[:10]:
         assert row.design is not None
         best = best_split(FIT, design=row.design).forecast
         assert row.length <= 1.01 * best.ci_length_mean
@@ -643,8 +646,13 @@ def test_ranks_are_there_for_the_coefficient_without_penalty() -> None:
     rows = rank_mechanisms(
         fit, epsilon="1", delta="1e-6", regularization=C, n_records=100_000, target="unpenalised"
     )
-    assert len(rows) == 10
-    for row in rows:
+    assert len(rows) == 16
+    refused = [r for r in rows if r.design is None]
+    assert {r.mechanism for r in refused} == {"newton"}
+    assert all(
+        ("for the penalised coefficient" in r.reason) == (r.definition != "pure") for r in refused
+    )
+    for row in rows[:10]:
         assert row.design is not None
         assert row.length == forecast(fit, design=row.design).ci_length_mean
 
@@ -658,7 +666,8 @@ def test_ranks_say_what_cannot_run() -> None:
     assert (
         reasons["published", "zcdp", "output"] == "A budget in rho promises nothing at delta = 0."
     )
-    assert len(reasons) == 8
+    assert "pure epsilon" in reasons["sharp", "pure", "newton"]
+    assert len(reasons) == 14
     assert all(r.design is not None for r in rows[:2])
     assert all(r.length == math.inf and r.as_if_records == 0 for r in rows[2:])
     several = rank_mechanisms(
@@ -668,7 +677,7 @@ def test_ranks_say_what_cannot_run() -> None:
         regularization=C,
         calibrations=[Calibration.sharp()],
     )
-    assert [row.loss for row in several] == ["logistic"] * 5 + ["huber_svm"] * 5
+    assert [row.loss for row in several] == ["logistic"] * 8 + ["huber_svm"] * 8
     assert {row.calibration for row in several} == {"sharp"}
     for wrong in ({"epsilon": "0"}, {"delta": "-1"}, {"delta": "2"}, {"calibrations": ["blunt"]}):
         with pytest.raises(ValueError, match="Expected"):
@@ -734,7 +743,7 @@ def test_the_command_gives_the_answers_of_the_library(capsys: pytest.CaptureFixt
     assert [(r["definition"], r["mechanism"]) for r in found["designs"]] == [
         (r.definition, r.mechanism) for r in rows
     ]
-    lengths = [row.length for row in rows]
+    lengths = [row.length if row.design else None for row in rows]
     assert [r["length"] for r in found["designs"]] == pytest.approx(lengths, rel=1e-12)
 
 

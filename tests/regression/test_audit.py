@@ -59,7 +59,7 @@ class Spy:
         return value
 
 
-def spy_on(monkeypatch: pytest.MonkeyPatch) -> list[Spy]:
+def spy_on(monkeypatch: pytest.MonkeyPatch, room=noise_room) -> list[Spy]:
     """The last of these spies sees every release of a run from here on."""
     spies: list[Spy] = []
     originals = {kind: kind.add_noise.__func__ for kind in (GDP, ZCDP)}
@@ -83,7 +83,7 @@ def spy_on(monkeypatch: pytest.MonkeyPatch) -> list[Spy]:
         noisy = spies[-1].released(mean, sd, draw)
         return matrices.PrivateMatrix(noisy, noisy, 0, 0.0)
 
-    monkeypatch.setattr(noise_room, "private_matrix", matrix)
+    monkeypatch.setattr(room, "private_matrix", matrix)
     return spies
 
 

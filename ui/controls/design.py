@@ -13,7 +13,6 @@ from ui.session.choices import (
     CALIBRATIONS,
     DEFINITIONS,
     LOSSES,
-    MECHANISMS,
     SMOOTHINGS,
     TARGETS,
     labels_of,
@@ -219,7 +218,8 @@ def _pills(
 
 _LOSS_HELP = "Logistic regression gives odds; the SVM does not."
 MECHANISM_HELP = (
-    "Noise is added to the problem before it is solved (objective), or to the answer (output)."
+    "Noise is added to the problem before it is solved (objective), to the answer (output), or to "
+    "each of a few steps towards it (Newton)."
 )
 
 
@@ -238,7 +238,8 @@ def loss_control(settings: Settings) -> None:
 
 def mechanism_control(settings: Settings) -> None:
     """Which mechanisms."""
-    _pills("mechanisms", "Mechanism", labels_of(MECHANISMS), settings.mechanisms, MECHANISM_HELP)
+    offered = labels_of(settings.offered_mechanisms)
+    _pills("mechanisms", "Mechanism", offered, settings.mechanisms, MECHANISM_HELP)
 
 
 def definition_control(settings: Settings) -> None:
@@ -292,7 +293,7 @@ def design_controls(settings: Settings) -> None:
     _one_of(
         "mechanism",
         "Mechanism",
-        labels_of(MECHANISMS),
+        labels_of(settings.offered_mechanisms),
         first.mechanism,
         "mechanisms",
         MECHANISM_HELP,

@@ -56,7 +56,7 @@ def code_of(settings: Settings) -> str:
         )
     )
     shape = ""
-    if settings.is_shaped and mechanism_of(design).perturbs_objective:
+    if settings.is_shaped and mechanism_of(design).turns_noise:
         shape = "design = dp.planner.shaped(moments, design=design) or design\n"
     spread = ", with_spread=True" if shape else ""
     imports, meaning = "import dpci_core as dp\n", ""

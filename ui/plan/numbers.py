@@ -33,7 +33,6 @@ from ui.session.case import Case
 from ui.session.choices import (
     COUNTED_AS,
     DEFINITIONS,
-    MECHANISMS,
     PROMISE,
 )
 from ui.session.compute import TableSource
@@ -251,7 +250,7 @@ def ranking(case: Case, source: TableSource) -> tuple[RankedDesign, ...]:
     return tuple(
         row
         for row in rows
-        if row.mechanism in MECHANISMS
+        if row.mechanism in case.settings.offered_mechanisms
         and row.definition in (*DEFINITIONS, *COUNTED_AS)
         # Of two ways to count the same noise, the one that grants more.
         and not (row.mechanism in exact and row.definition in COUNTED_AS.values())

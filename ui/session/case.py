@@ -11,6 +11,7 @@ import numpy as np
 
 from dpci_core import InfeasibleDesignError, Moments, Target, forecast
 from dpci_core.design import Design, Geometry
+from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.plan import LinearPlan
 from dpci_core.plan.base import N_TOLERANCE
 from dpci_core.planner import shaped, with_room
@@ -304,7 +305,8 @@ def _shape(
             if first.geometry is None:
                 return bare, plain
             design, moments = with_room(plain, fit, design=first)
-            if design != first and length(moments, design) >= length(plain, bare):
+            is_free = not mechanism_of(bare).needs_metric
+            if is_free and design != first and length(moments, design) >= length(plain, bare):
                 return bare, plain
         except InfeasibleDesignError:  # told where the design itself is asked for
             return bare, plain

@@ -15,6 +15,7 @@ from dpci_core.intervals.estimands import Penalised, Unpenalised
 from dpci_core.losses import HuberSVM, Logistic, SmoothedHinge
 from dpci_core.mechanisms.objective import Objective
 from dpci_core.mechanisms.output import Output
+from dpci_core.mechanisms.steps import Steps
 from dpci_core.privacy.budget import GDP, ZCDP, Budget, PureDP
 from ui.kit.palette import (
     BLUE,
@@ -109,6 +110,9 @@ MECHANISMS = {
     Objective.name: Part(label="Objective perturbation", word="objective", short="obj."),
     Output.name: Part(label="Output perturbation", word="output", short="out."),
 }
+IN_METRIC = {Steps.name: Part(label="Clipped Newton steps", word="newton", short="newt.")}
+"""Offered where the noise is shaped by a released second moment only."""
+EVERY_MECHANISM = MECHANISMS | IN_METRIC
 LOSSES = {
     Logistic.name: Part(label="Logistic regression", word="logistic", short="logit"),
     HuberSVM.name: Part(label="SVM", word="SVM", short="SVM"),
@@ -145,6 +149,7 @@ _COLOURS = {
     (PureDP.definition, Output.name): {Logistic.name: ORANGE, HuberSVM.name: BROWN},
     (ZCDP.definition, Objective.name): {Logistic.name: GREEN, HuberSVM.name: RED},
     (ZCDP.definition, Output.name): {Logistic.name: VIOLET, HuberSVM.name: PINK},
+    (ZCDP.definition, Steps.name): {Logistic.name: BROWN},
     (ZCDP.definition, "clipped steps"): {"linear": GREEN},
 }
 _MARKERS = {
@@ -152,6 +157,7 @@ _MARKERS = {
     (Objective.name, HuberSVM.name): "square",
     (Output.name, Logistic.name): "diamond",
     (Output.name, HuberSVM.name): "triangle-up",
+    (Steps.name, Logistic.name): "hexagon",
 }
 _FILLS = {ZCDP.definition: "-open"}
 
@@ -175,7 +181,7 @@ class Combination:
         """The words for definition, mechanism and loss; the name of one that is not offered."""
         chosen = (
             (DEFINITIONS, self.definition),
-            (MECHANISMS, self.mechanism),
+            (EVERY_MECHANISM, self.mechanism),
             (LOSSES, self.loss),
         )
         first, second, third = (
@@ -234,7 +240,7 @@ def labels_of(offered: Mapping[Any, Option]) -> dict[Any, str]:
 
 def shortened(label: str) -> str:
     """A label for narrow places."""
-    for option in (*MECHANISMS.values(), *LOSSES.values()):
+    for option in (*EVERY_MECHANISM.values(), *LOSSES.values()):
         label = label.replace(option.word, option.short)
     return label
 

@@ -31,6 +31,7 @@ from dpci_core.plan.codec import plain, read
 from dpci_core.plan.link import pack, unpack
 from dpci_core.plan.source import Encoder, Source
 from dpci_core.planner import shaped
+from dpci_core.planner.geometry import in_metric
 from dpci_core.planner.standard import enclosing
 from dpci_core.privacy.budget import PARTS
 from dpci_core.schema import Column, Provenance, Records, Schema, StandardEncoding, encode
@@ -493,8 +494,10 @@ def designed(settings: Settings, combination: Combination, moments: Moments) -> 
     Raises:  ValueError and InfeasibleDesignError, as designs and their forecasts do.
     """
     design = settings.design(combination)
-    if not (settings.is_shaped and mechanism_of(design).perturbs_objective):
+    if not (settings.is_shaped and mechanism_of(design).turns_noise):
         return design
+    if mechanism_of(design).needs_metric:
+        return in_metric(moments, design=design)
     return shaped(moments, design=design) or design
 
 

@@ -22,8 +22,8 @@ from ui.session.choices import (
     COUNTED_AS,
     CURRENCIES,
     DEFINITIONS,
+    EVERY_MECHANISM,
     LOSSES,
-    MECHANISMS,
     PROMISE,
     SMOOTHINGS,
     UNPENALISED,
@@ -125,7 +125,7 @@ def _of_codes(plan: Plan, now: Settings) -> Settings:
         assert isinstance(source, PublicTable)
         shape = _map_source(source, plan.features or plan.names[:-1], shape)
     offered = (
-        ("mechanism", design.mechanism, MECHANISMS),
+        ("mechanism", design.mechanism, EVERY_MECHANISM),
         ("loss", design.loss.name, (*LOSSES, *SMOOTHINGS)),
     )
     for what, name, choices in offered:

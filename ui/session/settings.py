@@ -22,6 +22,7 @@ from dpci_core.plan.codec import read
 from dpci_core.plan.link import unpack
 from dpci_core.plan.source import Source
 from dpci_core.planner.standard import enclosing_regularization
+from dpci_core.privacy.budget import DEFINITIONS as BUDGETS
 from dpci_core.privacy.budget import (
     GDP,
     PARTS,
@@ -42,6 +43,7 @@ from ui.session.choices import (
     CALIBRATIONS,
     CURRENCIES,
     DEFINITIONS,
+    EVERY_MECHANISM,
     LOSSES,
     MECHANISMS,
     PENALISED,
@@ -51,6 +53,7 @@ from ui.session.choices import (
     UNPENALISED,
     Combination,
     Currency,
+    Part,
 )
 from ui.session.shape import ShapeSource, shape_of
 
@@ -174,7 +177,23 @@ class Settings:
         """Whether a released second moment can shape the noise: it is in the objective, not only
         reviewed results are asked for, and a row is a record.
         """
-        return self.results == "all" and self.perturbs_objective and self.persons is None
+        turns = any(mechanism_named(name).turns_noise for name in self.mechanisms)
+        return self.results == "all" and turns and self.persons is None
+
+    @property
+    def offered_mechanisms(self) -> dict[str, Part]:
+        """Those that go with the other choices, and those that are chosen."""
+        is_apt = (
+            self.is_shaped
+            and self.is_penalised
+            and any(self.loss(name).is_log_odds for name in self.losses)
+            and any(BUDGETS[name].has_delta for name in self.definitions)
+        )
+        return {
+            name: option
+            for name, option in EVERY_MECHANISM.items()
+            if name in MECHANISMS or is_apt or name in self.mechanisms
+        }
 
     @property
     def map_source(self) -> ShapeSource:
@@ -557,7 +576,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "sweep": SWEEPS,
     "units": ("scaled", "original", "odds"),
     "definitions": tuple(DEFINITIONS),
-    "mechanisms": tuple(MECHANISMS),
+    "mechanisms": tuple(EVERY_MECHANISM),
     "losses": tuple(LOSSES),
     "smoothing": tuple(SMOOTHINGS),
     "calibrations": tuple(CALIBRATIONS),

@@ -12,11 +12,13 @@ from typing import Literal
 
 from dpci_core import Logistic
 from dpci_core.design import Design, Geometry
+from dpci_core.mechanisms.objective import Objective
 from dpci_core.plan import Plan
 from dpci_core.plan.link import pack, unpack
 from dpci_core.planner import with_metric_share
 from dpci_core.privacy.budget import DEFINITIONS, Budget
 from ui.session.budget import split_of
+from ui.session.choices import COUNTED_AS
 
 ShapeSource = Literal["declared", "planning", "released"]
 """Where the shape of the noise comes from: the declaration alone, the planning rows, or a second
@@ -27,25 +29,33 @@ moment of the private records that is released at a price."""
 class Shape:
     """A geometry with the whole budget it was planned for, exactly.
 
+    mechanism, clip: that it was planned with.
     of: mark of the table and its coefficients; another table is shaped anew.
     """
 
     of: str
     geometry: Geometry
     budget: Budget
+    mechanism: str
+    clip: float
 
     def goes_with(self, dataset: str, names: Sequence[str], *, definition: str) -> bool:
         """Whether it was planned for these coefficients of this table."""
-        return self.of == _mark(dataset, names) and self.budget.definition == definition
+        return (
+            self.of == _mark(dataset, names)
+            and COUNTED_AS.get(self.budget.definition, self.budget.definition) == definition
+        )
 
     def on(self, design: Design) -> Design:
         """The design with this geometry: with this very budget where the settings still have its
         total and split, else with the same share for the metric.
         """
         if split_of(self.budget).parts == design.budget.parts:
-            return replace(design, budget=self.budget, geometry=self.geometry)
-        share = self.budget.metric / self.budget.total
-        return with_metric_share(design, self.geometry, share)
+            found = replace(design, budget=self.budget, geometry=self.geometry)
+        else:
+            share = self.budget.metric / self.budget.total
+            found = with_metric_share(design, self.geometry, share)
+        return replace(found, clip=self.clip) if design.mechanism == self.mechanism else found
 
 
 def packed_shape(plan: Plan) -> str:
@@ -57,6 +67,8 @@ def packed_shape(plan: Plan) -> str:
         "of": _mark(getattr(plan.source, "key", "declared"), plan.names),
         "ridge": geometry.ridge,
         "leverage": geometry.leverage,
+        "mechanism": plan.design.mechanism,
+        "clip": plan.design.clip,
         "definition": budget.definition,
         "parts": [str(part) for part in (*budget.parts, budget.metric)],
     }
@@ -82,15 +94,23 @@ def shape_of(packed: str) -> Shape:
         names = ("model", "hessian", "covariance", "metric")
         parts = dict(zip(names, amounts, strict=False))
         geometry = Geometry(ridge=content["ridge"], leverage=content["leverage"])
+        mechanism, clip = content.get("mechanism", Objective.name), content.get("clip", 1.0)
         Design(
             loss=Logistic(),
-            mechanism="objective",
+            mechanism=mechanism,
             budget=kind(**parts),
             regularization=1.0,
             n_records=1,
             geometry=geometry,
+            clip=clip,
         )
-        found = Shape(of=str(content["of"]), geometry=geometry, budget=kind(**parts))
+        found = Shape(
+            of=str(content["of"]),
+            geometry=geometry,
+            budget=kind(**parts),
+            mechanism=mechanism,
+            clip=clip,
+        )
         split_of(found.budget)  # whose parts a control has to reach
         return found
     except (AssertionError, KeyError, TypeError, ArithmeticError):

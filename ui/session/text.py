@@ -346,7 +346,7 @@ def _(design: Design) -> str:
     return (
         f"The noise is shaped like the data, whose shape is learnt first, for {share} of the "
         f"budget; rows far outside the crowd (leverage above {number(geometry.leverage)}) count "
-        "less."
+        f"less{f', and gradients are cut at {number(design.clip)}' * (design.clip < 1.0)}."
     )
 
 

@@ -18,6 +18,7 @@ RIVALS_FILE = DATA / "rivals.csv"
 COMMAND = "python -m benchmarks.rivals --write"
 METHOD_WORDS = {
     **{name: CALIBRATION_WORDS[name] for name in ("published", "sharp", "best_split", "shaped")},
+    "steps": "clipped Newton steps (this project)",
     "newton_coded": "noisy Newton, as coded",
     "newton_tuned": "noisy Newton, tuned",
     "gradient_coded": "noisy gradient descent, as coded",
