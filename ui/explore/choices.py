@@ -120,7 +120,7 @@ def _design(settings: Settings) -> None:
 
 
 def _data(settings: Settings, names: tuple[str, ...]) -> None:
-    data_controls(has_encodings=True, has_upload=False)
+    data_controls(has_upload=False)
     if names:
         design.names_control(settings, names)
 

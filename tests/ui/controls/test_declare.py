@@ -251,7 +251,7 @@ def test_explore_starts_from_a_description():
 
 
 def of_few_rows(settings: Settings) -> Settings:
-    """The first two columns of the same description, with a small twin, quick to draw and fit."""
+    """Two columns of the same description and a small twin: quick to draw and to fit."""
     table = declared_table(settings.declared)
     schema = replace(table.schema, features=table.schema.features[:2])
     guesses = replace(table.guesses, effects={"age": 0.02}, n_rows=1_000)
