@@ -317,6 +317,8 @@ class Amounts(ABC, Generic[CaseT]):
                 break
             amount = _next(needed, low, high, is_short=option is not None and not option.meets)
             amount = _up(min(max(amount, lowest), highest), is_whole=name == "n")
+            if not low < amount < high:  # between them lies no amount that is shown
+                break
         if best is None and last is None:
             raise refusal
         return cast(Option, best or last)

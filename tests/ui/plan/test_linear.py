@@ -150,6 +150,19 @@ def test_an_answer_meets_the_goal_and_a_little_less_does_not(find):
     assert not designs.described(less).meets
 
 
+@pytest.mark.parametrize("find", ["budget", "records"])
+def test_no_amount_is_looked_at_twice(find, monkeypatch):
+    """Between the least that is enough and the one below it lies none that is shown."""
+    looked, describe = [], LinearDesigns.described
+    monkeypatch.setattr(
+        LinearDesigns, "described", lambda self, case: looked.append(case) or describe(self, case)
+    )
+    option = LinearDesigns(a_case(goal_length=6.0), SOURCE, is_first=True).answer(find)
+    assert option.works
+    amounts = [(case.settings.typed_total, case.n) for case in looked]
+    assert len(set(amounts)) == len(amounts)
+
+
 def test_from_the_goal_to_an_approved_plan_with_its_files(patient):
     app = start("plan", **LINK | {"step": "choose", "find": "precision"})
     assert "Every effect to within ± (mmHg)" in told(app)

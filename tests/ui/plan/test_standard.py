@@ -17,9 +17,11 @@ from dpci_core import DeclaredTable, Guesses, forecast
 from dpci_core.plan.summary import _goal
 from dpci_core.report.cautions import cautions, gravest
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding
+from tests.ui.plan.test_work import endless, job_of, wait_for
 from tests.ui.test_pages import check, now, start
 from ui.evidence.coverage import tab as validate_page
-from ui.plan import options
+from ui.plan import choose, options
+from ui.plan import work as plan_work
 from ui.plan.job import Choice, parts_of
 from ui.plan.options import Find
 from ui.plan.words import law_sentence
@@ -160,6 +162,31 @@ def test_an_epsilon_at_delta_is_spent_as_a_pure_one_where_that_is_shorter():
             assert taken.budget.total == Decimal(epsilon)
     assert options.laws(pure) == (pure,)
     assert "pure" in seen
+
+
+def test_a_first_look_says_for_which_table_it_is_true(wished, monkeypatch):
+    """The answer, which holds in every world, can be several times as much."""
+    monkeypatch.setattr(plan_work, "PATIENCE", 0.0)
+    monkeypatch.setattr(options, "best_standard", lambda rows, **_: endless(case_of()))
+    app = start("plan", **(LINK | wished | {"find": "precision", "goal": "all"}))
+    wait_for(lambda: job_of(app).now == "the precision")
+    app.run()
+    check(app)
+    assert answer_of(app).startswith("about ")
+    assert "if the table is as you described it" in words(app)
+    assert "Less favourable tables are being looked at" in words(app)
+    assert "can be reported" not in words(app)
+
+
+def test_an_amount_that_is_not_enough_at_first_sight_is_no_answer():
+    settings = case_of(goal="all", goal_length=1e-3).settings
+    look = options.FirstLook(
+        make_case(settings, TableSource(PUBLIC)), TableSource(PUBLIC), SCHEMA, "objective"
+    )
+    option = look.answer("budget")
+    assert not option.works
+    assert choose._amount(option, True, lambda it: str(it.typed)) is None
+    assert choose._amount(option, False, lambda it: str(it.typed)) == str(option.typed)
 
 
 def answer_of(app) -> str:
