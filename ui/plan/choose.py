@@ -4,7 +4,6 @@ the design comes about.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import cast
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -102,12 +101,13 @@ def _calculator(case: PlannedCase, work: Work, kept: PlannedCase | None) -> None
     """Two quantities to move, the third as it is found, and what such a release would tell."""
     find = cast(Find, steps.FIND.value)
     option, is_first, why = _shown(work)
+    answer = None if is_first and words.falls_short(option, find) else option
     st.html(_CSS)
     st.segmented_control("Find", **among(FIND), **steps.FIND.bound(), required=True)
     cards = {"budget": _budget, "records": _records, "precision": _precision}
     for column, (name, card) in zip(st.columns(3, gap="small"), cards.items(), strict=True):
         with column.container(border=True, height="stretch"):
-            card(case, option if name == find else None, name == find, is_first)
+            card(case, answer if name == find else None, name == find, is_first)
     with st.container():  # one place, whatever is known: what is below stays what it is
         if why is not None:
             st.warning(words.no_answer(why, case))
@@ -146,9 +146,7 @@ def _budget(case: PlannedCase, option: Option | None, is_answer: bool, is_first:
     settings = case.settings
     if is_answer:
         st.markdown(f"**Privacy budget {settings.typed.letter}**")
-        _found(
-            case, _amount(option, is_first, lambda it: text.number(it.typed, 4)), is_first=is_first
-        )
+        _found(case, None if option is None else text.number(option.typed, 4), is_first=is_first)
         if option is not None:
             st.markdown(words.risk_of(option.design.budget, settings.delta))
         return
@@ -180,15 +178,10 @@ def _balance(case: PlannedCase) -> None:
         st.session_state["refused"] = ("balanced", in_words(problem))
 
 
-def _amount(option: Option | None, is_first: bool, shown: Callable[[Option], str]) -> str | None:
-    """An amount that was found; of a first look only one that is enough there."""
-    return None if option is None or (is_first and not option.works) else shown(option)
-
-
 def _records(case: PlannedCase, option: Option | None, is_answer: bool, is_first: bool) -> None:
     if is_answer:
         st.markdown("**Records**")
-        _found(case, _amount(option, is_first, lambda it: f"{it.settings.n:,}"), is_first=is_first)
+        _found(case, None if option is None else f"{option.settings.n:,}", is_first=is_first)
         if option is not None and option.promise is not None:
             st.markdown(f"Enough even if only {option.promise.fewest:,} of them can be used.")
         return
@@ -253,7 +246,7 @@ _FACTOR_HELP = "An odds ratio of 1.2 to within a factor of 1.5 reads 0.8 to 1.8.
 def _reach(case: PlannedCase, option: Option, find: Find, *, is_first: bool) -> None:
     """Whether the goal is met and what can be reported, and what else speaks against it."""
     if is_first:
-        st.caption(words.first_sentence(case))
+        st.caption(words.first_sentence(case, option, find))
         return
     said = words.reach_sentence(case, option, find)
     if option.works:

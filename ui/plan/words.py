@@ -78,8 +78,16 @@ def risk_of(budget: Budget, delta: str) -> str:
     )
 
 
-def first_sentence(case: PlannedCase) -> str:
+def falls_short(option: Option | None, find: Find) -> bool:
+    """Whether an amount was asked for, and the one that was found is not enough."""
+    return option is not None and find != "precision" and not option.works
+
+
+def first_sentence(case: PlannedCase, option: Option, find: Find) -> str:
     """What a first look leaves open."""
+    if falls_short(option, find):
+        amount = "budget" if find == "budget" else "number of records"
+        return f"A first look finds no {amount} that is enough. A better design is searched for."
     if case.settings.dataset != DECLARED:
         return "A first look. The best design is being searched for."
     return (

@@ -24,6 +24,7 @@ from dpci_core import (
     needed_budget,
     needed_records,
 )
+from dpci_core.plan.link import pack
 from dpci_core.planner.targets import meeting_probability, outcome
 from dpci_core.schema import CategoricalColumn, Schema
 from tests.ui.test_pages import PAPER_TERMS, charts_of, check, now, start, visit
@@ -297,6 +298,43 @@ def test_what_is_typed_of_a_goal_stays_until_goal_or_table_is_another(hasty):
     app.radio(key="goal_on").set_value("age").run()
     assert app.number_input(key="goal_zero_age").value is None
     assert app.select_slider(key="goal_chance").value == 0.5
+
+
+def test_what_is_typed_of_a_goal_survives_a_reload_and_is_gone_when_it_is_taken(hasty):
+    app = start("plan", **SMALL, goal="all", step="goal")
+    assert "goal_draft" not in app.query_params
+    app.radio(key="goal_first").set_value("other").run()
+    app.radio(key="goal").set_value("zero").run()
+    app.radio(key="goal_on").set_value("age").run()
+    app.number_input(key="goal_zero_age").set_value(1.3).run()
+    app.select_slider(key="goal_chance").set_value(0.8).run()
+    link = {k: v if isinstance(v, str) else v[0] for k, v in app.query_params.items()}
+    again = visit("plan", **link)
+    assert again.radio(key="goal").value == "zero"
+    assert again.radio(key="goal_on").value == "age"
+    assert again.number_input(key="goal_zero_age").value == 1.3
+    assert again.select_slider(key="goal_chance").value == 0.8
+    assert now(again).goal == "all"  # nothing is taken over before somebody goes on
+    again.button(key="goal_continue").click().run()
+    assert now(again).goal == "zero"
+    assert "goal_draft" not in again.query_params
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "1.broken",
+        pack({"goal_first": "other", "goal": "none", "goal_on": "nobody", "goal_chance": 7}),
+        pack({"goal_all_": "1e400", "goal_of": ["x"], "settings": 1, "goal_continue": True}),
+    ],
+)
+def test_a_draft_of_a_goal_that_no_widget_can_hold_changes_nothing(draft, hasty):
+    app = start("plan", **SMALL, goal="all", step="goal", goal_draft=draft)
+    app.radio(key="goal_first").set_value("all").run()
+    check(app)
+    assert app.number_input(key="goal_all_").value == pytest.approx(math.exp(0.25))
+    assert app.select_slider(key="goal_chance").value == 0.5
+    assert now(app).goal == "all"
 
 
 def test_an_effect_to_detect_is_in_the_made_up_rows_where_nobody_guessed_one(hasty):

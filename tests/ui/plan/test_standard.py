@@ -20,7 +20,7 @@ from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardE
 from tests.ui.plan.test_work import endless, job_of, wait_for
 from tests.ui.test_pages import check, now, start
 from ui.evidence.coverage import tab as validate_page
-from ui.plan import choose, options
+from ui.plan import options
 from ui.plan import work as plan_work
 from ui.plan.job import Choice, parts_of
 from ui.plan.options import Find
@@ -95,7 +95,7 @@ def test_encoding_penalty_and_split_are_chosen_and_no_search_is_made_twice(wishe
     shares = [float(x / first.design.budget.total) for x in first.design.budget.parts]
     assert [settings.split.share(i) / 100 for i in range(3)] == pytest.approx(shares, rel=1e-3)
     case = make_case(settings, TableSource(PUBLIC))
-    assert options.described(case, TableSource(PUBLIC)).meets  # what was found is the goal
+    assert options.described(case, TableSource(PUBLIC)).meets
     app.button(key="step_choose").click().run()
     app.number_input(key="n_number").set_value(21_000).run()
     check(app)
@@ -178,15 +178,16 @@ def test_a_first_look_says_for_which_table_it_is_true(wished, monkeypatch):
     assert "can be reported" not in words(app)
 
 
-def test_an_amount_that_is_not_enough_at_first_sight_is_no_answer():
-    settings = case_of(goal="all", goal_length=1e-3).settings
-    look = options.FirstLook(
-        make_case(settings, TableSource(PUBLIC)), TableSource(PUBLIC), SCHEMA, "objective"
-    )
-    option = look.answer("budget")
-    assert not option.works
-    assert choose._amount(option, True, lambda it: str(it.typed)) is None
-    assert choose._amount(option, False, lambda it: str(it.typed)) == str(option.typed)
+def test_an_amount_that_is_not_enough_at_first_sight_is_no_answer(wished, monkeypatch):
+    monkeypatch.setattr(plan_work, "PATIENCE", 0.0)
+    monkeypatch.setattr(options, "best_standard", lambda rows, **_: endless(case_of()))
+    app = start("plan", **(LINK | wished | {"goal": "all", "goal_length": "0.001"}))
+    wait_for(lambda: job_of(app).now == "the least budget that works")
+    app.run()
+    check(app)
+    assert answer_of(app) == "…"
+    assert "A first look finds no budget that is enough" in words(app)
+    assert "an attacker go from" not in words(app)
 
 
 def answer_of(app) -> str:
