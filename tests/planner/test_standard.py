@@ -37,6 +37,7 @@ from dpci_core.planner.standard import (
     ellipsoid,
     enclosing,
     enclosing_regularization,
+    shapes_of,
 )
 from dpci_core.privacy.budget import Budget
 from dpci_core.schema import Records, StandardEncoding, simulate_twin
@@ -122,6 +123,21 @@ def test_the_answer_is_what_was_tried(answer: StandardAnswer) -> None:
     again = in_world(twin(effects=EFFECTS), answer)
     np.testing.assert_allclose(answer.forecast.ci_length, again.ci_length, rtol=1e-9)
     np.testing.assert_allclose(again.estimate[:2], [0.02 * 16, 0.4 * 0.5], atol=0.15)
+
+
+def test_shapes_that_are_known_are_not_made_again(
+    robust: StandardAnswer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = twin(effects=EFFECTS)
+    known = shapes_of([rows, NARROW])
+    assert robust.encoding.shape in known
+    monkeypatch.setattr(standard, "ellipsoid", None)
+    again = best_standard(rows, design=design_of(), worlds=(NARROW,), shapes=known)
+    assert (again.encoding, again.design, again.tried) == (
+        robust.encoding,
+        robust.design,
+        robust.tried,
+    )
 
 
 def test_no_tried_design_is_better(answer: StandardAnswer) -> None:

@@ -14,6 +14,7 @@ from tests.linear_example import GUESSES, SCHEMA, linear_plan
 from tests.ui.plan.test_describe import LINES, add, described, go_on, title
 from tests.ui.test_pages import ROOT, check, now, start
 from ui.controls import declare
+from ui.plan import options
 from ui.plan.linear import LinearDesigns
 from ui.session.case import NumberCase, make_case, plan_of_number
 from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
@@ -158,6 +159,23 @@ def test_an_answer_meets_the_goal_and_a_little_less_does_not(find):
     typed, n = option.typed, option.settings.n
     less = designs.at(0.97 * typed, n) if find == "budget" else designs.at(typed, int(0.97 * n))
     assert not designs.described(less).meets
+
+
+@pytest.mark.parametrize("find", ["budget", "records"])
+def test_no_amount_is_looked_at_twice(find, monkeypatch):
+    """Between the least that is enough and the one below it lies none that is shown."""
+    looked, describe = [], LinearDesigns.described
+    monkeypatch.setattr(
+        LinearDesigns, "described", lambda self, case: looked.append(case) or describe(self, case)
+    )
+    searched, name = [], f"needed_{find}"
+    search = getattr(options, name)
+    monkeypatch.setattr(options, name, lambda *a, **k: searched.append(a) or search(*a, **k))
+    option = LinearDesigns(a_case(goal_length=6.0), SOURCE, is_first=True).answer(find)
+    assert option.works
+    amounts = [(case.settings.typed_total, case.n) for case in looked]
+    assert 1 < len(amounts) == len(set(amounts))
+    assert len(searched) == 1  # the method is the same everywhere, and so is what it needs
 
 
 def test_from_the_goal_to_an_approved_plan_with_its_files(patient):
