@@ -35,9 +35,7 @@ def line(names: tuple[str, ...]) -> None:
     with st.container(horizontal=True, key="choices", gap="small"):
         with st.popover(dataset_words(settings), key="choice_data"):
             _data(settings, names)
-        _outcome(
-            settings
-        )  # before the method, whose words are long: a phone shows what stands first
+        _outcome(settings)  # before the method, whose words are long: a phone shows what is first
         with st.popover(f"Method: {_method(settings)}", key="choice_method"):
             _design(settings)
         st.space("stretch")
