@@ -152,7 +152,7 @@ QUESTIONS = {
     "30": (
         "Does an error name the control or cell, and never a trace?",
         "test_no_link_breaks_a_page",
-        "test_arguments_have_the_names_of_their_controls",
+        "test_arguments_keep_their_names_and_numbers",
         "tests/datasets/test_hostile_uploads.py",
     ),
     "31": (

@@ -33,6 +33,7 @@ from dpci_core.base.errors import check_count
 from dpci_core.base.rows import (
     Rows,
     WeightedRows,
+    as_weighted,
     in_chunks,
     parted,
     signed,
@@ -265,7 +266,8 @@ class MemoryTable(Table):
 
     def through(self, view: View, *, has_weights: bool) -> MemoryTable:
         """The mapped rows; a product is written out."""
-        return MemoryTable(view(with_weights(*parted(self.rows))))
+        weighted = as_weighted(self.rows)
+        return MemoryTable(view(np.asarray(self.rows) if weighted is None else weighted))
 
     def some(self) -> Block:
         """All of the rows."""

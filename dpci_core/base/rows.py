@@ -5,7 +5,7 @@ written out before.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -188,6 +188,11 @@ class WeightedRows:
         """Rows of the record that has most."""
         return 1
 
+    @property
+    def shares(self) -> Array:
+        """Part of its record that each row is, (m,), 1 together at most."""
+        return np.ones(len(self.rows))
+
     def sums(self, of_rows: Array) -> Array:
         """Sums (n, p) over the rows of each record of what the rows have."""
         return of_rows
@@ -256,10 +261,21 @@ class PersonRows(WeightedRows):
         kept = np.clip(np.add.reduceat(~is_zero[order], first, dtype=np.int64), 1, most)
         place = np.arange(len(order)) - np.repeat(first, counts)
         order = order[place < np.repeat(kept, counts)]
-        shares = np.where(kept > 1, NORM_MARGIN / np.maximum(kept, 1), 1.0)
         rows, weights = parted(A)
-        before = 1.0 if weights is None else weights[order]
-        return cls(rows[order], before * np.repeat(shares, kept), np.cumsum(kept) - kept)
+        before = np.ones(len(order)) if weights is None else weights[order]
+        found = cls(rows[order], before, np.cumsum(kept) - kept)
+        return replace(found, weights=before * found.shares)
+
+    @property
+    def _counts(self) -> npt.NDArray[np.int64]:
+        """Rows of each person (N,)."""
+        return np.diff(self.first, append=len(self.rows))
+
+    @property
+    def shares(self) -> Array:
+        """1/k (m,) of a person with k rows, a little less against rounding."""
+        counts = self._counts
+        return np.repeat(np.where(counts > 1, NORM_MARGIN / counts, 1.0), counts)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -272,7 +288,7 @@ class PersonRows(WeightedRows):
     @property
     def most(self) -> int:
         """Rows of the person who has most."""
-        return int(np.diff(self.first, append=len(self.rows)).max(initial=1))
+        return int(self._counts.max(initial=1))
 
     def __matmul__(self, theta: Array) -> Array:
         """Margins of one theta (p,), or of several in columns (p, k). How many rows a person has
@@ -293,7 +309,7 @@ class PersonRows(WeightedRows):
 
     def __getitem__(self, chosen: slice | npt.NDArray[Any]) -> Self:
         """Some of the persons, with all of their rows."""
-        counts = np.diff(self.first, append=len(self.rows))[chosen]
+        counts = self._counts[chosen]
         starts = np.cumsum(counts) - counts
         rows = np.arange(counts.sum()) + np.repeat(self.first[chosen] - starts, counts)
         return type(self)(self.rows[rows], self.weights[rows], starts)

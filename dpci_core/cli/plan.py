@@ -35,6 +35,7 @@ from dpci_core.plan import (
 from dpci_core.plan.base import PlanT
 from dpci_core.plan.effects import planned_effects
 from dpci_core.plan.linear import plain_design
+from dpci_core.plan.numbers import PlanNumbers
 from dpci_core.planner import (
     PARTS,
     NeededBudget,
@@ -121,7 +122,7 @@ def run(options: argparse.Namespace) -> int:
     """Answer one question; exit code 2 for flags that do not go together."""
     _check_flags(options)
     plan = None if options.plan is None else read_plan(options.plan)
-    if plan is not None and options.action not in ("split", "records", "budget"):
+    if plan is not None and options.action not in ("split", "records", "budget", "persons"):
         plan = plan.expected(Plan)
     answer, better = options.answer(options, _start(options, plan))
     if options.action != "rank" and options.write is not None:
@@ -607,7 +608,7 @@ def _geometry(options: argparse.Namespace, start: _Start) -> tuple[Answer, AnyPl
 
 
 def _persons(options: argparse.Namespace, start: _Start) -> tuple[Answer, AnyPlan | None]:
-    plan = start.penalised
+    plan = start.plan
     if plan is None or not isinstance(plan.source, DeclaredTable):
         raise ValueError("Expected a plan of a declared table: a public set has no persons.")
     persons = Persons(options.column, options.most)
@@ -619,14 +620,20 @@ def _persons(options: argparse.Namespace, start: _Start) -> tuple[Answer, AnyPla
     )
     numbers = asked.numbers()
     one = protected(asked.unit, persons.rows)
+    if isinstance(numbers, PlanNumbers):
+        lengths: Answer = {"length": numbers.ci_length_mean}
+        said = f"the mean length is {number(numbers.ci_length_mean)}."
+    else:
+        found = numbers.original.ci_length.tolist()
+        lengths = {"lengths": dict(zip(asked.names, found, strict=True))}
+        said = f"{reach(numbers.promise)} {planned_effects(asked, numbers).saying()}"
     answer = {
         "protected": one,
         "n_persons": asked.n_records,
         "design": _plain_design(asked.design),
-        "length": numbers.ci_length_mean,
-        "reason": f"{one[0].upper()}{one[1:]} is protected: with {asked.n_records:,} persons the "
-        f"mean length is {number(numbers.ci_length_mean)}. "
-        f"{person_rules(repr(persons.column), persons.rows)} {PERSONS_PLANNED}",
+        **lengths,
+        "reason": f"{one[0].upper()}{one[1:]} is protected: with {asked.n_records:,} persons "
+        f"{said} {person_rules(repr(persons.column), persons.rows)} {PERSONS_PLANNED}",
         "warnings": list(sentences(numbers.cautions(asked.design))),
     }
     return answer, asked

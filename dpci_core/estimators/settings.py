@@ -19,11 +19,6 @@ MOST_READ = 10_000
 """Characters of one setting that the ledger keeps in full."""
 
 
-def content_hash(content: object) -> str:
-    """SHA-256 of declared settings as `written` has them."""
-    return hashlib.sha256(written(content).encode()).hexdigest()
-
-
 def settings_of(estimator: Any) -> dict[str, object]:
     """The declared settings of an estimator; who pays and where noise comes from are none."""
     params = estimator.get_params(deep=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from math import floor
@@ -33,6 +33,7 @@ from dpci_core.planner.worlds import AnyMoments, WorldMoments, Worlds
 from dpci_core.privacy.budget import check_amount, to_decimal
 from dpci_core.regression.design import LinearDesign
 from dpci_core.report.cautions import Caution
+from dpci_core.report.words import counted_as
 from dpci_core.schema import Persons, Records, Schema, Transformations, to_original
 
 VERSION = 1
@@ -139,6 +140,7 @@ class AnyPlan(ABC):
         if isinstance(given, list):
             object.__setattr__(self, "features", tuple(given))
         self._check_model()
+        self._check_persons()
         self.source.select(self.features)
         if self.goal is not None:
             check_target(self.goal, p=len(self.names))
@@ -148,6 +150,17 @@ class AnyPlan(ABC):
     @abstractmethod
     def _check_model(self) -> None:
         """Raise ValueError unless design and declarations are of the model, and complete them."""
+
+    def _check_persons(self) -> None:
+        """Tell the design of the persons that the schema declares, once for both."""
+        k = 1 if self.persons is None else self.persons.rows
+        if self.design.rows_per_person == 1:
+            object.__setattr__(self, "design", replace(self.design, rows_per_person=k))
+        expect(
+            self.design.rows_per_person == k,
+            f"Expected design.rows_per_person={self.design.rows_per_person} to be {k}, as the "
+            "schema's persons say.",
+        )
 
     @abstractmethod
     def check_can_run(self, n_records: int) -> None:
@@ -216,6 +229,11 @@ class AnyPlan(ABC):
     def persons(self) -> Persons | None:
         """Whose row it is, where a person may have several; then they are what n counts."""
         return self.source.schema.persons if isinstance(self.source, DeclaredTable) else None
+
+    @property
+    def counted(self) -> str:
+        """What n counts: "records" or "persons"."""
+        return counted_as(None if self.persons is None else self.persons.rows)
 
     @property
     def unit(self) -> str:

@@ -166,10 +166,6 @@ class LinearPlan(AnyPlan):
             "spreads.",
         )
         self.source.in_standard(schema.standard)  # type: ignore[arg-type]  # every number has them
-        expect(
-            schema.persons is None,
-            "Expected no schema.persons: a linear regression protects single rows.",
-        )
 
     @property
     def outcome(self) -> NumericColumn:

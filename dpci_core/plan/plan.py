@@ -52,14 +52,6 @@ class Plan(AnyPlan):
     def _check_model(self) -> None:
         check_design(self.design)
         expect(self.schema.outcome is None, "Expected an outcome with codes for this design.")
-        k = 1 if self.persons is None else self.persons.rows
-        if self.design.rows_per_person == 1:  # said once, by the declaration
-            object.__setattr__(self, "design", replace(self.design, rows_per_person=k))
-        expect(
-            self.design.rows_per_person == k,
-            f"Expected design.rows_per_person={self.design.rows_per_person} to be {k}, as the "
-            "schema's persons say.",
-        )
         if type(self.design.loss) not in LOSSES.values():  # a plan file could not name it
             *others, last = (kind.__name__ for kind in LOSSES.values())
             name = type(self.design.loss).__name__

@@ -272,7 +272,10 @@ def _linear(plan: LinearPlan, numbers: LinearNumbers) -> _Told:
         released=f"{len(plan.names)} coefficients of a linear regression of {_name(outcome.name)} "
         f"by {design.steps} Newton steps with Gaussian noise, each with a "
         f"{100 * design.confidence_level:g} % confidence interval for the {COVERS}.",
-        lengths=[f"The influence of about {share} of the records is cut.", *goals(plan, numbers)],
+        lengths=[
+            f"The influence of about {share} of the {plan.counted} is cut.",
+            *goals(plan, numbers),
+        ],
         encoded="",
         design=f", {design.steps} steps, clips {design.clip:g} and {design.row_clip:g}. "
         f"{_name(outcome.name)} is cut at {outcome.low:,.10g} and {outcome.high:,.10g}{units}",

@@ -33,6 +33,7 @@ class Promise:
     coverage: least coverage.
     probability: least chance of meeting the target; None without one.
     probability_decided_by: where that is least.
+    within_reach: the shortest length that the target could ask for and be met; None of a power.
     about: the place of the coefficient that the target is about; None for none, or the mean.
     fewest: the number of records that everything but `shortest` is for.
     """
@@ -46,6 +47,7 @@ class Promise:
     coverage: Array
     probability: float | None
     probability_decided_by: str
+    within_reach: float | None = None
     about: int | None = None
     fewest: int
 
@@ -112,11 +114,14 @@ def promise(
         planned = foreseen(given[0].moments, design=design, contrasts=contrasts)
         shortest = np.minimum(shortest, planned.ci_length)
     said = tuple(one.assumption for one in given)
-    probability, decides = None, 0
+    probability, within_reach, decides = None, None, 0
     if target is not None:
-        met = [outcome(one.moments, design=fewer, target=target).probability for one in given]
+        found = [outcome(one.moments, design=fewer, target=target) for one in given]
+        met = [one.probability for one in found]
         decides = int(np.argmin(met))
         probability = met[decides]
+        if not target.is_power:
+            within_reach = max(one.within_reach for one in found)
     return Promise(
         worlds=said,
         chance=chances.min(axis=0),
@@ -127,6 +132,7 @@ def promise(
         coverage=np.min([one.coverage for one in made], axis=0),
         probability=probability,
         probability_decided_by=said[decides],
+        within_reach=within_reach,
         about=None if target is None else target.coefficient,
         fewest=fewer.n_records,
     )

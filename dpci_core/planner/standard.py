@@ -31,6 +31,7 @@ from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
 from dpci_core.planner.search import COVERAGE_SLACK
 from dpci_core.schema import Records, StandardEncoding
+from dpci_core.schema.declare import Triangle
 from dpci_core.solvers.moments import Moments, fit_moments
 
 Encode = Callable[[StandardEncoding], Records]
@@ -129,6 +130,7 @@ def best_standard(
     design: Design,
     worlds: Sequence[Encode] = (),
     limit: float = LIMIT,
+    shapes: Sequence[Triangle] | None = None,
 ) -> StandardAnswer:
     """Return shape, c and split for the shortest intervals of the coefficients without penalty,
     with as many of them in reach as can be in every world.
@@ -148,6 +150,8 @@ def best_standard(
             target do not.
         worlds: the same for other tables that the declaration allows.
         limit: in spreads, of columns without a limit of their own.
+        shapes: what `shapes_of` gives for these tables and this limit, where it is known already:
+            no design moves it.
 
     Privacy:
         None: the planning rows must be public or simulated. The answer is public then, and so are
@@ -163,7 +167,7 @@ def best_standard(
     if min(map(Decimal, _FIRST_SPLIT)) * design.budget.total >= Decimal(repr(BUDGET_PART[0])):
         free = _split(free, *_FIRST_SPLIT)  # of less nothing can be released
     search = _Search(encodes, free, limit)
-    search.look()
+    search.look(shapes_of(encodes, limit=limit) if shapes is None else shapes)
     return search.answer()
 
 
@@ -175,9 +179,9 @@ class _Search:
         self.tried: list[Tried] = []
         self.error: InfeasibleDesignError | None = None
 
-    def look(self) -> None:
+    def look(self, shapes: Sequence[Triangle]) -> None:
         """Every shape with every c, in the first world."""
-        for shape in self.shapes():
+        for shape in shapes:
             encoding = StandardEncoding(limit=self.limit, shape=shape)
             records, moments = _some(self.encodes[0](encoding)), None
             for c in self.penalties():
@@ -187,18 +191,6 @@ class _Search:
                     self.tried.append(tried)
                     if tried.n_out - tried.n_wide == len(records.feature_names) - 1:
                         break
-
-    def shapes(self) -> Iterator[tuple[tuple[float, ...], ...]]:
-        """Yield every shape that occurs, of the first world's rows before those of all rows."""
-        found = [_planning_rows(encode, self.limit) for encode in self.encodes]
-        pools = [found[0]] if len(found) == 1 else [found[0], np.concatenate(found)]
-        known = set()
-        for pool in pools:
-            for quantile in _QUANTILES:
-                shape = ellipsoid(pool, quantile)
-                if shape not in known:
-                    known.add(shape)
-                    yield shape
 
     def penalties(self) -> Iterator[float]:
         """c in ascending order."""
@@ -338,6 +330,15 @@ class _Search:
             not_reportable=tuple(name for name, is_out in zip(names, lost, strict=True) if is_out),
             tried=tuple(self.tried),
         )
+
+
+def shapes_of(encodes: Sequence[Encode], *, limit: float = LIMIT) -> tuple[Triangle, ...]:
+    """Return every shape that `best_standard` tries, of the first world's rows before those of all
+    rows; arguments and privacy as there, `encodes` of all worlds.
+    """
+    found = [_planning_rows(encode, limit) for encode in encodes]
+    pools = [found[0]] if len(found) == 1 else [found[0], np.concatenate(found)]
+    return tuple(dict.fromkeys(ellipsoid(pool, share) for pool in pools for share in _QUANTILES))
 
 
 def enclosing(encode: Encode, *, limit: float = LIMIT) -> StandardEncoding:

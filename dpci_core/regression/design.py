@@ -8,7 +8,12 @@ from typing import ClassVar, NamedTuple
 
 from dpci_core.base.decimals import DOWN, EXACT
 from dpci_core.base.errors import InfeasibleDesignError, check_count, check_range
-from dpci_core.base.limits import BUDGET_PART, confidence_level_in_range, records_in_range
+from dpci_core.base.limits import (
+    BUDGET_PART,
+    confidence_level_in_range,
+    records_in_range,
+    rows_per_person_in_range,
+)
 from dpci_core.design import Measures
 from dpci_core.privacy.budget import (
     PARTS,
@@ -52,12 +57,14 @@ class LinearDesign:
         budget: `ZCDP` or `GDP`; an `ApproxDP` is stored as the `GDP` it becomes, since all noise is
             Gaussian. Its parts pay for the steps (model), the second moment of the rows (hessian)
             and that of the gradients (covariance); 0.7, 0.2 and 0.1 do everywhere.
-        n_records: n >= 1, public.
+        n_records: n >= 1, public, of records, or of persons where they may have several rows.
         steps: Newton steps; each has 2.5 times the budget of the one before it.
         clip: where gradients are cut, in lengths that nine of ten do not exceed.
         row_clip: from where rows count less, in lengths of rows in their metric that nine of ten
             do not exceed.
         confidence_level: of each interval, in (0, 1).
+        rows_per_person: k, rows of one person that count at most. Above 1 a person is what is
+            protected, and what `n_records` counts (docs/proofs/gaussian.md#persons).
 
     Privacy: says what is spent and promises nothing by itself; `budget.total` is the price.
     Raises:  ValueError naming the argument, the rule and the value; InfeasibleDesignError for a
@@ -73,6 +80,7 @@ class LinearDesign:
     clip: float = 1.5
     row_clip: float = 1.2
     confidence_level: float = 0.95
+    rows_per_person: int = 1
 
     def __post_init__(self) -> None:
         given: object = self.budget
@@ -92,6 +100,7 @@ class LinearDesign:
         for name in PARTS:
             check_amount(BUDGET_PART, **{f"budget.{name}": getattr(self.budget, name)})
         object.__setattr__(self, "n_records", records_in_range(self.n_records))
+        object.__setattr__(self, "rows_per_person", rows_per_person_in_range(self.rows_per_person))
         check_count(steps=self.steps)
         check_range(STEPS, steps=self.steps)
         check_range(CLIP, clip=self.clip)

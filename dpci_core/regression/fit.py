@@ -88,27 +88,34 @@ def linear_fit(A: Table, *, design: LinearDesign, source: NoiseSource) -> Linear
     """Return private least-squares coefficients with what their intervals are made of.
 
     Args:
-        A: rows [t, x], (n, 1 + p), with weights w, w |x|^2 <= 1; n that of the design.
+        A: rows [t, x], (n, 1 + p), with weights w, w |x|^2 <= 1; n that of the design. Of persons
+            with several rows `PersonRows`, of whom it counts the persons.
         design: budget, n, steps and clip.
         source: the operating system's entropy for a release, a generator for a simulation.
 
     Privacy: `design.budget.total` in its definition, replace-one neighbours, n public
-             (docs/proofs/gaussian.md#linear-regression). From a generator nothing is promised.
-    Raises:  ValueError for another number of rows than the design says, rows without weights, or
-             those of persons, of whom one could have several, and for p from 4,000 on; before any
-             draw.
+             (docs/proofs/gaussian.md#linear-regression); of persons a neighbour differs in all rows
+             of one. From a generator nothing is promised.
+    Raises:  ValueError for another number of rows, or persons, than the design says, rows without
+             weights, those of persons where the design has none, or the other way round, and for p
+             from 4,000 on; before any draw.
     """
     check_coefficients(A.shape[1] - 1)
     if len(A) != design.n_records:
         raise ValueError(f"Expected design.n_records={design.n_records} rows, got {len(A)}.")
+    most, rows = design.rows_per_person, A.memory
+    if most > 1 and not isinstance(rows, PersonRows):
+        raise ValueError(f"Expected rows of persons beside rows_per_person={most}.")
+    if isinstance(rows, PersonRows) and rows.most > most:
+        raise ValueError(f"Expected at most rows_per_person={most} rows of each person.")
     with np.errstate(all="ignore"):  # arithmetic that raises would tell of records
         return run_steps(A, design=design, source=source)
 
 
 def run_steps(A: Table, *, design: LinearDesign, source: NoiseSource) -> LinearFit:
     """Run the steps of `linear_fit` on any number of rows, with the noise for n of the design."""
-    if not A.has_weights or isinstance(A.memory, PersonRows):
-        raise ValueError("Expected rows with weights, a record each.")
+    if not A.has_weights:
+        raise ValueError("Expected rows with weights.")
     noise, n, p = Drawn(design, source, []), len(A), A.shape[1] - 1
     amounts, edges = design.amounts(), LADDER * math.sqrt(p)
     seen = A.through(Whitened(np.eye(p), is_new=True), has_weights=True)

@@ -92,6 +92,9 @@ class Drawn:
 
     @property
     def _rounding(self) -> float:
-        """What floating point adds to how far two means can be apart."""
+        """What floating point adds to how far two means can be apart; a person has up to
+        `rows_per_person` terms.
+        """
+        n_terms = self.design.n_records * self.design.rows_per_person
         is_exact = isinstance(self.source, SystemSource)
-        return 2.0 * rounding_of_sums(self.design.n_records) if is_exact else 0.0
+        return 2.0 * rounding_of_sums(n_terms) if is_exact else 0.0

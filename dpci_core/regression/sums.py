@@ -3,12 +3,13 @@
 A block has the outcome t first, then the row x with the constant last, and weights w with
 w |x|^2 <= 1. What a record adds is a function of that record alone to its last bit, wherever it
 stands in a block: products with public numbers go column by column
-(docs/proofs/gaussian.md#floating-point-and-grid).
+(docs/proofs/gaussian.md#floating-point-and-grid). What a person adds is made of the means over the
+own rows (docs/proofs/gaussian.md#persons).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,8 +46,9 @@ class Whitened:
         for j, factors in enumerate(self.whiten):
             rows[:, 1 + j] = combined(block.rows[:, 1 : j + 2], factors[: j + 1])
         if not self.is_new:
-            return WeightedRows(rows, block.weights)
-        return WeightedRows(rows, NORM_MARGIN / np.maximum(_squares(rows[:, 1:]), NORM_MARGIN))
+            return replace(block, rows=rows)
+        weights = NORM_MARGIN / np.maximum(_squares(rows[:, 1:]), NORM_MARGIN)
+        return replace(block, rows=rows, weights=weights * block.shares)
 
 
 def moment(place: Any) -> Array:
@@ -58,18 +60,22 @@ def moment(place: Any) -> Array:
     return np.asarray(total)
 
 
-def _gradients(block: WeightedRows, at: Array) -> tuple[Array, Array, Array]:
-    """z (n, p), the factors w r (n,) of the gradients w r z at phi (p,), and their lengths (n,)."""
+def _gradients(block: WeightedRows, at: Array) -> tuple[Array, Array]:
+    """The gradients (n, p) at phi (p,) of records, sums of w r z over their rows, and their lengths
+    (n,).
+    """
     z = block.rows[:, 1:]
     factors = block.weights * (combined(z, at) - block.rows[:, 0])
-    return z, factors, np.sqrt(_squares(z)) * np.abs(factors)
+    gradients = block.sums(z * factors[:, None])
+    return gradients, np.sqrt(_squares(gradients))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lengths:
     """Numbers of records (k + 1,) by a length, between the edges (k,).
 
-    at: phi (p,), public, for the lengths of gradients there; None for those of rows.
+    at: phi (p,), public, for the lengths of gradients there; None for those of rows, of which each
+        counts for its share of a record.
     """
 
     edges: Array
@@ -79,10 +85,11 @@ class Lengths:
         counts = np.zeros(len(self.edges) + 1)
         for block in place.chunks():
             if self.at is None:
-                lengths = np.sqrt(_squares(block.rows[:, 1:]))
+                lengths, shares = np.sqrt(_squares(block.rows[:, 1:])), block.shares
             else:
-                lengths = _gradients(block, self.at)[2]
-            counts += np.bincount(np.searchsorted(self.edges, lengths), minlength=len(counts))
+                lengths, shares = _gradients(block, self.at)[1], None
+            places = np.searchsorted(self.edges, lengths)
+            counts += np.bincount(places, shares, minlength=len(counts))
         return counts
 
 
@@ -102,9 +109,9 @@ class Clipped:
         p = len(self.at)
         first, second, n_cut = np.zeros(p), np.zeros((p, p)), np.zeros(1)
         for block in place.chunks():
-            z, factors, lengths = _gradients(block, self.at)
-            factors *= NORM_MARGIN / np.maximum(lengths, self.clip)
-            terms = place.laid_out(z * factors[:, None])
+            gradients, lengths = _gradients(block, self.at)
+            factors = NORM_MARGIN / np.maximum(lengths, self.clip)
+            terms = place.laid_out(gradients * factors[:, None])
             first += terms.sum(axis=0)
             second += terms.T @ terms
             n_cut += np.count_nonzero(lengths > self.clip)
@@ -113,7 +120,9 @@ class Clipped:
 
 def plain_sums(place: Any) -> tuple[Array, Array]:
     """Sums of z z' (p, p) and z t (p,) without weights, of planning rows."""
-    whole = np.sum([block.rows.T @ block.rows for block in place.chunks()], axis=0)
+    whole = np.sum(
+        [(block.rows * block.shares[:, None]).T @ block.rows for block in place.chunks()], axis=0
+    )
     return whole[1:, 1:], whole[1:, 0]
 
 
@@ -135,9 +144,10 @@ class Moves:
     def __call__(self, place: Any) -> Array:
         total = np.zeros((len(self.at),) * 2)
         for block in place.chunks():
-            z, factors, lengths = _gradients(block, self.at)
-            factors *= np.minimum(1.0, self.clip / np.maximum(lengths, self.clip))
-            residuals = combined(z, self.plain) - block.rows[:, 0]
-            d = z * factors[:, None] - (z @ self.inverse) * residuals[:, None]
+            gradients, lengths = _gradients(block, self.at)
+            clipped = gradients * (self.clip / np.maximum(lengths, self.clip))[:, None]
+            z = block.rows[:, 1:]
+            residuals = block.shares * (combined(z, self.plain) - block.rows[:, 0])
+            d = clipped - block.sums((z @ self.inverse) * residuals[:, None])
             total += d.T @ d
         return total

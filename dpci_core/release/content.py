@@ -131,7 +131,7 @@ def make_linear_record(
         **record_fields(plan, linear_intervals(plan, fit), price, charge),
         design=fit.design,
         drawn=Steps.of(fit),
-        verdict=influence_cut(fit.share_clipped, share_sd(fit.design)),
+        verdict=influence_cut(fit.share_clipped, share_sd(fit.design), plan.counted),
     )
 
 

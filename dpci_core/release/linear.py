@@ -91,8 +91,9 @@ class LinearRelease(AnyRelease):
     def how(self) -> str:
         """How the model was trained and the noise put in."""
         return (
-            f"Linear regression by {self.design.steps} Newton steps, each with every record's "
-            "influence cut to a released length, with Gaussian noise on each."
+            f"Linear regression by {self.design.steps} Newton steps, each with every "
+            f"{self.counted[:-1]}'s influence cut to a released length, with Gaussian noise on "
+            "each."
         )
 
     @property

@@ -32,8 +32,8 @@ Acceptable = Literal["yes_absent", "no_absent", "many_incomplete"]
 """Codes of what a look finds and a steward may accept, each by itself."""
 ACCEPTABLE: tuple[Acceptable, ...] = get_args(Acceptable)
 CODES_ONLY = (
-    "Put right codes, spellings, the unit or the decimal comma, and nothing else: bounds, levels "
-    "or a model that follow what is in the table are not covered by the guarantee."
+    "Put right codes, spellings, the unit or the decimal comma, and nothing else: bounds, levels, "
+    "a model or a budget that follow the table are not covered by the guarantee."
 )
 """Stands with every look."""
 
@@ -42,8 +42,8 @@ CODES_ONLY = (
 class Look:
     """What a steward may know of a table that she may see anyway, before she spends on it.
 
-    columns: each used column with how many of its cells fit: "all", "nearly all", "half or more",
-    "less than half" or "none".
+    columns: each used column with how many of its cells fit: "all", "nearly all", "between half
+    and 95 %", "less than half" or "none".
     unfit: those of which so few fit that a release refuses.
     asks: everything that somebody has to accept first, by `ACCEPTABLE` codes: declared codes of a
     side of the outcome that no cell has, and more incomplete records than the plan declares, by
@@ -147,4 +147,4 @@ def _word(k: int, n: int) -> str:
         return "all" if k else "none"
     if k >= NEARLY_ALL * n:
         return "nearly all"
-    return "half or more" if 2 * k >= n else "less than half"
+    return "between half and 95 %" if 2 * k >= n else "less than half"

@@ -213,8 +213,7 @@ def release_once(
     check_approval(ledger, dataset, asked)
     header = check_header(question, file, encoding=encoding)
     _check_place(place)
-    header = counted(header, question.plan.persons)
-    _check_rows(question, header)
+    header = check_number(question, header)
     if known is None:  # what was booked is never refused for what its cells hold
         _check_cells(question, header, accept)
     reached("before booking")
@@ -327,6 +326,18 @@ def check_header(
         raise ReleaseRefusedError("not_a_file")
     header = read_header(file, encoding=encoding)
     header.check_has(question.needed)
+    _check_rows(question, header)
+    return header
+
+
+def check_number(question: ReleaseTask[Made_co], header: Header) -> Header:
+    """Return the header with the number of its records, which is public, where it can be known.
+
+    Rows of a CSV file are cut as the release cuts them, and no cell is looked at but the names of
+    persons.
+    Raises:  as `check_header`, and DataRejectedError for a file that cannot be read or has changed.
+    """
+    header = counted(header, question.plan.persons)
     _check_rows(question, header)
     return header
 

@@ -186,6 +186,8 @@ class AnyRelease(Entry):
             if not _has_shape(array, shape):
                 told = " rows of ".join(map(str, shape))
                 raise RecordError(f"matrices.{name}", f"Expected {told} numbers.")
+        if self.design.rows_per_person != (self._most or 1):
+            raise RecordError("design.rows_per_person", "Expected that of schema.persons.")
         lost = {c.name for c in self.coefficients if c.is_not_estimable}
         if not set(self.not_reportable) <= lost:
             raise RecordError(
@@ -328,11 +330,6 @@ class Release(AnyRelease):
     covariance: tuple[tuple[float, ...], ...]
     hessian_at: tuple[float, ...]
     second_moment: tuple[tuple[float, ...], ...] = ()
-
-    def __post_init__(self) -> None:
-        AnyRelease.__post_init__(self)
-        if self.design.rows_per_person != (self._most or 1):
-            raise RecordError("design.rows_per_person", "Expected that of schema.persons.")
 
     def _arrays(self, p: int) -> Iterator[tuple[str, Sequence[Any], tuple[int, ...]]]:
         yield "hessian", self.hessian, (p, p)

@@ -19,7 +19,7 @@ import numpy as np
 from dpci_core.base.array import Array
 from dpci_core.base.batches import as_table
 from dpci_core.base.errors import check_count, expect
-from dpci_core.base.rows import WeightedRows, parted, signed, with_weights
+from dpci_core.base.rows import PersonRows, WeightedRows, parted, signed, with_weights
 from dpci_core.design import Design
 from dpci_core.intervals.draw import ReleasedIntervals, rehearse_draw
 from dpci_core.intervals.estimands import estimand_of
@@ -219,6 +219,8 @@ def _penalised(
 def _linear(
     plan: LinearPlan, rows: Array | WeightedRows, stream: np.random.Generator
 ) -> ReleasedIntervals:
+    if plan.persons is not None:  # each with one row, as planned
+        rows = PersonRows.of(rows, np.arange(len(rows)), most=1)
     fit = linear_fit(as_table(rows), design=plan.design, source=stream)
     return linear_intervals(plan, fit)
 

@@ -13,8 +13,8 @@ import numpy as np
 from dpci_core.base.array import Array
 from dpci_core.base.batches import Engine, RecordBatches, Table, as_table
 from dpci_core.base.engines import try_engine
-from dpci_core.base.persons import Numbers
-from dpci_core.base.rows import WeightedRows, beside
+from dpci_core.base.persons import Numbers, check_numbers
+from dpci_core.base.rows import PersonRows, WeightedRows, beside
 from dpci_core.base.validation import check_rows
 from dpci_core.datasets.folder import folder_batches
 from dpci_core.intervals.certified import check_feasible
@@ -83,6 +83,7 @@ class ModelTask(ReleaseTask[Made_co]):
     allow_unreviewed: bool = False
     engine: Engine | None = None
     record_name = RECORD_NAME
+    takes_persons = True
 
     @property
     def title(self) -> str:
@@ -122,7 +123,6 @@ class PlanRelease(ModelTask[Release]):
     """That of a penalised model."""
 
     plan: Plan
-    takes_persons = True
 
     def answer(
         self, header: Header, charge: Charge, begin: Callable[[], None]
@@ -148,14 +148,11 @@ class LinearPlanRelease(ModelTask[LinearRelease]):
     def answer(
         self, header: Header, charge: Charge, begin: Callable[[], None]
     ) -> tuple[LinearRelease, dict[str, str]]:
-        plan, mapper, note = self.plan, RecordMapper(self.plan.schema, self.plan.features), None
-        if header.kind == "folder":
+        plan, note = self.plan, None
+        if header.kind == "folder" and plan.persons is None:
             rows: Table = _batches(plan, header, self.engine).in_memory()
         else:
-            X, t, note = read_records(header, mapper)
-            assert isinstance(X, WeightedRows)
-            check_rows(X, np.ones(len(X)))
-            rows = as_table(beside(t, X))
+            rows, note = _outcomes(plan, header)
         once.reached("read")
         design = replace(plan.design, n_records=len(rows))
         begin()
@@ -167,6 +164,22 @@ class LinearPlanRelease(ModelTask[LinearRelease]):
     @classmethod
     def load(cls, folder: Path) -> LinearRelease:
         return _of_kind(load_release(folder), LinearRelease)
+
+
+def _outcomes(plan: LinearPlan, header: Header) -> tuple[Table, MappingNote]:
+    """The rows [t, x] of records, or of persons."""
+    mapper, numbers = RecordMapper(plan.schema, plan.features), None
+    if plan.persons is None:
+        X, t, note = read_records(header, mapper)
+    else:
+        X, t, numbers, note = read_persons(header, mapper, plan.persons)
+    assert isinstance(X, WeightedRows)
+    check_rows(X, np.ones(len(X)))
+    rows = beside(t, X)
+    if numbers is not None:
+        check_numbers(numbers, n_rows=len(rows))
+        rows = PersonRows.of(rows, numbers, most=plan.design.rows_per_person)
+    return as_table(rows), note
 
 
 _Made = TypeVar("_Made", bound=AnyRelease)

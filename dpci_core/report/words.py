@@ -39,18 +39,18 @@ def booked(charge: int, dataset: str, person: str, *, is_noted: bool) -> str:
     )
 
 
-def influence_cut(share: float, sd: float) -> str:
-    """The check of a linear regression: the released share of records whose influence was cut, and
-    the standard deviation of its noise.
+def influence_cut(share: float, sd: float, counted: str = "records") -> str:
+    """The check of a linear regression: the released share of records, or of persons, whose
+    influence was cut, and the standard deviation of its noise.
 
     >>> influence_cut(0.034, 0.002)[:66]
     'Of 3 % of the records, give or take 0.4 %, the influence was cut; '
     """
     told = percent(min(max(share, 0.0), 1.0))
     return (
-        f"Of {told} of the records, give or take {percent(2.0 * sd)}, the influence was cut; "
-        "about 2 % are usual, and many more mean that few records decide, or that residuals are "
-        "far from normal."
+        f"Of {told} of the {counted}, give or take {percent(2.0 * sd)}, the influence was cut; "
+        f"about 2 % are usual, and many more mean that few {counted} decide, or that residuals "
+        "are far from normal."
     )
 
 

@@ -159,10 +159,6 @@ class _Reach:
         check_probability(probability=probability)
         return self.scale * math.log(n_candidates / (1.0 - probability))
 
-    def is_blind(self, n_candidates: int, *, score_range: float = 1.0) -> bool:
-        """Whether the reach is the whole range of the score, so that the choice is a die."""
-        return n_candidates > 1 and self.reach(n_candidates) >= score_range
-
 
 @dataclass(frozen=True, slots=True)
 class SelectionPlan(_Reach):

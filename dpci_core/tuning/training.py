@@ -66,23 +66,6 @@ class HeldOut:
         train, test = divide_rows(len(labels), test_share=test_share, rng=rng)
         return cls(labels[train, None] * features[train], features[test], labels[test])
 
-    @property
-    def constant_error(self) -> float:
-        """Test error of always naming the class that is commoner in the test records."""
-        return constant_error(self.y_test)
-
-
-def constant_error(y_test: Array) -> float:
-    """Return the test error of always naming the class that is commoner in these labels.
-
-    >>> constant_error(np.array([1.0, 1.0, 1.0, -1.0]))
-    0.25
-    >>> constant_error(np.array([-1.0, 1.0, -1.0, -1.0]))
-    0.25
-    """
-    share = float(np.mean(y_test > 0.0))
-    return min(share, 1.0 - share)
-
 
 def divide_rows(
     n_rows: int,

@@ -57,7 +57,8 @@ KNOWN = (
         'data-testid="stFileUploaderDropzone"',
         (
             *("release", "ledger", "evidence"),
-            *("explore upload", "release file", "approval waiting", "approval approved"),
+            *("explore upload", "release file"),
+            *("approval budget", "approval waiting", "approval approved"),
         ),
         "minor: the drop zone is presentation and has a label; the button in it has a name and "
         "works by keyboard",

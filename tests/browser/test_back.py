@@ -1,5 +1,5 @@
-"""Back, forward and reload: the page before, with the settings as they are, and an address that
-says the same.
+"""Back and forward: the page before, with the settings as they are, and an address that says the
+same.
 """
 
 from __future__ import annotations
@@ -146,17 +146,6 @@ def test_back_on_learn_goes_through_its_screens_only(open_page):
     assert "screen" not in page.url
 
 
-def test_a_reload_keeps_page_and_settings(open_page):
-    page = open_page("/explore")
-    wait_chart(page, "chart_intervals")
-    type_number(page, "total_number", "2")
-    wait_meta(page, "chart_intervals", "total", 2.0)
-    wait_idle(page)
-    page.reload()
-    wait_chart(page, "chart_intervals")
-    expect(page, EXPLORE, 2.0)
-
-
 def test_back_on_plan_goes_one_step(open_page):
     page = open_page("/explore?n=5000&find=precision")
     wait_chart(page)
@@ -174,57 +163,3 @@ def test_back_on_plan_goes_one_step(open_page):
     expect(page, PLAN, 1.0)
     page.go_back()
     expect(page, EXPLORE, 1.0)
-
-
-def test_a_reload_on_describe_loses_nothing_that_was_typed(open_page):
-    page = open_page("/plan")
-    count = page.locator(".st-key-describe_n input")
-    count.fill("8000")
-    count.press("Tab")
-    wait_idle(page)
-    page.locator(".st-key-describe_text textarea").fill("age: 18 to 100\nill: no, yes")
-    page.get_by_role("button", name="Add these columns").click()
-    page.get_by_text("2 columns").wait_for()
-    wait_idle(page)
-    page.reload()
-    page.get_by_text("2 columns").wait_for()
-    page.wait_for_function(
-        "() => document.querySelector('.st-key-describe_n input')?.value === '8000'"
-    )
-
-
-def test_a_card_is_filled_in_by_keys_alone_and_its_field_keeps_the_focus(open_page):
-    """Also while the page answers, and while the line of the card says more and more."""
-    page = open_page("/plan")
-    page.locator(".st-key-describe_text textarea").fill(", ".join(f"x{k}" for k in range(30)))
-    page.get_by_role("button", name="Add these columns").click()
-    page.locator(".st-key-card_29").wait_for()
-    wait_idle(page)
-    assert page.locator("[aria-expanded=true]", has_text="x0").count() == 1
-    page.locator(".st-key-card_0_lowest input").focus()
-    for typed in ("18", "100", "years", "10", "60", "16"):
-        page.keyboard.type(typed)
-        page.keyboard.press("Tab")
-    line = page.locator(".st-key-card_0_line button")
-    line.get_by_text("number, 18 to 100 years, effects per 10, typical 60, spread 16").wait_for()
-    wait_idle(page)
-    page.locator(".st-key-card_0_next button").focus()
-    page.keyboard.press("Enter")
-    page.locator(".st-key-card_1_lowest").wait_for()
-    wait_idle(page)
-    assert page.locator("[aria-expanded=true]").all_inner_texts()[0].count("x1") == 1
-    assert page.evaluate("() => document.activeElement.matches('.st-key-card_1')")
-    assert page.locator("[class*=_lowest]").count() == 1  # the others are not on the page
-    page.reload()
-    line.get_by_text("number, 18 to 100 years, effects per 10, typical 60, spread 16").wait_for()
-
-
-def test_a_problem_comes_into_view_and_into_focus_at_its_button(open_page):
-    page = open_page("/plan", height=600)
-    page.locator(".st-key-describe_continue button").click()
-    told = page.locator(".st-key-told_here")
-    told.get_by_text("Before you can go on").wait_for()
-    wait_idle(page)
-    assert told.evaluate("e => document.activeElement === e")
-    box = told.bounding_box()
-    assert 0 < box["y"] < box["y"] + box["height"] < 600

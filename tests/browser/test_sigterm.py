@@ -74,7 +74,7 @@ def stopped(moment: str, place: Path, table: Path, browser: Browser) -> None:
         ):
             fill(page, key, text)
         set_budget(page)
-        page.locator(".st-key-release_file").wait_for()
+        page.locator(".st-key-release_typed").wait_for()
         wait_idle(page)
         ask(page, table)
         deadline = time.monotonic() + 120

@@ -113,10 +113,11 @@ def approval(page: Page, address: str) -> Iterator[str]:
     """A data set whose releases need another person, up to the form that one opens."""
     table = replace(TABLE, schema=replace(SCHEMA, features=SCHEMA.features[:1]))
     page.goto(f"{address}/release?{urlencode(LINK | {'declared': packed_table(table), 'd': '1'})}")
+    page.locator(".st-key-budget_people").get_by_text("No, these are different people").click()
+    page.locator(".st-key-budget_name").wait_for()
     fill(page, "budget_name", "Ward")
     fill(page, "release_person", "Ada")
     fill(page, "budget_amount", "3")
-    page.locator(".st-key-budget_people").get_by_text("No, these are different people").click()
     page.locator(".st-key-budget_approval").get_by_text("Another person").click()
     wait_idle(page)
     yield "budget"

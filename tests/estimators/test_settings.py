@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import itertools
 from decimal import Decimal
 from fractions import Fraction
@@ -14,7 +15,6 @@ import pytest
 from dpci_core import DPLogisticRegression, DPScorecard, Geometry, PureDP
 from dpci_core.estimators.settings import (
     MOST_READ,
-    content_hash,
     settings_of,
     written,
     written_call,
@@ -54,7 +54,6 @@ def test_settings_that_differ_are_written_differently_and_in_one_line() -> None:
     texts = [written(value) for value in DIFFERENT]
     for (i, one), (j, other) in itertools.combinations(enumerate(texts), 2):
         assert one != other, (DIFFERENT[i], DIFFERENT[j])
-    assert len({content_hash(value) for value in DIFFERENT}) == len(DIFFERENT)
     assert all(text.isprintable() for text in texts)
     assert written("a\n\u202eb") == r"'a\n\u202eb'"
     assert written({"b": 1, "a": 2}) == written({"a": 2, "b": 1})
@@ -80,7 +79,8 @@ def test_every_setting_of_an_estimator_counts_but_who_pays_and_what_draws() -> N
 def test_a_long_setting_stands_as_its_hash() -> None:
     rows = [list(range(MOST_READ))]
     text = written_call("fit", {"n": 1, "bounds": rows})
-    told = f"sha256 {content_hash(rows)} of {len(written(rows))} characters"
+    whole = written(rows)
+    told = f"sha256 {hashlib.sha256(whole.encode()).hexdigest()} of {len(whole)} characters"
     assert text == f"fit(n=1, bounds={told})"
     assert len(text) < 200
     assert text != written_call("fit", {"n": 1, "bounds": told})

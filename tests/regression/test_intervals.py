@@ -130,12 +130,14 @@ def test_rows_of_another_number_or_without_weights_are_refused() -> None:
         linear_fit(A, design=made(60, "1"), source=rng)
     with pytest.raises(ValueError, match="rows with weights"):
         linear_fit(MemoryTable(A.rows.rows), design=made(50, "1"), source=rng)
-    persons = PersonRows.of(A.rows, np.arange(50) // 2, most=2)  # one would count twice
+    persons = PersonRows.of(A.rows, np.arange(50) // 2, most=2)
     wide = MemoryTable(WeightedRows(np.zeros((60, 4_001)), np.ones(60)))
     with pytest.raises(ValueError, match="fewer than 4,000 coefficients, got 4,000"):
         linear_fit(wide, design=made(60, "1"), source=rng)
-    with pytest.raises(ValueError, match="a record each"):
+    with pytest.raises(ValueError, match="at most rows_per_person=1 rows of each person"):
         linear_fit(MemoryTable(persons), design=made(25, "1"), source=rng)
+    with pytest.raises(ValueError, match="rows of persons beside rows_per_person=2"):
+        linear_fit(A, design=made(50, "1", rows_per_person=2), source=rng)
     for settings, name in (
         ({"steps": 9}, "steps"),
         ({"clip": 0.0}, "clip"),

@@ -142,6 +142,8 @@ def test_the_report_shows_them_and_names_stay_text(tmp_path: Path) -> None:
     assert "city = &lt;b&gt; instead of a" in page
     assert "<script>" not in page
     assert reading_sentence(made) in page
+    assert "from 200 records. A record with a missing cell counts for nothing" in page
+    assert "How many were complete is not released." in page
 
 
 def test_units_stand_in_what_an_effect_is_told_for_and_small_effects_keep_their_digits():

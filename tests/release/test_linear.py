@@ -42,7 +42,7 @@ from dpci_core.release import (
 )
 from dpci_core.release.linear import Steps
 from dpci_core.release.record import Interval, RecordError
-from dpci_core.schema import Guesses, NumericColumn, Persons, RecordMapper, Schema
+from dpci_core.schema import Guesses, NumericColumn, RecordMapper, Schema
 from dpci_core.schema.twin import twin_table
 from tests.linear_example import (
     BUDGET,
@@ -161,7 +161,6 @@ def edited(**design: Any) -> dict[str, Any]:
         ("calibration", "sharp"),
         ("target", "unpenalised"),
         ("geometry", {"ridge": 0.03, "leverage": 20}),
-        ("rows_per_person", 2),
     ],
 )
 def test_what_a_linear_regression_does_not_have_is_refused(name: str, value: object) -> None:
@@ -198,8 +197,6 @@ def test_declarations_that_do_not_fit_are_refused() -> None:
         linear_plan(schema=replace(SCHEMA, outcome=PRESSURE.bare()))
     with refuses(ValueError, match=r"schema\.standard"):
         linear_plan(schema=replace(SCHEMA, standard=None))
-    with refuses(ValueError, match="protects single rows"):
-        linear_plan(schema=replace(SCHEMA, persons=Persons("name", 3)))
     with refuses(ValueError, match="no base_rate"):
         linear_plan(guesses=replace(GUESSES, base_rate=0.2))
     with refuses(ValueError, match="declared table"):

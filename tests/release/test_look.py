@@ -84,7 +84,11 @@ def test_how_many_cells_fit_is_told_in_coarse_words(tmp_path: Path, name: str) -
     assert found.unfit == ("age",)
     rows = [{"age": "", "sick": "0"}] * 100 + [{"city": "x", "sick": "0"}] * 100
     found = seen(make_plan(), table(tmp_path, rows, f"other-{name}"))
-    assert found.columns == (("age", "half or more"), ("city", "half or more"), ("sick", "none"))
+    assert found.columns == (
+        ("age", "between half and 95 %"),
+        ("city", "between half and 95 %"),
+        ("sick", "none"),
+    )
     assert found.unfit == ("sick",)
     assert [one.code for one in found.asks] == ["yes_absent", "no_absent", "many_incomplete"]
 

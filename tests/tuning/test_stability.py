@@ -355,8 +355,6 @@ def test_the_split_of_a_rho_by_hand() -> None:
     scores = np.array([0.0, -0.3, -0.9, -2.0])
     law = noisy_max_probabilities(scores, scale=half.scale, noise="gumbel")
     assert law[scores < -half.reach(4)].sum() <= 0.05
-    assert half.is_blind(10)
-    assert not half.is_blind(1)
 
 
 # --- plans ----------------------------------------------------------------------------------------
@@ -379,13 +377,6 @@ def test_plans_by_hand() -> None:
     rich = plan_selection(epsilon="2", bounds=ScoreBounds(0.001, 0.1))
     assert float(rich.train) == pytest.approx(2 * (1 - 0.005))
     assert rich.scale == pytest.approx(0.1)
-
-
-def test_a_blind_choice_is_called_one() -> None:
-    size = {"n_train": 24_130, "n_validation": 3_016}
-    blind = plan_selection(epsilon=1, bounds=linear_score_bounds(**size, regularization=5e-5))
-    assert blind.is_blind(10)
-    assert not blind.is_blind(1)
 
 
 def test_a_sharp_plan_costs_its_epsilon_and_one_side_needs_all_of_it() -> None:

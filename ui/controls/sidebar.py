@@ -19,22 +19,17 @@ from ui.session.settings import START, Settings
 from ui.session.words import in_words
 
 
-def is_ready(*, one_design: bool = False, is_folded: bool = False) -> bool:
-    """Draw the panel; False, and words on it, while an upload that should be explored is still
-    missing.
-
-    one_design: a choice instead of a comparison of models, and the `schema` encoding only.
-    is_folded: in three columns behind a click, on pages that only read the settings.
+def is_ready() -> bool:
+    """Draw the panel behind a click; False, and words below it, while an upload that should be
+    explored is still missing.
     """
     hints.link_problem()
-    places: Sequence[DeltaGenerator] = [st.sidebar] * 3
-    if is_folded:
-        places = st.expander("Settings").columns(3, gap="large")
+    places = st.expander("Settings").columns(3, gap="large")
     with places[0]:
-        data_controls(has_encodings=not one_design)
+        data_controls()
     settings = state.settings()
     if is_whole := settings.dataset != "upload" or state.upload() is not None:
-        _other_controls(settings, feature_names(), places, one_design=one_design)
+        _other_controls(settings, feature_names(), places)
     if not is_whole:
         st.info(text.BRING_YOUR_FILE)
     return is_whole
@@ -59,7 +54,7 @@ def feature_names() -> tuple[str, ...]:
     return datasets.feature_names(state.settings().dataset)
 
 
-def data_controls(*, has_encodings: bool, has_upload: bool = True) -> None:
+def data_controls(*, has_upload: bool = True) -> None:
     """Data set and encoding; the upload beside them, unless it stands elsewhere."""
     settings = state.settings()
     left, right = st.columns(2)
@@ -80,14 +75,13 @@ def data_controls(*, has_encodings: bool, has_upload: bool = True) -> None:
         return
     if settings.dataset == compute.DECLARED:
         st.caption(text.DECLARED_SENTENCE)
-        if has_encodings:
-            st.page_link("../pages/plan.py", label="Change its description on the page Plan →")
+        st.page_link("../pages/plan.py", label="Change its description on the page Plan →")
         return
     info = infos[settings.dataset]
     st.caption(info.sentence)
     if missing := st.session_state.pop("missing_dataset", None):
         st.warning(missing)
-    if has_encodings and len(info.encodings) > 1:
+    if len(info.encodings) > 1:
         words = {
             "schema": "by declared bounds (usable on private data)",
             "standard": "by typical values and spreads (usable on private data)",
@@ -153,11 +147,7 @@ def take_dataset(key: str) -> None:
 
 
 def _other_controls(
-    settings: Settings,
-    names: tuple[str, ...],
-    places: Sequence[DeltaGenerator],
-    *,
-    one_design: bool,
+    settings: Settings, names: tuple[str, ...], places: Sequence[DeltaGenerator]
 ) -> None:
     """Budget, study and model."""
     with places[0]:
@@ -179,9 +169,6 @@ def _other_controls(
         design.d_control(settings, names)
     with places[2]:
         st.header("Model")
-        if one_design:
-            design.design_controls(settings)
-        else:
-            design.combination_controls(settings)
+        design.combination_controls(settings)
         design.model_controls(settings)
         design.target_control()

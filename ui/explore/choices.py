@@ -35,9 +35,9 @@ def line(names: tuple[str, ...]) -> None:
     with st.container(horizontal=True, key="choices", gap="small"):
         with st.popover(dataset_words(settings), key="choice_data"):
             _data(settings, names)
+        _outcome(settings)  # before the method, whose words are long: a phone shows what is first
         with st.popover(f"Method: {_method(settings)}", key="choice_method"):
             _design(settings)
-        _outcome(settings)
         st.space("stretch")
         if settings.outcome is not None:
             return
@@ -120,7 +120,7 @@ def _design(settings: Settings) -> None:
 
 
 def _data(settings: Settings, names: tuple[str, ...]) -> None:
-    data_controls(has_encodings=True, has_upload=False)
+    data_controls(has_upload=False)
     if names:
         design.names_control(settings, names)
 

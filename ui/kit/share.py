@@ -18,18 +18,18 @@ def button(
     query: Mapping[str, str], label: str = "Share", *, page: str | None = None, note: str = ""
 ) -> None:
     """A button that shows the link of this page with these parameters, and its QR code, unless that
-    would be too fine.
+    would be too fine, or no camera's machine could follow it.
 
     The code is made here: no address is sent to anybody.
 
-    page: its address, if not the one at which it is open.  note: what is said of it.
+    page: its address, if not the one at which it is open.  note: why others cannot reach it.
     """
     with st.popover(label):
         link = address(page or st.context.url or "", query)
         if note:
             st.caption(note)
         st.code(link, language=None, wrap_lines=True)
-        if len(link) <= _LONGEST_SCANNED:
+        if not note and len(link) <= _LONGEST_SCANNED:
             st.image(code(link), width=240)
 
 

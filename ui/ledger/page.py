@@ -32,6 +32,7 @@ from ui.session import access
 from ui.session.text import plain
 from ui.session.words import in_words
 from ui.views import ledger_text
+from ui.views.releases import kept, zipped
 
 _CHECKED = "ledger_checked"
 
@@ -110,6 +111,26 @@ def _history(charges: tuple[Charge, ...]) -> None:
     sentence = ledger_text.history_sentence(charges)
     st.markdown(sentence)
     st.dataframe(table, hide_index=True, key="ledger_history", alt=sentence, width="stretch")
+    _files(charges)
+
+
+def _files(charges: tuple[Charge, ...]) -> None:
+    """What a finished release may publish, where its folder is on this server."""
+    purposes = {charge.charge_id: beginning(charge.purpose) for charge in charges}
+    folders = {c.charge_id: folder for c in reversed(charges) if (folder := kept(c))}
+    if not folders:
+        return
+    left, right = st.columns([3, 1], gap="medium", vertical_alignment="bottom")
+    number = left.selectbox(
+        "Files of a finished release",
+        list(folders),
+        format_func=lambda n: f"Entry {n}: {purposes[n]}",
+        key="ledger_files",
+    )
+    folder = folders[number]
+    with right:
+        content = partial(zipped, folder)
+        download("Everything (ZIP)", content, file=f"{folder.name}.zip", key="ledger_zip")
 
 
 def history_table(charges: tuple[Charge, ...]) -> pd.DataFrame:

@@ -4,10 +4,9 @@ the design comes about.
 
 from __future__ import annotations
 
-import math
 from dataclasses import fields, replace
 from typing import cast
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import streamlit as st
 
@@ -23,7 +22,7 @@ from ui.plan import bounds, goal, numbers, options, pictures, standard, words
 from ui.plan.job import designs_of
 from ui.plan.options import Find, Option, Ways
 from ui.plan.work import Work, choice_of, work_on
-from ui.session import state, steps, text
+from ui.session import quota, state, steps, text
 from ui.session.case import Case, NumberCase, PlannedCase, make_case, place_of
 from ui.session.choices import MECHANISMS
 from ui.session.compute import DECLARED, schema_of
@@ -102,12 +101,13 @@ def _calculator(case: PlannedCase, work: Work, kept: PlannedCase | None) -> None
     """Two quantities to move, the third as it is found, and what such a release would tell."""
     find = cast(Find, steps.FIND.value)
     option, is_first, why = _shown(work)
+    answer = None if is_first and words.falls_short(option, find) else option
     st.html(_CSS)
     st.segmented_control("Find", **among(FIND), **steps.FIND.bound(), required=True)
     cards = {"budget": _budget, "records": _records, "precision": _precision}
     for column, (name, card) in zip(st.columns(3, gap="small"), cards.items(), strict=True):
         with column.container(border=True, height="stretch"):
-            card(case, option if name == find else None, name == find, is_first)
+            card(case, answer if name == find else None, name == find, is_first)
     with st.container():  # one place, whatever is known: what is below stays what it is
         if why is not None:
             st.warning(words.no_answer(why, case))
@@ -130,17 +130,23 @@ def _shown(work: Work) -> tuple[Option | None, bool, Exception | None]:
     return cast("Option | None", work.known.get("first", (None, None))[0]), True, None
 
 
-def _found(shown: str | None, *, is_first: bool) -> None:
-    """The quantity that is the answer; a dash where there is none, once that is known."""
-    about = "about " if is_first and shown else ""
-    st.markdown(f"## {about}{shown or ('…' if is_first else '–')}")
+def _found(case: PlannedCase, shown: str | None, *, is_first: bool) -> None:
+    """The quantity that is the answer, and of a first look what it is true for; a dash where there
+    is none, once that is known.
+    """
+    if not is_first:
+        st.markdown(f"## {shown or '–'}")
+        return
+    st.markdown(f"## about {shown}" if shown else "## …")
+    if shown and case.settings.dataset == DECLARED:
+        st.markdown("if the table is as you described it")
 
 
 def _budget(case: PlannedCase, option: Option | None, is_answer: bool, is_first: bool) -> None:
     settings = case.settings
     if is_answer:
         st.markdown(f"**Privacy budget {settings.typed.letter}**")
-        _found(None if option is None else text.number(option.typed, 4), is_first=is_first)
+        _found(case, None if option is None else text.number(option.typed, 4), is_first=is_first)
         if option is not None:
             st.markdown(words.risk_of(option.design.budget, settings.delta))
         return
@@ -175,7 +181,7 @@ def _balance(case: PlannedCase) -> None:
 def _records(case: PlannedCase, option: Option | None, is_answer: bool, is_first: bool) -> None:
     if is_answer:
         st.markdown("**Records**")
-        _found(None if option is None else f"{option.settings.n:,}", is_first=is_first)
+        _found(case, None if option is None else f"{option.settings.n:,}", is_first=is_first)
         if option is not None and option.promise is not None:
             st.markdown(f"Enough even if only {option.promise.fewest:,} of them can be used.")
         return
@@ -204,10 +210,9 @@ def _precision(case: PlannedCase, option: Option | None, is_answer: bool, is_fir
     if is_answer:
         st.markdown(f"**{label}**")
         shown = None if option is None else goals.found_words(case, option.precision)
-        _found(shown, is_first=is_first)
+        _found(case, shown, is_first=is_first)
     else:
-        asked = case.settings.goal_value if case.target.is_power else case.settings.goal_length
-        _asked(case, label, goals.as_number(case, asked))
+        _asked(case, label, goals.as_number(case, goals.asked(case)))
     st.markdown(f"{chance[0].upper()}{chance[1:]}{' of releases' if '%' in chance else ''}.")
 
 
@@ -239,19 +244,15 @@ _FACTOR_HELP = "An odds ratio of 1.2 to within a factor of 1.5 reads 0.8 to 1.8.
 
 
 def _reach(case: PlannedCase, option: Option, find: Find, *, is_first: bool) -> None:
-    """How many effects can be reported, which not and why, and what else speaks against it."""
-    if not is_first and find != "precision" and not option.works:
-        amount = f"{option.settings.n:,} records"
-        if find == "budget":
-            amount = f"{case.settings.typed.letter} = {text.number(option.typed)}"
-        st.warning(f"Not within reach: this is what {amount} would give.")
-    st.markdown(words.reach_sentence(case, option))
+    """Whether the goal is met and what can be reported, and what else speaks against it."""
     if is_first:
-        st.caption(
-            "A first look, with the table as you described it. Other assumptions about it are "
-            "being checked, and the best design is searched for."
-        )
+        st.caption(words.first_sentence(case, option, find))
         return
+    said = words.reach_sentence(case, option, find)
+    if option.works:
+        st.markdown(said)
+    else:
+        st.warning(said)
     st.markdown(words.against_sentence(option))
     if law := words.law_sentence(case, option):
         st.markdown(law)
@@ -309,7 +310,12 @@ def _use(case: PlannedCase, option: Option | None, *, is_first: bool) -> None:
             disabled=ready is None,
             help="Keeps this design beside others that you look at.",
         )
-        share.button(dict(st.query_params), "Copy link")
+        host = urlsplit(st.context.url or "").hostname or "localhost"
+        note = _THIS_MACHINE if quota.is_loopback(host) else ""
+        share.button(dict(st.query_params), "Copy link", note=note)
+
+
+_THIS_MACHINE = "Others cannot reach this address: it is that of this machine alone."
 
 
 def _question() -> tuple[object, ...]:
@@ -320,20 +326,14 @@ def _question() -> tuple[object, ...]:
 
 
 def _take(option: Option | None, question: tuple[object, ...]) -> None:
-    """Plan with this design, and go on; what it was found to give is the goal then. Nothing where
-    it was only looked at first, whatever a browser sends, or is not of what is asked now.
+    """Plan with this design for the goal that was typed, and go on. Nothing where it was only
+    looked at first, whatever a browser sends, or is not of what is asked now.
     """
     if option is None or question != _question():
         return
     if option.encoding is not None:
         encode_by(option.encoding)
-    now = options.adopted(state.settings(), option)
-    state.put(now)
-    if steps.FIND.value == "precision":
-        name = "goal_value" if now.goal == "zero" else "goal_length"
-        value = math.copysign(float(f"{abs(option.precision) * 1.0005:.4g}"), option.precision)
-        if numbers.in_limits(name, value):
-            state.update(**{name: value})
+    state.put(options.adopted(state.settings(), option))
     steps.go("approve")
 
 

@@ -134,6 +134,8 @@ def _records(settings: Settings, how: str) -> None:
     )
     if refused := _refused_number(st.session_state["describe_n"]):
         left.error(refused)
+    elif how == "type" and st.session_state["describe_n"] is None:
+        left.caption("Not known yet? Type a guess: Choose finds how many your goal needs.")
     if how == "type":
         if "describe_unit" not in st.session_state:
             st.session_state["describe_unit"] = _UNIT
@@ -285,7 +287,7 @@ def _continue(label: str, take: Any, *args: object) -> None:
     st.button(label, key="describe_continue", type="primary", on_click=take, args=args)
 
 
-_NO_RECORDS = "Say how many records there are."
+_NO_RECORDS = "Say how many records there are, or guess: Choose finds how many your goal needs."
 
 
 # --- typed ----------------------------------------------------------------------------------------
@@ -550,11 +552,6 @@ def _wrong_codes() -> str:
 
 def _wrong_number() -> str:
     """What is wrong with the outcome as a number; empty where nothing is."""
-    if _has_persons():
-        return (
-            "With an outcome that is a number, a row is protected, not a person with several rows. "
-            "Answer “No” above and bring one row for each person, such as their mean."
-        )
     try:
         declare.outcome_of(_typed_outcome())
     except ValueError as problem:

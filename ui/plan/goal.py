@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from dpci_core import DeclaredTable
+from dpci_core.plan.link import pack, unpack
 from dpci_core.schema import CONSTANT
+from ui.kit import linked
 from ui.kit.bound import among
 from ui.plan import words
 from ui.session import state, steps, text
@@ -18,7 +21,9 @@ from ui.session.settings import PRECISION, Settings
 from ui.session.words import in_words
 from ui.views import goals, path
 
-_OF, _SAID = "goal_of", "goal_said"
+_OF, _SAID, _BEGUN = "goal_of", "goal_said", "goal_begun"
+_DRAFT = linked.text("goal_draft", 2_000, widget="draft_of_goal")
+"""What is typed here, in the address until somebody goes on, so that a reload loses nothing."""
 _FEW = 8
 ALL, OTHER, MEAN = "all", "other", "mean"
 FIRST = {ALL: "Know every effect closely", OTHER: "Another goal"}
@@ -64,6 +69,7 @@ def panel(case: PlannedCase) -> None:
             persist_state="session",
             help="Noise makes some releases less precise: ask for more if you have only one.",
         )
+    _keep(case)
     path.problems(st.session_state.pop(_SAID, ()))
     st.button("Continue", key="goal_continue", type="primary", on_click=_take, args=(case,))
 
@@ -77,9 +83,19 @@ def _begin(case: PlannedCase) -> None:
     of = (*named, _outcome(settings), case.columns, case.names, case.effect)
     if said.get(_OF) == of:
         return
+    is_first = _OF not in said
     for key in [key for key in said if str(key).startswith("goal")]:
         del said[key]
     said[_OF] = of
+    _as_set(case)
+    said[_BEGUN] = _packed(case)
+    if is_first:
+        said.update(_drafted(case))
+
+
+def _as_set(case: PlannedCase) -> None:
+    """Put the goal of the settings on the widgets."""
+    settings, said = case.settings, st.session_state
     place = place_of(settings, case.records)
     said["goal_first"] = ALL if settings.goal == ALL else OTHER
     said["goal_chance"] = settings.goal_chance
@@ -94,6 +110,45 @@ def _begin(case: PlannedCase) -> None:
     said["goal_on"] = name
     value = settings.goal_value if settings.goal == "zero" else settings.goal_length
     said[_key(settings.goal, name)] = goals.as_number(case, value)
+
+
+def _is_typed(case: PlannedCase, key: object, value: object) -> bool:
+    """Whether a widget of this step may hold this."""
+    if key in ("goal_first", "goal"):
+        return value in (FIRST if key == "goal_first" else KINDS)
+    if key == "goal_on":
+        return value in case.names
+    numbers = {"goal_mean", _key(ALL, "")}
+    numbers |= {_key(kind, name) for kind in KINDS for name in case.names}
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        return False
+    chances = (*words.CHANCES, case.settings.goal_chance)
+    return value in chances if key == "goal_chance" else key in numbers
+
+
+def _packed(case: PlannedCase) -> str:
+    """What stands on the widgets, for an address; empty where it is too long for one."""
+    typed = {str(k): v for k, v in st.session_state.items() if _is_typed(case, k, v)}
+    try:
+        return pack(typed)
+    except ValueError:
+        return ""
+
+
+def _keep(case: PlannedCase) -> None:
+    """Keep what stands there, where it is another goal than is set."""
+    packed = _packed(case)
+    _DRAFT.take("" if packed == st.session_state[_BEGUN] else packed)
+
+
+def _drafted(case: PlannedCase) -> dict[str, Any]:
+    """What the address has of a draft, as far as widgets may hold it."""
+    try:
+        found = unpack(_DRAFT.value)
+    except ValueError:
+        return {}
+    kept = found if isinstance(found, dict) else {}
+    return {key: value for key, value in kept.items() if _is_typed(case, key, value)}
 
 
 def _key(kind: str, name: str) -> str:
@@ -187,6 +242,7 @@ def _take(case: PlannedCase) -> None:
         said[_SAID] = [in_words(problem)]
         return
     state.update(**changes, goal_chance=said["goal_chance"])
+    _DRAFT.take("")
     steps.go("choose")
 
 

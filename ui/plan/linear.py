@@ -29,6 +29,10 @@ class LinearDesigns(Amounts[NumberCase]):
         """The worlds in which it has to be enough."""
         return (WorldMoments("", case.moments),) if self.is_first else super().worlds(case)
 
+    def method_of(self, case: NumberCase) -> object:
+        """The same everywhere."""
+        return ""
+
     def described(self, case: NumberCase) -> Option:
         """What a design gives in every world."""
         worlds, design = self.worlds(case), case.design

@@ -27,7 +27,12 @@ from dpci_core.plan.numbers import shrinkage_of
 from dpci_core.plan.source import Encoder
 from dpci_core.planner import Promise, Target, promise
 from dpci_core.planner.needed import OutOfReachError
-from dpci_core.planner.standard import best_standard, enclosing, enclosing_regularization
+from dpci_core.planner.standard import (
+    best_standard,
+    enclosing,
+    enclosing_regularization,
+    shapes_of,
+)
 from dpci_core.planner.targets import (
     Outcome,
     as_if,
@@ -40,6 +45,7 @@ from dpci_core.privacy.budget import PureDP, to_float_down
 from dpci_core.regression.design import LinearDesign
 from dpci_core.report.cautions import REPORTABLE_CHANCE, Caution, cautions
 from dpci_core.schema import Schema, StandardEncoding
+from dpci_core.schema.declare import Triangle
 from ui.plan import numbers
 from ui.session.budget import from_shares, split_of
 from ui.session.case import AnyCase, Case, make_penalised
@@ -158,7 +164,10 @@ def option_of(
     chance = made.chance_to_report[:-1] if promised is None else promised.chance
     lost = made.is_not_reportable[:-1] | (chance < REPORTABLE_CHANCE)
     probability = found.probability if promised is None else promised.probability or 0.0
-    precision = max((_nearest_goal(case, one) for one in worlds), key=abs)
+    if promised is not None and promised.within_reach is not None:
+        precision = promised.within_reach * case.scale
+    else:
+        precision = max((_nearest_goal(case, one) for one in worlds), key=abs)
     asked = (case.target.excludes_zero_at or case.target.most or 0.0) * case.scale
     return Option(
         settings=case.settings,
@@ -224,6 +233,8 @@ class Amounts(ABC, Generic[CaseT]):
 
     case: CaseT
     source: TableSource
+    known: dict[object, float] = field(default_factory=dict, init=False)
+    """What methods need, by name of the amount."""
     is_fixed: ClassVar[bool] = True
     """Whether the method is the same at every amount, so that what it cannot reach is final."""
 
@@ -270,6 +281,22 @@ class Amounts(ABC, Generic[CaseT]):
         found = needed_budget(case.moments, design=case.design, target=wanted)
         return numbers.typed_total(case.settings, type(found.design.budget), found.total)
 
+    @abstractmethod
+    def method_of(self, case: CaseT) -> object:
+        """What of its design moves the amount that it needs, beside that amount; None where that is
+        too much to compare.
+        """
+
+    def _needed(self, here: CaseT, needed_by: Callable[[CaseT], float]) -> float:
+        """What the design of a case needs, found once for each method."""
+        method = self.method_of(here)
+        if method is None:
+            return needed_by(here)
+        key = (needed_by.__name__, method)
+        if key not in self.known:
+            self.known[key] = needed_by(here)
+        return self.known[key]
+
     def _total_for(self, here: CaseT) -> float:
         found = needed_budget(
             self.worlds(here), design=here.design, target=here.target, fewest=here.fewest_of
@@ -302,7 +329,7 @@ class Amounts(ABC, Generic[CaseT]):
             try:
                 here = at(amount)
                 option = last = self.described(here)
-                needed = needed_by(here)
+                needed = self._needed(here, needed_by)
             except InfeasibleDesignError as error:
                 if self.is_fixed and isinstance(error, OutOfReachError):
                     raise
@@ -317,6 +344,8 @@ class Amounts(ABC, Generic[CaseT]):
                 break
             amount = _next(needed, low, high, is_short=option is not None and not option.meets)
             amount = _up(min(max(amount, lowest), highest), is_whole=name == "n")
+            if not low < amount < high:  # between them lies no amount that is shown
+                break
         if best is None and last is None:
             raise refusal
         return cast(Option, best or last)
@@ -341,6 +370,10 @@ class Designs(Amounts[Case]):
     def described(self, case: Case) -> Option:
         """What a design gives in every world."""
         return described(case, self.source)
+
+    def method_of(self, case: Case) -> object:
+        """The penalty; where noise is shaped anew, nothing."""
+        return None if case.settings.is_shaped else case.settings.c
 
 
 def _next(needed: float, low: float, high: float, *, is_short: bool) -> float:
@@ -446,6 +479,11 @@ class Searched(FirstLook):
         case = self.made(now, found.encoding, min(c, LIMITS["c"][1]))
         return _split_for_goal(case, self.source) if self.is_split_free else case
 
+    @cached_property
+    def shapes(self) -> tuple[Triangle, ...]:
+        """The shapes that are tried at every amount."""
+        return shapes_of(self.encoders)
+
     def _found(self, typed: float, n: int) -> _Found:
         """What was searched for nearest to there."""
         near = self.asked(
@@ -461,10 +499,15 @@ class Searched(FirstLook):
                 self.encoders[0],
                 design=replace(design, n_records=fewest),
                 worlds=self.encoders[1:],
+                shapes=self.shapes,
             )
             return _Found(answer.encoding, replace(answer.design, n_records=near.n))
 
         return self.memo.get(key, search)
+
+    def method_of(self, case: Case) -> object:
+        """Nothing: encoding and split are others at other amounts."""
+        return None
 
     def described(self, case: Case) -> Option:
         """What a design gives in every world."""

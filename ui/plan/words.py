@@ -16,6 +16,7 @@ from ui.plan.charts import Mark
 from ui.plan.options import Find, Option, Ways
 from ui.session.case import PlannedCase
 from ui.session.choices import COUNTED_AS, MECHANISMS, Combination
+from ui.session.compute import DECLARED
 from ui.session.settings import Settings
 from ui.session.text import (
     as_typed,
@@ -28,7 +29,8 @@ from ui.session.text import (
     risk_pure_short,
 )
 from ui.session.words import in_words
-from ui.views.goals import found_words, goal_words, label, precision_words
+from ui.views.goals import as_number, found_words, goal_words, label, precision_words
+from ui.views.goals import asked as goal_asked
 
 GOAL_HELP = "The whole length, from the lower to the upper end. An estimate ± 0.1 is 0.2 long."
 CHANCES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
@@ -76,15 +78,56 @@ def risk_of(budget: Budget, delta: str) -> str:
     )
 
 
-def reach_sentence(case: PlannedCase, option: Option) -> str:
-    """How many coefficients can be reported, which not, and what decides."""
+def falls_short(option: Option | None, find: Find) -> bool:
+    """Whether an amount was asked for, and the one that was found is not enough."""
+    return option is not None and find != "precision" and not option.works
+
+
+def first_sentence(case: PlannedCase, option: Option, find: Find) -> str:
+    """What a first look leaves open."""
+    if falls_short(option, find):
+        amount = "budget" if find == "budget" else "number of records"
+        return f"A first look finds no {amount} that is enough. A better design is searched for."
+    if case.settings.dataset != DECLARED:
+        return "A first look. The best design is being searched for."
+    return (
+        "A first look. Less favourable tables are being looked at: they can ask for several times "
+        "as much, or rule it out."
+    )
+
+
+def reach_sentence(case: PlannedCase, option: Option, find: Find) -> str:
+    """Whether the goal is met, how many coefficients can be reported all the same, and what
+    decides.
+    """
     found = option.promise
-    if found is None:
-        return f"**{option.reportable} of {option.of} coefficients can be reported.**"
-    said = f"**{reach(found)}**"
+    assert found is not None
+    said = [f"**{_verdict(case, option, find)}**", reach(found)]
     if len(found.worlds) > 1:
-        said += f" The goal is hardest to meet if {plain(found.probability_decided_by)}."
-    return said
+        said.append(f"The goal is hardest to meet if {plain(found.probability_decided_by)}.")
+    return " ".join(said)
+
+
+def _verdict(case: PlannedCase, option: Option, find: Find) -> str:
+    """Whether a design meets the goal, and by how much it misses it; amounts that were found are
+    named where they are not enough.
+    """
+    if option.works:
+        return "Your goal is met."
+    amount = {
+        "budget": f" with {case.settings.typed.letter} = {number(option.typed)}",
+        "records": f" with {option.settings.n:,} records",
+        "precision": "",
+    }[find]
+    if option.meets and option.is_useless:
+        return f"Intervals are too long to be of use{amount}."
+    asked = goal_asked(case)
+    if option.is_lost or option.reportable == 0 or abs(option.precision) <= abs(asked):
+        return f"Your goal is missed{amount}: not all that it is about can be reported."
+    typed = as_number(case, asked)
+    instead = "" if typed is None else f", not {as_typed(typed)}"
+    nearest = found_words(case, option.precision)
+    return f"Your goal is missed{amount}. {plain(label(case))}: {nearest}{instead}."
 
 
 def against_sentence(option: Option) -> str:
@@ -139,7 +182,8 @@ def design_lines(case: PlannedCase, option: Option) -> str:
         f"{now.typed.letter} = **{number(option.typed, 4)}**. {risk}",
         f"**{now.n:,}** records",
         f"{plain(label(case))}: **{found_words(case, option.precision)}**",
-        f"**{option.reportable} of {option.of}** coefficients can be reported",
+        f"**{option.reportable} of {option.of}** coefficients can be reported"
+        + ("" if option.works else "; the goal is missed"),
         method(option.design),
         f"Split: {split_words(now)}",
     )

@@ -1,4 +1,4 @@
-"""The second step of a release: the budget it is spent from, which a data set gets once."""
+"""The data set that a release is from, and its budget, which it gets once."""
 
 from __future__ import annotations
 
@@ -24,36 +24,41 @@ from ui.views import ledger_text
 
 _NEW = 0
 """Stands for an account that is yet to be made."""
-_SAID, _CHOSEN = "budget_said", "release_account"
+_SAID, _CHOSEN, _PEOPLE = "budget_said", "release_account", "budget_people"
 OTHERS = "No, these are different people"
 
 
-def step(ledger: Ledger, asked: ModelTask[Any]) -> Account | None:
-    """The account of these people that the release is charged to; None while there is none."""
-    cost, schema = asked.price(), schema_hash(asked.plan.schema)
-    st.markdown(f"Price: {words.guarantee_words(asked)}")
+def price_of(asked: ModelTask[Any]) -> None:
+    """The price, and what it is made of."""
+    st.markdown(f"**Price:** {words.guarantee_words(asked)}")
     with st.expander("What the price is made of"):
         for line in words.parts(asked):
             st.markdown(f"- {line}")
-    every = ledger.accounts()
-    fitting = {a.account_id: a for a in every if a.schema_hash == schema}
+
+
+def data_set(ledger: Ledger, asked: ModelTask[Any]) -> Account | None:
+    """The account of the data set that the file is of; None for one that has no budget yet."""
+    schema = schema_hash(asked.plan.schema)
+    fitting = {a.account_id: a for a in ledger.accounts() if a.schema_hash == schema}
     options = [*fitting, _NEW]
     if st.session_state.get(_CHOSEN) not in options:
         st.session_state[_CHOSEN] = options[-2] if fitting else _NEW
+    if not fitting:
+        return None
     chosen = st.selectbox(
-        "Data set whose budget pays",
+        "Data set",
         options,
         # Nothing that a release changes: the browser goes on showing the words under which it was
         # chosen.
-        format_func=lambda i: fitting[i].dataset if i else "A data set that has no budget yet …",
+        format_func=lambda i: fitting[i].dataset if i else "One that has no budget yet …",
         key=_CHOSEN,
         persist_state="session",
     )
-    if chosen:
-        st.caption(_left(fitting[chosen]))
-        return fitting[chosen]
-    _form(every, asked.plan, cost)
-    return None
+    if not chosen:
+        return None
+    st.session_state.pop(_SAID, None)
+    st.caption(_left(fitting[chosen]))
+    return fitting[chosen]
 
 
 def _left(account: Account) -> str:
@@ -61,78 +66,98 @@ def _left(account: Account) -> str:
     return f"{left}. {ledger_text.NEEDS_APPROVAL}" if account.needs_approval else left
 
 
-def _form(every: tuple[Account, ...], plan: AnyPlan, cost: Cost) -> None:
-    """Give a data set its budget, once and for all."""
+def people(ledger: Ledger) -> bool:
+    """Whether it is said if these people have a budget already, which comes before their file."""
+    names = list(dict.fromkeys(a.dataset for a in ledger.accounts()))
+    if not names:
+        return True
+    st.radio(
+        "Are these people in another data set of the ledger too, all or some of them?",
+        [OTHERS, *names],
+        format_func=lambda name: (
+            name if name == OTHERS else f"Yes, in “{name}”: they share its budget"
+        ),
+        index=None,
+        key=_PEOPLE,
+    )
+    if approval_comes_first(ledger):
+        st.caption(f"{ledger_text.NEEDS_APPROVAL} No file is asked for before.")
+    is_said = st.session_state[_PEOPLE] is not None
+    if not is_said:
+        _say()
+    return is_said
+
+
+def approval_comes_first(ledger: Ledger) -> bool:
+    """Whether the budget that these people share asks for another person before their file."""
+    shared = _shared()
+    return any(a.needs_approval for a in ledger.accounts() if a.dataset == shared)
+
+
+def form(asked: ModelTask[Any], *, has_file: bool) -> None:
+    """Give a data set its budget, once and for all, or its share of another's."""
+    cost, is_shared = asked.price(), _shared() is not None
     with st.container(border=True):
-        st.markdown(
-            "**Give this data set its budget, once and for all.** It is the most that may ever be "
-            "spent on the people in it, whatever is released; it cannot be raised later."
-        )
+        if not is_shared:
+            st.markdown(
+                "**Give this data set its budget, once and for all.** It is the most that may ever "
+                "be spent on the people in it, whatever is released; it cannot be raised later"
+                f"{'.' if has_file else ', so see first whether your file fits.'}"
+            )
         left, right = st.columns(2, gap="medium")
         left.text_input(
             "Name of the data set", key="budget_name", max_chars=100, placeholder="Clinic 2026"
         )
         person.field(right, "release")
-        kind = left.segmented_control(
-            "Privacy definition",
-            **among(labels_of(CURRENCIES)),
-            default=_usual(cost),
-            key="budget_kind",
-        )
-        typed = CURRENCIES[kind or PROMISE]
-        right.text_input(f"Total {typed.letter} ever allowed", key="budget_amount", placeholder="1")
-        if kind and typed.is_promise:
-            right.text_input("δ", key="budget_delta", placeholder="1e-6")
-        with right:
-            _what_it_means(cost)
-        if kind == cost.definition and _shared() is None:
-            _suggestions(cost)
-        paid = DEFINITIONS[cost.definition]
-        can_pay = typed.is_promise or typed.definition.price_of(paid, cost.amount)
-        if kind and not can_pay:
-            st.caption(
-                f"{typed.label} cannot pay for this plan: none of it is worth a {paid.letter}."
-            )
-        names = list(dict.fromkeys(a.dataset for a in every))
-        if names:
-            st.radio(
-                "Are these people in another data set of the ledger too, all or some of them?",
-                [OTHERS, *names],
-                format_func=lambda name: (
-                    name if name == OTHERS else f"Yes, in “{name}”: they share its budget"
-                ),
-                index=None,
-                key="budget_people",
-            )
-        _approval(every)
-        if said := st.session_state.pop(_SAID, None):
-            told_here(plain(said))
+        if not is_shared:
+            _cap_fields(left, right, cost)
+        _say()
         st.button(
-            "Set this budget",
+            "Share this budget" if is_shared else "Set this budget",
             key="budget_make",
             type="primary",
             on_click=_make,
-            args=(plan, cost),
+            args=(asked.plan, cost),
         )
 
 
-def _approval(every: tuple[Account, ...]) -> None:
-    """Whether another person has to approve; of a shared budget that is declared already."""
-    shared = _shared()
-    if shared is None:
-        st.checkbox(
-            "Another person has to approve every release from this budget",
-            key="budget_approval",
-            help="Declared once and for all, like the budget. Approving takes a second person, on "
-            "the page Ledger or the command line, before the private table is asked for.",
-        )
-    elif any(a.needs_approval for a in every if a.dataset == shared):
-        st.caption(ledger_text.NEEDS_APPROVAL)
+def _cap_fields(left: Any, right: Any, cost: Cost) -> None:
+    """The total, what it would let happen, and whether another person has to approve."""
+    kind = left.segmented_control(
+        "Privacy definition",
+        **among(labels_of(CURRENCIES)),
+        default=_usual(cost),
+        key="budget_kind",
+    )
+    typed = CURRENCIES[kind or PROMISE]
+    right.text_input(f"Total {typed.letter} ever allowed", key="budget_amount", placeholder="1")
+    if kind and typed.is_promise:
+        right.text_input("δ", key="budget_delta", placeholder="1e-6")
+    with right:
+        _what_it_means(cost)
+    if kind == cost.definition:
+        _suggestions(cost)
+    paid = DEFINITIONS[cost.definition]
+    can_pay = typed.is_promise or typed.definition.price_of(paid, cost.amount)
+    if kind and not can_pay:
+        st.caption(f"{typed.label} cannot pay for this plan: none of it is worth a {paid.letter}.")
+    st.checkbox(
+        "Another person has to approve every release from this budget",
+        key="budget_approval",
+        help="Declared once and for all, like the budget. From then on no file is asked for before "
+        "a second person has approved, on the page Ledger or the command line.",
+    )
+
+
+def _say() -> None:
+    """Why the last click set no budget."""
+    if said := st.session_state.pop(_SAID, None):
+        told_here(plain(said))
 
 
 def _shared() -> str | None:
     """The data set whose budget these people share, as chosen."""
-    people = st.session_state.get("budget_people")
+    people = st.session_state.get(_PEOPLE)
     return None if people in (None, OTHERS) else str(people)
 
 
@@ -226,7 +251,7 @@ def _meant(cap: Cap) -> str:
 def _make(plan: AnyPlan, cost: Cost) -> None:
     """Write the account, or say what is wrong."""
     typed = st.session_state
-    people = typed.get("budget_people")
+    people = typed.get(_PEOPLE)
     ledger = Ledger()
     try:
         if people is None and ledger.accounts():

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import platformdirs
 import streamlit as st
 
 from dpci_core.ledger import (
@@ -24,22 +21,18 @@ from dpci_core.plan import AnyPlan
 from dpci_core.release import (
     Acceptable,
     AnyRelease,
-    Header,
-    MemoryFile,
     ModelTask,
     NotAcceptedError,
     ReleaseRefusedError,
     check_account,
-    check_header,
     complete,
     release_once,
 )
 from dpci_core.report.cautions import stopping
-from dpci_core.report.refusals import said
 from ui.controls import declare, person, plan_file
 from ui.controls.hints import link_problem
 from ui.kit.top import told_here
-from ui.release import approval, asked, budget, rehearse, result, words
+from ui.release import approval, asked, budget, rehearse, result, table, words
 from ui.session import access, state, steps, text
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource
@@ -47,29 +40,9 @@ from ui.session.forms import FIELDS
 from ui.session.words import in_words
 from ui.views import ledger_text, path
 from ui.views.cautions import box
+from ui.views.releases import folder_of
 
-FOLDER_VARIABLE = "DPCI_RELEASES"
-"""Names the folder of finished releases in the environment."""
 _WANTED, _AGAIN, _FRESH = "release_wanted", "release_again", "release_fresh"
-_LOOK, _FOUND = "release_look", "release_found"
-
-
-@dataclass(frozen=True)
-class Table:
-    """The private file whose header fits, and how it is read.
-
-    of: the plan, the upload and its encoding; what was seen or accepted of another is nothing here.
-    The upload is known by its number in this session, not by a digest, which would tell of rows.
-    """
-
-    file: MemoryFile
-    header: Header
-    of: tuple[str, str, str]
-
-    def tick(self, found: list[str], code: str) -> str:
-        """Key of the tick that accepts one of the codes of all that was found."""
-        given_for = repr((self.of, found))
-        return f"release_accept_{code}_{hashlib.sha256(given_for.encode()).hexdigest()[:16]}"
 
 
 @dataclass(frozen=True)
@@ -93,18 +66,6 @@ class Request:
         return folder_of(self.request_id)
 
 
-def releases_folder() -> Path:
-    """The folder of finished releases."""
-    named = os.environ.get(FOLDER_VARIABLE)
-    return Path(named) if named else platformdirs.user_data_path("dpci") / "releases"
-
-
-def folder_of(request_id: str) -> Path:
-    """The folder of one release."""
-    account, digest, attempt = request_id.split("/")
-    return releases_folder() / f"{account}-{digest[:16]}-{attempt}"
-
-
 def page() -> None:
     """Draw the page."""
     left, right = path.columns("release")
@@ -114,31 +75,30 @@ def page() -> None:
         if access.is_off("Release"):
             return
         link_problem()
-        try:
-            _steps(Ledger())
-        except LedgerError as problem:
-            st.error(text.plain(in_words(problem)))
+        with table.held_while_asked():
+            try:
+                _steps(Ledger())
+            except LedgerError as problem:
+                st.error(text.plain(in_words(problem)))
     with right:
         path.so_far(path.case_or_none(state.settings(), make_case), "release")
 
 
 def _steps(ledger: Ledger) -> None:
     plan = _plan_step()
-    if plan is None:
-        _still_to_come("2", "3", "4")
-        return
-    chosen = asked.step(plan)
+    chosen = None if plan is None else asked.step(plan)
     if chosen is None:
         _still_to_come("2", "3", "4")
         return
+    budget.price_of(chosen)
     rehearse.section(chosen)
     st.header(f"2 · {words.PARTS['2']}")
-    account = budget.step(ledger, chosen)
+    account = budget.data_set(ledger, chosen)
     if account is None:
-        _still_to_come("3", "4")
+        _without_budget(ledger, chosen)
         return
     try:
-        check_account(ledger, account.dataset, plan)
+        check_account(ledger, account.dataset, chosen.plan)
     except ReleaseRefusedError as problem:
         st.error(text.plain(in_words(problem)))
         return
@@ -160,14 +120,35 @@ def _steps(ledger: Ledger) -> None:
             _say()
             _still_to_come("3", "4")
             return
-    _release_step(ledger, request, _file_step(chosen), paused, approved)
+    spent = price(account.cap, chosen.price())
+    if paused is None and spent > account.remaining:
+        said = BudgetExceededError(spent, account.remaining, symbol=account.cap.symbol)
+        st.error(in_words(said))
+        return
+    private = table.step(chosen)
+    st.header(f"3 · {words.PARTS['3']}")
+    st.markdown(words.PAID if paused else words.remains(chosen, account, spent))
+    _release_step(ledger, request, private, paused, approved)
+
+
+def _without_budget(ledger: Ledger, chosen: ModelTask[Any]) -> None:
+    """A data set that is yet to get its budget, which is for ever: its file may be seen before,
+    unless its people share a budget that asks for an approval first.
+    """
+    if not budget.people(ledger):
+        _still_to_come("3", "4")
+        return
+    private = None if budget.approval_comes_first(ledger) else table.step(chosen)
+    st.header(f"3 · {words.PARTS['3']}")
+    budget.form(chosen, has_file=private is not None)
+    _still_to_come("4")
 
 
 def _still_to_come(*steps: str) -> None:
     """The parts of a release that wait for one above."""
     for place in steps:
         st.markdown(f"**{place} · {words.PARTS[place]}**")
-    st.caption("These follow when what is above is decided.")
+    st.caption("This follows when what is above is decided.")
 
 
 # --- 1: the plan ----------------------------------------------------------------------------------
@@ -273,95 +254,13 @@ def _once_more(account_id: int, digest: str, charge_id: int) -> None:
         st.session_state[_AGAIN] = (account_id, digest, len(known))
 
 
-# --- 3: the file ----------------------------------------------------------------------------------
-
-
-def _file_step(chosen: ModelTask[Any]) -> Table | None:
-    plan = chosen.plan
-    st.header(f"3 · {words.PARTS['3']}")
-    st.markdown(words.FILE)
-    st.markdown(
-        f"This plan is for **{plan.n_records:,} records**: is that right? The rows of a CSV file "
-        "are counted when you release, before anything is spent."
-        if plan.persons is None
-        else f"This plan is for **{plan.n_records:,} persons**: is that right? The names in the "
-        f"column “{text.plain(plan.persons.column)}” are counted when you release, before anything "
-        "is spent."
-    )
-    upload = st.file_uploader(
-        "The private table (CSV or Parquet)",
-        type=["csv", "tsv", "txt", "parquet", "xlsx", "xls"],  # the last two: refused in words
-        key="release_file",
-    )
-    encoding = st.radio(
-        "Text of a CSV file",
-        ["utf-8", "latin-1"],
-        format_func=words.ENCODINGS.__getitem__,
-        key="release_encoding",
-        horizontal=True,
-    )
-    if upload is None:
-        return None
-    file = MemoryFile(upload.name, upload.getvalue())
-    try:
-        header = check_header(chosen, file, encoding=cast(Any, encoding))
-    except ValueError as problem:
-        st.error(text.plain(in_words(problem)))
-        return None
-    others = len(header.columns) - len(chosen.needed)
-    st.success(
-        f"Only its header was read: {words.columns_are_there(chosen)}"
-        + (f", and {others} that stay unread." if others else ".")
-        + (" Numbers may be written 3.5 or 3,5." if header.has_decimal_comma else "")
-    )
-    if plan.persons is None and header.n_records not in (None, plan.n_records):
-        st.warning(words.other_rows(header.n_records, plan.n_records))
-    table = Table(file, header, (chosen.digest, upload.file_id, header.encoding))
-    _look(chosen, table)
-    return table
-
-
-def _look(chosen: ModelTask[Any], table: Table) -> None:
-    """How many cells fit, on request, for whoever has the file; kept in this session alone."""
-    if st.button(words.LOOK, key="release_look_now"):
-        try:
-            with st.spinner("Looking …", show_time=True):
-                st.session_state[_LOOK] = table.of, chosen.look(table.header)
-        except ValueError as problem:
-            st.error(text.plain(in_words(problem)))
-    kept, found = st.session_state.get(_LOOK, (None, None))
-    if kept != table.of:
-        return
-    if found is None:
-        st.caption(words.NOT_LOOKED)
-        return
-    st.caption(words.ALONE)  # no data frame, whose toolbar offers a file
-    st.markdown("\n".join(f"- {text.plain(name)}: **{word}**" for name, word in found.columns))
-    for one in found.asks:
-        st.warning(text.plain(said(one)))
-    st.session_state[_FOUND] = table.of, found.asks
-
-
-def _accepted(table: Table) -> list[Acceptable]:
-    """What is ticked of what was found in this very file; each by itself, after all was told."""
-    kept, found = st.session_state.get(_FOUND, (None, ()))
-    if kept != table.of:
-        return []
-    codes = [one.code for one in found]
-    return [
-        code
-        for code, label in words.ACCEPT.items()
-        if code in codes and st.checkbox(label, key=table.tick(codes, code))
-    ]
-
-
 # --- 4: the one action ----------------------------------------------------------------------------
 
 
 def _release_step(
     ledger: Ledger,
     request: Request,
-    table: Table | None,
+    private: table.Table | None,
     paused: Charge | None,
     approved: Proposal | None,
 ) -> None:
@@ -370,19 +269,10 @@ def _release_step(
     """
     st.header(f"4 · {words.PARTS['4']}")
     account, cost = request.account, request.asked.price()
-    spent = price(account.cap, cost)
     with st.container(border=True):
         warned = words.warnings(request.asked)
         box(warned)
-        if paused is None:
-            st.markdown(words.before_click(request.asked, account, spent))
-        else:
-            st.markdown(words.GO_ON)
-        if paused is None and spent > account.remaining:
-            st.error(
-                in_words(BudgetExceededError(spent, account.remaining, symbol=account.cap.symbol))
-            )
-            return
+        st.markdown(words.GO_ON if paused else words.before_click(request.asked, account))
         left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
         decided = paused or approved
         who = person.fixed(left, decided) if decided else person.field(left, "release")
@@ -393,9 +283,9 @@ def _release_step(
         is_read = not stopping(warned) or st.checkbox(
             "I have read the warnings and go on", key="release_read"
         )
-        accepted = [] if paused or table is None else _accepted(table)
+        accepted = [] if paused or private is None else table.accepted(private)
         missing = words.missing(
-            who, typed.strip() == account.dataset, table is not None, is_read=is_read
+            who, typed.strip() == account.dataset, private is not None, is_read=is_read
         )
         _say()
         st.button(
@@ -413,9 +303,9 @@ def _release_step(
     if (
         st.session_state.pop(_WANTED, None) == request.request_id
         and not missing
-        and table is not None
+        and private is not None
     ):
-        _carry_out(ledger, request, table, who, accepted)
+        _carry_out(ledger, request, private, who, accepted)
 
 
 def _want(request_id: str) -> None:
@@ -423,7 +313,7 @@ def _want(request_id: str) -> None:
 
 
 def _carry_out(
-    ledger: Ledger, request: Request, table: Table, who: str, accepted: list[Acceptable]
+    ledger: Ledger, request: Request, private: table.Table, who: str, accepted: list[Acceptable]
 ) -> None:
     """Release, and say what became of it on a page drawn anew."""
     with st.spinner("Releasing: booked, read, fitted, drawn, written …", show_time=True):
@@ -431,18 +321,18 @@ def _carry_out(
             request.folder.parent.mkdir(parents=True, exist_ok=True)
             made = release_once(
                 request.asked,
-                table.file,
+                private.file,
                 ledger=ledger,
                 dataset=request.account.dataset,
                 person=who,
                 request_id=request.request_id,
                 folder=request.folder,
-                encoding=table.header.encoding,
+                encoding=private.header.encoding,
                 accept=accepted,
             )
         except (ValueError, RuntimeError, OSError) as problem:
             if isinstance(problem, NotAcceptedError):
-                st.session_state[_FOUND] = table.of, problem.findings
+                table.found_out(private, problem.findings)
             is_file = isinstance(problem, OSError)
             told = "The folder of releases cannot be written." if is_file else in_words(problem)
             if not _is_booked(ledger, request) and "Nothing was" not in told:

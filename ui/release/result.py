@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import math
-import zipfile
 from functools import partial
 from pathlib import Path
 from statistics import NormalDist
@@ -17,11 +15,12 @@ from dpci_core.release import AnyRelease, report_html
 from dpci_core.release.effects import acceptance
 from dpci_core.release.signature import SIGNATURE_NAME
 from dpci_core.schema import MappingNote
-from ui.kit.exports import MIME, download
+from ui.kit.exports import download
 from ui.release import after
 from ui.session.text import number, plain
 from ui.views.board import board
 from ui.views.ledger_text import moment
+from ui.views.releases import files_in, zipped
 
 
 def panel(
@@ -120,7 +119,6 @@ def _files(folder: Path) -> None:
             "`signature.json` signs all of them: whoever has the ledger's public key can check a "
             "copy with `python -m dpci_core verify`, and nobody can edit one unseen."
         )
-    files = sorted(file for file in folder.iterdir() if file.suffix[1:] in MIME and file.is_file())
     with st.container(horizontal=True):
         download(
             "Everything (ZIP)",
@@ -129,18 +127,8 @@ def _files(folder: Path) -> None:
             key="release_zip",
             is_main=True,
         )
-        for file in files:
+        for file in files_in(folder):
             download(file.name, file.read_bytes(), file=file.name, key=f"release_{file.name}")
-
-
-def zipped(folder: Path) -> bytes:
-    """The files of a release in one archive."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in sorted(folder.iterdir()):
-            if file.suffix[1:] in MIME and file.is_file():
-                archive.write(file, file.name)
-    return out.getvalue()
 
 
 def _mapped(note: MappingNote) -> None:

@@ -29,9 +29,9 @@ from ui.session.text import (
 from ui.views.ledger_text import GREEK, cost_words, left_after, moment, shown, symbol
 
 INTRODUCTION = (
-    "Here the private table is read, **once**: the model is fitted, noise is drawn from the "
-    "operating system, and you get coefficients and intervals that may be published. It costs "
-    "budget, and it cannot be undone."
+    "Here the private table is read, **once**: the model is fitted, random noise is added, and you "
+    "get coefficients and intervals that may be published. It spends a part of the privacy budget "
+    "of these people, and cannot be undone."
 )
 NEEDS_DECLARATION = (
     "A release starts from a plan for a table that you **describe**: its columns with bounds or "
@@ -48,8 +48,8 @@ PRICED = {
 }
 PARTS = {
     "1": "What is released",
-    "2": "What it costs, and from which budget",
-    "3": "The private table",
+    "2": "The private table",
+    "3": "The budget",
     "4": "Release, once",
 }
 PROPOSE, PROPOSED = "Propose it", "Proposed"
@@ -144,30 +144,32 @@ def _protection(plan: AnyPlan, account: Account) -> str:
     return f"{one[0].upper()}{one[1:]} {neighbours(plan.persons.rows)}"
 
 
-def _what_it_is(asked: ModelTask[Any], account: Account, spent: Decimal) -> str:
-    """Price, what remains, unit, planned lengths."""
-    price = asked.price()
+def remains(asked: ModelTask[Any], account: Account, spent: Decimal) -> str:
+    """What a release would leave of a budget."""
     in_cap = (
         ""
-        if price.symbol == account.cap.symbol
-        else f" (it counts as {symbol(account.cap)} = {shown(spent)})"
+        if asked.price().symbol == account.cap.symbol
+        else f" (the price counts as {symbol(account.cap)} = {shown(spent)})"
     )
+    return (
+        f"**What remains afterwards** of the budget of “{plain(account.dataset)}”{in_cap}: "
+        f"{left_after(account, spent)}."
+    )
+
+
+def _what_it_is(asked: ModelTask[Any], account: Account) -> str:
+    """Unit and planned lengths."""
     numbers = asked.priced.numbers
     effects = planned_effects(asked.plan, numbers).saying()
     planned = " ".join([effects, *goals(asked.plan, numbers)])
-    return (
-        f"- **Price:** {guarantee_words(asked)}{in_cap}\n"
-        f"- **What remains afterwards** of the budget of “{plain(account.dataset)}”: "
-        f"{left_after(account, spent)}.\n"
-        f"- {_protection(asked.plan, account)}\n"
-        f"- **Planned:** {plain(planned)}\n"
-    )
+    return f"- {_protection(asked.plan, account)}\n- **Planned:** {plain(planned)}\n"
 
 
 def before_proposal(asked: ModelTask[Any], account: Account, spent: Decimal) -> str:
     """What is proposed, and that nothing is spent by it."""
     return (
-        f"{_what_it_is(asked, account, spent)}"
+        f"- {remains(asked, account, spent)}\n"
+        f"{_what_it_is(asked, account)}"
         "- **Proposing spends nothing** and needs no file. Another person has to approve exactly "
         "this; then whoever proposed it releases it here."
     )
@@ -212,17 +214,16 @@ def withdraw_words(one: Proposal, known: str | None) -> str:
     return "Withdraw it" if known else f"Withdraw it, as {plain(one.person)}"
 
 
-def before_click(asked: ModelTask[Any], account: Account, spent: Decimal) -> str:
+def before_click(asked: ModelTask[Any], account: Account) -> str:
     """What is released, and that it cannot be undone."""
     plan = asked.plan
     low, high = plan.n_range
-    counted = "rows" if plan.persons is None else "persons"
     return (
-        f"{_what_it_is(asked, account, spent)}"
-        f"- The {counted} are counted first, because their number is public: fewer than {low:,} or "
-        f"more than {high:,} (planned: {plan.n_records:,}) are refused, and nothing is spent.\n"
+        f"{_what_it_is(asked, account)}"
+        f"- Fewer than {low:,} {counted(plan)} or more than {high:,} (planned: "
+        f"{plan.n_records:,}) are refused, and nothing is spent.\n"
         f"{_rule(plan)}"
-        "- **This cannot be undone.** Whatever happens once they are counted, the price is spent."
+        "- **This cannot be undone.** Once it is booked, the price is spent, whatever happens."
     )
 
 
@@ -231,12 +232,17 @@ def _rule(plan: AnyPlan) -> str:
     return "" if plan.publish_if is None else f"- {plan.publish_if.sentence} {STAYS_SPENT}\n"
 
 
-def other_rows(found: int, planned: int) -> str:
-    """That the file has another number of rows than the plan; the number of rows is public."""
+def counted(plan: AnyPlan) -> str:
+    """What the records of a plan are counted by."""
+    return "rows" if plan.persons is None else "persons"
+
+
+def other_number(found: int, plan: AnyPlan) -> str:
+    """That the file has another number of records than the plan; it is public."""
     return (
-        f"The table has {found:,} rows by its own header; the plan is for {planned:,}. Lengths "
-        "will differ from the planned ones. The number of rows is public: plan again with this one "
-        "if that matters."
+        f"The table has {found:,} {counted(plan)}; the plan is for {plan.n_records:,}. Lengths "
+        "will differ from the planned ones. The number is public: plan again with it if that "
+        "matters."
     )
 
 
@@ -284,7 +290,8 @@ NOT_NOTED = (
     "The result below was written, and the server stopped before the ledger knew of it. Noting it "
     "draws and costs nothing."
 )
-GO_ON = "The price is paid. Going on reads the file again and draws, once."
+PAID = "The price is paid."
+GO_ON = "Going on reads the file again and draws, once."
 
 
 def no_folder(folder: Path) -> str:

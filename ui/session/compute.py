@@ -592,12 +592,12 @@ def sweep_grid(settings: Settings, name: str, max_features: int) -> Array:
 
 
 def sweep(
-    settings: Settings, source: TableSource, name: str, max_features: int, grid: Array | None = None
+    settings: Settings, source: TableSource, name: str, max_features: int
 ) -> list[SweepCurve]:
     """Chart 2: mean lengths (the first coefficient's when d is swept) as one control runs over its
-    range or a grid.
+    range.
     """
-    grid = sweep_grid(settings, name, max_features) if grid is None else grid
+    grid = sweep_grid(settings, name, max_features)
     features: int | tuple[str, ...] = settings.names or settings.d
     is_refitted = name in ("c", "h", "d")
     base = source.load(settings, features=features, sample=is_refitted)

@@ -80,10 +80,9 @@ def is_public_demo(given: Mapping[str, str] | None = None) -> bool:
     return found.get("DPCI_PUBLIC_DEMO", "").strip().lower() not in _OFF
 
 
-def is_open_to_all(given: Mapping[str, str] | None = None) -> bool:
+def is_open_to_all() -> bool:
     """Whether everyone who reaches the port may spend, on purpose: `DPCI_OPEN_TO_ALL=yes`."""
-    found = os.environ if given is None else given
-    return found.get("DPCI_OPEN_TO_ALL", "") == "yes"
+    return os.environ.get("DPCI_OPEN_TO_ALL", "") == "yes"
 
 
 def most_minutes(given: Mapping[str, str] | None = None) -> int:

@@ -327,6 +327,7 @@ class Settings:
             clip=self.clip,
             row_clip=self.row_clip,
             confidence_level=self.level,
+            rows_per_person=self.rows_per_person,
         )
 
     def designs(self) -> Iterator[Design]:

@@ -204,6 +204,11 @@ def precision_words(case: AnyCase, value: float) -> str:
     )
 
 
+def asked(case: AnyCase) -> float:
+    """The number of the goal, in the units of the settings."""
+    return case.settings.goal_value if case.target.is_power else case.settings.goal_length
+
+
 def as_number(case: AnyCase, value: float) -> float | None:
     """A number of the goal as it is typed: an odds ratio, or the factor of an interval, where there
     are odds; None for one that no control holds.

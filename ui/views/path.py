@@ -69,7 +69,7 @@ def is_begun(settings: Settings) -> bool:
     return bool(settings.to_query())
 
 
-def so_far(case: PlannedCase | None, step: Step, *, downloads: Any = None, typed: str = "") -> None:
+def so_far(case: PlannedCase | None, step: Step, *, typed: str = "") -> None:
     """The plan so far: what is known of it, the more the further the step.
 
     typed: what is typed and not taken over yet.
@@ -87,8 +87,6 @@ def so_far(case: PlannedCase | None, step: Step, *, downloads: Any = None, typed
             declared_table(case.settings.declared)
         ):
             st.info("This is the built-in example, made-up from end to end.")
-        if downloads is not None:
-            downloads()
 
 
 def _lines(case: PlannedCase, step: Step) -> list[str]:

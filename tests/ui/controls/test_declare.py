@@ -251,10 +251,12 @@ def test_explore_starts_from_a_description():
 
 
 def of_few_rows(settings: Settings) -> Settings:
-    """The same description with a small twin, which is as quick to draw as it is to fit."""
+    """Two columns of the same description and a small twin: quick to draw and to fit."""
     table = declared_table(settings.declared)
-    few = replace(table, guesses=replace(table.guesses, n_rows=1_000))
-    return replace(settings, declared=packed_table(few))
+    schema = replace(table.schema, features=table.schema.features[:2])
+    guesses = replace(table.guesses, effects={"age": 0.02}, n_rows=1_000)
+    few = replace(table, schema=schema, guesses=guesses)
+    return replace(settings, declared=packed_table(few), d=2)
 
 
 def test_the_whole_path_opens_no_file_and_no_connection():

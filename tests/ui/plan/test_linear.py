@@ -9,11 +9,12 @@ from streamlit.testing.v1 import AppTest
 
 from dpci_core import GDP, ZCDP, DeclaredTable, LinearPlan, read_plan
 from dpci_core.plan import as_yaml, to_html, to_script
-from dpci_core.schema import NumericColumn
+from dpci_core.schema import NumericColumn, Persons
 from tests.linear_example import GUESSES, SCHEMA, linear_plan
 from tests.ui.plan.test_describe import LINES, add, described, go_on, title
 from tests.ui.test_pages import ROOT, check, now, start
 from ui.controls import declare
+from ui.plan import options
 from ui.plan.linear import LinearDesigns
 from ui.session.case import NumberCase, make_case, plan_of_number
 from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
@@ -83,13 +84,23 @@ def test_what_an_outcome_that_is_a_number_lacks_is_said_where_it_is_handed_in(ha
     app = described()
     app.radio(key="describe_target_pick").set_value("sex").run()
     app.segmented_control(key="describe_outcome_pick").set_value("A number").run()
-    app.radio(key="describe_persons").set_value("Yes").run()
-    app.text_input(key="describe_whose").set_value("patient").run()
-    app.button(key="describe_continue").click().run()
-    assert "a row is protected, not a person with several rows" in told(app)
-    app.radio(key="describe_persons").set_value("No").run()
     app.button(key="describe_continue").click().run()
     assert "“sex”, lowest possible: a number is needed" in told(app)
+
+
+def test_one_person_may_have_several_rows_with_an_outcome_that_is_a_number(hasty):
+    app = start("plan")
+    app.number_input(key="describe_n").set_value(8_000)
+    add(app, LINES)
+    app.radio(key="describe_target_pick").set_value("systolic_bp").run()
+    app.radio(key="describe_persons").set_value("Yes").run()
+    app.text_input(key="describe_whose").set_value("patient").run()
+    app.number_input(key="describe_most").set_value(3).run()
+    go_on(app)
+    assert title(app) == "What do you need from the intervals?"
+    settings = now(app)
+    assert declared_table(settings.declared).schema.persons == Persons("patient", 3)
+    assert settings.linear_design.rows_per_person == 3
 
 
 def test_effects_on_a_number_are_typed_in_its_units():
@@ -148,6 +159,23 @@ def test_an_answer_meets_the_goal_and_a_little_less_does_not(find):
     typed, n = option.typed, option.settings.n
     less = designs.at(0.97 * typed, n) if find == "budget" else designs.at(typed, int(0.97 * n))
     assert not designs.described(less).meets
+
+
+@pytest.mark.parametrize("find", ["budget", "records"])
+def test_no_amount_is_looked_at_twice(find, monkeypatch):
+    """Between the least that is enough and the one below it lies none that is shown."""
+    looked, describe = [], LinearDesigns.described
+    monkeypatch.setattr(
+        LinearDesigns, "described", lambda self, case: looked.append(case) or describe(self, case)
+    )
+    searched, name = [], f"needed_{find}"
+    search = getattr(options, name)
+    monkeypatch.setattr(options, name, lambda *a, **k: searched.append(a) or search(*a, **k))
+    option = LinearDesigns(a_case(goal_length=6.0), SOURCE, is_first=True).answer(find)
+    assert option.works
+    amounts = [(case.settings.typed_total, case.n) for case in looked]
+    assert 1 < len(amounts) == len(set(amounts))
+    assert len(searched) == 1  # the method is the same everywhere, and so is what it needs
 
 
 def test_from_the_goal_to_an_approved_plan_with_its_files(patient):

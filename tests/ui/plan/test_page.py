@@ -24,14 +24,16 @@ from dpci_core import (
     needed_budget,
     needed_records,
 )
+from dpci_core.plan.link import pack
 from dpci_core.planner.targets import meeting_probability, outcome
 from dpci_core.schema import CategoricalColumn, Schema
 from tests.ui.test_pages import PAPER_TERMS, charts_of, check, now, start, visit
-from ui.controls import declare
+from ui.controls import declare, plan_file
 from ui.plan import charts as plan_charts
 from ui.plan import numbers as planning
 from ui.plan import options
 from ui.plan.words import no_answer
+from ui.session import text
 from ui.session.case import Case, make_case, single
 from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
 from ui.session.settings import Settings, from_query
@@ -131,11 +133,33 @@ def test_using_a_design_meets_the_goal_and_leads_on():
     needed = int(shown(app).replace(",", ""))
     app.button(key="use_design").click().run()
     assert now(app).n == needed
-    app = find(start("plan", **SMALL), "precision")
+
+
+@pytest.mark.parametrize("what", ["budget", "records", "precision"])
+@pytest.mark.parametrize("length", [0.5, 0.05])
+def test_the_goal_that_was_typed_stays_whatever_is_found_for_it(what, length):
+    app = find(start("plan", **SMALL, goal_length=str(length)), what)
+    if app.button(key="use_design").disabled:  # nothing meets it, and nothing is found
+        assert what != "precision"
+        return
     app.button(key="use_design").click().run()
-    case = case_of(app)
-    assert options.described(case).meets  # the goal of the plan is what was found
-    assert now(app).goal_length != 0.5
+    check(app)
+    assert now(app).goal_length == length
+    link = {k: v if isinstance(v, str) else v[0] for k, v in app.query_params.items()}
+    assert from_query(link)[0].goal_length == length
+    assert plan_file.bare_plan(case_of(app)).goal == Target(length)
+    assert f"mean interval at most {length} long" in words(app)
+
+
+@pytest.mark.parametrize(("length", "said"), [(0.5, "met"), (0.05, "missed")])
+def test_a_precision_that_is_found_is_held_against_the_goal(length, said):
+    app = find(start("plan", **SMALL, goal_length=str(length)), "precision")
+    (verdict,) = re.findall(r"\*\*Your goal is (met|missed)\.", words(app))
+    assert verdict == said
+    reached = outcome(case_of(app).moments, design=case_of(app).design, target=Target(length))
+    shown_too = f"{text.number_at_most(reached.within_reach, 4)}, not {length:g}."
+    assert (shown_too in words(app)) == (said == "missed")
+    assert "3 of 3 coefficients can be reported" in words(app)
 
 
 def test_the_least_budget_gives_intervals_that_are_of_use():
@@ -274,6 +298,43 @@ def test_what_is_typed_of_a_goal_stays_until_goal_or_table_is_another(hasty):
     app.radio(key="goal_on").set_value("age").run()
     assert app.number_input(key="goal_zero_age").value is None
     assert app.select_slider(key="goal_chance").value == 0.5
+
+
+def test_what_is_typed_of_a_goal_survives_a_reload_and_is_gone_when_it_is_taken(hasty):
+    app = start("plan", **SMALL, goal="all", step="goal")
+    assert "goal_draft" not in app.query_params
+    app.radio(key="goal_first").set_value("other").run()
+    app.radio(key="goal").set_value("zero").run()
+    app.radio(key="goal_on").set_value("age").run()
+    app.number_input(key="goal_zero_age").set_value(1.3).run()
+    app.select_slider(key="goal_chance").set_value(0.8).run()
+    link = {k: v if isinstance(v, str) else v[0] for k, v in app.query_params.items()}
+    again = visit("plan", **link)
+    assert again.radio(key="goal").value == "zero"
+    assert again.radio(key="goal_on").value == "age"
+    assert again.number_input(key="goal_zero_age").value == 1.3
+    assert again.select_slider(key="goal_chance").value == 0.8
+    assert now(again).goal == "all"  # nothing is taken over before somebody goes on
+    again.button(key="goal_continue").click().run()
+    assert now(again).goal == "zero"
+    assert "goal_draft" not in again.query_params
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "1.broken",
+        pack({"goal_first": "other", "goal": "none", "goal_on": "nobody", "goal_chance": 7}),
+        pack({"goal_all_": "1e400", "goal_of": ["x"], "settings": 1, "goal_continue": True}),
+    ],
+)
+def test_a_draft_of_a_goal_that_no_widget_can_hold_changes_nothing(draft, hasty):
+    app = start("plan", **SMALL, goal="all", step="goal", goal_draft=draft)
+    app.radio(key="goal_first").set_value("all").run()
+    check(app)
+    assert app.number_input(key="goal_all_").value == pytest.approx(math.exp(0.25))
+    assert app.select_slider(key="goal_chance").value == 0.5
+    assert now(app).goal == "all"
 
 
 def test_an_effect_to_detect_is_in_the_made_up_rows_where_nobody_guessed_one(hasty):

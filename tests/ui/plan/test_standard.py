@@ -17,9 +17,11 @@ from dpci_core import DeclaredTable, Guesses, forecast
 from dpci_core.plan.summary import _goal
 from dpci_core.report.cautions import cautions, gravest
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding
+from tests.ui.plan.test_work import endless, job_of, wait_for
 from tests.ui.test_pages import check, now, start
 from ui.evidence.coverage import tab as validate_page
 from ui.plan import options
+from ui.plan import work as plan_work
 from ui.plan.job import Choice, parts_of
 from ui.plan.options import Find
 from ui.plan.words import law_sentence
@@ -93,7 +95,7 @@ def test_encoding_penalty_and_split_are_chosen_and_no_search_is_made_twice(wishe
     shares = [float(x / first.design.budget.total) for x in first.design.budget.parts]
     assert [settings.split.share(i) / 100 for i in range(3)] == pytest.approx(shares, rel=1e-3)
     case = make_case(settings, TableSource(PUBLIC))
-    assert options.described(case, TableSource(PUBLIC)).meets  # what was found is the goal
+    assert options.described(case, TableSource(PUBLIC)).meets
     app.button(key="step_choose").click().run()
     app.number_input(key="n_number").set_value(21_000).run()
     check(app)
@@ -160,6 +162,32 @@ def test_an_epsilon_at_delta_is_spent_as_a_pure_one_where_that_is_shorter():
             assert taken.budget.total == Decimal(epsilon)
     assert options.laws(pure) == (pure,)
     assert "pure" in seen
+
+
+def test_a_first_look_says_for_which_table_it_is_true(wished, monkeypatch):
+    """The answer, which holds in every world, can be several times as much."""
+    monkeypatch.setattr(plan_work, "PATIENCE", 0.0)
+    monkeypatch.setattr(options, "best_standard", lambda rows, **_: endless(case_of()))
+    app = start("plan", **(LINK | wished | {"find": "precision", "goal": "all"}))
+    wait_for(lambda: job_of(app).now == "the precision")
+    app.run()
+    check(app)
+    assert answer_of(app).startswith("about ")
+    assert "if the table is as you described it" in words(app)
+    assert "Less favourable tables are being looked at" in words(app)
+    assert "can be reported" not in words(app)
+
+
+def test_an_amount_that_is_not_enough_at_first_sight_is_no_answer(wished, monkeypatch):
+    monkeypatch.setattr(plan_work, "PATIENCE", 0.0)
+    monkeypatch.setattr(options, "best_standard", lambda rows, **_: endless(case_of()))
+    app = start("plan", **(LINK | wished | {"goal": "all", "goal_length": "0.001"}))
+    wait_for(lambda: job_of(app).now == "the least budget that works")
+    app.run()
+    check(app)
+    assert answer_of(app) == "…"
+    assert "A first look finds no budget that is enough" in words(app)
+    assert "an attacker go from" not in words(app)
 
 
 def answer_of(app) -> str:

@@ -7,9 +7,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.test_pages import check, now
+from ui.kit import share
 from ui.plan.options import Option
 from ui.session.settings import Settings
 
@@ -80,6 +82,22 @@ def test_a_click_beside_a_move_is_about_what_was_shown_before_it(key) -> None:
     app.button(key=key).click().run()
     check(app)
     assert taken(app) == (50_000, "", "")
+
+
+@pytest.mark.parametrize(
+    ("url", "is_for_others"),
+    [("http://localhost:8501/plan", False), ("https://stats.example.org/plan", True)],
+)
+def test_a_link_that_others_cannot_follow_says_so_and_is_not_drawn_to_scan(
+    url, is_for_others, monkeypatch
+) -> None:
+    monkeypatch.setattr(type(st.context), "url", property(lambda _: url))
+    drawn, draw = [], share.code
+    monkeypatch.setattr(share, "code", lambda link: drawn.append(link) or draw(link))
+    app = page(OPTION, is_first=False)
+    assert app.code[0].value.startswith(url)
+    assert any("Others cannot reach" in one.value for one in app.caption) != is_for_others
+    assert drawn == ([app.code[0].value] if is_for_others else [])
 
 
 def test_a_click_on_an_answer_takes_it_and_a_second_one_nothing_more() -> None:

@@ -61,7 +61,9 @@ def test_an_option_promises_no_more_than_its_worst_world():
     assert found.probability <= first.probability
     assert not (found.meets and not first.meets)
     assert abs(found.precision) >= abs(first.precision)
-    said = words.reach_sentence(case, found)
+    each = [options._nearest_goal(case, one) for one in worlds_of_case(case, SOURCE)]
+    assert found.precision == max(each)
+    said = words.reach_sentence(case, found, "precision")
     assert f"{found.promise.reportable} of 5 coefficients can be reported" in said
     assert plain(found.promise.probability_decided_by) in said
     gone = np.flatnonzero(found.promise.chance < 0.95)

@@ -26,6 +26,8 @@ from tests.ui.release.test_page import (
 )
 from tests.ui.session.test_access import ADA, AUTH
 from tests.ui.test_pages import ROOT, check
+from ui.kit import streamlit_internals
+from ui.release import budget as release_budget
 from ui.release import page as release_page
 from ui.release.page import folder_of
 from ui.views.ledger_text import NEEDS_APPROVAL
@@ -128,13 +130,40 @@ def test_a_shared_budget_has_decided_on_approval(is_needed):
         needs_approval=is_needed,
     )
     app = begin()
+    assert asks_for_nothing(app)  # whose budget it is comes before the file
+    app.radio(key="budget_people").set_value(release_budget.OTHERS).run()
     app.checkbox(key="budget_approval").check().run()
+    assert not asks_for_nothing(app)
     app.radio(key="budget_people").set_value("First").run()
+    check(app)
     assert [box for box in app.checkbox if box.key == "budget_approval"] == []
+    assert "budget_amount" not in [field.key for field in app.text_input]
     assert (NEEDS_APPROVAL in words(app)) is is_needed
-    app = with_budget(app)
+    assert asks_for_nothing(app) is is_needed
+    app.text_input(key="budget_name").set_value("Clinic")
+    app.text_input(key="release_person").set_value("Ada")
+    app.button(key="budget_make").click().run()
     check(app)
     assert [one.needs_approval for one in Ledger().accounts()] == [is_needed] * 2
+    assert asks_for_nothing(app) is is_needed
+
+
+def test_a_file_seen_before_approval_was_asked_for_is_let_go_and_asked_for_again(monkeypatch):
+    gone = []
+    monkeypatch.setattr(streamlit_internals, "forget_file", gone.append)
+    app = with_file(begin())
+    app.checkbox(key="budget_approval").check()
+    assert gone == []
+    app = with_budget(app)
+    assert asks_for_nothing(app)
+    assert len(gone) == 1
+    app.text_input(key="release_person").set_value("Ada")
+    app.button(key="release_propose").click().run()
+    approve()
+    app.run()
+    check(app)
+    assert app.file_uploader(key="release_file").value is None
+    assert "Still needed: a table whose header fits" in words(app)
 
 
 def test_people_of_another_data_set_leave_the_question_open():

@@ -7,6 +7,7 @@ import pytest
 from dpci_core.ledger import Ledger
 from dpci_core.release import load_release
 from tests.ui.release.test_page import (  # noqa: F401 - the ledger is a fixture
+    begin,
     button,
     csv_bytes,
     desk,
@@ -37,6 +38,22 @@ def test_the_look_says_in_words_how_many_cells_fit_and_spends_nothing():
     with_file(app, name="another.csv")  # words of one file never stand beside another
     assert "**none**" not in words(app)
     assert Ledger().history() == ()
+
+
+@pytest.mark.parametrize(
+    ("n", "said"),
+    [(2_000, "2,700 to 3,300"), (2_900, "2,900 rows; the plan"), (3_000, "3,000 rows")],
+)
+def test_the_look_counts_the_rows_before_a_budget_is_declared(n: int, said: str):
+    """Their number is public, and what a release would refuse for it costs nothing to know."""
+    app = with_file(begin(), csv_bytes(rows(n)))
+    assert said not in words(app)
+    app.button(key="release_look_now").click().run()
+    app.text_input(key="budget_amount").set_value("3").run()
+    assert not app.exception
+    assert said in words(app)
+    assert ("- ill: **all**" in words(app)) is (n > 2_000)
+    assert Ledger().accounts() == ()
 
 
 def test_an_outcome_coded_otherwise_is_refused_before_it_is_paid_for():

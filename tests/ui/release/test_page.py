@@ -29,13 +29,15 @@ from dpci_core.release import (
 from dpci_core.report.afterwards import CHARGED, hold_together
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding
 from tests.ui.test_pages import PAPER_TERMS, check, position, start, told_focus
+from ui.kit import streamlit_internals
 from ui.release import after as release_after
 from ui.release import budget as release_budget
-from ui.release import result as release_result
+from ui.release import words as release_words
 from ui.release.page import folder_of
 from ui.session.choices import PROMISE
 from ui.session.compute import DECLARED, packed_table
 from ui.session.text import number, plain
+from ui.views.releases import zipped
 
 SCHEMA = Schema(
     (NumericColumn("age", 0, 100), CategoricalColumn("smoker", ("no", "yes"))),
@@ -89,15 +91,19 @@ def begin(**changes: str):
 
 
 def with_budget(app, amount: str = "3", name: str = "Clinic", *, is_sure: bool = True):
+    budget_typed(app, amount, name, is_sure=is_sure)
+    app.button(key="budget_make").click().run()
+    assert not app.exception
+    return app
+
+
+def budget_typed(app, amount: str, name: str, *, is_sure: bool = True) -> None:
     app.text_input(key="budget_name").set_value(name)
     app.text_input(key="release_person").set_value("Ada")
     app.text_input(key="budget_amount").set_value(amount).run()
     for tick in app.checkbox:
         if is_sure and str(tick.key).startswith("budget_meant"):
             tick.check()
-    app.button(key="budget_make").click().run()
-    assert not app.exception
-    return app
 
 
 def with_file(app, content: bytes | None = None, name: str = "private.csv"):
@@ -199,8 +205,8 @@ def test_one_click_releases_books_and_shows_planned_beside_released():
     assert button(app, "release_now") is None
     labels = {b.proto.label for b in app.get("download_button")}
     assert {"Everything (ZIP)", "release.json", "report.html", "intervals.csv"} <= labels
-    zipped = release_result.zipped(folder_of(charge.request_id))
-    with zipfile.ZipFile(io.BytesIO(zipped)) as archive:
+    content = zipped(folder_of(charge.request_id))
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
         assert {"release.json", "report.html", "plan.yaml"} <= set(archive.namelist())
 
 
@@ -346,7 +352,7 @@ def test_the_number_of_rows_that_a_parquet_file_states_is_held_against_the_plan(
     out = io.BytesIO()
     rows(2_900).to_parquet(out)
     with_file(app, out.getvalue(), name="private.parquet")
-    assert "2,900 rows by its own header; the plan is for 3,000" in words(app)
+    assert "2,900 rows; the plan is for 3,000" in words(app)
     out = io.BytesIO()
     rows(2_000).to_parquet(out)
     with_file(app, out.getvalue(), name="private.parquet")
@@ -355,7 +361,7 @@ def test_the_number_of_rows_that_a_parquet_file_states_is_held_against_the_plan(
     out = io.BytesIO()
     rows(3_000).to_parquet(out)
     with_file(app, out.getvalue(), name="private.parquet")
-    assert "by its own header" not in words(app)
+    assert "; the plan is for" not in words(app)
 
 
 def test_a_budget_for_another_unit_is_refused_before_the_file():
@@ -462,14 +468,15 @@ def cost_of_one():
 def test_an_unreviewed_proof_has_to_be_allowed_by_name():
     app = begin(currency="zcdp", definitions="zcdp", split="0.1~0.05~0.05")
     assert "not peer-reviewed" in words(app)
+    assert not app.get("file_uploader")
     allow(app)
     check(app)
-    assert "Data set whose budget pays" in "\n".join(s.label for s in app.selectbox)
+    assert app.get("file_uploader")
     app.session_state["settings"] = replace(app.session_state["settings"], c=0.02, penalty="typed")
     app.run()  # another plan, in the same session
     assert "not peer-reviewed" in words(app)
     assert [tick.value for tick in app.checkbox] == [False]
-    assert not app.selectbox
+    assert not app.get("file_uploader")
 
 
 def allow(app):
@@ -498,17 +505,68 @@ def test_a_second_data_set_asks_for_the_same_people():
         unit="one patient",
     )
     app = start("release", **(LINK | {"declared": packed_table(other), "d": "1"}))
+    assert button(app, "budget_make") is None
+    assert not app.get("file_uploader")
+    app.radio(key="budget_people").set_value("Clinic").run()
+    assert app.get("file_uploader")
     app.text_input(key="budget_name").set_value("Follow-up")
     app.text_input(key="release_person").set_value("Ada")
-    app.text_input(key="budget_amount").set_value("2")
-    app.button(key="budget_make").click().run()
-    assert any("Say whether these people" in e.value for e in app.error)
-    app.radio(key="budget_people").set_value("Clinic")
     app.button(key="budget_make").click().run()
     check(app)
     first, second = Ledger().accounts()
     assert second.pool_id == first.pool_id
     assert second.remaining == Decimal(3)
+
+
+def test_a_file_is_seen_to_fit_before_a_budget_that_stays_for_ever():
+    app, ask = begin(), "see first whether your file fits"
+    assert ask in words(app)
+    with_file(app)
+    assert ask not in words(app)
+    assert "Only its header was read: all 3 columns" in words(app)
+    app.button(key="release_look_now").click().run()
+    check(app)
+    assert "- ill: **all**" in words(app)
+    heads = [one.value for one in app.header]
+    assert heads == [f"{place} · {release_words.PARTS[place]}" for place in "123"]
+    assert position(app, "file_uploader", "release_file") < position(app, "header", heads[2])
+    assert position(app, "header", heads[2]) < position(app, "button", "budget_make")
+    assert Ledger().accounts() == ()
+    with_budget(app)
+    assert "- ill: **all**" in words(app)  # the same file, seen once
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    app.button(key="release_now").click().run()
+    check(app)
+    assert [charge.state for charge in Ledger().history()] == ["done"]
+
+
+def test_a_file_that_does_not_fit_is_told_before_a_budget_too():
+    app = with_file(begin(), b"age,ill\n0,1\n")
+    assert any("has no column" in e.value for e in app.error)
+    assert button(app, "release_look_now") is None
+    assert Ledger().accounts() == ()
+
+
+def test_a_budget_that_another_tab_set_meanwhile_is_a_sentence():
+    app = with_file(begin())
+    budget_typed(app, "2", "Ward")
+    with_budget(begin())
+    app.button(key="budget_make").click().run()
+    assert not app.exception
+    assert any("Say whether these people" in e.value for e in app.error)
+    assert [one.dataset for one in Ledger().accounts()] == ["Clinic"]
+    assert button(app, "release_now") is None
+
+
+def test_a_file_is_let_go_when_its_release_is_done(monkeypatch):
+    gone = []
+    monkeypatch.setattr(streamlit_internals, "forget_file", gone.append)
+    app = ready()
+    assert gone == []
+    app.button(key="release_now").click().run()
+    check(app)
+    assert not app.get("file_uploader")
+    assert len(gone) == 1
 
 
 @pytest.mark.parametrize(("amount", "name"), [("-1", "Clinic"), ("1", "")])
@@ -536,8 +594,11 @@ def test_nothing_of_the_table_is_anywhere_but_in_its_session(desk, watched_ledge
     frame.loc[17, "smoker"] = PLANTED
     frame["name"] = PLANTED
     app = begin()
-    app.radio(key="budget_people").set_value(release_budget.OTHERS)
-    with_file(with_budget(app), csv_bytes(frame))
+    app.radio(key="budget_people").set_value(release_budget.OTHERS).run()
+    with_file(app, csv_bytes(frame))
+    app.button(key="release_look_now").click().run()
+    with_budget(app)
+    assert "- smoker: **nearly all**" in words(app)
     app.text_input(key="release_typed").set_value("Clinic").run()
     app.button(key="release_now").click().run()
     check(app)
@@ -608,6 +669,20 @@ def test_the_ledger_shows_budget_history_and_verdict():
         page.button(key="ledger_check").click().run()
         assert not page.exception
         assert said in words(page) or any(said in e.value for e in page.error)
+
+
+def test_the_ledger_hands_out_the_files_that_it_knows_and_no_others():
+    app = ready()
+    app.button(key="release_now").click().run()
+    (charge,) = Ledger().history()
+    page = start("ledger")
+    assert page.selectbox(key="ledger_files").options == [f"Entry 2: {charge.purpose}"]
+    assert "Everything (ZIP)" in {b.proto.label for b in page.get("download_button")}
+    record = folder_of(charge.request_id) / "release.json"
+    record.write_bytes(record.read_bytes() + b" ")
+    page = start("ledger")
+    assert not page.selectbox
+    assert "Everything (ZIP)" not in {b.proto.label for b in page.get("download_button")}
 
 
 def test_a_changed_ledger_is_called_so(desk):

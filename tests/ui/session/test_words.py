@@ -9,15 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpci_core import PureDP
 from dpci_core.base.errors import (
     PersonsNotShownError,
-    check_count,
-    check_positive,
-    check_probability,
-    check_range,
 )
-from dpci_core.ledger import Cap
 from dpci_core.report.covered import covered
 from dpci_core.schema import Persons
 from tests.release_example import SCHEMA, make_plan
@@ -27,36 +21,6 @@ from ui.session import text
 from ui.session.compute import DECLARED, packed_table
 from ui.session.settings import Settings
 from ui.session.words import in_words
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (
-            lambda: check_positive(regularization=-1.5),
-            "The penalty c is -1.5, but has to be above 0.",
-        ),
-        (lambda: check_probability(delta=2.0), "δ is 2.0, but has to be between 0 and 1."),
-        (
-            lambda: check_range((0.5, 0.999), confidence_level=0.2),
-            "The confidence level is 0.2, but has to be between",
-        ),
-        (
-            lambda: check_count(n_records=0),
-            "The number of records n is 0, but has to be a whole number >= 1.",
-        ),
-        (
-            lambda: PureDP(model="0", hessian="1", covariance="1"),
-            "The part for the coefficients is 0, but has to be",
-        ),
-        (lambda: Cap.pure("a.b *c*"), "ε is “a.b *c*”, but has to be a number."),
-        (lambda: Cap.approx("1", "x"), "δ is “x”, but has to be a number."),
-    ],
-)
-def test_arguments_have_the_names_of_their_controls(call, words):
-    with pytest.raises(ValueError, match="Expected") as caught:
-        call()
-    assert in_words(caught.value).startswith(words)
 
 
 @pytest.mark.parametrize(

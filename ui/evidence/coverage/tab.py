@@ -54,7 +54,7 @@ def section() -> None:
         "**simulated**: the table is resampled again and again, every time the whole private "
         "procedure runs, and we count how often its intervals contain the coefficient."
     )
-    if not is_ready(is_folded=True):
+    if not is_ready():
         return
     view = current_view()
     if view is None:
