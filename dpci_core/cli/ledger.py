@@ -255,7 +255,7 @@ _NEW_ACCOUNT = (
     flag("--rho", help="cap in rho, in the place of --epsilon"),
     flag(
         "--mu",
-        help="cap in mu of Gaussian differential privacy, for releases by output perturbation only",
+        help="cap in mu of Gaussian differential privacy, for releases under it only",
     ),
     flag(
         "--gaussian",
