@@ -527,6 +527,8 @@ SENTENCES: dict[str, str] = {
     "weight_beyond": (
         "Expected the weight of {name!r} to be 0, or from {low:g} to {high:g} but for its sign."
     ),
+    "combination_is_no_mapping": "Expected a combination of coefficients as {{name: weight}}, like "
+    "{{'age': 1}}, got {found}.",
     "no_weight": "Expected at least one weight other than 0.",
     "a_value_for_each": "Expected one finite value for each combination.",
     "depend_on_each_other": (

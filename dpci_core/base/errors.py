@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from difflib import get_close_matches
@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeGuard, TypeVar
 
 import numpy as np
 
+from dpci_core.base.codes import SENTENCES
 from dpci_core.base.text import TextProblem
 
 ChangeName = Literal[
@@ -49,7 +50,7 @@ class TypedError(ValueError):
 class CodedError(Exception):
     """A refusal as data: the rule that was broken, and what a sentence about it names.
 
-    code: of the rule; `report.refusals` has its sentence.
+    code: of the rule; `codes` has its sentence.
     facts: rows, columns, limits, names; never a value of a private cell.
     """
 
@@ -58,6 +59,9 @@ class CodedError(Exception):
         self.code = code
         self.facts = facts
 
+    def __str__(self) -> str:
+        return sentence(self) if self.code in SENTENCES else str(self.args[0])
+
     def __reduce__(self) -> tuple[object, ...]:
         return _restored, (type(self), self.args, vars(self))
 
@@ -65,7 +69,7 @@ class CodedError(Exception):
 class Finding:
     """What was found or done, as data; nothing is refused for it.
 
-    code: `report.refusals` has its sentence.
+    code: `codes` has its sentence.
     facts: as of a `CodedError`; one may be a finding, a tuple of findings, or an error itself.
     """
 
@@ -75,6 +79,25 @@ class Finding:
 
     def __repr__(self) -> str:
         return described(self.code, self.facts)
+
+
+def sentence(problem: CodedError | Finding, inner: Callable[[BaseException], str] = str) -> str:
+    """Return the sentence of a code and its facts.
+
+    >>> sentence(CodedError("another_number_of_fields", row=7, found=3, wanted=4))
+    'Line 7 has 3 fields where the first line names 4 columns.'
+    """
+    facts = {name: _fact(fact, inner) for name, fact in problem.facts.items()}
+    return SENTENCES[problem.code].format(**facts)
+
+
+def _fact(fact: object, inner: Callable[[BaseException], str]) -> object:
+    """What stands for a fact in a sentence: their own of a finding, several, or an error."""
+    if isinstance(fact, Finding):
+        return sentence(fact, inner)
+    if isinstance(fact, tuple) and fact and all(isinstance(one, Finding) for one in fact):
+        return " ".join(str(_fact(one, inner)) for one in fact)
+    return inner(fact) if isinstance(fact, BaseException) else fact
 
 
 def described(code: str, facts: Mapping[str, object]) -> str:

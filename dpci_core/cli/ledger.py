@@ -255,7 +255,7 @@ _NEW_ACCOUNT = (
     flag("--rho", help="cap in rho, in the place of --epsilon"),
     flag(
         "--mu",
-        help="cap in mu of Gaussian differential privacy, for releases under it only",
+        help="cap in mu of Gaussian differential privacy, where no noise is in an objective",
     ),
     flag(
         "--gaussian",

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpci_core.base.array import Array, Positions
 from dpci_core.base.rows import EncodedRows
-from dpci_core.design import Design
+from dpci_core.design import MECHANISMS, Design
 from dpci_core.estimators.account import (
     LedgerAccount,
     Payable,
@@ -188,7 +188,15 @@ class DPSelection(Payable, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 )
             if one.get("regularization", self.estimator.regularization) is None:
                 raise ValueError(f"Expected candidate {i} to set regularization.")
-        return [clone(self.estimator).set_params(**one) for one in listed]
+        made = [clone(self.estimator).set_params(**one) for one in listed]
+        for i, setting in enumerate(made):
+            name = setting.mechanism
+            if name in MECHANISMS and mechanism_named(name).needs_metric:
+                raise ValueError(
+                    f"Expected another mechanism={name!r} of candidate {i}: it runs in a metric "
+                    "only."
+                )
+        return made
 
     def _chosen(
         self,

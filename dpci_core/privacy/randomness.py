@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from multiprocessing import current_process
 from typing import Any, final
 
 import numpy as np
@@ -53,8 +54,14 @@ def load_noise() -> None:
     """Import what noise comes from, before anything is booked: while a script of Streamlit's ends
     elsewhere an import can fail, and after the draw began that would cost the charge.
 
-    Raises:  ExtraNeededError without OpenDP.
+    Raises:  ExtraNeededError without OpenDP; RuntimeError in a worker that is starting, which runs
+             the whole script of its parent again, and with it what was drawn there.
     """
+    if getattr(current_process(), "_inheriting", False):
+        raise RuntimeError(
+            "A worker process that starts runs this script again, and would draw, and pay, a "
+            "second time. Put what the script does below `if __name__ == '__main__':`."
+        )
     with named_extras():
         import opendp.prelude  # noqa: F401 - 1.5 seconds that only a private draw needs
 

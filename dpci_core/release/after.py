@@ -240,6 +240,8 @@ class ReleaseInference:
         """(p,) over theta."""
         called = {"intercept": CONSTANT} if "intercept" not in self.names else {}
         vector = np.zeros(len(self.names))
+        if not isinstance(weights, Mapping):
+            raise AfterError("combination_is_no_mapping", found=type(weights).__name__)
         for name, weight in weights.items():
             found = called.get(name, name)
             if found not in self.names:
@@ -384,6 +386,9 @@ class ReleaseInference:
             level: that of the release by default.
             unit: what the coefficients are per.
         """
+        for name in names:
+            if not isinstance(name, str):
+                raise AfterError("no_such_coefficient", name=name, names=", ".join(self.names))
         vectors = np.array([self._combination({name: 1.0}, unit) for name in names])
         if len(set(names)) != len(names) or len(vectors) == 0:
             raise AfterError("depend_on_each_other")

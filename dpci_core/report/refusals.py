@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dpci_core.base.codes import SENTENCES
-from dpci_core.base.errors import CodedError, Finding, TextError
+from dpci_core.base.errors import CodedError, Finding, TextError, sentence
 from dpci_core.base.text import TextCode
 
 _TEXTS: dict[TextCode, str] = {
@@ -32,20 +31,10 @@ def said(
     'Line 7 has 3 fields where the first line names 4 columns.'
     """
     if isinstance(problem, CodedError | Finding):
-        facts = {name: _fact(fact, inner or said) for name, fact in problem.facts.items()}
-        return SENTENCES[problem.code].format(**facts)
+        return sentence(problem, inner or said)
     if isinstance(problem, TextError):
         return f"Expected {problem.name} to {text_rule(problem)}."
     return str(problem)
-
-
-def _fact(fact: object, inner: Callable[[BaseException], str]) -> object:
-    """What stands for a fact in a sentence: their own of a finding, several, or an error."""
-    if isinstance(fact, Finding):
-        return said(fact)
-    if isinstance(fact, tuple) and fact and all(isinstance(one, Finding) for one in fact):
-        return " ".join(str(_fact(one, inner)) for one in fact)
-    return inner(fact) if isinstance(fact, BaseException) else fact
 
 
 def text_rule(problem: TextError) -> str:

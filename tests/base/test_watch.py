@@ -79,6 +79,8 @@ def same(a: object, b: object) -> None:
         assert len(a) == len(b)
         for one, other in zip(a, b, strict=True):
             same(one, other)
+    elif isinstance(a, Exception):
+        assert (type(a), str(a)) == (type(b), str(b))
     elif hasattr(a, "__dataclass_fields__"):
         same(asdict(a), asdict(b))  # type: ignore[call-overload]
     else:

@@ -291,6 +291,10 @@ def test_an_svm_chooses_its_width_and_mechanism() -> None:
             "rows of weight 1",
         ),
         ({"candidates": []}, "at least one"),
+        (
+            {"candidates": [{"mechanism": "newton", "regularization": 0.01}]},
+            "runs in a metric only",
+        ),
         ({"candidates": [{"budget": 3}]}, "candidate 0"),
         ({"candidates": [{"regularization": None}]}, "set regularization"),
         ({"candidates": [{"regularization": 1}, {"regularization": 1.0}]}, "number 1 repeats"),

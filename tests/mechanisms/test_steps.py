@@ -233,6 +233,21 @@ def test_terms_have_norm_at_most_1_and_know_no_place() -> None:
     assert Fraction(999_999, 1_000_000) < largest <= 1
 
 
+def test_nothing_raises_after_the_draw_began() -> None:
+    rng = np.random.default_rng(9)
+    for part in ("1e-9", "0.01", "1e6"):
+        budget = GDP(model=part, hessian="0.1", covariance="0.1", metric="0.1")
+        for D, others, metric, clip in pairs(40):
+            for rows in (D, *others, np.zeros_like(D), 1e150 * D):
+                table = MemoryTable(weighted(WeightedRows.of(rows), metric))
+                for c in (1e-10, 0.001, 1e6):
+                    design = replace(
+                        DESIGN, budget=budget, n_records=len(rows), clip=clip, regularization=c
+                    )
+                    found = train_private(table, design=design, rng=rng, metric=metric)
+                    assert np.isfinite(found.theta_priv).all()
+
+
 # --- what they are not for ------------------------------------------------------------------------
 
 

@@ -7,7 +7,11 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import subprocess
+import sys
+import textwrap
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -185,3 +189,33 @@ def test_sources_cannot_be_mixed_up() -> None:
         private_intervals(np.ones((3, 1)), np.ones(3), design=design, rng=SystemSource())  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         SystemSource(7)  # type: ignore[call-arg]
+
+
+def test_a_worker_that_starts_does_not_draw_what_its_parent_drew(tmp_path: Path) -> None:
+    """Started anew, a process runs the script of its parent, up to the guard of its main part."""
+    script, told = tmp_path / "script.py", tmp_path / "told.txt"
+    script.write_text(
+        textwrap.dedent(f"""
+        import multiprocessing
+        from dpci_core.privacy.randomness import SystemSource
+
+        def draw():
+            try:
+                SystemSource().below(2)
+                said = "drawn"
+            except RuntimeError as error:
+                said = str(error)
+            with open({str(told)!r}, "a") as file:
+                print(said, file=file)
+
+        draw()
+        if __name__ == "__main__":
+            worker = multiprocessing.get_context("spawn").Process(target=draw)
+            worker.start()
+            worker.join()
+        """)
+    )
+    subprocess.run([sys.executable, str(script)], check=True, env={**os.environ, "PYTHONPATH": "."})
+    first, again, in_worker = told.read_text(encoding="utf-8").splitlines()
+    assert first == in_worker == "drawn"
+    assert "a second time" in again

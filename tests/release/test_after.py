@@ -218,6 +218,8 @@ def test_what_was_not_asked_in_its_terms_is_refused(after: ReleaseInference) -> 
         (lambda: after.test([{"age": 1e-101}]), "weight_beyond"),
         (lambda: after.contrast({"age": 0}), "no_weight"),
         (lambda: after.test([]), "no_weight"),
+        (lambda: after.test(["age"]), "combination_is_no_mapping"),  # type: ignore[list-item]
+        (lambda: after.region([{"age": 1}]), "no_such_coefficient"),  # type: ignore[list-item]
         (lambda: after.test([{"age": 1}], values=[1, 2]), "a_value_for_each"),
         (lambda: after.test([{"age": 1}, {"age": 2}]), "depend_on_each_other"),
         (lambda: after.region(["age", "age"]), "depend_on_each_other"),

@@ -11,10 +11,10 @@ from ui.controls.sidebar import data_controls, dataset_words
 from ui.kit.bound import among, bound
 from ui.session import state
 from ui.session.budget import from_shares
-from ui.session.choices import CALIBRATIONS, LOSSES, MECHANISMS, labels_of
+from ui.session.choices import CALIBRATIONS, EVERY_MECHANISM, LOSSES, labels_of
 from ui.session.settings import START, Settings, for_outcome
 
-MECHANISM_WORDS = {n: w.partition(" ")[0] for n, w in labels_of(MECHANISMS).items()}
+MECHANISM_WORDS = {n: one.word.capitalize() for n, one in EVERY_MECHANISM.items()}
 METHOD_WORDS = {n: w.partition(" ")[0] for n, w in labels_of(CALIBRATIONS).items()}
 LOSS_WORDS = {n: w.partition(" ")[0] for n, w in labels_of(LOSSES).items()}
 

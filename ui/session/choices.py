@@ -157,7 +157,7 @@ _MARKERS = {
     (Objective.name, HuberSVM.name): "square",
     (Output.name, Logistic.name): "diamond",
     (Output.name, HuberSVM.name): "triangle-up",
-    (Steps.name, Logistic.name): "hexagon",
+    (Steps.name, Logistic.name): "triangle-up",
 }
 _FILLS = {ZCDP.definition: "-open"}
 

@@ -148,8 +148,9 @@ def exact_sentence(settings: Settings) -> str:
         if budget.additive_only:
             rho = number(to_float_down(budget.as_rho(budget.total)))
             return (
-                "Output perturbation, whose noise is exactly Gaussian, is counted exactly "
-                f"(Gaussian differential privacy), so that the same promise buys it ρ = {rho}."
+                f"The noise of {mechanism_of(design).title} is exactly Gaussian and counted "
+                "exactly (Gaussian differential privacy), so that the same promise buys it "
+                f"ρ = {rho}."
             )
     return ""
 
@@ -260,7 +261,7 @@ def calibration_words(settings: Settings) -> str:
     if settings.results == "reviewed" and "sharp" in settings.calibrations:
         words += " (published privacy results only)"
     if settings.is_shaped:
-        words += ", noise in the objective shaped like the data"
+        words += ", noise shaped like the data"
     return f"{words}, for the {covers(settings)}"
 
 
