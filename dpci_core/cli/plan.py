@@ -696,8 +696,8 @@ _DESIGN = (
     flag("--mechanism", choices=tuple(MECHANISMS)),
     flag(
         "--epsilon",
-        help="total; with --delta it is spent as zCDP, by output perturbation as mu^2, which is "
-        "more",
+        help="total; with --delta it is spent as zCDP, by output perturbation and clipped steps as "
+        "mu^2, which is more",
     ),
     flag("--delta"),
     flag("--rho", help="total, in the place of --epsilon"),

@@ -555,7 +555,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
             subtracted (`privacy_.noise`, `privacy_.is_simulation`).
         classes: the labels, declared; None reads them from y, which the guarantee does not cover.
         norm_bound: declared bound on the norm of the features scaled to [-1, 1] (default sqrt(d)).
-        mechanism: "objective" or "output" perturbation.
+        mechanism: "objective" or "output" perturbation, or clipped "newton" steps in a geometry.
         regularization: c in c |theta|^2 of the mean objective (scaled units, the constant too).
             None takes `default_regularization`, a function of n, d and the budget, or, with typical
             values and the target "unpenalised", `effects_regularization`, one of R besides; with
@@ -565,7 +565,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
             intervals asked for, else "penalised".
         geometry: as for `Design`, planned from public or simulated rows of this very encoding
             (`best_geometry`); with more than two classes each model learns its own second moment.
-            It goes with objective perturbation, and with either encoding.
+            It goes with objective perturbation and steps, and with either encoding.
         intervals: False spends the whole budget on the coefficients, and on a metric.
         fit_intercept: only True.
         ledger: the account that pays: each fit is booked before its noise is drawn, and needs

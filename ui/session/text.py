@@ -169,8 +169,8 @@ def conversion_details(settings: Settings) -> str:
         f"Headline: Canonne, Kamath, Steinke 2020, ε = "
         f"{number_at_most(zcdp_to_epsilon(rho, delta), 4)}. "
         "The older published conversion ρ + 2√(ρ log(1/δ)) gives "
-        f"{number_at_most(zcdp_to_epsilon_published(rho, delta), 4)}; for output perturbation "
-        "alone, whose releases are exactly Gaussian, the analytic formula gives "
+        f"{number_at_most(zcdp_to_epsilon_published(rho, delta), 4)}; where all noise is "
+        "exactly Gaussian, as by output perturbation, the analytic formula gives "
         f"{number_at_most(gdp_to_epsilon(2.0 * rho, delta), 4)}. δ is the chance that the ε bound "
         "fails to hold."
     )

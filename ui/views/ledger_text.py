@@ -28,7 +28,7 @@ BACKUP = (
     "`DPCI_LEDGER_KEYS` or its user's configuration. Keep a backup of each, in two places."
 )
 ADDITIVE_ONLY = (
-    "It counts in μ², which is worth more than ρ, and pays for output perturbation under Gaussian "
+    "It counts in μ², which is worth more than ρ, and pays for releases under Gaussian "
     "differential privacy only."
 )
 """Stands with a cap of Gaussian differential privacy."""

@@ -728,7 +728,7 @@ def test_a_promise_that_waits_in_mu_gets_a_cap_that_can_pay_for_it():
     assert app.button_group(key="budget_kind").value == "approx"
     app.text_input(key="budget_amount").set_value("1")
     app.text_input(key="budget_delta").set_value("1e-6").run()
-    assert "pays for output perturbation under Gaussian differential privacy only" in words(app)
+    assert "pays for releases under Gaussian differential privacy only" in words(app)
     with_budget(app, "1")
     (account,) = Ledger().accounts()
     assert account.cap == Cap.approx("1", "1e-6", definition="gdp")
