@@ -71,6 +71,7 @@ from dpci_core.intervals.forecast import Forecast, forecast
 from dpci_core.intervals.private_fit import PrivateFit, private_fit
 from dpci_core.ledger import Cost
 from dpci_core.losses import Logistic, Loss, make_loss
+from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.mechanisms.shares import share_out
 from dpci_core.privacy.budget import ApproxDP, Budget
 from dpci_core.privacy.randomness import SystemSource
@@ -478,7 +479,7 @@ class PrivateLinearClassifier(Called, Payable, StatsmodelsNames, ClassifierMixin
             )
         facts = (
             ("Loss", design.loss.name),
-            ("Mechanism", f"{design.mechanism} perturbation"),
+            ("Mechanism", mechanism_of(design).title),
             ("Records", f"{self._models[0].design.n_records:,}"),
             ("Features", str(self.n_features_in_)),
             ("Classes", str(len(self.classes_))),
