@@ -57,9 +57,7 @@ def d_control(settings: Settings, names: tuple[str, ...]) -> None:
     names_control(settings, names)
 
 
-_D_HELP = (
-    "The first d of the table's feature list, as the paper takes them, unless you choose by name."
-)
+_D_HELP = "The first d of the list in “Features by name”, unless you choose there."
 
 
 def n_features(settings: Settings, names: tuple[str, ...]) -> int:

@@ -143,7 +143,7 @@ def _slider(
         format_func=show or ("{:,}".format if isinstance(value, int) else short),
         key=f"{key}_slider",
         on_change=take,
-        args=(f"{key}_slider", key, apply),
+        args=(f"{key}_slider", key, apply, f"{key}_number"),
         label_visibility="collapsed",
     )
 
@@ -162,7 +162,7 @@ def _number(
         format="%d" if isinstance(value, int) else "%.6g",
         key=f"{key}_number",
         on_change=take,
-        args=(f"{key}_number", key, apply),
+        args=(f"{key}_number", key, apply, f"{key}_slider"),
         label_visibility="collapsed",
     )
 
@@ -173,9 +173,12 @@ def short(value: float) -> str:
     return rounded.replace("e-0", "e-") if abs(value) < 1e-4 else text.number(value)
 
 
-def take(widget_key: str, key: str, apply: Apply) -> None:
-    """Hand a widget's value to the state; a refusal is kept for the control that caused it."""
-    if is_stale(widget_key):
+def take(widget_key: str, key: str, apply: Apply, beside: str | None = None) -> None:
+    """Hand a widget's value to the state; a refusal is kept for the control that caused it.
+
+    beside: the other widget of the same value, if there is one.
+    """
+    if is_stale(widget_key, beside):
         return
     st.session_state.pop(_REFUSED, None)
     value = st.session_state.get(widget_key)

@@ -51,7 +51,7 @@ def feature_names() -> tuple[str, ...]:
         return kept.schema.feature_names if kept else ()
     if state.settings().dataset == compute.DECLARED:
         return compute.declared_table(state.settings().declared).schema.feature_names
-    return datasets.feature_names(state.settings().dataset)
+    return state.settings().ordered(datasets.feature_names(state.settings().dataset))
 
 
 def data_controls(*, has_upload: bool = True) -> None:

@@ -131,6 +131,7 @@ def _part_control(split: Split, index: int, name: str) -> None:
             f"{name}_slider",
             name,
             lambda value: _move(index, lambda s: s.with_share(index, float(value))),
+            f"{name}_number",
         ),
         label_visibility="collapsed",
     )
@@ -146,6 +147,7 @@ def _part_control(split: Split, index: int, name: str) -> None:
             f"{name}_number",
             name,
             lambda value: _move(index, lambda s: s.with_part(index, Decimal(repr(value)))),
+            f"{name}_slider",
         ),
         label_visibility="collapsed",
     )

@@ -48,7 +48,11 @@ def line(names: tuple[str, ...]) -> None:
             required=True,
             label_visibility="collapsed",
             help=_TERMS_HELP,
-            **bound("terms", "paper" if settings.is_penalised else "plain", _take_terms),
+            **bound(
+                "terms",
+                "paper" if settings.is_penalised else "plain",
+                lambda chosen: _take_terms(chosen, names),
+            ),
         )
 
 
@@ -87,11 +91,14 @@ def _take_outcome(chosen: object) -> None:
     state.put(for_outcome(now))
 
 
-def _take_terms(chosen: object) -> None:
+def _take_terms(chosen: object, names: tuple[str, ...]) -> None:
     now = state.settings()
     if chosen not in TERMS:
         return
-    state.put(now.in_paper_terms() if chosen == "paper" else now.in_plain_terms())
+    moved = now.in_paper_terms() if chosen == "paper" else now.in_plain_terms()
+    if moved.has_own_order != now.has_own_order and not now.names:
+        moved = replace(moved, names=names[: now.d])  # the same features, in whatever terms
+    state.put(moved)
     if now.dataset == "upload" and (kept := state.upload()) is not None:
         standard = upload.standard_in_terms(kept.schema)
         state.set_upload(replace(kept, schema=replace(kept.schema, standard=standard)))

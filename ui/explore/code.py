@@ -47,7 +47,7 @@ def code_of(settings: Settings) -> str:
     )
     loss = type(design.loss).__name__
     width = f"h={settings.h!r}" if "h" in design.loss.parameters else ""
-    features = repr(settings.names or settings.d)
+    features = repr(settings.features)
     calibration = (
         '"published"'
         if first.calibration == "published"
@@ -69,7 +69,7 @@ def code_of(settings: Settings) -> str:
             if is_declared
             else "from dpci_core.planner.standard import enclosing\n"
         )
-        encoding = repr(compute.standard_of(settings, settings.names or settings.d))
+        encoding = repr(compute.standard_of(settings, settings.features))
         meaning = ", meaning=records.meaning"
         table = f'''
 def table(standard):

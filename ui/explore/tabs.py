@@ -13,7 +13,7 @@ from dpci_core.mechanisms.objective import NOT_REVIEWED
 from dpci_core.report.answers import shortfall
 from dpci_core.report.cautions import not_reportable
 from ui.controls.sidebar import feature_names
-from ui.explore import code, finding, later, lines, pinned, sentences, wasted
+from ui.explore import code, finding, later, lines, pinned, remedy, sentences, wasted
 from ui.explore.intervals import ChartText, SpanOf, interval_picture, styles_of
 from ui.kit import linked
 from ui.kit.bound import bound
@@ -159,7 +159,12 @@ def _lost(view: compute.View) -> tuple[str, ...]:
         is_lost = outcome.forecast.is_not_reportable & finding.counted_coefficients(view)
         pairs = zip(view.records.feature_names, is_lost, strict=True)
         lost |= dict.fromkeys(name for name, is_out in pairs if is_out)
-    return (f"{not_reportable(list(lost))} {text.WHY_NOT_REPORTABLE}",) if lost else ()
+    if not lost:
+        return ()
+    designs = [o.forecast.design for o in view.drawn if o.forecast]
+    key = ("what helps", view.records.digest, repr(designs))
+    helps = state.curves().get(key, lambda: remedy.sentence(view))
+    return (f"{not_reportable(list(lost))} {text.WHY_NOT_REPORTABLE} {helps}",)
 
 
 def _remarks(view: compute.View) -> tuple[str, ...]:

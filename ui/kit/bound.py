@@ -54,11 +54,27 @@ def put(key: str, value: object, options: Sequence[object] | None = None) -> Non
         st.session_state[key] = value
 
 
-def is_stale(key: str) -> bool:
-    """Whether a widget reports what it shows, or what it showed before the page set it just now."""
-    shown, late, _ = st.session_state.get(_SET, {}).get(key, (None, (), None))
+def is_stale(key: str, beside: str | None = None) -> bool:
+    """Whether a widget reports what it shows, or what it showed before the page set it just now.
+
+    beside: a widget of the same value, set with it. A browser that reports of that one what the
+        page set has this one's value too: what it reports is a move, also back to the old value.
+    """
+    shown, late, _ = _known(key)
     reported, now = st.session_state[key], time.monotonic()
-    return reported == shown or any(now - since <= _LATE and reported == old for since, old in late)
+    if reported == shown:
+        return True
+    if beside is not None:
+        there, moved, _ = _known(beside)
+        if moved and st.session_state.get(beside) == there:
+            return False
+    return any(now - since <= _LATE and reported == old for since, old in late)
+
+
+def _known(key: str) -> tuple[Any, list[tuple[float, Any]], Any]:
+    """What the page set a widget to, what may still come of it since when, and its options."""
+    nothing: tuple[Any, list[tuple[float, Any]], Any] = (None, [], None)
+    return st.session_state.get(_SET, {}).get(key, nothing)  # type: ignore[no-any-return]
 
 
 def bound(

@@ -199,7 +199,7 @@ def plan_of_number(settings: Settings) -> tuple[LinearPlan, Records]:
         in_promise = in_currency(settings, PROMISE)
         raise RemediedError(_NOT_PURE, "Type the budget as (ε, δ)", in_promise)
     table = declared_table(settings.declared)
-    features = settings.names or settings.d
+    features = settings.features
     records = PUBLIC.records(
         (DECLARED, settings.declared, features), lambda: table.records(features)
     )
@@ -253,7 +253,7 @@ def _aimed(kind: type[_CaseT], **known: Any) -> _CaseT:
 def make_penalised(settings: Settings, source: TableSource) -> Case:
     """That of a table whose outcome has codes; raises as `make_case`."""
     chosen = single(settings)
-    records = source.load(chosen, features=chosen.names or chosen.d)
+    records = source.load(chosen, features=chosen.features)
     design = chosen.design(chosen.combinations[0])
     fitted = fit_target(records, design)
     plain = moments = source.store.moments(

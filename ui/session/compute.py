@@ -460,8 +460,7 @@ def fit_target(records: Records, design: Design) -> TargetName:
 
 def compute(settings: Settings, source: TableSource) -> View:
     """Forecast every chosen combination."""
-    features: int | tuple[str, ...] = settings.names or settings.d
-    records = source.load(settings, features=features)
+    records = source.load(settings, features=settings.features)
     outcomes = tuple(
         _outcome(settings, records, combination, source.store)
         for combination in settings.combinations
@@ -598,14 +597,16 @@ def sweep(
     range.
     """
     grid = sweep_grid(settings, name, max_features)
-    features: int | tuple[str, ...] = settings.names or settings.d
     is_refitted = name in ("c", "h", "d")
-    base = source.load(settings, features=features, sample=is_refitted)
+    base = source.load(settings, features=settings.features, sample=is_refitted)
     curves = []
     for combination in settings.combinations:
         points = []
         for x in grid:
-            records = source.load(settings, features=int(x), sample=True) if name == "d" else base
+            records = base
+            if name == "d":
+                first = settings.swept(name, float(x)).features
+                records = source.load(settings, features=first, sample=True)
             points.append(
                 _sweep_point(settings, combination, source.store, records, name, float(x))
             )

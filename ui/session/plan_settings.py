@@ -48,7 +48,7 @@ def plan_of(case: PlannedCase, title: str, notes: str = "") -> Plan | LinearPlan
     )
     if isinstance(case, NumberCase):
         return replace(case.plan, title=title, notes=notes, goal=case.target)
-    features = now.names or now.d
+    features = now.features
     source = (
         declared_table(now.declared)
         if now.dataset == DECLARED
@@ -138,8 +138,11 @@ def _of_codes(plan: Plan, now: Settings) -> Settings:
         "is.",
     )
     is_rounded = design.loss.name in SMOOTHINGS
+    there = replace(now, encoding="standard" if is_standard else "schema")
+    is_by_number = isinstance(plan.features, int) and there.has_own_order
     return replace(
         now,
+        names=plan.names[:-1] if is_by_number else now.names,
         encoding="standard" if is_standard else "schema",
         mechanisms=(design.mechanism,),
         losses=(HuberSVM.name if is_rounded else design.loss.name,),

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Any, Literal
 
-from dpci_core import Calibration, DeclaredTable, Loss, Persons
+from dpci_core import Calibration, DeclaredTable, Loss, Persons, datasets
 from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.design import ESTIMANDS, CalibrationName, Design, TargetName
 from dpci_core.losses import HuberSVM, Logistic, make_loss
@@ -166,6 +166,27 @@ class Settings:
             )
         )
         return tuple(Combination(*four) for four in chosen)  # type: ignore[arg-type]
+
+    @property
+    def features(self) -> int | tuple[str, ...]:
+        """Which features are used: those chosen by name, or the first d on offer."""
+        if self.names or not self.has_own_order:
+            return self.names or self.d
+        return self.ordered(datasets.feature_names(self.dataset))[: self.d]
+
+    @property
+    def has_own_order(self) -> bool:
+        """Whether features are not offered in the order of their table, which is the paper's: of
+        the census in plain terms those of a first visit come first, and nobody's weight last.
+        """
+        return (self.dataset, self.encoding) == (START.dataset, START.encoding)
+
+    def ordered(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The features of the table of these settings in the order in which they are offered."""
+        if not self.has_own_order:
+            return names
+        rest = [n for n in names if n not in (*START.names, _WEIGHT)]
+        return (*START.names, *rest, _WEIGHT)
 
     @property
     def is_shaped(self) -> bool:
@@ -588,6 +609,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 
 
+_WEIGHT = "fnlwgt"
+"""How many people a row of the census stands for: no effect that anybody asks for."""
 START = Settings(
     names=(
         "age",

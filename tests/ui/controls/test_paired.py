@@ -61,3 +61,25 @@ def test_a_part_moves_by_a_step_of_its_own():
 )
 def test_positions_of_a_slider_are_written_shortly(value, words):
     assert short(value) == words
+
+
+@pytest.mark.parametrize("half", ["number", "slider"])
+def test_what_was_undone_can_be_set_again_at_once(half):
+    app = start("explore", n="30000")
+    for _ in range(2):
+        moved = app.number_input if half == "number" else app.select_slider
+        moved(key=f"n_{half}").set_value(100_000).run()
+        assert now(app).n == 100_000
+        app.button(key="undo").click().run()
+        assert now(app).n == 30_000
+
+
+def test_a_browser_that_has_not_got_an_undo_yet_takes_nothing_back():
+    """It sends the old value of both widgets with what is moved elsewhere."""
+    app = start("explore", n="30000")
+    app.number_input(key="n_number").set_value(100_000).run()
+    app.button(key="undo").click().run()
+    app.number_input(key="n_number").set_value(100_000)
+    app.select_slider(key="n_slider").set_value(100_000)
+    app.select_slider(key="d_slider").set_value(5).run()
+    assert (now(app).n, now(app).d) == (30_000, 5)

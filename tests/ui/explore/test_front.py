@@ -9,7 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpci_core import datasets
 from dpci_core.schema import CONSTANT
+from tests.ui.test_pages import now, visit
 from ui.controls import currency
 from ui.evidence.coverage.job import Job
 from ui.explore import finding, later
@@ -201,3 +203,26 @@ def test_a_penalty_typed_into_a_link_stays_and_a_chosen_one_is_not_written():
     few = START.swept("n", 1_000)
     assert few.to_query() == {"n": "1000"}
     assert from_query(few.to_query()) == (few, ())
+
+
+def test_the_first_seven_features_are_those_of_a_first_visit():
+    there = from_query({"d": "7"})[0]
+    assert there.names == ()
+    assert there.features == START.features == START.names
+    assert view_of(there).records.digest == view_of(START).records.digest
+    more = replace(there, d=36).features
+    assert more[:7] == START.names
+    assert more[-1] == "fnlwgt"
+    assert sorted(more) == sorted(datasets.feature_names("census"))
+    assert replace(there, encoding="schema").features == 7  # the paper's order stays
+
+
+def test_fewer_features_and_back_are_the_same_features():
+    app = visit()
+    shown = now(app).features
+    for d in (6, 7):
+        app.number_input(key="d_number").set_value(d).run()
+        assert now(app).features == shown[:d]
+    for terms in ("paper", "plain"):
+        app.segmented_control(key="terms").set_value(terms).run()
+        assert now(app).features == shown

@@ -14,7 +14,7 @@ from tests.ui.test_pages import check, now, start
 from ui.controls import declare, plan_file
 from ui.session.budget import from_shares
 from ui.session.case import Case, make_case
-from ui.session.compute import DECLARED, PUBLIC, TableSource, packed_table
+from ui.session.compute import DECLARED, PUBLIC, TableSource, packed_table, standard_of
 from ui.session.plan_settings import plan_of, settings_of
 from ui.session.settings import Settings
 
@@ -256,3 +256,15 @@ def test_the_link_of_a_plan_brings_its_words_and_a_bad_one_says_why():
     )
     app = start("plan", **replace(plan, design=replace(plan.design, n_records=10**9)).to_query())
     assert "The control for n goes from 100 to 1,000,000" in app.warning[0].value
+
+
+def test_a_plan_of_the_first_features_keeps_those_of_its_table():
+    """The page offers them in another order in plain terms."""
+    case = make_case(Settings(d=4).in_plain_terms(), TableSource(PUBLIC))
+    made = plan_of(case, title="Of four", notes="")
+    assert settings_of(made).features == made.names[:-1]
+    counted = replace(made.source, standard=standard_of(case.settings, 4))
+    assert (
+        settings_of(replace(made, source=counted, features=4)).features
+        == (datasets.feature_names("census")[:4])
+    )
