@@ -67,10 +67,10 @@ def test_what_else_a_fit_may_ask(frame: pd.DataFrame, tmp_path: Path) -> None:
     [
         ("sick", {}, {"classes": None}, "classes, declared"),
         (None, {}, {}, "name of the column"),
-        ("ill", {}, {}, "columns not in header"),
-        ("sick", {"score": "many"}, {}, "column not numbers"),
-        ("sick", {"age": np.nan}, {}, "rows do not count"),
-        ("sick", {"sick": "31337"}, {}, "rows do not count"),
+        ("ill", {}, {}, "has no column"),
+        ("sick", {"score": "many"}, {}, "Expected numbers in the column"),
+        ("sick", {"age": np.nan}, {}, "Expected a finite number in every feature"),
+        ("sick", {"sick": "31337"}, {}, "Expected a finite number in every feature"),
     ],
 )
 def test_what_is_refused_says_no_value(

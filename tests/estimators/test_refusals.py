@@ -155,7 +155,7 @@ def test_a_default_penalty_that_nothing_certifies_is_told_without_naming_it() ->
         (lambda: fitted(feature_bounds=[(0, 9)] * 3), ValueError, "Write all lows and all highs"),
         (lambda: fitted(feature_bounds=([5] * 3, 1)), ValueError, "Write all lows and all highs"),
         (lambda: fitted(mechanism="objectiv"), ValueError, "Write mechanism='objective'."),
-        (lambda: fitted(classes=("no", "yes")), ValueError, "declared (classes=['no', 'yes'])"),
+        (lambda: fitted(classes=("no", "yes")), ValueError, "declared classes=['no', 'yes']"),
         (lambda: made().fit(*swapped()), ValueError, "y holds labels, declare them as classes=."),
         (lambda: made(C=1.0), TypeError, "scikit-learn's C is c = 1 / (2 n C)"),
         (

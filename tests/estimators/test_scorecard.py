@@ -152,6 +152,6 @@ def test_refusals_name_the_argument_and_no_value() -> None:
         made().fit(bad, y)
     with pytest.raises(ValueError, match="Only binary"):
         made(classes=None).fit(X, np.arange(60) % 3)
-    with pytest.raises(ValueError, match="label not declared"):
+    with pytest.raises(ValueError, match="one of the declared classes"):
         made().fit(X, ["other", *y[1:]])
     assert clone(made(cost=("0.5", "1"))).cost == ("0.5", "1")

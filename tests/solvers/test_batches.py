@@ -299,7 +299,7 @@ def test_progress_counts_batches_and_a_lying_batch_is_found() -> None:
     class Lying(MemoryBatch):
         n_rows = 701  # type: ignore[assignment]
 
-    with pytest.raises(BatchError, match="another size"):
+    with pytest.raises(BatchError, match="700 rows instead of the 701"):
         RecordBatches.listed([Lying(X[:700])]).total(Derivatives(np.zeros(4), Logistic()))
 
 
