@@ -122,7 +122,7 @@ def title(found: Sequence[Numbers], level: float) -> tuple[str, bool]:
         )
     costs = [n.cost for n in found]
     if all(n.is_useless for n in found):
-        return f"Too noisy to be of use: intervals {_times(min(costs))} as without privacy", True
+        return f"Too noisy to be of use: intervals {_against_plain(min(costs))}", True
     worst, words = max(found, key=lambda n: n.n_short), effects_sentence(found)
     if worst.n_short:
         way = f" ({distinguishing_labels(said)[found.index(worst)]})" if len(found) > 1 else ""
@@ -154,7 +154,7 @@ def effects_sentence(found: Sequence[ReportableEffects]) -> str:
     kind = "interval is" if first.n == 1 else "intervals are"
     return (
         f"{first.n} of {first.n_all} effects can be reported; their {kind} "
-        f"{_times(first.cost)} as without privacy"
+        f"{_against_plain(first.cost)}"
     )
 
 
@@ -165,26 +165,47 @@ def length_ratio_sentence(combinations: Sequence[Combination], costs: Sequence[f
     'Privacy makes intervals 4.0 times as long on average'
     """
     if len(costs) == 1:
-        return f"Privacy makes intervals {_times(costs[0])} on average"
+        return f"Privacy makes intervals {times_as_long(costs[0])} on average"
     if len(costs) == 2:
         (a, b), (first, second) = costs, distinguishing_labels(combinations)
-        return (
-            f"Privacy makes intervals {factor(a)} times as long ({first}) or {_times(b)} ({second})"
-        )
-    return f"Privacy makes intervals {factor(min(costs))} to {_times(max(costs))} on average"
+        once, again = times_as_long(a), times_as_long(b)
+        return f"Privacy makes intervals {once} ({first}) or {again} ({second})"
+    if not is_longer(max(costs)):
+        return f"Privacy makes intervals {times_as_long(max(costs))} on average"
+    return f"Privacy makes intervals {factor(min(costs))} to {times_as_long(max(costs))} on average"
 
 
 def factor(x: float) -> str:
-    """A factor in words.
+    """A factor in words (`ratio`).
 
-    >>> factor(4.04), factor(31.2), factor(1.052)
-    ('4.0', '31', '1.05')
+    >>> factor(4.04), factor(31.2), factor(1.052), factor(0.98), factor(0.9)
+    ('4.0', '31', '1.05', '1.00', '0.90')
     """
+    x = ratio(x)
     return f"{x:.2f}" if x < 1.995 else f"{x:.1f}" if x < 9.95 else number(x, 2)
 
 
-def _times(cost: float) -> str:
-    return f"{factor(cost)} times as long"
+_AS_GOOD_AS_ONE = 0.95
+"""Noise shortens no interval: a ratio that is as far below 1 at most is one of two estimates."""
+
+
+def ratio(x: float) -> float:
+    """A ratio of lengths; 1 where it is below by no more than two estimates may be apart."""
+    return max(x, 1.0) if x >= _AS_GOOD_AS_ONE else x
+
+
+def is_longer(cost: float) -> bool:
+    """Whether a factor is told as one."""
+    return factor(cost) != "1.00"
+
+
+def times_as_long(cost: float) -> str:
+    """How long against the same without privacy, to stand after "intervals"."""
+    return f"{factor(cost)} times as long" if is_longer(cost) else "no longer"
+
+
+def _against_plain(cost: float) -> str:
+    return f"{times_as_long(cost)} {'as' if is_longer(cost) else 'than'} without privacy"
 
 
 def percent(share: float, digits: int = 3) -> str:
@@ -208,7 +229,9 @@ def numbers_table(found: Sequence[Numbers], styles: Sequence[Style], *, is_odds:
             "": Cell(text=way, style=styles[1 + 2 * n.place]),
             "mean length": Cell(text=number(n.private), is_bold=True, live=f"length {k}"),
             "÷ without privacy": Cell(text=f"{factor(n.cost)}×", live=f"cost {k}"),
-            "÷ shortest possible": Cell(text=f"{n.private / n.spread:.2f}×", live=f"ratio {k}"),
+            "÷ shortest possible": Cell(
+                text=f"{ratio(n.private / n.spread):.2f}×", live=f"ratio {k}"
+            ),
             "coverage": Cell(
                 text=percent(n.coverage),
                 live=f"coverage {k}",
@@ -231,7 +254,7 @@ def live_cells(
     for k, (ci, vi, times) in enumerate(zip(private, spread, costs, strict=True)):
         cells[f"length {k}"] = number(float(ci.mean()))
         cells[f"cost {k}"] = f"{factor(times)}×"
-        cells[f"ratio {k}"] = f"{float(ci.mean() / vi.mean()):.2f}×"
+        cells[f"ratio {k}"] = f"{ratio(float(ci.mean() / vi.mean())):.2f}×"
     return cells
 
 
@@ -266,7 +289,7 @@ def curve_title(curve: SweepCurve, name: str, here: float) -> str:
             return f"Twice {what} would make intervals {_whole(gain)} shorter"
         return f"Twice {what} would not make intervals shorter"
     if name == "d":
-        grows = _times(float(y[-1] / y[0]))
+        grows = times_as_long(float(y[-1] / y[0]))
         return f"From {x[0]:g} to {x[-1]:g} features the interval becomes {grows}"
     label = {"c": "c = ", "h": "h = "}.get(name, "a share of ")
     unit = "" if name in ("c", "h") else "\N{NARROW NO-BREAK SPACE}%"

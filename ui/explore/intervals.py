@@ -9,6 +9,7 @@ import numpy as np
 
 from dpci_core.base.array import Array, Flags
 from dpci_core.report.words import number
+from ui.explore.finding import ratio
 from ui.explore.rows import Rows, rows_of
 from ui.explore.sentences import NOT_REPORTABLE, shrunk
 from ui.kit.palette import QUIET
@@ -243,9 +244,9 @@ def ratios(
 ) -> list[tuple[float, str]]:
     """Private length of each row against another."""
     return [
-        (float(y), f"{ratio:.2f}×" if is_reached else "-")
+        (float(y), f"{ratio(times):.2f}×" if is_reached else "-")
         for place, item in enumerate(rows)
-        for y, ratio, is_reached in zip(
+        for y, times, is_reached in zip(
             placed.places + (len(rows) - 1) / 2 - place,
             private[place] / others[place],
             reported[place],
@@ -288,8 +289,8 @@ def _hover(rows: Sequence[IntervalRows], placed: Rows) -> list[tuple[float, list
                 float(x[j]) for x in (item.ci_length, item.vi_length, item.nonprivate_length)
             )
             lines.append(
-                f"{way}private {number(ci)}, variability {number(vi)} ({ci / vi:.2f}×), without "
-                f"privacy {number(plain)}"
+                f"{way}private {number(ci)}, variability {number(vi)} ({ratio(ci / vi):.2f}×), "
+                f"without privacy {number(plain)}"
             )
         items.append((float(placed.places[j]), lines))
     return items
