@@ -105,16 +105,21 @@ def counted_coefficients(view: View) -> Flags:
     return np.array([is_all or name != CONSTANT for name in names])
 
 
-def title(found: Sequence[Numbers], level: float) -> tuple[str, bool]:
+def title(
+    found: Sequence[Numbers], level: float, among: Sequence[Combination] = ()
+) -> tuple[str, bool]:
     """The finding, and whether it is to be said loudly: what promises too much comes before how
     long it is.
+
+    among: all combinations that were chosen; one that is left of several is named.
     """
     if not found:
         return "At these settings no effect can be reported", True
-    said = [n.combination for n in found]
+    labels = distinguishing_labels([n.combination for n in found], among)
+    is_one = max(len(found), len(among)) < 2
     short = min(found, key=lambda n: n.coverage)
     if short.coverage < short.least:
-        way = f" ({distinguishing_labels(said)[found.index(short)]})" if len(found) > 1 else ""
+        way = "" if is_one else f" ({labels[found.index(short)]})"
         return (
             f"These intervals promise too much: they cover {percent(short.coverage)} where "
             f"{percent(level, 6)} is promised{way}",
@@ -123,9 +128,9 @@ def title(found: Sequence[Numbers], level: float) -> tuple[str, bool]:
     costs = [n.cost for n in found]
     if all(n.is_useless for n in found):
         return f"Too noisy to be of use: intervals {_against_plain(min(costs))}", True
-    worst, words = max(found, key=lambda n: n.n_short), effects_sentence(found)
+    worst, words = max(found, key=lambda n: n.n_short), effects_sentence(found, among)
     if worst.n_short:
-        way = f" ({distinguishing_labels(said)[found.index(worst)]})" if len(found) > 1 else ""
+        way = "" if len(found) < 2 else f" ({labels[found.index(worst)]})"
         return f"{words}, and {worst.n_short} of {worst.n} promise too much{way}", True
     return words, False
 
@@ -143,22 +148,29 @@ class ReportableEffects(Protocol):
     def cost(self) -> float: ...
 
 
-def effects_sentence(found: Sequence[ReportableEffects]) -> str:
+def effects_sentence(found: Sequence[ReportableEffects], among: Sequence[Combination] = ()) -> str:
     """How many effects can be reported, where that is not all, and what privacy costs those."""
-    costs = length_ratio_sentence([n.combination for n in found], [n.cost for n in found])
+    said = [n.combination for n in found]
+    costs = length_ratio_sentence(said, [n.cost for n in found], among)
+    is_left = len(found) == 1 < len(among)
+    way = f" ({distinguishing_labels(said, among)[0]})" if is_left else ""
     first = min(found, key=lambda n: n.n)
     if first.n == first.n_all:
-        return costs
+        return f"{costs}{way}"
     if len(found) > 1:
         return f"{costs}; not every effect can be reported"
     kind = "interval is" if first.n == 1 else "intervals are"
     return (
         f"{first.n} of {first.n_all} effects can be reported; their {kind} "
-        f"{_against_plain(first.cost)}"
+        f"{_against_plain(first.cost)}{way}"
     )
 
 
-def length_ratio_sentence(combinations: Sequence[Combination], costs: Sequence[float]) -> str:
+def length_ratio_sentence(
+    combinations: Sequence[Combination],
+    costs: Sequence[float],
+    among: Sequence[Combination] = (),
+) -> str:
     """How much longer privacy makes intervals.
 
     >>> length_ratio_sentence([Combination("pure", "output", "logistic")], [4.04])
@@ -167,7 +179,7 @@ def length_ratio_sentence(combinations: Sequence[Combination], costs: Sequence[f
     if len(costs) == 1:
         return f"Privacy makes intervals {times_as_long(costs[0])} on average"
     if len(costs) == 2:
-        (a, b), (first, second) = costs, distinguishing_labels(combinations)
+        (a, b), (first, second) = costs, distinguishing_labels(combinations, among)
         once, again = times_as_long(a), times_as_long(b)
         return f"Privacy makes intervals {once} ({first}) or {again} ({second})"
     if not is_longer(max(costs)):
@@ -218,12 +230,18 @@ def percent(share: float, digits: int = 3) -> str:
     return f"{shown}\N{NARROW NO-BREAK SPACE}%"
 
 
-def numbers_table(found: Sequence[Numbers], styles: Sequence[Style], *, is_odds: bool) -> Table:
+def numbers_table(
+    found: Sequence[Numbers],
+    styles: Sequence[Style],
+    *,
+    is_odds: bool,
+    among: Sequence[Combination] = (),
+) -> Table:
     """One row for each combination, which is also the key of the chart's colours; of odds ratios,
     whose lengths have no mean, what privacy costs and how often they are right.
     """
     rows = []
-    labels = distinguishing_labels([n.combination for n in found])
+    labels = distinguishing_labels([n.combination for n in found], among)
     for k, (n, way) in enumerate(zip(found, labels, strict=True)):
         cells = {
             "": Cell(text=way, style=styles[1 + 2 * n.place]),

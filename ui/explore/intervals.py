@@ -103,7 +103,7 @@ def interval_picture(
         right_title="÷ without privacy" if is_plain else "÷ shortest",
         key=[
             *_private(rows),
-            ("bar", 2, "variability (the shortest possible)"),
+            ("bar", 2 + 2 * next(iter(_told(rows)), 0), "variability (the shortest possible)"),
             ("bar", 0, "without privacy"),
             *([] if all(r.counts.all() for r in rows) else [("bar", own, NOT_REPORTABLE)]),
             *[("bar", own + 1 + k, one.letter) for k, one in enumerate(pinned)],
@@ -114,11 +114,21 @@ def interval_picture(
 
 
 def _private(rows: Sequence[IntervalRows]) -> list[tuple[str, int, str]]:
-    """The private intervals in the key; of more than two the table beside the chart tells."""
+    """The private intervals in the key; of more than two the table beside the chart tells, unless
+    one of them alone has any.
+    """
+    labels = distinguishing_labels([row.combination for row in rows])
+    told = _told(rows)
+    if len(told) == 1 < len(rows):
+        return [("bar", 1 + 2 * told[0], labels[told[0]])]
     if len(rows) > 2:
         return [("bar", 1, "private")]
-    labels = distinguishing_labels([row.combination for row in rows])
     return [("bar", 1 + 2 * k, label) for k, label in enumerate(labels)]
+
+
+def _told(rows: Sequence[IntervalRows]) -> list[int]:
+    """Places of the combinations that can report an effect."""
+    return [place for place, row in enumerate(rows) if row.counts.any()]
 
 
 _PINNED = Style(colour=QUIET, width=1.6, ends=3.5)
