@@ -324,7 +324,8 @@ def coverage_title(found: Sequence[Numbers], level: float) -> tuple[str, bool]:
         return "At these settings no effect can be reported", True
     low, high = (end(n.coverage for n in found) for end in (min, max))
     n_short = max(n.n_short for n in found)
-    span = percent(low) if high - low < 5e-4 else f"{100 * low:.1f} to {percent(high)}"
+    least, most = percent(low), percent(high)
+    span = most if least == most else f"{100 * low:.1f} to {most}"
     promised = f"where {percent(level, 6)} is promised"
     if n_short:
         return (

@@ -242,3 +242,11 @@ def test_one_design_that_is_left_of_several_is_named_in_its_colour():
     private, *_ = _private(rows)
     assert private == ("bar", 1 + 2 * left.place, "output · sharp")
     assert styles[private[1]].colour == table.rows[0][0].style.colour
+
+
+def test_one_number_is_told_where_two_are_written_alike():
+    (one,) = finding.numbers(view_of(START))
+    found = [replace(one, coverage=share, n_short=0) for share in (0.9506, 0.9514)]
+    assert finding.coverage_title(found, 0.95)[0].startswith(
+        "Intervals cover 95.1\N{NARROW NO-BREAK SPACE}% on average"
+    )
