@@ -88,8 +88,9 @@ def reach(promised: Promised) -> str:
     n, n_worlds = len(promised.chance), len(promised.worlds)
     where = f" under all {n_worlds} sets of assumptions that were checked" if n_worlds > 1 else ""
     return (
-        f"{promised.reportable} of {n} coefficients can be reported{where}, even with "
-        f"{promised.fewest:,} records, the fewest that a release takes without a question."
+        f"{promised.reportable} of {n} coefficient{'' if n == 1 else 's'} can be reported{where}, "
+        f"even with {promised.fewest:,} records, the fewest that a release takes without a "
+        "question."
     )
 
 

@@ -16,6 +16,7 @@ from dpci_core.report.cautions import (
     cautions,
     gravest,
     not_reportable,
+    reach,
     sentences,
     stopping,
 )
@@ -167,3 +168,8 @@ def test_numbers_and_forecast_say_the_same(name: str) -> None:
     assert set(found.not_reportable) == {
         name for name, lost in zip(plan.names, made.is_not_reportable, strict=True) if lost
     }
+
+
+def test_one_coefficient_is_one() -> None:
+    promised = SimpleNamespace(chance=(1.0,), worlds=("planned",), reportable=1, fewest=900)
+    assert reach(promised).startswith("1 of 1 coefficient can be reported, even with 900")  # type: ignore[arg-type]

@@ -105,16 +105,21 @@ def counted_coefficients(view: View) -> Flags:
     return np.array([is_all or name != CONSTANT for name in names])
 
 
-def title(found: Sequence[Numbers], level: float) -> tuple[str, bool]:
+def title(
+    found: Sequence[Numbers], level: float, among: Sequence[Combination] = ()
+) -> tuple[str, bool]:
     """The finding, and whether it is to be said loudly: what promises too much comes before how
     long it is.
+
+    among: all combinations that were chosen; one that is left of several is named.
     """
     if not found:
         return "At these settings no effect can be reported", True
-    said = [n.combination for n in found]
+    labels = distinguishing_labels([n.combination for n in found], among)
+    is_one = max(len(found), len(among)) < 2
     short = min(found, key=lambda n: n.coverage)
     if short.coverage < short.least:
-        way = f" ({distinguishing_labels(said)[found.index(short)]})" if len(found) > 1 else ""
+        way = "" if is_one else f" ({labels[found.index(short)]})"
         return (
             f"These intervals promise too much: they cover {percent(short.coverage)} where "
             f"{percent(level, 6)} is promised{way}",
@@ -122,10 +127,10 @@ def title(found: Sequence[Numbers], level: float) -> tuple[str, bool]:
         )
     costs = [n.cost for n in found]
     if all(n.is_useless for n in found):
-        return f"Too noisy to be of use: intervals {_times(min(costs))} as without privacy", True
-    worst, words = max(found, key=lambda n: n.n_short), effects_sentence(found)
+        return f"Too noisy to be of use: intervals {_against_plain(min(costs))}", True
+    worst, words = max(found, key=lambda n: n.n_short), effects_sentence(found, among)
     if worst.n_short:
-        way = f" ({distinguishing_labels(said)[found.index(worst)]})" if len(found) > 1 else ""
+        way = "" if len(found) < 2 else f" ({labels[found.index(worst)]})"
         return f"{words}, and {worst.n_short} of {worst.n} promise too much{way}", True
     return words, False
 
@@ -143,48 +148,76 @@ class ReportableEffects(Protocol):
     def cost(self) -> float: ...
 
 
-def effects_sentence(found: Sequence[ReportableEffects]) -> str:
+def effects_sentence(found: Sequence[ReportableEffects], among: Sequence[Combination] = ()) -> str:
     """How many effects can be reported, where that is not all, and what privacy costs those."""
-    costs = length_ratio_sentence([n.combination for n in found], [n.cost for n in found])
+    said = [n.combination for n in found]
+    costs = length_ratio_sentence(said, [n.cost for n in found], among)
+    is_left = len(found) == 1 < len(among)
+    way = f" ({distinguishing_labels(said, among)[0]})" if is_left else ""
     first = min(found, key=lambda n: n.n)
     if first.n == first.n_all:
-        return costs
+        return f"{costs}{way}"
     if len(found) > 1:
         return f"{costs}; not every effect can be reported"
     kind = "interval is" if first.n == 1 else "intervals are"
     return (
         f"{first.n} of {first.n_all} effects can be reported; their {kind} "
-        f"{_times(first.cost)} as without privacy"
+        f"{_against_plain(first.cost)}{way}"
     )
 
 
-def length_ratio_sentence(combinations: Sequence[Combination], costs: Sequence[float]) -> str:
+def length_ratio_sentence(
+    combinations: Sequence[Combination],
+    costs: Sequence[float],
+    among: Sequence[Combination] = (),
+) -> str:
     """How much longer privacy makes intervals.
 
     >>> length_ratio_sentence([Combination("pure", "output", "logistic")], [4.04])
     'Privacy makes intervals 4.0 times as long on average'
     """
     if len(costs) == 1:
-        return f"Privacy makes intervals {_times(costs[0])} on average"
+        return f"Privacy makes intervals {times_as_long(costs[0])} on average"
     if len(costs) == 2:
-        (a, b), (first, second) = costs, distinguishing_labels(combinations)
-        return (
-            f"Privacy makes intervals {factor(a)} times as long ({first}) or {_times(b)} ({second})"
-        )
-    return f"Privacy makes intervals {factor(min(costs))} to {_times(max(costs))} on average"
+        (a, b), (first, second) = costs, distinguishing_labels(combinations, among)
+        once, again = times_as_long(a), times_as_long(b)
+        return f"Privacy makes intervals {once} ({first}) or {again} ({second})"
+    if not is_longer(max(costs)):
+        return f"Privacy makes intervals {times_as_long(max(costs))} on average"
+    return f"Privacy makes intervals {factor(min(costs))} to {times_as_long(max(costs))} on average"
 
 
 def factor(x: float) -> str:
-    """A factor in words.
+    """A factor in words (`ratio`).
 
-    >>> factor(4.04), factor(31.2), factor(1.052)
-    ('4.0', '31', '1.05')
+    >>> factor(4.04), factor(31.2), factor(1.052), factor(0.98), factor(0.9)
+    ('4.0', '31', '1.05', '1.00', '0.90')
     """
+    x = ratio(x)
     return f"{x:.2f}" if x < 1.995 else f"{x:.1f}" if x < 9.95 else number(x, 2)
 
 
-def _times(cost: float) -> str:
-    return f"{factor(cost)} times as long"
+_AS_GOOD_AS_ONE = 0.95
+"""Noise shortens no interval: a ratio that is as far below 1 at most is one of two estimates."""
+
+
+def ratio(x: float) -> float:
+    """A ratio of lengths; 1 where it is below by no more than two estimates may be apart."""
+    return max(x, 1.0) if x >= _AS_GOOD_AS_ONE else x
+
+
+def is_longer(cost: float) -> bool:
+    """Whether a factor is told as one."""
+    return factor(cost) != "1.00"
+
+
+def times_as_long(cost: float) -> str:
+    """How long against the same without privacy, to stand after "intervals"."""
+    return f"{factor(cost)} times as long" if is_longer(cost) else "no longer"
+
+
+def _against_plain(cost: float) -> str:
+    return f"{times_as_long(cost)} {'as' if is_longer(cost) else 'than'} without privacy"
 
 
 def percent(share: float, digits: int = 3) -> str:
@@ -197,18 +230,26 @@ def percent(share: float, digits: int = 3) -> str:
     return f"{shown}\N{NARROW NO-BREAK SPACE}%"
 
 
-def numbers_table(found: Sequence[Numbers], styles: Sequence[Style], *, is_odds: bool) -> Table:
+def numbers_table(
+    found: Sequence[Numbers],
+    styles: Sequence[Style],
+    *,
+    is_odds: bool,
+    among: Sequence[Combination] = (),
+) -> Table:
     """One row for each combination, which is also the key of the chart's colours; of odds ratios,
     whose lengths have no mean, what privacy costs and how often they are right.
     """
     rows = []
-    labels = distinguishing_labels([n.combination for n in found])
+    labels = distinguishing_labels([n.combination for n in found], among)
     for k, (n, way) in enumerate(zip(found, labels, strict=True)):
         cells = {
             "": Cell(text=way, style=styles[1 + 2 * n.place]),
             "mean length": Cell(text=number(n.private), is_bold=True, live=f"length {k}"),
             "÷ without privacy": Cell(text=f"{factor(n.cost)}×", live=f"cost {k}"),
-            "÷ shortest possible": Cell(text=f"{n.private / n.spread:.2f}×", live=f"ratio {k}"),
+            "÷ shortest possible": Cell(
+                text=f"{ratio(n.private / n.spread):.2f}×", live=f"ratio {k}"
+            ),
             "coverage": Cell(
                 text=percent(n.coverage),
                 live=f"coverage {k}",
@@ -231,7 +272,7 @@ def live_cells(
     for k, (ci, vi, times) in enumerate(zip(private, spread, costs, strict=True)):
         cells[f"length {k}"] = number(float(ci.mean()))
         cells[f"cost {k}"] = f"{factor(times)}×"
-        cells[f"ratio {k}"] = f"{float(ci.mean() / vi.mean()):.2f}×"
+        cells[f"ratio {k}"] = f"{ratio(float(ci.mean() / vi.mean())):.2f}×"
     return cells
 
 
@@ -266,7 +307,7 @@ def curve_title(curve: SweepCurve, name: str, here: float) -> str:
             return f"Twice {what} would make intervals {_whole(gain)} shorter"
         return f"Twice {what} would not make intervals shorter"
     if name == "d":
-        grows = _times(float(y[-1] / y[0]))
+        grows = times_as_long(float(y[-1] / y[0]))
         return f"From {x[0]:g} to {x[-1]:g} features the interval becomes {grows}"
     label = {"c": "c = ", "h": "h = "}.get(name, "a share of ")
     unit = "" if name in ("c", "h") else "\N{NARROW NO-BREAK SPACE}%"
@@ -283,7 +324,8 @@ def coverage_title(found: Sequence[Numbers], level: float) -> tuple[str, bool]:
         return "At these settings no effect can be reported", True
     low, high = (end(n.coverage for n in found) for end in (min, max))
     n_short = max(n.n_short for n in found)
-    span = percent(low) if high - low < 5e-4 else f"{100 * low:.1f} to {percent(high)}"
+    least, most = percent(low), percent(high)
+    span = most if least == most else f"{100 * low:.1f} to {most}"
     promised = f"where {percent(level, 6)} is promised"
     if n_short:
         return (

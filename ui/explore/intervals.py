@@ -9,6 +9,7 @@ import numpy as np
 
 from dpci_core.base.array import Array, Flags
 from dpci_core.report.words import number
+from ui.explore.finding import ratio
 from ui.explore.rows import Rows, rows_of
 from ui.explore.sentences import NOT_REPORTABLE, shrunk
 from ui.kit.palette import QUIET
@@ -102,7 +103,7 @@ def interval_picture(
         right_title="÷ without privacy" if is_plain else "÷ shortest",
         key=[
             *_private(rows),
-            ("bar", 2, "variability (the shortest possible)"),
+            ("bar", 2 + 2 * next(iter(_told(rows)), 0), "variability (the shortest possible)"),
             ("bar", 0, "without privacy"),
             *([] if all(r.counts.all() for r in rows) else [("bar", own, NOT_REPORTABLE)]),
             *[("bar", own + 1 + k, one.letter) for k, one in enumerate(pinned)],
@@ -113,11 +114,21 @@ def interval_picture(
 
 
 def _private(rows: Sequence[IntervalRows]) -> list[tuple[str, int, str]]:
-    """The private intervals in the key; of more than two the table beside the chart tells."""
+    """The private intervals in the key; of more than two the table beside the chart tells, unless
+    one of them alone has any.
+    """
+    labels = distinguishing_labels([row.combination for row in rows])
+    told = _told(rows)
+    if len(told) == 1 < len(rows):
+        return [("bar", 1 + 2 * told[0], labels[told[0]])]
     if len(rows) > 2:
         return [("bar", 1, "private")]
-    labels = distinguishing_labels([row.combination for row in rows])
     return [("bar", 1 + 2 * k, label) for k, label in enumerate(labels)]
+
+
+def _told(rows: Sequence[IntervalRows]) -> list[int]:
+    """Places of the combinations that can report an effect."""
+    return [place for place, row in enumerate(rows) if row.counts.any()]
 
 
 _PINNED = Style(colour=QUIET, width=1.6, ends=3.5)
@@ -243,9 +254,9 @@ def ratios(
 ) -> list[tuple[float, str]]:
     """Private length of each row against another."""
     return [
-        (float(y), f"{ratio:.2f}×" if is_reached else "-")
+        (float(y), f"{ratio(times):.2f}×" if is_reached else "-")
         for place, item in enumerate(rows)
-        for y, ratio, is_reached in zip(
+        for y, times, is_reached in zip(
             placed.places + (len(rows) - 1) / 2 - place,
             private[place] / others[place],
             reported[place],
@@ -288,8 +299,8 @@ def _hover(rows: Sequence[IntervalRows], placed: Rows) -> list[tuple[float, list
                 float(x[j]) for x in (item.ci_length, item.vi_length, item.nonprivate_length)
             )
             lines.append(
-                f"{way}private {number(ci)}, variability {number(vi)} ({ci / vi:.2f}×), without "
-                f"privacy {number(plain)}"
+                f"{way}private {number(ci)}, variability {number(vi)} ({ratio(ci / vi):.2f}×), "
+                f"without privacy {number(plain)}"
             )
         items.append((float(placed.places[j]), lines))
     return items

@@ -302,6 +302,7 @@ def _said(
     settings: Settings, rows: list[IntervalRows], here: list[Lengths], told: Flags
 ) -> dict[str, object]:
     """The finding and the numbers of one frame, of what can be reported there."""
+    among = [item.combination for item in rows]
     found, own, shortest = [], [], []
     for item, one in zip(rows, here, strict=True):
         keep = one.is_reported & told
@@ -313,7 +314,7 @@ def _said(
     if not found:
         return {"title": finding.title([], settings.level)[0]}
     cells = finding.live_cells(own, shortest, [one.cost for one in found])
-    return {"title": finding.effects_sentence(found), "cells": cells}
+    return {"title": finding.effects_sentence(found, among), "cells": cells}
 
 
 def _moving(frames: list[Frame | None]) -> dict[str, object]:

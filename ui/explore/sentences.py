@@ -10,7 +10,7 @@ import pandas as pd
 from dpci_core.base.array import Array
 from dpci_core.report.words import called, number, percent
 from dpci_core.schema import CONSTANT
-from ui.explore.finding import factor
+from ui.explore.finding import ratio, times_as_long
 from ui.session.choices import Combination
 from ui.session.results import IntervalRows
 
@@ -52,12 +52,13 @@ def _said(item: IntervalRows, none: str) -> str:
     if is_odds:  # no mean of lengths in units of their own
         times = float(np.exp(np.log(item.ci_length / item.nonprivate_length)[counts].mean()))
         return (
-            f"{label}: privacy makes the intervals {factor(times)} times as long ({clear} of "
+            f"{label}: privacy makes the intervals {times_as_long(times)} ({clear} of "
             f"{int(counts.sum())} exclude 1){named}"
         )
     return (
-        f"{label}: the private intervals are on average {number(ci)} long, {ci / vi:.2f} times the "
-        f"spread of the private estimates and {ci / plain:.1f} times as long as without privacy "
+        f"{label}: the private intervals are on average {number(ci)} long, "
+        f"{ratio(ci / vi):.2f} times the spread of the private estimates and "
+        f"{ratio(ci / plain):.1f} times as long as without privacy "
         f"({clear} of {int(counts.sum())} exclude {none}){named}"
     )
 

@@ -137,9 +137,13 @@ def content(view: compute.View, tab: str, units: str) -> None:
     if not rows:
         st.info("Nothing to draw at these settings: see the notes above for what helps.")
         return
-    others = pinned.pinned(units)
+    others, among = pinned.pinned(units), view.settings.combinations
     styles = styles_of(rows)
-    beside = [finding.numbers_table(found, styles, is_odds=units == "odds")] if found else []
+    beside = (
+        [finding.numbers_table(found, styles, is_odds=units == "odds", among=among)]
+        if found
+        else []
+    )
     compared = pinned.table(others, view.settings, found)
     beside += [compared] if compared else []
     if tab == "intervals":
@@ -219,7 +223,7 @@ def _intervals(
     others: list[pinned.Pinned],
     units: str,
 ) -> Picture:
-    title, is_loud = finding.title(found, view.settings.level)
+    title, is_loud = finding.title(found, view.settings.level, view.settings.combinations)
     level = finding.percent(view.settings.level, 6)
     around = ChartText(
         title=title,

@@ -182,8 +182,8 @@ def design_lines(case: PlannedCase, option: Option) -> str:
         f"{now.typed.letter} = **{number(option.typed, 4)}**. {risk}",
         f"**{now.n:,}** records",
         f"{plain(label(case))}: **{found_words(case, option.precision)}**",
-        f"**{option.reportable} of {option.of}** coefficients can be reported"
-        + ("" if option.works else "; the goal is missed"),
+        f"**{option.reportable} of {option.of}** coefficient{'' if option.of == 1 else 's'} "
+        "can be reported" + ("" if option.works else "; the goal is missed"),
         method(option.design),
         f"Split: {split_words(now)}",
     )

@@ -245,14 +245,19 @@ def shortened(label: str) -> str:
     return label
 
 
-def distinguishing_labels(combinations: Sequence[Combination]) -> list[str]:
+def distinguishing_labels(
+    combinations: Sequence[Combination], among: Sequence[Combination] = ()
+) -> list[str]:
     """What tells combinations apart; "private" for a single one.
+
+    among: all that were chosen, where these are what is left of them.
 
     >>> pure = Combination("pure", "objective", "logistic")
     >>> distinguishing_labels([pure, Combination("pure", "output", "logistic")])
     ['objective', 'output']
     """
     parts = [combination.label.split(" · ") for combination in combinations]
-    differ = [len(set(column)) > 1 for column in zip(*parts, strict=True)]
+    every = parts + [combination.label.split(" · ") for combination in among]
+    differ = [len(set(column)) > 1 for column in zip(*every, strict=True)]
     named = [[word for word, is_own in zip(row, differ, strict=True) if is_own] for row in parts]
     return [" · ".join(row) or "private" for row in named]

@@ -114,9 +114,10 @@ def _table_words(case: PlannedCase) -> str:
     settings, count = case.settings, len(case.names) - 1
     if settings.dataset == DECLARED:
         schema = declared_table(settings.declared).schema
+        k = len(schema.features)
         return (
-            f"{plain(schema.outcome_words)}, by {len(schema.features)} columns "
-            f"({count} coefficients and the intercept)"
+            f"{plain(schema.outcome_words)}, by {k} column{'' if k == 1 else 's'} "
+            f"({count} coefficient{'' if count == 1 else 's'} and the intercept)"
         )
     return f"{plain(case.records.title)}, {count} features"
 

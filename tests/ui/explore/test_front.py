@@ -15,7 +15,7 @@ from tests.ui.test_pages import now, visit
 from ui.controls import currency
 from ui.evidence.coverage.job import Job
 from ui.explore import finding, later
-from ui.explore.intervals import marks, styles_of
+from ui.explore.intervals import _private, marks, styles_of
 from ui.explore.rows import rows_of
 from ui.session import compute
 from ui.session.compute import PUBLIC, TableSource
@@ -226,3 +226,27 @@ def test_fewer_features_and_back_are_the_same_features():
     for terms in ("paper", "plain"):
         app.segmented_control(key="terms").set_value(terms).run()
         assert now(app).features == shown
+
+
+def test_one_design_that_is_left_of_several_is_named_in_its_colour():
+    several = {"mechanisms": "objective~output", "calibrations": "sharp~published"}
+    view = view_of(from_query(several | {"losses": "huber_svm", "smoothing": "smoothed_hinge"})[0])
+    (left,), among = finding.numbers(view), view.settings.combinations
+    said, _ = finding.title([left], view.settings.level, among)
+    assert said.endswith("(output · sharp)")
+    assert finding.effects_sentence([left], among).endswith("(output · sharp)")
+    rows = compute.interval_rows(view, "scaled")
+    styles = styles_of(rows)
+    table = finding.numbers_table([left], styles, is_odds=False, among=among)
+    assert table.rows[0][0].text == "output · sharp"
+    private, *_ = _private(rows)
+    assert private == ("bar", 1 + 2 * left.place, "output · sharp")
+    assert styles[private[1]].colour == table.rows[0][0].style.colour
+
+
+def test_one_number_is_told_where_two_are_written_alike():
+    (one,) = finding.numbers(view_of(START))
+    found = [replace(one, coverage=share, n_short=0) for share in (0.9506, 0.9514)]
+    assert finding.coverage_title(found, 0.95)[0].startswith(
+        "Intervals cover 95.1\N{NARROW NO-BREAK SPACE}% on average"
+    )

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from dpci_core.report.words import number
-from ui.explore import sentences
+from ui.explore import finding, sentences
 from ui.explore.intervals import ChartText, interval_picture
 from ui.kit import picture
 from ui.kit.picture import Picture
-from ui.session.choices import ALL_COMBINATIONS
+from ui.session.choices import ALL_COMBINATIONS, Combination
 from ui.session.results import IntervalRows
 
 AROUND = ChartText(title="t", sub="s", alt="a", footer="f", meta={})
@@ -117,3 +117,16 @@ def test_sentence_and_table_say_what_the_chart_shows():
 def test_coverage_names_the_worst():
     row = (ALL_COMBINATIONS[3], ("age", "hours_per_week"), np.array([0.961, 0.884]))
     assert "lowest 88.4 % (hours per week)" in sentences.coverage_sentence([row], level=0.95)
+
+
+def test_no_ratio_says_that_privacy_shortens_an_interval():
+    """Two estimates are divided: a little below 1 is 1, and a real error is shown."""
+    pure = [Combination("pure", way, "logistic") for way in ("objective", "output")]
+    said = finding.length_ratio_sentence(pure[:1], [0.99])
+    assert said == "Privacy makes intervals no longer on average"
+    assert "no longer (objective) or 1.60 times as long (output)" in (
+        finding.length_ratio_sentence(pure, [0.99, 1.6])
+    )
+    assert "0.80 times as long" in finding.length_ratio_sentence(pure[:1], [0.8])
+    cells = finding.live_cells([np.array([0.98])], [np.array([1.0])], [0.99])
+    assert (cells["ratio 0"], cells["cost 0"]) == ("1.00×", "1.00×")

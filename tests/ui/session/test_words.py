@@ -15,12 +15,15 @@ from dpci_core.base.errors import (
 from dpci_core.report.covered import covered
 from dpci_core.schema import Persons
 from tests.release_example import SCHEMA, make_plan
+from ui.controls import declare
 from ui.controls.declare import example
 from ui.release import words
 from ui.session import text
-from ui.session.compute import DECLARED, packed_table
+from ui.session.case import make_case
+from ui.session.compute import DECLARED, PUBLIC, TableSource, packed_table
 from ui.session.settings import Settings
 from ui.session.words import in_words
+from ui.views import path
 
 
 @pytest.mark.parametrize(
@@ -58,3 +61,12 @@ def test_persons_with_several_rows_are_named_wherever_protection_is():
     protection = words._protection(plan, account)
     assert protection.startswith("Protected is one person with up to 3 rows.")
     assert "all of its up to 3 rows" in protection
+
+
+def test_a_table_of_one_column_has_one_coefficient():
+    table = declare.example()
+    first = replace(table.schema, features=table.schema.features[:1])
+    one = replace(table, schema=first, guesses=replace(table.guesses, effects={}))
+    settings = Settings(dataset=DECLARED, declared=packed_table(one), d=1).in_plain_terms()
+    said = path._table_words(make_case(settings, TableSource(PUBLIC)))
+    assert "by 1 column (1 coefficient and the intercept)" in said
