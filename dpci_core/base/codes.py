@@ -111,8 +111,8 @@ SENTENCES: dict[str, str] = {
     ),
     "column_repeated": "The header has {found} columns {column!r}; the schema declares one.",
     "columns_not_in_header": (
-        "The header has no {names}; the schema declares {found}, and names are compared "
-        "letter by letter."
+        "The header has no {names}. Names are compared letter by letter: rename columns in the "
+        "file, or declare them as they are called there."
     ),
     "column_not_plain": "Column {column!r} holds values that are not plain.",
     "header_unreadable": "The file cannot be opened, or its header cannot be read.",

@@ -435,7 +435,7 @@ def check_header_has(
     if absent := [name for name in needed if name not in columns]:
         *others, last = map(repr, absent)
         names = f"columns {', '.join(others)} and {last}" if others else f"column {last}"
-        raise DataRejectedError("columns_not_in_header", names=names, found=len(absent))
+        raise DataRejectedError("columns_not_in_header", names=names)
     for name in needed:
         if (found := columns.count(name)) > 1:
             raise DataRejectedError("column_repeated", column=name, found=found)

@@ -11,7 +11,7 @@ from dpci_core.planner.needed import OutOfReachError
 from dpci_core.privacy.budget import Budget, to_float_down
 from dpci_core.report.answers import decided
 from dpci_core.report.cautions import reach
-from dpci_core.report.words import LARGE_EPSILON, out_of_reach
+from dpci_core.report.words import LARGE_EPSILON, out_of_reach, percent
 from ui.plan.charts import Mark
 from ui.plan.options import Find, Option, Ways
 from ui.session.case import PlannedCase
@@ -102,10 +102,9 @@ def reach_sentence(case: PlannedCase, option: Option, find: Find) -> str:
     """
     found = option.promise
     assert found is not None
-    said = [f"**{_verdict(case, option, find)}**", reach(found)]
-    if len(found.worlds) > 1:
-        said.append(f"The goal is hardest to meet if {plain(found.probability_decided_by)}.")
-    return " ".join(said)
+    hardest = f", fewest if {plain(found.probability_decided_by)}" if len(found.worlds) > 1 else ""
+    met = f"Of releases {percent(option.probability)} meet it at the least{hardest}."
+    return f"**{_verdict(case, option, find)}** {met} {reach(found)}"
 
 
 def _verdict(case: PlannedCase, option: Option, find: Find) -> str:

@@ -13,6 +13,7 @@ import pytest
 from dpci_core import Target, needed_budget
 from dpci_core.design import Geometry
 from dpci_core.planner.amounts import with_total
+from dpci_core.report.words import percent
 from tests.ui.test_pages import PAPER_TERMS, start
 from ui.controls import declare
 from ui.plan import numbers, options, words
@@ -66,6 +67,7 @@ def test_an_option_promises_no_more_than_its_worst_world():
     said = words.reach_sentence(case, found, "precision")
     assert f"{found.promise.reportable} of 5 coefficients can be reported" in said
     assert plain(found.promise.probability_decided_by) in said
+    assert f"Of releases {percent(found.probability)} meet it at the least" in said
     gone = np.flatnonzero(found.promise.chance < 0.95)
     sentences = " ".join(one.sentence for one in found.cautions)
     assert all(case.records.feature_names[j].replace("=", ": ") in sentences for j in gone)
