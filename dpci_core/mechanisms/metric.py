@@ -6,12 +6,12 @@ from dpci_core.base.batches import Table
 from dpci_core.base.metric import Metric
 from dpci_core.design import Design
 from dpci_core.mechanisms.matrices import MatrixNoise, private_matrix
+from dpci_core.mechanisms.mean import rounding_of_means
 from dpci_core.mechanisms.mechanism import check_n_records
 from dpci_core.privacy.budget import to_float_down
-from dpci_core.privacy.randomness import NoiseSource, SystemSource
+from dpci_core.privacy.randomness import NoiseSource
 from dpci_core.privacy.sensitivity import second_moment_sensitivity
 from dpci_core.solvers.metric import metric_of, second_moment_of
-from dpci_core.solvers.risk import rounding_of_sums
 
 
 def metric_noise(design: Design) -> MatrixNoise:
@@ -45,11 +45,9 @@ def release_metric(A: Table, *, design: Design, rng: NoiseSource) -> Metric | No
         return None
     check_n_records(A, design)
     law = metric_noise(design)
-    is_exact = isinstance(rng, SystemSource)
     released = private_matrix(
         second_moment_of(A),
-        sensitivity=law.sensitivity
-        + (2.0 * rounding_of_sums(design.n_records) if is_exact else 0.0),
+        sensitivity=law.sensitivity + rounding_of_means(design.n_records, rng),
         amount=law.amount,
         kind=law.kind,
         floor=0.0,

@@ -151,7 +151,7 @@ class Steps(Turned):
                     budget=design.budget,
                     sensitivity=gradient_sensitivity(n_records=n),
                     amount=amount,
-                    n_records=n,
+                    n_terms=n,
                     source=rng,
                 )
                 pull = 2.0 * design.regularization * (whiten @ theta)

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 
 from dpci_core.base.array import Array
 from dpci_core.mechanisms.matrices import private_matrix
-from dpci_core.mechanisms.mean import release_mean
-from dpci_core.privacy.randomness import NoiseSource, SystemSource
+from dpci_core.mechanisms.mean import release_mean, rounding_of_means
+from dpci_core.privacy.randomness import NoiseSource
 from dpci_core.privacy.sensitivity import (
     count_sensitivity,
     gradient_sensitivity,
     second_moment_sensitivity,
 )
 from dpci_core.regression.design import LinearDesign
-from dpci_core.solvers.risk import rounding_of_sums
 
 
 def gradient_sd(design: LinearDesign, step: int) -> float:
@@ -68,7 +67,7 @@ class Drawn:
         s = second_moment_sensitivity(n_records=self.design.n_records)
         released = private_matrix(
             mean,
-            sensitivity=s + self._rounding,
+            sensitivity=s + rounding_of_means(self._n_terms, self.source),
             amount=amount,
             kind=self.design.definition,
             floor=0.0,
@@ -84,17 +83,13 @@ class Drawn:
             budget=self.design.budget,
             sensitivity=sensitivity,
             amount=amount,
-            n_records=self.design.n_records,
+            n_terms=self._n_terms,
             source=self.source,
         )
         self.numbers.append(found)
         return found
 
     @property
-    def _rounding(self) -> float:
-        """What floating point adds to how far two means can be apart; a person has up to
-        `rows_per_person` terms.
-        """
-        n_terms = self.design.n_records * self.design.rows_per_person
-        is_exact = isinstance(self.source, SystemSource)
-        return 2.0 * rounding_of_sums(n_terms) if is_exact else 0.0
+    def _n_terms(self) -> int:
+        """Terms of a sum: a person has up to `rows_per_person`."""
+        return self.design.n_records * self.design.rows_per_person

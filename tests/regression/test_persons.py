@@ -14,7 +14,8 @@ import pytest
 from dpci_core.base.batches import MemoryPlace, MemoryTable
 from dpci_core.base.limits import MOST_ROWS_PER_PERSON
 from dpci_core.base.rows import PersonRows, WeightedRows
-from dpci_core.privacy.randomness import SystemSource
+from dpci_core.mechanisms import matrices
+from dpci_core.privacy.randomness import NoiseSource, SystemSource
 from dpci_core.regression import noise as noise_room
 from dpci_core.regression import sums as sums_room
 from dpci_core.regression.design import LinearDesign
@@ -328,14 +329,36 @@ def test_how_many_rows_a_person_has_moves_no_bit_of_what_others_add(p: int) -> N
             np.testing.assert_array_equal(a, b)
 
 
-def test_noise_of_a_release_pays_for_the_rounding_of_every_row() -> None:
-    extra = []
-    for most in (1, 50):
+def test_noise_of_a_release_pays_for_the_rounding_of_every_row(monkeypatch) -> None:
+    told: list[float] = []
+
+    def law(cls, *, sensitivity, amount, divided_by=1.0):
+        told.append(sensitivity)
+        return original(sensitivity=sensitivity, amount=amount, divided_by=divided_by)
+
+    def matrix(mean, *, sensitivity, **_):
+        told.append(sensitivity)
+        return matrices.PrivateMatrix(mean, mean, 0, 0.0)
+
+    def run(most: int, source: NoiseSource) -> np.ndarray:
         design = LinearDesign(budget=BUDGETS["gdp"], n_records=100_000, rows_per_person=most)
-        extra.append(Drawn(design, SystemSource(), [])._rounding)
-    assert extra[1] - extra[0] == pytest.approx(2 * 49 * 100_000 / 8192 * 2.0**-52, rel=1e-6)
-    given = Drawn(design, np.random.default_rng(0), [])
-    assert given._rounding == 0.0
+        drawn = Drawn(design, source, [])
+        told.clear()
+        drawn.gradient(np.zeros(3), 0)
+        drawn.counts(np.zeros(4))
+        drawn.count(np.zeros(1))
+        drawn.matrix(np.eye(3), 0.1)
+        return np.array(told)
+
+    original = type(BUDGETS["gdp"]).noise
+    monkeypatch.setattr(type(BUDGETS["gdp"]), "noise", classmethod(law))
+    monkeypatch.setattr(noise_room, "private_matrix", matrix)
+    simulated = run(50, np.random.default_rng(0))
+    assert len(simulated) == 4
+    np.testing.assert_array_equal(simulated, run(1, np.random.default_rng(0)))
+    one, many = (run(most, SystemSource()) - simulated for most in (1, 50))
+    assert (one > 0.0).all()
+    assert many - one == pytest.approx(2 * 49 * 100_000 / 8192 * 2.0**-52, rel=1e-3, abs=0.0)
 
 
 # --- statistics -----------------------------------------------------------------------------------
