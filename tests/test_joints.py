@@ -28,6 +28,7 @@ from dpci_core import (
     rank_mechanisms,
     run_experiment,
 )
+from dpci_core.base.metric import Metric
 from dpci_core.base.rows import Rows
 from dpci_core.design import ESTIMANDS, MECHANISMS
 from dpci_core.intervals.certified import check_feasible
@@ -89,6 +90,7 @@ class Cautious(Mechanism):
         rng: NoiseSource,
         solver: Solver = minimise,
         solver_error: float = 0.0,
+        metric: Metric | None = None,
     ) -> PerturbedModel:
         noise = self.noise(design, solver_error=solver_error)
         fit = solver(PenalisedRisk(A, design.loss, design.regularization))

@@ -86,25 +86,11 @@ class Mechanism(ABC):
         rng: NoiseSource,
         solver: Solver = minimise,
         solver_error: float = 0.0,
-    ) -> PerturbedModel:
-        """Train on the rows; arguments and privacy as for `train_private`."""
-
-    def train(
-        self,
-        A: Table,
-        *,
-        design: Design,
-        rng: NoiseSource,
-        solver: Solver = minimise,
-        solver_error: float = 0.0,
         metric: Metric | None = None,
     ) -> PerturbedModel:
-        """Train on rows that have the weights of a metric, where there is one: `perturb` with the
-        noise vector drawn in its coordinates.
+        """Train on the rows; arguments and privacy as for `train_private`. With a metric the solver
+        takes a noise vector in its coordinates.
         """
-        if metric is not None:
-            solver = partial(_solve_in, metric, solver)
-        return self.perturb(A, design=design, rng=rng, solver=solver, solver_error=solver_error)
 
     @abstractmethod
     def error_size(self, rows: Array, contrasts: Array, n_records: int) -> Array:
@@ -251,7 +237,9 @@ def train_private(
     """
     check_n_records(A, design)
     check_metric(A, design, has_metric=metric is not None)
-    return mechanism_of(design).train(
+    if metric is not None:
+        solver = partial(_solve_in, metric, solver)
+    return mechanism_of(design).perturb(
         A, design=design, rng=rng, solver=solver, solver_error=solver_error, metric=metric
     )
 

@@ -8,6 +8,7 @@ from decimal import Decimal
 from dpci_core.base.batches import Table
 from dpci_core.base.decimals import UP, UP_3
 from dpci_core.base.errors import Change, InfeasibleDesignError, PersonsNotShownError
+from dpci_core.base.metric import Metric
 from dpci_core.design import Design
 from dpci_core.mechanisms.mechanism import PerturbedModel, Solver, Turned
 from dpci_core.privacy.budget import to_float_down
@@ -91,6 +92,7 @@ class Objective(Turned):
         rng: NoiseSource,
         solver: Solver = minimise,
         solver_error: float = 0.0,
+        metric: Metric | None = None,
     ) -> PerturbedModel:
         noise = self.noise(design)
         noise_vector = noise.sample(A.shape[1], rng)

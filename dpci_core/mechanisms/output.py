@@ -6,6 +6,7 @@ import numpy as np
 
 from dpci_core.base.array import Array
 from dpci_core.base.batches import Table
+from dpci_core.base.metric import Metric
 from dpci_core.design import Design
 from dpci_core.mechanisms.mechanism import GRID_EXPONENT, Mechanism, PerturbedModel, Solver
 from dpci_core.privacy.budget import to_float_down
@@ -50,6 +51,7 @@ class Output(Mechanism):
         rng: NoiseSource,
         solver: Solver = minimise,
         solver_error: float = 0.0,
+        metric: Metric | None = None,
     ) -> PerturbedModel:
         noise = self.noise(design, solver_error=solver_error)
         fit = solver(PenalisedRisk(A, design.loss, design.regularization))

@@ -21,7 +21,7 @@ from dpci_core.mechanisms.matrices import private_matrix, rounding_allowance
 from dpci_core.mechanisms.mean import release_mean
 from dpci_core.mechanisms.mechanism import GRID_EXPONENT, PerturbedModel, Solver, Turned
 from dpci_core.mechanisms.metric import metric_noise
-from dpci_core.privacy.budget import to_float_down
+from dpci_core.privacy.budget import pure_refused, to_float_down
 from dpci_core.privacy.laws import Law, NoiseLaw
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
 from dpci_core.privacy.sensitivity import gradient_sensitivity, hessian_sensitivity
@@ -121,20 +121,9 @@ class Steps(Turned):
         rng: NoiseSource,
         solver: Solver = minimise,
         solver_error: float = 0.0,
-    ) -> PerturbedModel:
-        return self.train(A, design=design, rng=rng)
-
-    def train(
-        self,
-        A: Table,
-        *,
-        design: Design,
-        rng: NoiseSource,
-        solver: Solver = minimise,
-        solver_error: float = 0.0,
         metric: Metric | None = None,
     ) -> PerturbedModel:
-        """As `train_private`, in the coordinates of the metric (`base.metric`)."""
+        """As for `train_private`, in the coordinates of the metric; nothing is solved."""
         noise = self.noise(design)
         assert metric is not None  # a design without geometry was refused
         costs, n = amounts(design), design.n_records
@@ -161,8 +150,27 @@ class Steps(Turned):
         return PerturbedModel(np.rint(theta / _GRID) * _GRID, noise)
 
     def unfit(self, design: Design) -> InfeasibleDesignError | None:
-        found = _unfit(design)
-        return None if found is None else InfeasibleDesignError(*found)
+        instead = "mechanism='objective'"
+        if design.budget.law != "gaussian":
+            return pure_refused(design.budget, "Clipped Newton steps release", f"; or {instead}")
+        if design.rows_per_person > 1:
+            return InfeasibleDesignError(
+                f"Expected rows_per_person={design.rows_per_person} to be 1 for clipped Newton "
+                "steps: they cut the gradient of a row, not the sum of a person's.",
+                "Take mechanism='output'.",
+            )
+        if not (design.loss.is_log_odds and design.loss.allows_weights):
+            return InfeasibleDesignError(
+                f"Clipped Newton steps are for logistic regression, not for a {design.loss.title}.",
+                f"Take {instead}.",
+            )
+        if ESTIMANDS[design.target].needs_unpenalised_fit:
+            return InfeasibleDesignError(
+                "Clipped Newton steps are for the penalised coefficient: what clipping moves is "
+                "not known of the one without penalty.",
+                f"Take target='penalised', or {instead}.",
+            )
+        return None
 
     def too_noisy(self, design: Design, hessian: Array) -> InfeasibleDesignError | None:
         """The curvature of the last step would be so noisy that more than `LEFT` is left of earlier
@@ -196,37 +204,6 @@ def left_of(design: Design, hessian: Array) -> float:
     tau = _curvature_sd(design, amounts(design).curvatures[-1])
     inverse = np.linalg.inv(hessian)
     return float(tau**2 / 2.0 * np.sum(inverse**2) * (1.0 + float(_GROWTH)))
-
-
-def _unfit(design: Design) -> tuple[str, str] | None:
-    """What is wrong with a design that the steps are not for, and the nearest way."""
-    budget, instead = design.budget, "mechanism='objective'"
-    if budget.law != "gaussian":
-        shares = tuple(f"{part / budget.total:.3g}" for part in budget.parts)
-        return (
-            "Clipped Newton steps release several vectors and matrices, and under a pure epsilon "
-            "each would need spherical Laplace noise that grows with its dimension.",
-            f"Allow a small delta: ApproxDP('{float(budget.total):.6g}', '1e-6', {shares}); or "
-            f"{instead}.",
-        )
-    if design.rows_per_person > 1:
-        return (
-            f"Expected rows_per_person={design.rows_per_person} to be 1 for clipped Newton steps: "
-            "they cut the gradient of a row, not the sum of a person's.",
-            "Take mechanism='output'.",
-        )
-    if not (design.loss.is_log_odds and design.loss.allows_weights):
-        return (
-            f"Clipped Newton steps are for logistic regression, not for a {design.loss.title}.",
-            f"Take {instead}.",
-        )
-    if ESTIMANDS[design.target].needs_unpenalised_fit:
-        return (
-            "Clipped Newton steps are for the penalised coefficient: what clipping moves is not "
-            "known of the one without penalty.",
-            f"Take target='penalised', or {instead}.",
-        )
-    return None
 
 
 def _first(metric: Metric, design: Design) -> tuple[Array, float]:

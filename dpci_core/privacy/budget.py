@@ -727,6 +727,22 @@ def granted(kind: type[Budget], epsilon: Decimal, delta: Amount, *, like: Budget
     return kind(**{name: _SHORT.plus(part) for name, part in parts.items()})
 
 
+def pure_refused(budget: Budget, releases: str, instead: str = "") -> InfeasibleDesignError:
+    """Return why a pure epsilon does not pay for steps, with the nearest way.
+
+    Args:
+        budget: that was given.
+        releases: what releases them, with its verb, such as "A linear regression releases".
+        instead: another way, to stand after the nearest.
+    """
+    shares = tuple(f"{part / budget.total:.3g}" for part in budget.parts)
+    return InfeasibleDesignError(
+        f"{releases} several vectors and matrices, and under a pure epsilon each would need "
+        "spherical Laplace noise that grows with its dimension.",
+        f"Allow a small delta: ApproxDP('{float(budget.total):.6g}', '1e-6', {shares}){instead}.",
+    )
+
+
 def _first_above_zero(rho: float, delta: float) -> tuple[Decimal, Decimal]:
     """The smallest rho, and the largest delta, that mean an epsilon above 0, to three digits."""
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import ClassVar, NamedTuple
 
 from dpci_core.base.decimals import DOWN, EXACT
-from dpci_core.base.errors import InfeasibleDesignError, check_count, check_range
+from dpci_core.base.errors import check_count, check_range
 from dpci_core.base.limits import (
     BUDGET_PART,
     confidence_level_in_range,
@@ -20,6 +20,7 @@ from dpci_core.privacy.budget import (
     ApproxDP,
     Budget,
     check_amount,
+    pure_refused,
     to_float_down,
 )
 
@@ -91,7 +92,7 @@ class LinearDesign:
                 f"Expected budget to be ZCDP, GDP or ApproxDP, got {type(given).__name__}."
             )
         if self.budget.law != "gaussian":
-            raise _pure_refused(self.budget)
+            raise pure_refused(self.budget, "A linear regression releases")
         if self.budget.metric:
             raise ValueError(
                 "Expected no budget.metric: budget.hessian pays for the metric of a linear "
@@ -145,12 +146,3 @@ class LinearDesign:
             check=to_float_down(check),
             covariance=to_float_down(self.budget.covariance),
         )
-
-
-def _pure_refused(budget: Budget) -> InfeasibleDesignError:
-    shares = tuple(f"{part / budget.total:.3g}" for part in budget.parts)
-    return InfeasibleDesignError(
-        "A linear regression releases several vectors and matrices, and under a pure epsilon each "
-        "would need spherical Laplace noise that grows with its dimension.",
-        f"Allow a small delta: ApproxDP('{budget.total}', '1e-6', {shares}).",
-    )

@@ -44,11 +44,8 @@ class Cuts:
         lost = np.empty((len(_RIDGES), len(_LENGTHS), len(theta)))
         gradients = slopes[:, None] * plain(rows)
         for k, of_one in enumerate(lengths.T):
-            order = np.argsort(-of_one)
-            longest = np.maximum(of_one[order], np.finfo(np.float64).tiny)
-            whole, unit = gradients[order], gradients[order] / longest[:, None]
-            sums = (np.vstack([np.zeros(len(theta)), np.cumsum(x, axis=0)]) for x in (whole, unit))
-            of_whole, of_unit = (x[np.searchsorted(-longest, -_LENGTHS)] for x in sums)
+            unit = gradients / np.maximum(of_one, np.finfo(np.float64).tiny)[:, None]
+            of_whole, of_unit = (_of_longer(of_one, x) for x in (gradients, unit))
             lost[k] = (of_whole - _LENGTHS[:, None] * of_unit) / len(rows)
         return cls(_RIDGES, _LENGTHS, lost @ np.linalg.inv(hessian))
 
@@ -65,3 +62,10 @@ class Cuts:
             ]
         )
         return np.array([np.interp(np.log(length), under, of_one) for of_one in by_length.T])
+
+
+def _of_longer(lengths: Array, values: Array) -> Array:
+    """Sums (M, p) of values (n, p) over the rows that are longer than each of `_LENGTHS`."""
+    places, most = np.searchsorted(_LENGTHS, lengths), len(_LENGTHS) + 1
+    binned = np.stack([np.bincount(places, x, minlength=most) for x in values.T], axis=1)
+    return np.asarray(binned[:0:-1].cumsum(axis=0)[::-1])

@@ -145,7 +145,7 @@ class Moments:
     variance_drift, unpenalised_variance_drift: of the variance of the penalised coefficients, and
         of those without penalty; None as for drift, and where there is no fit without penalty.
     basis, is_simulated, constant, told: as in `Meaning`; forecasts are about B theta.
-    cuts: what cut gradients move, where a spread is; it is in no file.
+    cuts: what cut gradients move, where a spread is and steps may run; it is in no file.
 
     Not private: on a sensitive table, neither these nor anything chosen with them may reach a
     release.
@@ -265,7 +265,9 @@ def fit_moments(
         unpenalised_variance_drift=None if found is None else variance_drift(without),
         constant=meaning.constant,
         told=meaning.told,
-        cuts=None if spread is None else Cuts.of(A, theta, H, spread.second_moment, loss=loss),
+        cuts=None
+        if spread is None or not loss.is_log_odds
+        else Cuts.of(A, theta, H, spread.second_moment, loss=loss),
     )
 
 
