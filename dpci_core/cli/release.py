@@ -58,7 +58,7 @@ from dpci_core.release import (
 from dpci_core.release.effects import acceptance
 from dpci_core.release.look import ACCEPTABLE, CODES_ONLY
 from dpci_core.report.cautions import Caution, not_reportable, sentences, stopping
-from dpci_core.report.words import PERSONS_PLANNED, counted_as, person_rules, protected
+from dpci_core.report.words import PERSONS_PLANNED, person_rules, protected
 from dpci_core.schema import Persons
 
 NOT_APPROVED = 3
@@ -198,8 +198,7 @@ def _price_lines(asked: ModelTask[Any]) -> list[str]:
         f"  of it {', '.join(f'{name} {as_text(amount)}' for name, amount in cost.lines)}",
         f"  schema {price.schema_hash}",
         f"Intervals for the {numbers.covers(plan.design)}.",
-        f"Planned lengths for {plan.n_records:,} {counted_as(_most(plan))} (original units, "
-        "encoded units):",
+        f"Planned lengths for {plan.n_records:,} {plan.counted} (original units, encoded units):",
         *(f"  {name:<32}{original:>12.4g}{scaled:>12.4g}" for name, original, scaled in lengths),
         *([] if plan.persons is None else [_rules(plan.persons), PERSONS_PLANNED]),
         *_said_of(asked),

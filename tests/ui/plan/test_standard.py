@@ -164,14 +164,20 @@ def test_an_epsilon_at_delta_is_spent_as_a_pure_one_where_that_is_shorter():
     assert "pure" in seen
 
 
-def test_a_first_look_says_for_which_table_it_is_true(wished, monkeypatch):
-    """The answer, which holds in every world, can be several times as much."""
+def looking(monkeypatch, now, **query):
+    """The page with a first look alone, while the search for this is under way."""
     monkeypatch.setattr(plan_work, "PATIENCE", 0.0)
     monkeypatch.setattr(options, "best_standard", lambda rows, **_: endless(case_of()))
-    app = start("plan", **(LINK | wished | {"find": "precision", "goal": "all"}))
-    wait_for(lambda: job_of(app).now == "the precision")
+    app = start("plan", **(LINK | query | {"goal": "all"}))
+    wait_for(lambda: job_of(app).now == now)
     app.run()
     check(app)
+    return app
+
+
+def test_a_first_look_says_for_which_table_it_is_true(wished, monkeypatch):
+    """The answer, which holds in every world, can be several times as much."""
+    app = looking(monkeypatch, "the precision", **(wished | {"find": "precision"}))
     assert answer_of(app).startswith("about ")
     assert "if the table is as you described it" in words(app)
     assert "Less favourable tables are being looked at" in words(app)
@@ -179,12 +185,8 @@ def test_a_first_look_says_for_which_table_it_is_true(wished, monkeypatch):
 
 
 def test_an_amount_that_is_not_enough_at_first_sight_is_no_answer(wished, monkeypatch):
-    monkeypatch.setattr(plan_work, "PATIENCE", 0.0)
-    monkeypatch.setattr(options, "best_standard", lambda rows, **_: endless(case_of()))
-    app = start("plan", **(LINK | wished | {"goal": "all", "goal_length": "0.001"}))
-    wait_for(lambda: job_of(app).now == "the least budget that works")
-    app.run()
-    check(app)
+    name = "the least budget that works"
+    app = looking(monkeypatch, name, **(wished | {"goal_length": "0.001"}))
     assert answer_of(app) == "…"
     assert "A first look finds no budget that is enough" in words(app)
     assert "an attacker go from" not in words(app)
