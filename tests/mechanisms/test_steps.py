@@ -64,6 +64,37 @@ DESIGN = Design(
 )
 
 
+# --- the law that intervals take ------------------------------------------------------------------
+
+RHO_OF_MODEL = 0.4
+"""Of `DESIGN`; .07 of it pays for curvatures, the rest for steps of 1, 6, 36 and 216 parts."""
+
+
+def test_the_law_is_that_of_the_last_step_with_a_tenth_more_variance() -> None:
+    rho = RHO_OF_MODEL * 0.93 * 216 / 259
+    expected = 0.4 * 2.0 / math.sqrt(2.0 * rho) * math.sqrt(1.1)
+    assert model_noise(DESIGN).sd == pytest.approx(expected, rel=1e-9)
+
+
+def test_what_earlier_steps_leave_is_what_noise_on_the_curvature_makes_of_them() -> None:
+    """The error before the last step has six times the variance of the last noise, and the noise on
+    the curvature turns it, and that of the last step, into H^-1 N e.
+    """
+    rng, p = np.random.default_rng(26), 12
+    n, tau = DESIGN.n_records, math.sqrt(2.0) / 4.0 / 100 / math.sqrt(2.0 * RHO_OF_MODEL * 0.05)
+    vectors = np.linalg.qr(rng.normal(size=(p, p)))[0]
+    H = (vectors * np.linspace(0.15, 0.2, p)) @ vectors.T
+    assert n == 100
+    left = []
+    for _ in range(4_000):
+        N = np.triu(rng.normal(size=(p, p)) / math.sqrt(2.0), 1)
+        N = tau * (N + N.T + np.diag(rng.normal(size=p)))
+        e = np.linalg.solve(H, rng.normal(size=p))
+        left.append(np.sum(np.linalg.solve(H, N @ e) ** 2))
+    share = 7.0 * np.mean(left) / np.trace(np.linalg.matrix_power(np.linalg.inv(H), 2))
+    assert steps_room.left_of(DESIGN, H) == pytest.approx(share, rel=0.15)
+
+
 # --- audit ----------------------------------------------------------------------------------------
 
 
