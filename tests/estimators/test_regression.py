@@ -110,7 +110,7 @@ def test_rows_in_batches_give_the_numbers_of_rows_in_memory(tmp_path: Path) -> N
 
 def test_what_is_refused_says_why_and_no_value() -> None:
     X, y = table(50)
-    with pytest.raises(InfeasibleDesignError, match=r"ApproxDP\('2.0', '1e-6', \('0.5', '0.25'"):
+    with pytest.raises(InfeasibleDesignError, match=r"ApproxDP\('2', '1e-6', \('0.5', '0.25'"):
         made(budget=PureDP(model="1", hessian="0.5", covariance="0.5")).fit(X, y)
     metric = GDP(model="1", hessian="1", covariance="1", metric="1")
     with pytest.raises(ValueError, match=r"no budget\.metric"):

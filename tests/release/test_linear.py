@@ -172,7 +172,7 @@ def test_another_model_and_a_pure_epsilon_are_refused() -> None:
     with pytest.raises(PlanFieldError, match=r"design\.model: Expected 'linear'"):
         LinearPlan.from_dict(edited(model="probit"))
     pure = {"definition": "pure", "model": "0.7", "hessian": "0.2", "covariance": "0.1"}
-    with pytest.raises(PlanFieldError, match=r"Allow a small delta: ApproxDP\('1.0', '1e-6'"):
+    with pytest.raises(PlanFieldError, match=r"Allow a small delta: ApproxDP\('1', '1e-6'"):
         LinearPlan.from_dict(edited(budget=pure))
     with pytest.raises(InfeasibleDesignError, match="pure epsilon"):
         LinearDesign(budget=PureDP(model="0.7", hessian="0.2", covariance="0.1"), n_records=9)
