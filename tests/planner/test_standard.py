@@ -130,7 +130,7 @@ def test_shapes_that_are_known_are_not_made_again(
 ) -> None:
     rows = twin(effects=EFFECTS)
     known = shapes_of([rows, NARROW])
-    assert robust.encoding.shape in known
+    assert {one.encoding.shape for one in robust.tried} >= set(known)
     monkeypatch.setattr(standard, "ellipsoid", None)
     again = best_standard(rows, design=design_of(), worlds=(NARROW,), shapes=known)
     assert (again.encoding, again.design, again.tried) == (
@@ -168,7 +168,7 @@ def test_the_range_of_c(answer: StandardAnswer) -> None:
     """From twice the smallest that can run, by factors of two, to 0.3 or where nothing is in
     reach.
     """
-    for encoding in {one.encoding for one in answer.tried}:
+    for encoding in {one.encoding for one in answer.tried if _is_first_look(one)}:
         some = [one for one in answer.tried if one.encoding == encoding and _is_first_look(one)]
         c = [one.design.regularization for one in some]
         np.testing.assert_allclose(np.array(c[1:]) / c[:-1], 2.0, rtol=0.01)
