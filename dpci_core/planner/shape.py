@@ -53,7 +53,7 @@ def shortest_shape(
         start: the known shape, by its rows from the diagonal on.
         worlds: planning rows under that shape, with their fit: public or simulated.
         design: mechanism, budget of the coefficients, c and n.
-        is_out: features (p - 1,) that are out of reach and hardly count; nor does the constant.
+        is_out: features (p - 1,) that are out of reach and count less, as the constant does.
 
     Returns: rows of U from the diagonal on, to three digits.
 
@@ -80,10 +80,15 @@ def shortest_shape(
         return float(np.mean([length for length, _ in found])), slopes[place]
 
     try:
-        first = mean_length(np.eye(p)[place])[0]
-        found = minimize(
-            mean_length, np.eye(p)[place], jac=True, method="L-BFGS-B", options={"maxiter": _STEPS}
-        )
+        with np.errstate(all="ignore"):  # a line search may go where no length is finite
+            first = mean_length(np.eye(p)[place])[0]
+            found = minimize(
+                mean_length,
+                np.eye(p)[place],
+                jac=True,
+                method="L-BFGS-B",
+                options={"maxiter": _STEPS},
+            )
     except np.linalg.LinAlgError:
         return None
     T, U = np.zeros((p, p)), np.zeros((p, p))
