@@ -182,7 +182,7 @@ def best_standard(
 
 
 class _Search:
-    """Everything tried for one design, the best of it, and rows and fits under the shape of that."""
+    """Everything tried for one design; the best of it, and the rows and fits under its shape."""
 
     def __init__(self, encodes: Sequence[Encode], design: Design, limit: float) -> None:
         self.encodes, self.design, self.limit = encodes, design, limit
