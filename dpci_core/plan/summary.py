@@ -111,6 +111,7 @@ def to_html(plan: AnyPlan, numbers: Planned) -> str:
         rule=plan.publish_if,
         stays_spent=STAYS_SPENT,
         digest=plan.digest,
+        approved=plan.approved,
     )
 
 

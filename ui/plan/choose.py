@@ -28,7 +28,7 @@ from ui.session.choices import MECHANISMS
 from ui.session.compute import DECLARED, schema_of
 from ui.session.settings import LIMITS, Settings, from_query
 from ui.session.words import in_words
-from ui.views import goals
+from ui.views import goals, path
 from ui.views.cautions import box
 
 METHODS = {
@@ -102,6 +102,8 @@ def _calculator(case: PlannedCase, work: Work, kept: PlannedCase | None) -> None
     find = cast(Find, steps.FIND.value)
     option, is_first, why = _shown(work)
     answer = None if is_first and words.falls_short(option, find) else option
+    found = "" if is_first else words.found_sentence(case, option, find)
+    st.session_state[path.FOUND] = case.settings, found
     st.html(_CSS)
     st.segmented_control("Find", **among(FIND), **steps.FIND.bound(), required=True)
     cards = {"budget": _budget, "records": _records, "precision": _precision}

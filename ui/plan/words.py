@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from decimal import Decimal
 
@@ -81,6 +82,27 @@ def risk_of(budget: Budget, delta: str) -> str:
 def falls_short(option: Option | None, find: Find) -> bool:
     """Whether an amount was asked for, and the one that was found is not enough."""
     return option is not None and find != "precision" and not option.works
+
+
+_ALIKE = 0.01
+"""Relative difference of two amounts that count as one: a search ends a little off the last one."""
+
+
+def found_sentence(case: PlannedCase, option: Option | None, find: Find) -> str:
+    """Say that an amount was found which the settings do not have; empty where they have it."""
+    if option is None or not option.works or find == "precision":
+        return ""
+    now = case.settings
+    if find == "records":
+        if math.isclose(option.settings.n, now.n, rel_tol=_ALIKE):
+            return ""
+        return f"For this goal {option.settings.n:,} were found, and this plan is for {now.n:,}."
+    if math.isclose(option.typed, now.typed_total, rel_tol=_ALIKE):
+        return ""
+    return (
+        f"For this goal a budget of {now.typed.letter} = {number(option.typed, 4)} was found, and "
+        f"this plan has {as_typed(now.typed_total)}."
+    )
 
 
 def first_sentence(case: PlannedCase, option: Option, find: Find) -> str:

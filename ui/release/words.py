@@ -37,6 +37,9 @@ NEEDS_DECLARATION = (
     "A release starts from a plan for a table that you **describe**: its columns with bounds or "
     "levels, known beforehand. The table of this plan is not of that kind yet."
 )
+CHANGED = (
+    "**The plan was changed since.** Nothing of it is released before it is approved as it is now."
+)
 PRICED = {
     "metric": "shape of the noise",
     "model": "coefficients",
