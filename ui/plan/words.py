@@ -105,16 +105,19 @@ def found_sentence(case: PlannedCase, option: Option | None, find: Find) -> str:
     )
 
 
-def first_sentence(case: PlannedCase, option: Option, find: Find) -> str:
-    """What a first look leaves open."""
+def first_sentence(case: PlannedCase, option: Option, find: Find, *, is_active: bool) -> str:
+    """What a first look leaves open; is_active: the search is at work on it."""
     if falls_short(option, find):
         amount = "budget" if find == "budget" else "number of records"
-        return f"A first look finds no {amount} that is enough. A better design is searched for."
-    if case.settings.dataset != DECLARED:
-        return "A first look. The best design is being searched for."
+        said, searched = f"A first look finds no {amount} that is enough.", "A better design"
+    else:
+        said, searched = "A first look.", "The best design"
+    if falls_short(option, find) or case.settings.dataset != DECLARED:
+        return f"{said} {searched} {'is being searched for' if is_active else 'was not found'}."
+    looked = "are being" if is_active else "were not all"
     return (
-        "A first look. Less favourable tables are being looked at: they can ask for several times "
-        "as much, or rule it out."
+        f"{said} Less favourable tables {looked} looked at: they can ask for several times as "
+        "much, or rule it out."
     )
 
 
