@@ -71,6 +71,10 @@ FILE = (
     "types and the number of rows), nothing below them. The file stays in the memory of this "
     "session, never on the disk; remove it with the × beside its name when you are done."
 )
+NO_NAMES = (
+    "None of the names of the plan is in the first line of this file. Has it a line of names? What "
+    "stands there is not shown, since it may be a person’s record."
+)
 LOOK = "Look whether its cells fit"
 ALONE = (
     "For you alone, and gone when you leave: how many cells of each column fit the plan. It costs "
