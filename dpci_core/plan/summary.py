@@ -280,7 +280,7 @@ def _linear(plan: LinearPlan, numbers: LinearNumbers) -> _Told:
     units = f" {_name(outcome.units)}" if outcome.units else ""
     return _Told(
         lines=plan.lines,
-        released=f"{len(plan.names)} coefficients of a linear regression of {_name(outcome.name)} "
+        released=f"{len(plan.names)} coefficients of a linear regression of {_name(outcome.name)}, "
         f"each with a {100 * design.confidence_level:g} % confidence interval.",
         made=f"Made by {design.steps} Newton steps with Gaussian noise, for the {COVERS}.",
         lengths=[

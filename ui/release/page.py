@@ -174,7 +174,7 @@ def _plan_step() -> AnyPlan | None:
         return None
     with st.container(border=True):
         st.markdown(text.unbroken(words.plan_words(plan)))
-    path.waiting(settings)
+    path.waiting(settings, approved=plan.approved)
     if approved := steps.approval_of_another(plan.digest):
         _changed(approved)
         return None

@@ -66,8 +66,11 @@ FOUND = "plan_found"
 """The session's name of the settings that an answer on Choose is for, and of what it says."""
 
 
-def waiting(settings: Settings) -> None:
-    """What was typed or found at earlier steps and is not in the plan with these settings."""
+def waiting(settings: Settings, *, approved: str = "") -> None:
+    """What was typed or found at earlier steps and is not in the plan with these settings.
+
+    approved: who approved that plan.
+    """
     drafts = {"Describe": steps.DRAFT.value, "Goal": steps.GOAL_DRAFT.value}
     said = [
         f"What is typed at the step {name} is not in this plan: “Continue” there takes it over."
@@ -77,6 +80,8 @@ def waiting(settings: Settings) -> None:
     of, found = st.session_state.get(FOUND, (None, ""))
     if of == settings and found:
         said.append(f"{found} “Use this design” at the step Choose takes it over.")
+    if said and approved:
+        said.insert(0, f"What is released is the plan as it is here. {plain(approved)}")
     if said:
         st.warning(" ".join(said))
 

@@ -124,6 +124,7 @@ def test_what_is_typed_and_not_taken_over_is_said_beside_the_price():
     app.number_input(key="describe_n").set_value(3_300).run()
     app.button(key="step_release").click().run()
     check(app)
+    assert "What is released is the plan as it is here. Approved by Ada on " in words(app)
     assert "What is typed at the step Describe is not in this plan" in words(app)
     assert "**Price:**" in words(app)
     assert now(app).n == 3_000
