@@ -104,13 +104,22 @@ def test_the_page_says_what_a_decision_needs() -> None:
         f"{found.as_if_records:,} of the 50,000 records",
         "with probability 0.9 or more",
         "c = 0.01, sharp calibration",
-        "20 % to 30 % positives",
+        "in 20 % to 30 %, correlation",
         "cannot be undone",
         plan.digest,
     ):
         squeezed = words.replace(" ", "") in page.text.replace(" ", "")
         assert squeezed, words
     assert page.tags.count("svg") == 1
+
+
+def test_a_board_reads_plain_words_and_the_hash_and_the_rest_is_in_the_appendix() -> None:
+    plan = PLANS["twin sharp"]
+    body, appendix = page_of(plan).text.split("Appendix: ")
+    for term in ("d = ", "calibration", "perturbation", "Guessed", "log odds", "Hessian"):
+        assert term in appendix, term
+        assert term not in body, term
+    assert plan.digest in body  # a closed appendix is not printed
 
 
 def test_the_table_and_the_picture_show_planned_factors_and_no_estimate() -> None:

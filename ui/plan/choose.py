@@ -28,7 +28,7 @@ from ui.session.choices import MECHANISMS
 from ui.session.compute import DECLARED, schema_of
 from ui.session.settings import LIMITS, Settings, from_query
 from ui.session.words import in_words
-from ui.views import goals
+from ui.views import goals, path
 from ui.views.cautions import box
 
 METHODS = {
@@ -102,6 +102,8 @@ def _calculator(case: PlannedCase, work: Work, kept: PlannedCase | None) -> None
     find = cast(Find, steps.FIND.value)
     option, is_first, why = _shown(work)
     answer = None if is_first and words.falls_short(option, find) else option
+    found = "" if is_first else words.found_sentence(case, option, find)
+    st.session_state[path.FOUND] = case.settings, found
     st.html(_CSS)
     st.segmented_control("Find", **among(FIND), **steps.FIND.bound(), required=True)
     cards = {"budget": _budget, "records": _records, "precision": _precision}
@@ -112,12 +114,15 @@ def _calculator(case: PlannedCase, work: Work, kept: PlannedCase | None) -> None
         if why is not None:
             st.warning(words.no_answer(why, case))
         elif option is not None:
-            _reach(case, option, find, is_first=is_first)
+            if is_first:
+                st.caption(words.first_sentence(case, option, find, is_active=work.is_active))
+            else:
+                _reach(case, option, find)
         if "answer" in work.missing:
             work.default_value("answer")
     if choice_of(case) is not None:
         _movable(case, work)
-    _use(case, option, is_first=is_first)
+    _use(case, option, is_first=is_first, has_kept=kept is not None)
     if kept is not None:
         _beside(case, work, option)
 
@@ -247,11 +252,8 @@ def _asked(case: PlannedCase, label: str, shown: float | None) -> None:
 _FACTOR_HELP = "An odds ratio of 1.2 to within a factor of 1.5 reads 0.8 to 1.8."
 
 
-def _reach(case: PlannedCase, option: Option, find: Find, *, is_first: bool) -> None:
+def _reach(case: PlannedCase, option: Option, find: Find) -> None:
     """Whether the goal is met and what can be reported, and what else speaks against it."""
-    if is_first:
-        st.caption(words.first_sentence(case, option, find))
-        return
     said = words.reach_sentence(case, option, find)
     if option.works:
         st.markdown(said)
@@ -295,7 +297,9 @@ def _movable(case: PlannedCase, work: Work) -> None:
             st.caption(words.split_words(cast(Option, option).settings))
 
 
-def _use(case: PlannedCase, option: Option | None, *, is_first: bool) -> None:
+def _use(
+    case: PlannedCase, option: Option | None, *, is_first: bool, has_kept: bool = False
+) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         ready, question = None if is_first else option, _question()
         st.button(
@@ -310,9 +314,9 @@ def _use(case: PlannedCase, option: Option | None, *, is_first: bool) -> None:
             "\\+ Compare",
             key="keep_design",
             on_click=_keep,
-            args=(ready, question),
-            disabled=ready is None,
-            help="Keeps this design beside others that you look at.",
+            args=(None if has_kept else ready, question),
+            disabled=has_kept or ready is None,
+            help="Keeps one design beside others that you look at, until you remove it.",
         )
         host = urlsplit(st.context.url or "").hostname or "localhost"
         note = _THIS_MACHINE if quota.is_loopback(host) else ""
@@ -377,7 +381,7 @@ def _beside(case: PlannedCase, work: Work, option: Option | None) -> None:
     with left.container(border=True, height="stretch"):
         st.markdown("**This design**")
         if option is None or "answer" in work.missing:
-            st.caption("Being computed …")
+            st.caption("Being computed …" if work.is_active else "Not computed.")
         else:
             st.markdown(words.design_lines(case, option))
     with right.container(border=True, height="stretch"):

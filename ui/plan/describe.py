@@ -15,7 +15,7 @@ import streamlit as st
 from dpci_core import datasets
 from dpci_core.base.limits import MOST_ROWS_PER_PERSON
 from dpci_core.report.words import PERSONS_PLANNED
-from dpci_core.schema import Column, NumericColumn, Persons
+from dpci_core.schema import Column, NumericColumn, Persons, Schema
 from dpci_core.schema.copula import Pair
 from dpci_core.schema.declare import COMPLETE
 from dpci_core.schema.twin import Rate
@@ -27,7 +27,7 @@ from ui.plan import cards, draft
 from ui.session import state, steps
 from ui.session.compute import DECLARED, declared_table
 from ui.session.forms import Row, levels_of, text_of
-from ui.session.settings import LIMITS, Settings, for_outcome
+from ui.session.settings import BUDGET, LIMITS, Settings, for_outcome
 from ui.session.text import plain
 from ui.session.words import in_words
 from ui.views import path
@@ -479,7 +479,7 @@ def _rate_and_pairs() -> None:
     for name in ("rate", "pairs"):
         st.session_state.setdefault(f"describe_{name}", "")
     left, right = st.columns(2)
-    if not cards.is_of_number():
+    if st.session_state.get(cards.TARGET) and not cards.is_of_number():
         left.text_input(
             "Share of “yes” (%)",
             key="describe_rate",
@@ -613,7 +613,12 @@ def _hand_in() -> None:
         return
     was, now = None if old is None else old.schema.outcome, state.settings()
     outcome, names = table.schema.outcome, ("", *table.schema.feature_names)
-    if (outcome is None) != (was is None):
+    is_new = old is None or _is_another_study(old.schema, table.schema)
+    if is_new:
+        steps.KEPT.take("")
+        now = now.usual(*BUDGET)
+        state.put(now)
+    if (outcome is None) != (was is None) or (is_new and outcome is not None):
         state.put(for_outcome(now))
     elif _unit_of(outcome) != _unit_of(was) or now.goal_on not in names:
         state.put(now.with_usual_goal())
@@ -624,6 +629,11 @@ def _hand_in() -> None:
     draft.begin()
     draft.forget()
     steps.go("goal")
+
+
+def _is_another_study(one: Schema, other: Schema) -> bool:
+    """Whether outcome and columns are others; a name that is mended makes no new study."""
+    return one.target != other.target and one.feature_names != other.feature_names
 
 
 def _unit_of(outcome: NumericColumn | None) -> tuple[str, str] | None:

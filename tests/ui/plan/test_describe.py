@@ -23,7 +23,7 @@ from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
 from ui.session.forms import LEFT_OUT
 from ui.session.plan_settings import plan_of
-from ui.session.settings import Settings, from_query
+from ui.session.settings import BUDGET, Settings, from_query
 
 LINES = """age: 18 to 100 years, per 10
 sex: F, M
@@ -686,3 +686,45 @@ def test_a_plan_is_headed_by_what_it_is_about_until_somebody_says_better():
     assert "the distribution of 2 of 3 columns" in page
     assert "Suggested, not typed: typical value and spread of “age”." in page
     assert "of every column an odds ratio of 1.5 for a level, or two spreads of a number" in page
+
+
+def test_a_new_study_begins_with_no_budget_of_the_one_before():
+    usual = {name: getattr(Settings(), name) for name in BUDGET}
+    app = start("plan", currency="zcdp", definitions="zcdp", split="2~1~1", kept="n=5000")
+    app.query_params["step"] = "describe"
+    app.run()
+    app.segmented_control(key="describe_how").set_value("type").run()
+    app.number_input(key="describe_n").set_value(8_000)
+    add(app, LINES)
+    app.radio(key="describe_target_pick").set_value("diabetes").run()
+    go_on(app)
+    assert {name: getattr(now(app), name) for name in BUDGET} == usual
+    assert "kept" not in app.query_params
+
+
+@pytest.mark.parametrize(
+    ("lines", "target", "is_new"),
+    [
+        (["weight: 30 to 200 kg", "stroke: no, yes"], "stroke", True),
+        (["stroke: no, yes"], "stroke", True),
+        (["weight: 30 to 200 kg"], "diabetes", False),
+    ],
+)
+def test_a_budget_is_of_its_study(lines, target, is_new):
+    app = go_on(described())
+    typed = now(app).swept("total", 3.17)
+    app.session_state["settings"] = typed
+    app.button(key="step_describe").click().run()
+    add(app, "\n".join(lines))
+    app.radio(key="describe_target_pick").set_value(target).run()
+    go_on(app)
+    assert title(app) == "What do you need from the intervals?"
+    assert now(app).split == (Settings() if is_new else typed).split
+
+
+def test_the_share_of_yes_is_asked_for_once_there_is_an_outcome():
+    app = add(start("plan"), LINES)
+    assert "describe_rate" not in [field.key for field in app.text_input]
+    assert "describe_pairs" in [field.key for field in app.text_input]
+    app.radio(key="describe_target_pick").set_value("diabetes").run()
+    assert "describe_rate" in [field.key for field in app.text_input]

@@ -182,13 +182,22 @@ def test_a_first_look_says_for_which_table_it_is_true(wished, monkeypatch):
     assert "if the table is as you described it" in words(app)
     assert "they can make intervals several times as long" in words(app)
     assert "can be reported" not in words(app)
+    app.button(key="plan_stop").click().run()
+    wait_for(lambda: not job_of(app).is_active)
+    app.run()
+    assert "being looked at" not in words(app)
+    assert "Less favourable tables were not all looked at" in words(app)
 
 
 def test_an_amount_that_is_not_enough_at_first_sight_is_no_answer(wished, monkeypatch):
     name = "the least budget that works"
     app = looking(monkeypatch, name, **(wished | {"goal_length": "0.001"}))
     assert answer_of(app) == "…"
-    assert "A first look finds no budget that is enough" in words(app)
+    assert "no budget that is enough. A better design is being searched for" in words(app)
+    app.button(key="plan_stop").click().run()
+    wait_for(lambda: not job_of(app).is_active)
+    app.run()
+    assert "no budget that is enough. A better design was not found" in words(app)
     assert "an attacker go from" not in words(app)
 
 
