@@ -11,9 +11,10 @@ import re
 from collections.abc import Sequence
 
 from dpci_core.schema.copula import Pair
+from dpci_core.schema.spelling import same_value
 from dpci_core.schema.twin import Rate
 from dpci_core.schema.worlds import UNKNOWN_RATE
-from ui.session.forms import LEFT_OUT, Row, form_of
+from ui.session.forms import LEFT_OUT, Row, form_of, levels_of, text_of
 
 STRENGTHS = {"weak": 0.3, "medium": 0.6, "strong": 0.9}
 _USUAL = (
@@ -31,6 +32,9 @@ _USUAL = (
     (r"education|school", 12.0, 3.0),
 )
 """Usual columns by their names, in usual units: typical value and spread."""
+_YES = ("yes", "y", "ja", "j", "true", "1", "present", "positive", "case")
+_NO = ("no", "n", "nein", "n", "false", "0", "absent", "negative", "control")
+"""What says “no” beside each of them, as `same_value` spells both."""
 _SIXTH = 6.0
 _DIGITS = 2
 
@@ -73,6 +77,43 @@ def with_suggestions(rows: Sequence[Row]) -> tuple[list[Row], tuple[str, ...]]:
             names.append(str(row["column"]))
         filled.append(row)
     return filled, tuple(names)
+
+
+def usual_yes(levels: Sequence[str]) -> str | None:
+    """The first of these values that says “yes”; None where none does.
+
+    >>> usual_yes(("healthy", "Case")), usual_yes(("F", "M"))
+    ('Case', None)
+    """
+    return next((level for level in levels if same_value(level) in _YES), None)
+
+
+def no_first(levels: Sequence[str]) -> tuple[int, ...]:
+    """Places of these values in an order in which effects are not told of a “no” against a “yes”:
+    a “yes” that is the first, and so the reference, changes places with its “no”.
+
+    >>> no_first(("Yes", "unknown", "No")), no_first(("no", "yes")), no_first(("M", "F"))
+    ((2, 1, 0), (0, 1), (0, 1))
+    """
+    places, said = list(range(len(levels))), [same_value(level) for level in levels]
+    if said and said[0] in _YES and (no := _NO[_YES.index(said[0])]) in said:
+        other = said.index(no)
+        places[0], places[other] = other, 0
+    return tuple(places)
+
+
+def with_no_first(row: Row) -> dict[str, object]:
+    """What is typed of a column, its values and their shares in that order. Effects are about the
+    order in which the values stand, which stays where there is one.
+    """
+    levels, shares = levels_of(row), text_of(row.get("shares")).split(";")
+    order = no_first(levels)
+    if order == tuple(range(len(levels))) or text_of(row.get("effect")):
+        return dict(row)
+    found = {**row, "levels": "; ".join(levels[place] for place in order)}
+    if len(shares) == len(levels):
+        found["shares"] = "; ".join(shares[place].strip() for place in order)
+    return found
 
 
 def read_rate(line: str) -> Rate:
