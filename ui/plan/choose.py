@@ -337,7 +337,7 @@ def _use(case: PlannedCase, option: Option | None, *, is_first: bool) -> None:
         )
         host = urlsplit(st.context.url or "").hostname or "localhost"
         note = _THIS_MACHINE if quota.is_loopback(host) else ""
-        share.button(dict(st.query_params), "Copy link", note=note)
+        share.button(dict(st.query_params), note=note)
 
 
 _THIS_MACHINE = "Others cannot reach this address: it is that of this machine alone."

@@ -738,3 +738,22 @@ def test_shares_that_are_asked_for_are_open_with_the_cursor_there():
     assert "bring_card_1_shares" in brought[0]
     app.run()
     assert not told_focus(app)
+
+
+def door(app, name: str):
+    """Go to Explore, and by a door of it to the page Plan."""
+    app.switch_page(str(ROOT / "pages" / "explore.py")).run()
+    app.button(key=name).click().run()
+    assert not app.exception
+    return app
+
+
+def test_who_plans_a_study_begins_with_its_table_and_finds_her_draft_again():
+    app = door(start("explore", n="30000"), "door_plan")
+    assert title(app) == "Describe the table, without opening it"
+    assert app.segmented_control(key="describe_how").value == "type"
+    assert not cards_of(app)
+    add(app, "age: 18 to 100 years")
+    assert len(cards_of(door(app, "door_plan"))) == 1
+    app = go_on(described())
+    assert title(door(app, "door_plan")) == "What do you need from the intervals?"
