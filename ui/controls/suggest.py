@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from dpci_core.schema.copula import Pair
-from dpci_core.schema.spelling import same_value
+from dpci_core.schema.spelling import no_first
 from dpci_core.schema.twin import Rate
 from dpci_core.schema.worlds import UNKNOWN_RATE
 from ui.session.forms import LEFT_OUT, Row, form_of, levels_of, text_of
@@ -32,9 +32,6 @@ _USUAL = (
     (r"education|school", 12.0, 3.0),
 )
 """Usual columns by their names, in usual units: typical value and spread."""
-_YES = ("yes", "y", "ja", "j", "true", "1", "present", "positive", "case")
-_NO = ("no", "n", "nein", "n", "false", "0", "absent", "negative", "control")
-"""What says “no” beside each of them, as `same_value` spells both."""
 _SIXTH = 6.0
 _DIGITS = 2
 
@@ -77,29 +74,6 @@ def with_suggestions(rows: Sequence[Row]) -> tuple[list[Row], tuple[str, ...]]:
             names.append(str(row["column"]))
         filled.append(row)
     return filled, tuple(names)
-
-
-def usual_yes(levels: Sequence[str]) -> str | None:
-    """The first of these values that says “yes”; None where none does.
-
-    >>> usual_yes(("healthy", "Case")), usual_yes(("F", "M"))
-    ('Case', None)
-    """
-    return next((level for level in levels if same_value(level) in _YES), None)
-
-
-def no_first(levels: Sequence[str]) -> tuple[int, ...]:
-    """Places of these values in an order in which effects are not told of a “no” against a “yes”:
-    a “yes” that is the first, and so the reference, changes places with its “no”.
-
-    >>> no_first(("Yes", "unknown", "No")), no_first(("no", "yes")), no_first(("M", "F"))
-    ((2, 1, 0), (0, 1), (0, 1))
-    """
-    places, said = list(range(len(levels))), [same_value(level) for level in levels]
-    if said and said[0] in _YES and (no := _NO[_YES.index(said[0])]) in said:
-        other = said.index(no)
-        places[0], places[other] = other, 0
-    return tuple(places)
 
 
 def with_no_first(row: Row) -> dict[str, object]:

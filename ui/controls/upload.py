@@ -23,7 +23,8 @@ from dpci_core.schema import (
     propose_schema,
     propose_standard,
 )
-from ui.controls import plan_file, suggest
+from dpci_core.schema.spelling import no_first
+from ui.controls import plan_file
 from ui.session import quota, state, steps
 from ui.session.compute import Upload, usual_encoding
 from ui.session.forms import FORMS
@@ -164,7 +165,7 @@ def _no_first(schema: Schema) -> Schema:
     the first.
     """
     features = tuple(
-        replace(one, levels=tuple(one.levels[place] for place in suggest.no_first(one.levels)))
+        replace(one, levels=tuple(one.levels[place] for place in no_first(one.levels)))
         if isinstance(one, CategoricalColumn)
         else one
         for one in schema.features

@@ -18,6 +18,7 @@ from dpci_core.report.words import PERSONS_PLANNED
 from dpci_core.schema import Column, NumericColumn, Persons
 from dpci_core.schema.copula import Pair
 from dpci_core.schema.declare import COMPLETE
+from dpci_core.schema.spelling import usual_yes
 from dpci_core.schema.twin import Rate
 from ui.controls import declare, design, plan_file, suggest, upload
 from ui.controls.lines import Cells, names_of, read_lines
@@ -444,7 +445,7 @@ def _outcome() -> None:
     cards.ask_outcome()
     levels, positive = _outcome_levels(), st.session_state.get("describe_positive")
     if len(levels) > 1:
-        shown = positive if positive in levels else suggest.usual_yes(levels)
+        shown = positive if positive in levels else usual_yes(levels)
         st.session_state["describe_positive_pick"] = st.session_state["describe_positive"] = shown
         st.radio(
             "Its value that counts as “yes”",
