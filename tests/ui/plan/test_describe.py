@@ -679,19 +679,6 @@ def test_the_address_of_another_step_leads_there():
     assert title(app) == "What do you need from the intervals?"
 
 
-def test_a_plan_is_headed_by_what_it_is_about_until_somebody_says_better():
-    app = go_on(described())
-    app.button(key="step_approve").click().run()
-    case = make_case(now(app), TableSource(PUBLIC))
-    field = app.text_input(key="plan_title")
-    assert (field.value, field.placeholder) == ("", "diabetes = yes, from 8,000 records")
-    page = to_html(plan := plan_of(case, field.placeholder), plan.numbers(case.moments))
-    assert "<title>diabetes = yes, from 8,000 records</title>" in page
-    assert "the distribution of 2 of 3 columns" in page
-    assert "Suggested, not typed: typical value and spread of “age”." in page
-    assert "of every column an odds ratio of 1.5 for a level, or two spreads of a number" in page
-
-
 def test_a_no_is_the_reference_beside_its_yes_until_somebody_types_another_order():
     app = add(start("plan"), "smoker: yes 20 %, no 80 %\nsex: M, F\nill: Ja, nein")
     assert cards_of(app) == [
@@ -757,3 +744,16 @@ def test_who_plans_a_study_begins_with_its_table_and_finds_her_draft_again():
     assert len(cards_of(door(app, "door_plan"))) == 1
     app = go_on(described())
     assert title(door(app, "door_plan")) == "What do you need from the intervals?"
+
+
+def test_a_plan_is_headed_by_what_it_is_about_until_somebody_says_better():
+    app = go_on(described())
+    app.button(key="step_approve").click().run()
+    case = make_case(now(app), TableSource(PUBLIC))
+    field = app.text_input(key="plan_title")
+    assert (field.value, field.placeholder) == ("", "diabetes = yes, from 8,000 records")
+    page = to_html(plan := plan_of(case, field.placeholder), plan.numbers(case.moments))
+    assert "<title>diabetes = yes, from 8,000 records</title>" in page
+    assert "the distribution of 2 of 3 columns" in page
+    assert "Suggested, not typed: typical value and spread of “age”." in page
+    assert "of every column an odds ratio of 1.5 for a level, or two spreads of a number" in page
