@@ -188,7 +188,11 @@ def goals(plan: AnyPlan, numbers: Planned) -> list[str]:
     """Return the goal, if there is one, with the chance of it in the least favourable world."""
     if plan.goal is None:
         return []
-    return [f"Goal: {_goal(plan, plan.goal)}. {_chance(plan.goal, numbers.promise)}"]
+    said = f"Goal: {_goal(plan, plan.goal)}. {_chance(plan.goal, numbers.promise)}"
+    if plan.goal.limits is not None and numbers.promise.within_reach is not None:
+        half = _half_of_all(plan, plan.goal.limits) * numbers.promise.within_reach
+        said += f" Within reach of all at once: {_told_of_all(plan, half, _rounded_up)}."
+    return [said]
 
 
 def _chance(goal: Target, promised: Promise) -> str:
@@ -229,17 +233,31 @@ def _goal(plan: AnyPlan, goal: Target) -> str:
 
 def _all_goal(plan: AnyPlan, goal: Target, limits: tuple[float, ...]) -> str:
     """A goal about all effects: the widest factor, or difference, that it allows."""
+    surely = "" if goal.probability == 0.5 else f" with probability {goal.probability:g} or more"
+    what = "odds ratio" if plan.schema.outcome is None else "effect"
+    told = _told_of_all(plan, float(f"{_half_of_all(plan, limits):.9g}"), as_typed)
+    return f"every {what} is known to within {told}{surely}"
+
+
+def _half_of_all(plan: AnyPlan, limits: tuple[float, ...]) -> float:
+    """Half the widest interval that limits of all effects allow, for the step of its column."""
     units = (
         np.array(told_steps(plan.schema, plan.names))
         * to_original(plan.schema, plan.features).diagonal()
     )
-    half = float(max(units[: len(limits)] * limits)) / 2.0
-    surely = "" if goal.probability == 0.5 else f" with probability {goal.probability:g} or more"
+    return float(max(units[: len(limits)] * limits)) / 2.0
+
+
+def _told_of_all(plan: AnyPlan, half: float, tell: Callable[[float], str]) -> str:
+    """How well effects are known."""
     if (outcome := plan.schema.outcome) is not None:
-        told = f"{as_typed(float(f'{half:.9g}'))} {_name(outcome.units)}".rstrip()
-        return f"every effect is known to within ± {told}{surely}"
-    told = as_typed(float(f"{math.exp(min(half, LARGEST_LOG_ODDS)):.9g}"))
-    return f"every odds ratio is known to within a factor of {told}{surely}"
+        return f"± {tell(half)} {_name(outcome.units)}".rstrip()
+    return f"a factor of {tell(float(f'{math.exp(min(half, LARGEST_LOG_ODDS)):.9g}'))}"
+
+
+def _rounded_up(x: float) -> str:
+    """As on the page where a design is chosen: no promise is better than what was found."""
+    return number_at_most(x, 4)
 
 
 def goal_words(goal: Target, names: tuple[str, ...]) -> str:
@@ -296,8 +314,8 @@ def _assumptions(plan: AnyPlan, numbers: Planned, told: _Told) -> Iterable[str]:
         if n_worlds > 1:
             yield (
                 f"What is promised holds under {n_worlds} sets of assumptions: as declared, and "
-                "with effects, shares, spreads, centres, tails or correlations off. Lengths are of "
-                "the first."
+                "with effects, shares, spreads, centres, tails or correlations off. The other "
+                "lengths are as declared."
             )
     yield (
         f"d = {len(plan.names) - 1} features, n = {plan.n_records:,}{told.design}. Bounds and "

@@ -132,22 +132,24 @@ def _shown(work: Work) -> tuple[Option | None, bool, Exception | None]:
 
 
 def _found(case: PlannedCase, shown: str | None, *, is_first: bool) -> None:
-    """The quantity that is the answer, and of a first look what it is true for; a dash where there
-    is none, once that is known.
+    """The quantity that is the answer, and which table it is true for; a dash where there is none,
+    once that is known.
     """
-    if not is_first:
-        st.markdown(f"## {shown or '–'}")
-        return
-    st.markdown(f"## about {shown}" if shown else "## …")
+    waits = "…" if is_first else "–"
+    st.markdown(f"## {'about ' if is_first else ''}{shown}" if shown else f"## {waits}")
     if shown and case.settings.dataset == DECLARED:
-        st.markdown("if the table is as you described it")
+        st.markdown(
+            "if the table is as you described it" if is_first else "in the least favourable case"
+        )
 
 
 def _budget(case: PlannedCase, option: Option | None, is_answer: bool, is_first: bool) -> None:
     settings = case.settings
     if is_answer:
         st.markdown(f"**Privacy budget {settings.typed.letter}**")
-        _found(case, None if option is None else text.number(option.typed, 4), is_first=is_first)
+        digits = 2 if is_first else 4
+        shown = None if option is None else text.number(option.typed, digits)
+        _found(case, shown, is_first=is_first)
         if option is not None:
             st.markdown(words.risk_of(option.design.budget, settings.delta))
         return
@@ -212,6 +214,8 @@ def _precision(case: PlannedCase, option: Option | None, is_answer: bool, is_fir
         st.markdown(f"**{label}**")
         shown = None if option is None else goals.found_words(case, option.precision)
         _found(case, shown, is_first=is_first)
+        if option is not None and option.is_lost:
+            st.markdown("of what can be reported")
     else:
         _asked(case, label, goals.as_number(case, goals.asked(case)))
     st.markdown(f"{chance[0].upper()}{chance[1:]}{' of releases' if '%' in chance else ''}.")

@@ -90,9 +90,13 @@ def first_sentence(case: PlannedCase, option: Option, find: Find) -> str:
         return f"A first look finds no {amount} that is enough. A better design is searched for."
     if case.settings.dataset != DECLARED:
         return "A first look. The best design is being searched for."
+    can = (
+        "make intervals several times as long"
+        if find == "precision"
+        else "ask for several times as much"
+    )
     return (
-        "A first look. Less favourable tables are being looked at: they can ask for several times "
-        "as much, or rule it out."
+        f"A first look. Less favourable tables are being looked at: they can {can}, or rule it out."
     )
 
 
@@ -108,16 +112,16 @@ def reach_sentence(case: PlannedCase, option: Option, find: Find) -> str:
 
 
 def _verdict(case: PlannedCase, option: Option, find: Find) -> str:
-    """Whether a design meets the goal, and by how much it misses it; amounts that were found are
-    named where they are not enough.
+    """Whether a design meets the goal, with the amount that was found, and by how much it misses
+    it.
     """
-    if option.works:
-        return "Your goal is met."
     amount = {
-        "budget": f" with {case.settings.typed.letter} = {number(option.typed)}",
+        "budget": f" with {case.settings.typed.letter} = {number(option.typed, 4)}",
         "records": f" with {option.settings.n:,} records",
         "precision": "",
     }[find]
+    if option.works:
+        return f"Your goal is met{amount}."
     if option.meets and option.is_useless:
         return f"Intervals are too long to be of use{amount}."
     asked = goal_asked(case)

@@ -180,7 +180,7 @@ def test_a_first_look_says_for_which_table_it_is_true(wished, monkeypatch):
     app = looking(monkeypatch, "the precision", **(wished | {"find": "precision"}))
     assert answer_of(app).startswith("about ")
     assert "if the table is as you described it" in words(app)
-    assert "Less favourable tables are being looked at" in words(app)
+    assert "they can make intervals several times as long" in words(app)
     assert "can be reported" not in words(app)
 
 
@@ -202,6 +202,7 @@ def test_mechanism_and_split_are_chosen_and_can_be_moved(wished):
     control = app.segmented_control(key="by")
     assert any("Chosen for you: objective" in str(one) for one in control.options)
     assert "times as long intervals, by a first look" in words(app)
+    assert "in the least favourable case" in words(app)
     before = answer_of(app)
     app.segmented_control(key="by").set_value("output").run()
     check(app)
