@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import streamlit as st
 
 from dpci_core.base.errors import ConvergenceError, InfeasibleDesignError
+from dpci_core.schema.worlds import untold
 from ui.controls import currency, design, linear
 from ui.controls.paired import Number, compact, log_grid, refusal, take
 from ui.controls.shape import encode_by, shape_control
@@ -18,14 +19,14 @@ from ui.controls.sidebar import feature_names
 from ui.controls.split import split_controls, split_slider
 from ui.kit import share
 from ui.kit.bound import among, put
-from ui.plan import bounds, goal, numbers, options, pictures, standard, words
+from ui.plan import bounds, cards, goal, numbers, options, pictures, standard, words
 from ui.plan.job import designs_of
 from ui.plan.options import Find, Option, Ways
 from ui.plan.work import Work, choice_of, work_on
 from ui.session import quota, state, steps, text
 from ui.session.case import Case, NumberCase, PlannedCase, make_case, place_of
 from ui.session.choices import MECHANISMS
-from ui.session.compute import DECLARED, schema_of
+from ui.session.compute import DECLARED, declared_table, schema_of
 from ui.session.settings import LIMITS, Settings, from_query
 from ui.session.words import in_words
 from ui.views import goals, path
@@ -259,10 +260,34 @@ def _reach(case: PlannedCase, option: Option, find: Find) -> None:
         st.markdown(said)
     else:
         st.warning(said)
+    _ask_shares(case, option)
     st.markdown(words.against_sentence(option))
     if law := words.law_sentence(case, option):
         st.markdown(law)
     box(option.cautions)
+
+
+def _ask_shares(case: PlannedCase, option: Option) -> None:
+    """A way to the shares that nobody typed, where they decide."""
+    if case.settings.dataset != DECLARED or option.promise is None:
+        return
+    table = declared_table(case.settings.declared)
+    names = untold(table.schema, table.guesses, option.promise.probability_decided_by)
+    if names:
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        st.button(
+            f"Say the shares of “{text.plain(names[0])}”{more}",
+            key="ask_shares",
+            type="tertiary",
+            icon=":material/edit:",
+            on_click=_go_to_shares,
+            args=(names,),
+        )
+
+
+def _go_to_shares(names: tuple[str, ...]) -> None:
+    cards.ask_shares(names)
+    steps.describe()
 
 
 def _movable(case: PlannedCase, work: Work) -> None:
@@ -320,7 +345,7 @@ def _use(
         )
         host = urlsplit(st.context.url or "").hostname or "localhost"
         note = _THIS_MACHINE if quota.is_loopback(host) else ""
-        share.button(dict(st.query_params), "Copy link", note=note)
+        share.button(dict(st.query_params), note=note)
 
 
 _THIS_MACHINE = "Others cannot reach this address: it is that of this machine alone."

@@ -18,6 +18,7 @@ from dpci_core.report.words import PERSONS_PLANNED
 from dpci_core.schema import Column, NumericColumn, Persons, Schema
 from dpci_core.schema.copula import Pair
 from dpci_core.schema.declare import COMPLETE
+from dpci_core.schema.spelling import usual_yes
 from dpci_core.schema.twin import Rate
 from ui.controls import declare, design, plan_file, suggest, upload
 from ui.controls.lines import Cells, names_of, read_lines
@@ -50,7 +51,6 @@ _LINES = """age: 18 to 100 years, per 10
 sex: F, M
 systolic_bp: 60 to 260 mmHg, typical 130, spread 18, per 10
 diabetes: no, yes"""
-_YES = ("yes", "1", "true", "positive", "case", "y")
 _CODES_HELP = (
     "The others count as “no”. Case, blanks and a decimal point do not matter: 1 is 1.0, yes is "
     "Yes. A row with a value that is not listed counts for nothing."
@@ -445,8 +445,7 @@ def _outcome() -> None:
     cards.ask_outcome()
     levels, positive = _outcome_levels(), st.session_state.get("describe_positive")
     if len(levels) > 1:
-        usual = next((level for level in levels if level.lower() in _YES), None)
-        shown = positive if positive in levels else usual
+        shown = positive if positive in levels else usual_yes(levels)
         st.session_state["describe_positive_pick"] = st.session_state["describe_positive"] = shown
         st.radio(
             "Its value that counts as “yes”",

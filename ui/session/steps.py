@@ -91,6 +91,14 @@ def describe() -> None:
     go("describe")
 
 
+def study(settings: Settings) -> None:
+    """Show where somebody plans a study of her own: the step at which she is, or that description,
+    with her draft.
+    """
+    if settings.dataset not in ("declared", "upload"):
+        describe()
+
+
 def rule() -> Acceptance | None:
     """The rule about what may be published, None where nothing is typed.
 
