@@ -112,12 +112,15 @@ def _how(settings: Settings) -> str:
 
 
 def _records(settings: Settings, how: str) -> None:
-    """The number of records, empty until somebody says it."""
-    is_known = settings.dataset == DECLARED or how != "type"
-    of = (how, settings.dataset, settings.n) if how in ("here", "file") else ("type",)
-    if "describe_n" not in st.session_state or st.session_state.get("describe_n_of") != of:
-        st.session_state["describe_n"] = settings.n if is_known else None
-        st.session_state["describe_n_of"] = of
+    """The number of records, empty until somebody says it; where nothing else is typed, that which
+    was set since.
+    """
+    said, of = st.session_state, _number_of(settings, how)
+    is_kept = how == "type" and steps.DRAFT.value
+    if "describe_n" not in said or (said.get("describe_n_of") != of and not is_kept):
+        said["describe_n"] = of[-1]
+        said["describe_n_of"] = of
+        draft.begin()
     left, right = st.columns(2)
     has_persons = how == "type" and _has_persons()
     left.number_input(
@@ -229,6 +232,13 @@ def _missing() -> None:
 
 
 # --- a table that is here -------------------------------------------------------------------------
+
+
+def _number_of(settings: Settings, how: str) -> tuple[str, str, int | None]:
+    """The way a table is described, the table, and its number of records as far as it is known."""
+    if how == "type":
+        return how, "", settings.n if settings.dataset == DECLARED else None
+    return how, settings.dataset, settings.n
 
 
 def _here(settings: Settings) -> None:
@@ -355,7 +365,7 @@ def _draft(settings: Settings) -> None:
     is_first = _OF not in st.session_state
     st.session_state[_OF] = of
     if is_first and (rows := draft.read()) is not None:
-        st.session_state["describe_n_of"] = ("type",)
+        st.session_state["describe_n_of"] = _number_of(settings, "type")
         _fill(rows)
         return
     draft.begin()

@@ -328,6 +328,18 @@ def test_guessed_effects_are_odds_ratios_as_they_were_typed():
     assert declared_table(now(app).declared) == table  # Continue alone changes nothing
 
 
+def test_a_number_that_was_moved_at_another_step_is_not_put_back(hasty):
+    """Describe showed the old one, and Continue there took it again, without a word."""
+    app = go_on(described())
+    app.button(key="step_choose").click().run()
+    app.number_input(key="n_number").set_value(21_000).run()
+    app.button(key="step_describe").click().run()
+    assert app.number_input(key="describe_n").value == 21_000
+    assert "draft" not in app.query_params
+    go_on(app)
+    assert now(app).n == 21_000
+
+
 def test_a_set_that_is_here_is_planned_for_by_the_same_path():
     app = start("plan")
     app.segmented_control(key="describe_how").set_value("here").run()
