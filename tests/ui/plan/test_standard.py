@@ -289,6 +289,13 @@ def test_a_target_is_in_the_units_people_typed(on, unit, factor):
     assert again.goal_on == on
 
 
+def test_a_plan_with_a_tolerance_of_its_own_is_not_opened_as_another():
+    """It came in with the usual one, and its approval was of another plan then."""
+    plan = plan_of(case_of(), "Title")
+    with pytest.raises(ValueError, match="no control for n_tolerance, which the plan sets to 0.2"):
+        settings_of(replace(plan, n_tolerance=0.2))
+
+
 def test_log_odds_are_said_as_odds_too(hasty):
     case = case_of(goal="zero", goal_on="pressure", goal_value=0.2, goal_chance=0.8)
     said = "detect an odds ratio of 1.221 of pressure, per 10 with 80 % chance"
