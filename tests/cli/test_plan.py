@@ -28,7 +28,7 @@ from dpci_core.plan import as_json, as_yaml, to_html, to_script
 from dpci_core.report.cautions import cautions, sentences
 from dpci_core.report.words import percent
 from dpci_core.schema import Persons
-from tests.plan.test_script import PLANS
+from tests.plan_examples import PLANS, numbers_of
 from tests.release_example import make_plan
 
 PLAN = replace(PLANS["twin sharp"], goal=Target(0.05, coefficient=0), title="Ages")
@@ -52,7 +52,7 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
 
 def test_show_prints_the_numbers(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = said(capsys, "show", file)
-    assert found == {"title": "Ages", "digest": PLAN.digest, **PLAN.numbers().to_record()}
+    assert found == {"title": "Ages", "digest": PLAN.digest, **numbers_of(PLAN).to_record()}
     assert main(["plan", "show", file]) == 0
     words = capsys.readouterr().out
     for piece in (
@@ -70,7 +70,7 @@ def test_show_prints_the_numbers(file: str, capsys: pytest.CaptureFixture[str]) 
 def test_show_tells_the_chance_and_the_lengths_of_the_least_favourable_world(
     file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    goal = Target(0.9 * float(PLAN.numbers().scaled.ci_length[0]), coefficient=0)
+    goal = Target(0.9 * float(numbers_of(PLAN).scaled.ci_length[0]), coefficient=0)
     path = Path(file).with_name("goal.yaml")
     write_plan(replace(PLAN, goal=goal), path)
     promised = said(capsys, "show", str(path))["promise"]
@@ -88,7 +88,7 @@ def test_export_gives_every_form(
 ) -> None:
     expected = {
         "script": to_script(PLAN),
-        "html": to_html(PLAN, PLAN.numbers()),
+        "html": to_html(PLAN, numbers_of(PLAN)),
         "json": as_json(PLAN),
         "yaml": as_yaml(PLAN),
     }
@@ -142,7 +142,7 @@ def test_questions_start_from_a_plan(
     )
     found = said(capsys, "budget", "--plan", file, "--length", "0.15", "--n-records", "10000")
     assert (found["n_records"], found["reason"]) == (10_000, budget.reason)
-    epsilon = PLAN.numbers().epsilon
+    epsilon = numbers_of(PLAN).epsilon
     ranked = rank_mechanisms(
         worlds, epsilon=epsilon, delta="1e-7", regularization=0.01, n_records=PLAN.fewest
     )
