@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from dpci_core.cli.command import JSON, Command, Flag, flag
-from dpci_core.cli.plan_export import EXPORT, REHEARSE, SHOW, at_worst
+from dpci_core.cli.plan_export import EXPORT, REHEARSE, SHOW
 from dpci_core.datasets import list_datasets, load
 from dpci_core.design import ESTIMANDS, MECHANISMS, Design, guarantee_at, spent_by
 from dpci_core.intervals.forecast import HEADLINE_DELTA
@@ -404,8 +404,8 @@ def _linear_split(
         "epsilon_delta": (numbers.epsilon, numbers.delta),
         "lengths": dict(zip(better.names, lengths, strict=True)),
         "reason": f"{better.design.steps} steps, clip {better.design.clip:g}, rows count less from "
-        f"{better.design.row_clip:g}. {planned_effects(better, numbers).saying()} "
-        f"{reach(numbers.promise)} {at_worst(numbers)}",
+        f"{better.design.row_clip:g}. {reach(numbers.promise)} "
+        f"{planned_effects(better, numbers).saying()}",
         "warnings": list(sentences(numbers.cautions(better.design))),
     }
     return answer, better

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-import numpy as np
-
 from dpci_core.cli.command import JSON, Command, flag, put
 from dpci_core.plan import (
     AnyPlan,
@@ -95,7 +93,7 @@ def _in_words(plan: AnyPlan, found: Planned) -> str:
             plan.title,
             f"epsilon = {number_at_most(epsilon)} at delta = {delta:g}. {risk(epsilon, delta)}",
             *facts,
-            f"{reach(found.promise)} {at_worst(found)}",
+            f"{reach(found.promise)} {planned_effects(plan, found).saying()}",
             *goals(plan, found),
             f"For the {found.covers(plan.design)}.",
             *sentences(found.cautions(plan.design)),
@@ -112,21 +110,8 @@ def _effects(plan: AnyPlan, found: LinearNumbers) -> tuple[list[str], list[str]]
     """Lengths of a linear regression, in units of the outcome."""
     shown = planned_effects(plan, found)
     share = f"The influence of about {percent(max(found.share_clipped, 0.0))} of them is cut."
-    facts = [
-        f"n = {found.n_records:,} records. {share} {shown.saying()}",
-    ]
+    facts = [f"n = {found.n_records:,} records. {share}"]
     return facts, [f"{row[0]:<44}{'  '.join(row[1:])}" for row in (shown.heads, *shown.cells)]
-
-
-def at_worst(found: Planned) -> str:
-    """How long intervals may be in the least favourable world, in a sentence."""
-    promised = found.promise
-    times = promised.longest / found.original.ci_length[:-1]
-    j = int(np.argmax(times))
-    return (
-        f"Intervals may be up to {number(float(times[j]), 2)} times as long as here, if "
-        f"{promised.longest_decided_by[j]}."
-    )
 
 
 def _coefficients(plan: AnyPlan, found: PlanNumbers) -> tuple[list[str], list[str]]:

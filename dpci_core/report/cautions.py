@@ -89,8 +89,7 @@ def reach(promised: Promised) -> str:
     where = f" under all {n_worlds} sets of assumptions that were checked" if n_worlds > 1 else ""
     return (
         f"{promised.reportable} of {n} coefficient{'' if n == 1 else 's'} can be reported{where}, "
-        f"even with {promised.fewest:,} records, the fewest that a release takes without a "
-        "question."
+        f"even with only {promised.fewest:,} records."
     )
 
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dpci_core.report.html import IntervalRow, interval_chart, table
+from dpci_core.report.html import Bounds, IntervalRow, interval_chart, table
 from dpci_core.report.words import joined, number, odds_alike
 
 PLANNED_REASON = "penalty or noise decides it, by the plan"
@@ -75,6 +75,8 @@ class EffectRow:
     interval: estimate, low and high; None where nothing was released yet.
     half: half the length of its interval, released or planned.
     without: the same without privacy noise; 0 where that is not known.
+    at_most: the longest that a plan allows for, of every table that was checked; 0 where only one
+        was, infinite where the effect may not be reportable in another.
     reason: why it is not reportable; empty where it is.
     """
 
@@ -83,6 +85,7 @@ class EffectRow:
     interval: tuple[float, float, float] | None
     half: float
     without: float
+    at_most: float = 0.0
     reason: str = ""
 
 
@@ -91,13 +94,15 @@ class EffectTable:
     """The effects of a plan or of a release.
 
     outcome: whose odds, like "sick = yes", or the number.  level: of the intervals.  scale: what
-    effects are told in.
+    effects are told in.  worst: of a plan the assumption under which the longest is longest; empty
+    where only one table was checked.
     """
 
     rows: tuple[EffectRow, ...]
     outcome: str
     level: float
     scale: Scale
+    worst: str = ""
 
     @property
     def is_odds(self) -> bool:
@@ -121,8 +126,10 @@ class EffectTable:
         ratio = "Times as long as without privacy"
         if self.is_released:
             return "Effect", f"{what} ({100.0 * self.level:.10g} % interval)", ratio
-        within = "within × or ÷" if self.is_odds else "within ±"
-        return "Effect", f"{what} known to {within}", "Without privacy", ratio
+        within = f"{what} known to {'within × or ÷' if self.is_odds else 'within ±'}"
+        if self.worst:
+            return "Effect", f"{within}, as described", "Without privacy", "At most"
+        return "Effect", within, "Without privacy", ratio
 
     @property
     def cells(self) -> tuple[tuple[str, ...], ...]:
@@ -141,6 +148,8 @@ class EffectTable:
         ratio = row.half / row.without if row.without > 0.0 else math.inf
         times = f"{ratio:.2f}" if ratio < _MOST_RATIO else f"over {_MOST_RATIO:g}"
         if row.interval is None:
+            if self.worst:
+                times = tell(row.at_most) if row.at_most < math.inf else "may not be reportable"
             return row.label, tell(row.half), tell(row.without), times
         estimate, low, high = map(tell, row.interval)
         return row.label, f"{estimate} ({low} to {high})", times
@@ -193,10 +202,16 @@ class EffectTable:
         halves = sorted(row.half for row in self.told)
         bare = sorted(row.without for row in self.told)
         what = self.scale
-        return (
-            f"Each {what.told} to within {what.sign}{_range(tell(halves[0]), tell(halves[-1]))}, "
-            f"without privacy {_range(tell(bare[0]), tell(bare[-1]))}."
-        )
+        within = f"to within {what.sign}{_range(tell(halves[0]), tell(halves[-1]))}"
+        without = f"without privacy {_range(tell(bare[0]), tell(bare[-1]))}"
+        if not self.worst:
+            return f"Each {what.told} {within}, {without}."
+        sure = [row.at_most for row in self.told if row.at_most < math.inf]
+        longest = ""
+        if sure:
+            which = "" if len(sure) == len(self.told) else ", of those that can be reported there"
+            longest = f" If {self.worst}, to within {what.sign}{tell(max(sure))} at most{which}."
+        return f"If the table is as described, each {what.told} {within}, {without}.{longest}"
 
     def chart(self, *, title: str, most: int | None = None) -> str:
         """The reportable effects as a picture, at most so many: released intervals with their part
@@ -211,16 +226,19 @@ class EffectTable:
             low, high = ends
             inner = (0.0 if at is None else at - row.without, (at or 0.0) + row.without)
             label = row.label if row.label.startswith(row.name) else row.name
-            rows.append(IntervalRow(label=label, centre=at, intervals=((low, high), inner)))
+            shown: tuple[Bounds | None, ...] = ((low, high), inner)
+            if self.worst:
+                shown += ((0.0, row.at_most) if row.at_most < math.inf else None,)
+            rows.append(IntervalRow(label=label, centre=at, intervals=shown))
         level = f"{100.0 * self.level:.10g} %"
         scale = self.scale.told
         if self.is_released:
-            series = (f"{level} interval", "its part from sampling")
+            series: tuple[str, ...] = (f"{level} interval", "its part from sampling")
             axis, none = f"{scale}, for the step of each column", "1" if self.is_odds else "0"
             n_apart = sum(end[0] > 0.0 or end[1] < 0.0 for end in (r.intervals[0] for r in rows))  # type: ignore[index]
             description = f"{n_apart} of {len(rows)} intervals exclude {none}."
         else:
-            series = ("with privacy", "without privacy")
+            series = ("with privacy", "without privacy", *(("at most",) if self.worst else ()))
             axis = f"{scale} known to within {self.scale.sign.strip()}"
             description = self._precision()
         return interval_chart(

@@ -260,12 +260,9 @@ def for_fewest(fewest: int) -> str:
     """Say how many records an answer is for where a release may have fewer than planned.
 
     >>> for_fewest(6_840)
-    'It holds even with 6,840 records, the fewest that such a release takes without a question.'
+    'It holds even with only 6,840 records.'
     """
-    return (
-        f"It holds even with {fewest:,} records, the fewest that such a release takes without a "
-        "question."
-    )
+    return f"It holds even with only {fewest:,} records."
 
 
 def remedies(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,12 +28,12 @@ from dpci_core.intervals.forecast import forecast
 from dpci_core.plan import as_json, as_yaml, to_html, to_script
 from dpci_core.report.cautions import cautions, sentences
 from dpci_core.report.words import percent
-from dpci_core.schema import Persons
+from dpci_core.schema import Persons, told_steps
 from tests.plan_examples import PLANS, numbers_of
 from tests.release_example import make_plan
 
 PLAN = replace(PLANS["twin sharp"], goal=Target(0.05, coefficient=0), title="Ages")
-
+STEPS = dict(zip(PLAN.names, told_steps(PLAN.schema, PLAN.names), strict=True))
 
 SET = ["--data", "census", "--loss", "logistic", "--regularization", "1"]
 WAY = ["--mechanism", "output", "--calibration", "sharp"]
@@ -77,10 +78,14 @@ def test_show_tells_the_chance_and_the_lengths_of_the_least_favourable_world(
     assert len(promised["worlds"]) > 1
     assert main(["plan", "show", str(path)]) == 0
     words = capsys.readouterr().out
-    chance, longest = promised["probability"], promised["effects"]
+    chance, effects = promised["probability"], promised["effects"]
+    longest = max(effects, key=lambda one: one["longest"] * STEPS[one["name"]])
     assert f"{percent(chance)} of the draws" in words
-    assert f"as long as here, if {longest[0]['longest_decided_by']}" in words
-    assert f"{promised['reportable']} of {len(longest)} coefficients can be reported" in words
+    within = math.exp(longest["longest"] * STEPS[longest["name"]] / 2.0)
+    assert longest["longest_decided_by"] == promised["worlds"][0]
+    told = f"If only {PLAN.promise().fewest:,} records can be used, to within a factor of "
+    assert float(words.split(told)[1].split(" at most")[0]) == pytest.approx(within, abs=1e-5)
+    assert f"{promised['reportable']} of {len(effects)} coefficients can be reported" in words
 
 
 def test_export_gives_every_form(
@@ -110,7 +115,7 @@ def keeps_its_promise(found: dict[str, Any], plan: Plan) -> None:
     assert PLAN.goal is not None
     assert promised.probability == found["probability"] >= PLAN.goal.probability
     assert promised.fewest == found["fewest"] < found["n_records"]
-    assert f"even with {found['fewest']:,} records" in found["reason"]
+    assert f"even with only {found['fewest']:,} records" in found["reason"]
 
 
 def test_questions_start_from_a_plan(

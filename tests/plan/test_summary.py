@@ -9,6 +9,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from dpci_core import (
@@ -26,7 +27,7 @@ from dpci_core import (
 from dpci_core.mechanisms.objective import NOT_REVIEWED
 from dpci_core.plan import as_yaml, read_plan, to_html
 from dpci_core.plan.effects import planned_effects
-from dpci_core.plan.summary import MOST_ROWS, goal_words
+from dpci_core.plan.summary import MOST_ROWS, goal_words, goals
 from dpci_core.report.words import number, number_at_most, percent, risk, risk_approx, risk_pure
 from dpci_core.schema import NumericColumn, Schema, StandardEncoding, told_steps
 from tests.plan_examples import HOSTILE, PLANS, numbers_of
@@ -103,13 +104,22 @@ def test_the_page_says_what_a_decision_needs() -> None:
         f"{found.as_if_records:,} of the 50,000 records",
         "with probability 0.9 or more",
         "c = 0.01, sharp calibration",
-        "20 % to 30 % positives",
+        "in 20 % to 30 %, correlation",
         "cannot be undone",
         plan.digest,
     ):
         squeezed = words.replace(" ", "") in page.text.replace(" ", "")
         assert squeezed, words
     assert page.tags.count("svg") == 1
+
+
+def test_a_board_reads_plain_words_and_the_hash_and_the_rest_is_in_the_appendix() -> None:
+    plan = PLANS["twin sharp"]
+    body, appendix = page_of(plan).text.split("Appendix: ")
+    for term in ("d = ", "calibration", "perturbation", "Guessed", "log odds", "Hessian"):
+        assert term in appendix, term
+        assert term not in body, term
+    assert plan.digest in body  # a closed appendix is not printed
 
 
 def test_the_table_and_the_picture_show_planned_factors_and_no_estimate() -> None:
@@ -136,6 +146,36 @@ def test_the_table_and_the_picture_show_planned_factors_and_no_estimate() -> Non
     assert [(float(b) - float(a)) * a_pixel for a, b in lines] == pytest.approx(halves, abs=a_pixel)
     (start,) = {float(a) for a, _ in lines}
     assert v0 + (start - x0) * a_pixel == pytest.approx(0.0, abs=a_pixel)
+
+
+def test_lengths_as_described_and_at_most_are_told_apart() -> None:
+    """Approve promised what is true of the first table alone, beside how many hold in all."""
+    plan = PLANS["twin sharp"]
+    found = plan.numbers()
+    promised = replace(found.promise, chance=np.array([1.0, 0.9, 1.0, 1.0, 1.0]))
+    longest = promised.longest.copy()
+    longest[[1, 2]] = 40.0, 3.0
+    decided = tuple(f"world {j}" for j in range(5))
+    promised = replace(promised, longest=longest, longest_decided_by=decided)
+    shown = planned_effects(plan, replace(found, promise=promised))
+    step = told_steps(plan.schema, plan.names)[2]
+    most = math.exp(3.0 * step / 2.0)
+    said = shown.saying()
+    assert said.startswith("If the table is as described, each odds ratio to within a factor of ")
+    end = said.split(" If world 2, ")[1]
+    assert end.startswith("to within a factor of ")
+    assert end.endswith(" at most, of those that can be reported there.")
+    assert float(end.split("factor of ")[1].split()[0]) == pytest.approx(most, abs=1e-3)
+    assert shown.heads[1:] == (
+        "Odds ratio known to within × or ÷, as described",
+        "Without privacy",
+        "At most",
+    )
+    assert shown.cells[1][3] == "may not be reportable"
+    assert float(shown.cells[2][3]) == pytest.approx(most, abs=1e-3)
+    page = to_html(plan, replace(found, promise=promised))
+    lines = re.findall(r'<line x1="[\d.]+" x2="[\d.]+"', page[page.index("<g>") :])
+    assert len(lines) == 3 * len(shown.rows) - 1  # none where it may not be reportable
 
 
 def test_a_pure_plan_has_its_own_risk_and_no_status() -> None:
@@ -262,5 +302,9 @@ def test_the_goal_stands_in_the_units_it_was_typed_in(goal, said):
         goal=Target(**about),
         delta="1e-6",
     )
-    assert said in to_html(plan, numbers_of(plan))
+    numbers = numbers_of(plan)
+    assert said in to_html(plan, numbers)
     assert read_plan(as_yaml(plan)) == plan
+    near = replace(numbers, promise=replace(numbers.promise, within_reach=1.5))
+    is_said = "Within reach of all at once: a factor of 1.35." in goals(plan, near)[0]
+    assert is_said == ("limits" in goal)

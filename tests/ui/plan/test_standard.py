@@ -180,15 +180,24 @@ def test_a_first_look_says_for_which_table_it_is_true(wished, monkeypatch):
     app = looking(monkeypatch, "the precision", **(wished | {"find": "precision"}))
     assert answer_of(app).startswith("about ")
     assert "if the table is as you described it" in words(app)
-    assert "Less favourable tables are being looked at" in words(app)
+    assert "they can make intervals several times as long" in words(app)
     assert "can be reported" not in words(app)
+    app.button(key="plan_stop").click().run()
+    wait_for(lambda: not job_of(app).is_active)
+    app.run()
+    assert "being looked at" not in words(app)
+    assert "Less favourable tables were not all looked at" in words(app)
 
 
 def test_an_amount_that_is_not_enough_at_first_sight_is_no_answer(wished, monkeypatch):
     name = "the least budget that works"
     app = looking(monkeypatch, name, **(wished | {"goal_length": "0.001"}))
     assert answer_of(app) == "…"
-    assert "A first look finds no budget that is enough" in words(app)
+    assert "no budget that is enough. A better design is being searched for" in words(app)
+    app.button(key="plan_stop").click().run()
+    wait_for(lambda: not job_of(app).is_active)
+    app.run()
+    assert "no budget that is enough. A better design was not found" in words(app)
     assert "an attacker go from" not in words(app)
 
 
@@ -202,6 +211,7 @@ def test_mechanism_and_split_are_chosen_and_can_be_moved(wished):
     control = app.segmented_control(key="by")
     assert any("Chosen for you: objective" in str(one) for one in control.options)
     assert "times as long intervals, by a first look" in words(app)
+    assert "in the least favourable case" in words(app)
     before = answer_of(app)
     app.segmented_control(key="by").set_value("output").run()
     check(app)

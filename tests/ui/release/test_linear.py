@@ -34,7 +34,7 @@ def test_a_number_is_released_and_told_in_its_units():
     app.text_input(key="release_typed").set_value("Clinic").run()
     check(app)
     said = words(app).replace("\\", "")
-    assert "Each difference in mmHg to within ±" in said
+    assert "each difference in mmHg to within ±" in said
     assert "odds" not in said.lower()
     assert not button(app, "release_now").disabled
     app.button(key="release_now").click().run()
