@@ -157,7 +157,7 @@ TEXTS = st.text(min_size=1, max_size=8).filter(str.strip)
 LEVELS = st.lists(TEXTS, min_size=2, max_size=5, unique=True).map(tuple)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(derandomize=True, max_examples=200, deadline=None)
 @given(LEVELS, st.floats(-1e6, 1e6), st.floats(0.001, 1e6), st.booleans(), st.booleans())
 def test_what_has_a_place_goes_there_and_back(
     levels: tuple[str, ...], low: float, apart: float, is_number: bool, has_persons: bool
