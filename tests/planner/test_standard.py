@@ -310,8 +310,9 @@ def test_reach_never_falls(
 
     middle = reach()
     assert in_reach <= middle
-    assert reach(n=800) <= middle <= reach(n=5_000)
-    assert reach(total=".3") <= middle <= reach(**more)
+    assert reach(n=800) <= middle <= reach(n=5_000) <= reach(n=100_000)
+    assert reach(total=".3") <= middle <= reach(total="3")
+    assert middle <= reach(**more)
 
 
 # --- refusals -------------------------------------------------------------------------------------
