@@ -6,6 +6,7 @@ import dataclasses
 import math
 from dataclasses import replace
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -321,3 +322,5 @@ PLANS = {
         goal=Target(coefficient=0, excludes_zero_at=0.5, probability=0.8),
     ),
 }
+numbers_of = cache(Plan.numbers)
+"""What a plan promises, computed once in a process; both are frozen."""

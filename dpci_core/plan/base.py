@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from math import floor
@@ -105,6 +105,8 @@ class AnyPlan(ABC):
         goal: a `Target` in units of the outcome, or log odds, for one of the encoding; or None.
         publish_if: what a release has to meet to be published, or None for whatever comes out.
         delta: at which the epsilon of the budget is stated; exact.
+        approved: who approved the plan, and when; no part of its digest, so that what was shown
+            to whoever approves has the digest of what is released.
 
     Privacy:
         Nothing here comes from a private table, so everything a plan says may steer a release.
@@ -122,10 +124,12 @@ class AnyPlan(ABC):
     delta: Decimal
     features: int | tuple[str, ...] | None = None
     notes: str = ""
+    approved: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         check_line(title=self.title)
         check_text(notes=self.notes)
+        check_text(approved=self.approved)
         expect(
             isinstance(self.source, PublicTable | DeclaredTable),
             "Expected source to be PublicTable or DeclaredTable, got "
@@ -279,8 +283,12 @@ class AnyPlan(ABC):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the content, in hexadecimal; equal plans have equal digests."""
-        return hashlib.sha256(link.canonical(self.to_dict()).encode()).hexdigest()
+        """SHA-256 of the content but for its approval, in hexadecimal; equal plans have equal
+        digests.
+        """
+        content = self.to_dict()
+        content.pop("approved", None)
+        return hashlib.sha256(link.canonical(content).encode()).hexdigest()
 
     def to_query(self) -> dict[str, str]:
         """Return the parameters of a link that restores every setting, or raise ValueError if they

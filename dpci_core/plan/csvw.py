@@ -23,6 +23,7 @@ from typing import Any
 from dpci_core.base.errors import expect
 from dpci_core.plan.link import load_json
 from dpci_core.schema import CategoricalColumn, Column, NumericColumn, Persons, Schema
+from dpci_core.schema.spelling import no_first
 
 CONTEXT = "http://www.w3.org/ns/csvw"
 MOST_IN_DESCRIPTION = 1_000_000
@@ -107,7 +108,8 @@ def schema_of_csvw(text: str, *, target: str, positive: str = "") -> Schema:
     says. A description that has a unit to protect, or several rows of each, but no column of that
     unit with privacyId is refused: its rows would be protected instead.
 
-    Other terms of a description say nothing here.
+    Effects are against the first of the values of a column. A list of them stays in its order; of a
+    pattern or a boolean “no” is before “yes”. Other terms of a description say nothing here.
 
     Privacy: bounds and values have to be known beforehand. A description that a tool made from the
              records, by their smallest and largest numbers, tells of them, and so would all that
@@ -193,6 +195,7 @@ def _column(name: str, described: Mapping[str, Any]) -> Column | None:
         levels = _choices(_BOOLEAN if pattern is None else pattern)[::-1]
     else:
         levels = _choices(pattern) if base == "string" else ()
+        levels = tuple(levels[place] for place in no_first(levels))  # a pattern has no order
     return CategoricalColumn(name, levels) if levels else None
 
 

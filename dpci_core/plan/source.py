@@ -27,7 +27,7 @@ Encoder = Callable[[StandardEncoding], Records]
 DEFAULT_UNIT = "one row is one person"
 PERSON_UNIT = "one person"
 """The same where a person may have several rows."""
-MOST_TEXT = {"title": 200, "unit": 200, "notes": 10_000}
+MOST_TEXT = {"title": 200, "unit": 200, "notes": 10_000, "approved": 200}
 """Characters of what people type."""
 MOST_FEATURES = 250
 """Encoded features of a declared table; matrices of their square are computed with, also for

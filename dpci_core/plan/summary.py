@@ -20,7 +20,7 @@ from dpci_core.plan.effects import planned_effects
 from dpci_core.plan.linear import LinearNumbers, LinearPlan
 from dpci_core.plan.numbers import PlanNumbers
 from dpci_core.plan.plan import Plan
-from dpci_core.plan.source import PublicTable
+from dpci_core.plan.source import DeclaredTable, PublicTable
 from dpci_core.planner import Promise, Target
 from dpci_core.regression.design import COVERS
 from dpci_core.report.cautions import gravest, reach, sentences
@@ -65,12 +65,13 @@ class _Told:
     """What the page says of one kind of model, in sentences.
 
     lines: what each part of the budget pays for.
-    released: what would be.  lengths: about them.  encoded: in units of the encoding.
+    released: what would be.  made: how.  lengths: about them.  encoded: in units of the encoding.
     design: what is fixed besides n.  rows: which of them count less.
     """
 
     lines: Lines
     released: str
+    made: str
     lengths: list[str]
     encoded: str
     design: str
@@ -104,13 +105,15 @@ def to_html(plan: AnyPlan, numbers: Planned) -> str:
         chart=shown.chart(title=caption, most=MOST_ROWS),
         lengths=told.lengths,
         encoded=told.encoded,
-        assumptions=list(_assumptions(plan, numbers, told)),
+        assumptions=list(_assumptions(plan, numbers)),
+        details=list(_details(plan, told)),
         warnings=sentences(grave),
         smaller=sentences(smaller),
         notes=_cut(plan.notes, _MOST_NOTES),
         rule=plan.publish_if,
         stays_spent=STAYS_SPENT,
         digest=plan.digest,
+        approved=plan.approved,
     )
 
 
@@ -145,13 +148,20 @@ def _split(plan: AnyPlan, lines: Lines) -> str:
     )
 
 
-def _released(plan: Plan, numbers: PlanNumbers) -> str:
-    design, mechanism = plan.design, mechanism_of(plan.design)
+def _released(plan: Plan) -> str:
+    design = plan.design
     return (
         f"{len(plan.names)} coefficients of a {design.loss.title} for {_name(plan.schema.target)} "
-        f"= {_name(plan.schema.positive)} by {mechanism.title} ({mechanism.place}), each with a "
-        f"{100 * design.confidence_level:g} % confidence interval for the "
-        f"{covered(design, numbers.shrinkage)}."
+        f"= {_name(plan.schema.positive)}, each with a {100 * design.confidence_level:g} % "
+        "confidence interval."
+    )
+
+
+def _made(plan: Plan, numbers: PlanNumbers) -> str:
+    mechanism = mechanism_of(plan.design)
+    return (
+        f"Made by {mechanism.title} ({mechanism.place}), for the "
+        f"{covered(plan.design, numbers.shrinkage)}."
     )
 
 
@@ -175,8 +185,8 @@ def _lengths(plan: Plan, numbers: PlanNumbers) -> list[str]:
     found = [
         f"The price of privacy: intervals as long as from {numbers.as_if_records:,} of the "
         f"{plan.n_records:,} records without privacy.",
-        f"Forecast coverage {100 * numbers.coverage_mean:.1f} % on average, "
-        f"{100 * float(np.min(numbers.coverage)):.1f} % for the worst coefficient.",
+        f"By forecast an interval holds what it is for in {100 * numbers.coverage_mean:.1f} % of "
+        f"releases on average, {100 * float(np.min(numbers.coverage)):.1f} % for the worst effect.",
     ]
     found += goals(plan, numbers)
     if (left := len(plan.names) - 1 - MOST_ROWS) > 0:
@@ -273,7 +283,8 @@ def _penalised(plan: Plan, numbers: PlanNumbers) -> _Told:
     named = calibration if isinstance(calibration, str) else "the plan's own"
     return _Told(
         lines=design.budget.lines,
-        released=_released(plan, numbers),
+        released=_released(plan),
+        made=_made(plan, numbers),
         lengths=_lengths(plan, numbers),
         encoded=_encoded(numbers),
         design=f", c = {design.regularization:g}, {named} calibration",
@@ -287,9 +298,9 @@ def _linear(plan: LinearPlan, numbers: LinearNumbers) -> _Told:
     units = f" {_name(outcome.units)}" if outcome.units else ""
     return _Told(
         lines=plan.lines,
-        released=f"{len(plan.names)} coefficients of a linear regression of {_name(outcome.name)} "
-        f"by {design.steps} Newton steps with Gaussian noise, each with a "
-        f"{100 * design.confidence_level:g} % confidence interval for the {COVERS}.",
+        released=f"{len(plan.names)} coefficients of a linear regression of {_name(outcome.name)}, "
+        f"each with a {100 * design.confidence_level:g} % confidence interval.",
+        made=f"Made by {design.steps} Newton steps with Gaussian noise, for the {COVERS}.",
         lengths=[
             f"The influence of about {share} of the {plan.counted} is cut.",
             *goals(plan, numbers),
@@ -303,12 +314,13 @@ def _linear(plan: LinearPlan, numbers: LinearNumbers) -> _Told:
 _TOLD: dict[type, Callable[[Any, Any], _Told]] = {Plan: _penalised, LinearPlan: _linear}
 
 
-def _assumptions(plan: AnyPlan, numbers: Planned, told: _Told) -> Iterable[str]:
+def _assumptions(plan: AnyPlan, numbers: Planned) -> Iterable[str]:
+    """What the numbers of the page rest on, in plain words."""
     if isinstance(plan.source, PublicTable):
         rows = "" if plan.source.n_rows is None else f", {plan.source.n_rows:,} rows"
         yield f"The private table behaves like the set “{plan.source.key}”{rows}."
     else:
-        yield from _guess_words(plan.source.guesses, plan.schema)
+        yield _behaves(plan.source.guesses, plan.schema)
         yield from _suggested(plan.schema)
         n_worlds = len(numbers.promise.worlds)
         if n_worlds > 1:
@@ -317,15 +329,20 @@ def _assumptions(plan: AnyPlan, numbers: Planned, told: _Told) -> Iterable[str]:
                 "with effects, shares, spreads, centres, tails or correlations off. The other "
                 "lengths are as declared."
             )
-    yield (
-        f"d = {len(plan.names) - 1} features, n = {plan.n_records:,}{told.design}. Bounds and "
-        "levels were declared without looking at the private data."
-    )
-    yield from transformations(plan.transformations)[:-1]  # missing cells stand under the table
-    yield from told.rows
+    yield "Bounds and levels were declared without looking at the private data."
     if plan.persons is not None:
         yield PERSONS_PLANNED
     yield "Lengths are a forecast for large tables; the released ones will differ somewhat."
+
+
+def _details(plan: AnyPlan, told: _Told) -> Iterable[str]:
+    """The same in the terms of the method."""
+    yield told.made
+    yield f"d = {len(plan.names) - 1} features, n = {plan.n_records:,}{told.design}."
+    if isinstance(plan.source, DeclaredTable):
+        yield _guessed(plan.source.guesses, plan.schema)
+    yield from transformations(plan.transformations)[:-1]  # missing cells stand under the table
+    yield from told.rows
 
 
 def _suggested(schema: Schema) -> Iterable[str]:
@@ -336,29 +353,36 @@ def _suggested(schema: Schema) -> Iterable[str]:
         yield f"The same of {more} more columns."
 
 
-def _guess_words(guesses: Guesses, schema: Schema) -> Iterable[str]:
-    columns = schema.features
-    n_columns, (low, high) = len(columns), guesses.rates
+def _behaves(guesses: Guesses, schema: Schema) -> str:
+    """What the simulated table is like."""
+    low, high = guesses.rates
     rate = percent(low) if low == high else f"{percent(low)} to {percent(high)}"
-    outcome = f"a share of {rate} positives"
+    outcome = f"{_name(schema.outcome_words)} in {rate}"
+    if (asked := schema.outcome) is not None:
+        outcome = f"{_name(asked.name)} about {asked.centre:g}, spread {asked.unit:g}"
+    together = "".join(
+        f", {correlation:g} between {_name(one)} and {_name(other)}"
+        for one, other, correlation in guesses.pairs[:_MOST_GUESSES]
+    )
+    return (
+        f"The private table behaves like a simulated one: {len(schema.features)} declared columns, "
+        f"{outcome}, correlation {guesses.correlation:g} between columns{together}."
+    )
+
+
+def _guessed(guesses: Guesses, schema: Schema) -> str:
+    """Which effects and distributions the simulated table has."""
+    columns = schema.features
+    n_columns = len(columns)
     usual = (
         f"an odds ratio of {ODDS_RATIO:g} for a level, or two spreads of a number, in turn up and "
         "down"
     )
     unit = "log odds"
     if (asked := schema.outcome) is not None:
-        outcome = f"{_name(asked.name)} about {asked.centre:g}, spread {asked.unit:g}"
         unit = asked.units or "units of the outcome"
         moved = as_typed(float(f"{math.log(ODDS_RATIO) * log_odds_unit(schema):.2g}"))
         usual = f"{moved} {unit} for a level, or two spreads of a number, in turn up and down"
-    together = "".join(
-        f", {correlation:g} between {_name(one)} and {_name(other)}"
-        for one, other, correlation in guesses.pairs[:_MOST_GUESSES]
-    )
-    yield (
-        f"The private table behaves like a simulated one: {n_columns} declared columns, "
-        f"{outcome}, correlation {guesses.correlation:g} between columns{together}."
-    )
     declared = {one.name for one in columns if one.has_usual}
     n_guessed = len(declared | set(guesses.numbers) | set(guesses.shares))
     effects = [
@@ -373,7 +397,7 @@ def _guess_words(guesses: Guesses, schema: Schema) -> Iterable[str]:
         words = f"effects in {unit} per unit or level: {listed}"
         if set(schema.feature_names) > set(guesses.effects):
             words += f"; of the others {usual}"
-    yield (
+    return (
         f"Guessed: {words}; the distribution of {n_guessed} of {n_columns} columns, the others "
         "even."
     )

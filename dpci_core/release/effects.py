@@ -303,9 +303,9 @@ class _OfOdds(_OfScores):
     @property
     def reading(self) -> str:
         return (
-            f"Log-odds of 0 are a chance of one half that {self.outcome}; each more multiplies the "
-            "odds by e, about 2.72. A coefficient compares rows; it does not say that one thing "
-            "causes another."
+            f"An odds ratio of 1.2 makes the odds of {self.outcome}, its chance against the "
+            "opposite, 1.2 times as high; 1 leaves them as they are. It compares records that are "
+            "alike in everything else; it does not say that one thing causes another."
         )
 
 

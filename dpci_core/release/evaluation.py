@@ -121,7 +121,7 @@ def _utility(release: AnyRelease, together: str | None) -> list[str]:
     ratio = sum(lengths) / len(lengths) if lengths else None
     return [
         f"{len(told)} of {len(release.coefficients)} coefficients with intervals of level "
-        f"{release.design.confidence_level:.10g} from {release.n_records:,} {release.counted}.",
+        f"{release.design.confidence_level:.10g} from {release.counted_words}.",
         "" if ratio is None else f"Released intervals are {ratio:.2f} times as long as planned.",
         together_sentence(release) if together is None else together,
         release.verdict,

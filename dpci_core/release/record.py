@@ -31,7 +31,7 @@ from dpci_core.plan.codec import PlanFieldError, plain, plain_fields
 from dpci_core.plan.content import coefficient_names
 from dpci_core.privacy.budget import definition_named
 from dpci_core.regression.design import LinearDesign
-from dpci_core.report.covered import missing_cells
+from dpci_core.report.covered import expected_complete, missing_cells
 from dpci_core.report.words import counted_as, neighbours, protected
 from dpci_core.schema import MappingNote, RecordMapper, Schema
 from dpci_core.solvers.metric import metric_of
@@ -217,6 +217,15 @@ class AnyRelease(Entry):
     def counted(self) -> str:
         """What `n_records` counts: "records" or "persons"."""
         return counted_as(self._most)
+
+    @property
+    def counted_words(self) -> str:
+        """How many records were counted, and what share of them was expected to be complete: how
+        many were is not released.
+        """
+        share = expected_complete(self.schema.complete)
+        whose = "them" if self._most is None else "their records"
+        return f"{self.n_records:,} {self.counted} (planned: {share} of {whose} complete)"
 
     @property
     def missing_cells(self) -> str:

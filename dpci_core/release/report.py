@@ -26,7 +26,15 @@ from dpci_core.release.record import AnyRelease, Coefficient, Interval
 from dpci_core.report import afterwards
 from dpci_core.report.cautions import not_reportable
 from dpci_core.report.html import render, table
-from dpci_core.report.words import CERTAIN, at_most, called, learned, number, people_at_most
+from dpci_core.report.words import (
+    CERTAIN,
+    at_most,
+    called,
+    learned,
+    number,
+    people_at_most,
+    person_rules,
+)
 
 _HEADS = (
     "coefficient",
@@ -100,7 +108,7 @@ def report_html(release: AnyRelease, *, together: str | None = None) -> str:
 
     together: its `together_sentence`, for a caller who has it.
     """
-    shown = effect_table(release)
+    shown, whose = effect_table(release), release.schema.persons
     return render(
         "release.html",
         release=release,
@@ -118,7 +126,10 @@ def report_html(release: AnyRelease, *, together: str | None = None) -> str:
         acceptance=acceptance(release),
         outcome=release.schema.outcome_words,
         covers=release.covers,
-        level=f"{release.design.confidence_level:.10g}",
+        level=f"{100.0 * release.design.confidence_level:.10g} %",
+        unit=release.protects,
+        n=f"{release.n_records:,}",
+        persons="" if whose is None else person_rules(f"“{whose.column}”", whose.rows),
         price=price_words(release.guarantee.lines),
     )
 
@@ -216,8 +227,7 @@ def model_card(release: AnyRelease, *, together: str | None = None) -> str:
         "## Privacy of the training data",
         "",
         f"- Model: {mechanism_sentence(release)}",
-        f"- {release.counted.capitalize()}: {release.n_records:,} "
-        f"({as_code(release.protects)}); planned for "
+        f"- Released from {release.counted_words}, {as_code(release.protects)} each; planned for "
         f"{release.n_planned:,}.",
         f"- Guarantee: {guarantee_sentence(release)} {release.guarantee.neighbours}",
         f"- Risk: {risk_sentence(release)}",

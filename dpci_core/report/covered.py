@@ -105,12 +105,17 @@ def transformations(of: Transformed) -> tuple[str, ...]:
 
 def missing_cells(of: Transformed) -> str:
     """Return what becomes of records with a missing cell in a column that is used."""
-    share = "all" if of.complete == 1.0 else percent(of.complete)
+    share = expected_complete(of.complete)
     rest = f"counts for nothing; the plan expects {share} of the records to be complete."
     if not of.filled:
         return f"A record with a missing cell {rest}"
     values = ", ".join(f"{name} as {value}" for name, value in of.filled)
     return f"Missing cells count as declared: {values}. A record with another missing cell {rest}"
+
+
+def expected_complete(share: float) -> str:
+    """The share of records that a plan expects to be complete, to stand before "of"."""
+    return "all" if share == 1.0 else percent(share)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import NamedTuple
@@ -16,6 +16,9 @@ import numpy as np
 
 _LONGEST_NUMBER = 400
 """Signs; a longer text is no number, so that no cell takes long to read."""
+_YES = ("yes", "y", "ja", "j", "true", "1", "present", "positive", "case")
+_NO = ("no", "n", "nein", "n", "false", "0", "absent", "negative", "control")
+"""What says “no” beside each of them, as `same_value` spells both."""
 
 
 def number_of(cell: object) -> float:
@@ -62,6 +65,29 @@ def same_value(cell: object) -> str:
         return text
     number = number_of(cell)
     return str(int(number)) if math.isfinite(number) and number.is_integer() else text
+
+
+def usual_yes(levels: Sequence[str]) -> str | None:
+    """Return the first of these levels that says “yes”; None where none does.
+
+    >>> usual_yes(("healthy", "Case")), usual_yes(("F", "M"))
+    ('Case', None)
+    """
+    return next((level for level in levels if same_value(level) in _YES), None)
+
+
+def no_first(levels: Sequence[str]) -> tuple[int, ...]:
+    """Return the places of these levels in an order in which no effect is told of a “no” against a
+    “yes”: a “yes” that is the first, and so the reference, changes places with its “no”.
+
+    >>> no_first(("Yes", "unknown", "No")), no_first(("no", "yes")), no_first(("M", "F"))
+    ((2, 1, 0), (0, 1), (0, 1))
+    """
+    places, said = list(range(len(levels))), [same_value(level) for level in levels]
+    if said and said[0] in _YES and (no := _NO[_YES.index(said[0])]) in said:
+        other = said.index(no)
+        places[0], places[other] = other, 0
+    return tuple(places)
 
 
 class Spellings(NamedTuple):

@@ -37,9 +37,10 @@ _SAID_OF_OUTCOME = {
     "long tails": "{} has a long tail towards a far bound",
 }
 """The same of an outcome that is a number."""
+_UNTOLD = "(say their shares)"
 _RARE = {
-    "rare levels": "levels of {} are rare (say their shares)",
-    "other rare levels": "other levels of {} are rare (say their shares)",
+    "rare levels": f"levels of {{}} are rare {_UNTOLD}",
+    "other rare levels": f"other levels of {{}} are rare {_UNTOLD}",
 }
 """What nobody told of columns; it may go with anything else."""
 
@@ -83,6 +84,22 @@ def worlds_of(schema: Schema, guesses: Guesses) -> tuple[World, ...]:
     for name, said, changed in _changes(schema, first, guesses):
         made.append(World(name, _joined(said), changed))
     return tuple(made)
+
+
+def untold(schema: Schema, guesses: Guesses, assumption: str) -> tuple[str, ...]:
+    """Return the names of the columns whose shares nobody told, where the assumption of a world is
+    that their levels are rare; none where it is another.
+
+    >>> from dpci_core.schema import CategoricalColumn
+    >>> schema = Schema((CategoricalColumn("sex", ("f", "m")),), "ill", "yes")
+    >>> [untold(schema, Guesses(), one.assumption) for one in worlds_of(schema, Guesses())]
+    [(), ('sex',), ('sex',)]
+    """
+    if _UNTOLD not in assumption:
+        return ()
+    return tuple(
+        one.name for one in schema.features if set(_RARE) & set(one.doubts(guesses.of(one)))
+    )
 
 
 def _changes(

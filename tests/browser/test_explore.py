@@ -235,6 +235,29 @@ def test_on_a_phone_the_chart_is_above_a_bar_and_settings_open_over_half_the_scr
     page.locator(".st-key-split_slider").wait_for(state="hidden")
 
 
+def test_on_a_phone_the_axis_of_a_number_is_above_the_bar_and_what_goes_on_sideways_fades(
+    open_page,
+):
+    page = open_page("/", width=390, height=844)
+    wait_chart(page)
+    page.get_by_role("radio", name="A number").click()
+    page.get_by_text("confidence intervals for differences in mmHg").wait_for()
+    wait_idle(page)
+    axis = page.locator(".picture svg text", has_text="coefficient, for the step").last
+    page.wait_for_function(
+        "([text, bar]) => text.getBoundingClientRect().bottom <= bar.getBoundingClientRect().top",
+        arg=[axis.element_handle(), page.locator(".st-key-controls").element_handle()],
+        timeout=10_000,
+    )
+    fades = "e => [getComputedStyle(e).maskImage !== 'none', e.scrollWidth > e.clientWidth]"
+    assert page.locator(".st-key-choices").evaluate(fades) == [True, True]
+    left, _, right, _ = box(page, ".st-key-choice_method")
+    assert left < 374 < right, "it shows that there is more"
+    page.locator(".st-key-choices").evaluate("e => e.scrollTo(9999, 0)")
+    _, _, right, _ = box(page, ".st-key-choice_method")
+    assert right <= 390 - 16 - 32 + 1, "the last one is not under the fade"
+
+
 def test_on_a_phone_every_page_can_be_reached_from_the_front(open_page):
     page = open_page("/")
     page.set_viewport_size({"width": 390, "height": 844})

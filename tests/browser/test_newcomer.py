@@ -111,7 +111,7 @@ def _numbers(page: Page, title: str, pattern: str) -> Numbers:
 
 _EXPLORE = "What privacy costs a confidence interval"
 _CHOOSE = "Budget, records, precision"
-_DOOR = "Plan a study"
+_DOOR, _STEP = "Plan a study", "3 Choose"
 
 
 def _costs(page: Page) -> Numbers:
@@ -195,13 +195,13 @@ QUESTIONS = (
     ),
     Question(
         words="Which split should I use?",
-        clicks=(_DOOR, "Split of the budget"),
+        clicks=(_DOOR, _STEP, "Split of the budget"),
         read=_shares,
         expected=_expected_shares,
     ),
     Question(
         words="How many records do I need?",
-        clicks=(_DOOR, "Records"),
+        clicks=(_DOOR, _STEP, "Records"),
         read=_records,
         expected=lambda: (1.0, 0.0),
     ),

@@ -29,7 +29,7 @@ from dpci_core.plan import as_json, as_yaml, to_html, to_script
 from dpci_core.report.cautions import cautions, sentences
 from dpci_core.report.words import percent
 from dpci_core.schema import Persons, told_steps
-from tests.plan.test_script import PLANS
+from tests.plan_examples import PLANS, numbers_of
 from tests.release_example import make_plan
 
 PLAN = replace(PLANS["twin sharp"], goal=Target(0.05, coefficient=0), title="Ages")
@@ -53,7 +53,7 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
 
 def test_show_prints_the_numbers(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = said(capsys, "show", file)
-    assert found == {"title": "Ages", "digest": PLAN.digest, **PLAN.numbers().to_record()}
+    assert found == {"title": "Ages", "digest": PLAN.digest, **numbers_of(PLAN).to_record()}
     assert main(["plan", "show", file]) == 0
     words = capsys.readouterr().out
     for piece in (
@@ -71,7 +71,7 @@ def test_show_prints_the_numbers(file: str, capsys: pytest.CaptureFixture[str]) 
 def test_show_tells_the_chance_and_the_lengths_of_the_least_favourable_world(
     file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    goal = Target(0.9 * float(PLAN.numbers().scaled.ci_length[0]), coefficient=0)
+    goal = Target(0.9 * float(numbers_of(PLAN).scaled.ci_length[0]), coefficient=0)
     path = Path(file).with_name("goal.yaml")
     write_plan(replace(PLAN, goal=goal), path)
     promised = said(capsys, "show", str(path))["promise"]
@@ -93,7 +93,7 @@ def test_export_gives_every_form(
 ) -> None:
     expected = {
         "script": to_script(PLAN),
-        "html": to_html(PLAN, PLAN.numbers()),
+        "html": to_html(PLAN, numbers_of(PLAN)),
         "json": as_json(PLAN),
         "yaml": as_yaml(PLAN),
     }
@@ -107,6 +107,15 @@ def test_export_gives_every_form(
     assert main(["plan", "export", file, "--to", "link"]) == 0
     link = capsys.readouterr().out.strip()
     assert Plan.from_query({"plan": link.removeprefix("?plan=")}) == PLAN
+
+
+def keeps_its_promise(found: dict[str, Any], plan: Plan) -> None:
+    """An answer and the plan that was written for it promise the same."""
+    promised = plan.promise()
+    assert PLAN.goal is not None
+    assert promised.probability == found["probability"] >= PLAN.goal.probability
+    assert promised.fewest == found["fewest"] < found["n_records"]
+    assert f"even with only {found['fewest']:,} records" in found["reason"]
 
 
 def test_questions_start_from_a_plan(
@@ -124,11 +133,10 @@ def test_questions_start_from_a_plan(
     assert found["epsilon_delta"][0] == read_plan(better).numbers().epsilon
     assert PLAN.goal is not None
     records = needed_records(worlds, design=design, target=PLAN.goal, fewest=PLAN.fewest_of)
-    assert (
-        said(capsys, "records", "--plan", file, "--write", str(better))["n_records"]
-        == records.n_records
-    )
+    found = said(capsys, "records", "--plan", file, "--write", str(better))
+    assert found["n_records"] == records.n_records
     assert read_plan(better) == replace(PLAN, design=records.design)
+    keeps_its_promise(found, read_plan(better))
     other = Target(0.15)
     budget = needed_budget(
         worlds,
@@ -139,16 +147,12 @@ def test_questions_start_from_a_plan(
     )
     found = said(capsys, "budget", "--plan", file, "--length", "0.15", "--n-records", "10000")
     assert (found["n_records"], found["reason"]) == (10_000, budget.reason)
-    epsilon = PLAN.numbers().epsilon
+    epsilon = numbers_of(PLAN).epsilon
     ranked = rank_mechanisms(
         worlds, epsilon=epsilon, delta="1e-7", regularization=0.01, n_records=PLAN.fewest
     )
-    for asked in ("records", "budget"):
-        found = said(capsys, asked, "--plan", file, "--write", str(better))
-        promised = read_plan(better).promise()
-        assert promised.probability == found["probability"] >= PLAN.goal.probability
-        assert promised.fewest == found["fewest"] < found["n_records"]
-        assert f"even with only {found['fewest']:,} records" in found["reason"]
+    found = said(capsys, "budget", "--plan", file, "--write", str(better))
+    keeps_its_promise(found, read_plan(better))
     found = said(capsys, "c", "--plan", file, "--write", str(better))
     assert (
         read_plan(better).design.regularization

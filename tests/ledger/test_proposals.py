@@ -279,16 +279,26 @@ def test_approval_is_declared_with_the_cap_once(ledger: Ledger, monkeypatch: Any
 # --- what somebody with the file, or a wrong program, could have written --------------------------
 
 
-@pytest.fixture
-def booked(tmp_path: Path) -> Ledger:
+def written(folder: Path) -> Ledger:
     """account, proposed, approved, booked, proposed, withdrawn, proposed."""
-    made = Ledger(tmp_path / "ledger.sqlite")
+    made = Ledger(folder / "ledger.sqlite")
     create(made)
     made.approve(propose(made).proposal_id, person="Grace")
     book(made)
     made.withdraw(propose(made, request_id="r2").proposal_id, person="Grace")
     propose(made, request_id="r2")
     return made
+
+
+@pytest.fixture
+def booked(tmp_path: Path) -> Ledger:
+    return written(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def entries(tmp_path_factory: pytest.TempPathFactory) -> tuple[Entry, ...]:
+    """Of such a ledger; nothing can change them."""
+    return written(tmp_path_factory.mktemp("booked")).entries()
 
 
 @pytest.mark.parametrize(
@@ -309,9 +319,9 @@ def test_an_edit_is_found(booked: Ledger, statement: str) -> None:
         propose(booked, request_id="r3")
 
 
-def edited(ledger: Ledger, *kept: int, **changes: Any) -> list[Entry]:
+def edited(given: tuple[Entry, ...], *kept: int, **changes: Any) -> list[Entry]:
     """Entries that a program with the key could write, numbered anew; the last one is changed."""
-    entries = [ledger.entries()[number - 1] for number in kept]
+    entries = [given[number - 1] for number in kept]
     entries[-1] = replace(entries[-1], **changes)
     return [replace(entry, sequence=k) for k, entry in enumerate(entries, start=1)]
 
@@ -351,21 +361,21 @@ SAME_PEOPLE = {"people": "same", "account": 1, "dataset": "B"}
     ],
 )
 def test_what_no_right_program_writes_is_damage(
-    booked: Ledger, kept: tuple[int, ...], changes: dict[str, Any], code: str | None
+    entries: tuple[Entry, ...], kept: tuple[int, ...], changes: dict[str, Any], code: str | None
 ) -> None:
     if code is None:  # withdrawn before it is booked
-        entries = edited(booked, *kept)
-        entries[3] = replace(entries[3], proposal=2)
+        wrong = edited(entries, *kept)
+        wrong[3] = replace(wrong[3], proposal=2)
         code = "entry_not_approved"
     else:
-        entries = edited(booked, *kept, **changes)
+        wrong = edited(entries, *kept, **changes)
     if code == "none needed":
-        entries[0], code = replace(entries[0], approval=None), "entry_proposes_in_vain"
+        wrong[0], code = replace(wrong[0], approval=None), "entry_proposes_in_vain"
     code = "entry_with_another_approval" if code == "other" else code
     with pytest.raises(LedgerDamagedError) as found:
-        LedgerState.of(entries)
+        LedgerState.of(wrong)
     assert found.value.code == code
-    LedgerState.of(booked.entries())
+    LedgerState.of(entries)
 
 
 def test_an_approval_is_of_one_account(tmp_path: Path) -> None:

@@ -44,10 +44,11 @@ from dpci_core import (
     write_plan,
 )
 from dpci_core.design import guarantee_at
-from dpci_core.plan import VERSION, as_json, as_yaml
+from dpci_core.plan import VERSION, AnyPlan, as_json, as_yaml, to_html
 from dpci_core.plan.codec import decimal_text
 from dpci_core.plan.link import canonical, pack, unpack
 from dpci_core.plan.yaml_text import dump_yaml, load_yaml
+from tests.linear_example import linear_plan
 from tests.plan_examples import SCHEMA, a_design, a_plan, plans
 
 
@@ -515,3 +516,20 @@ def test_the_documented_file_is_a_plan() -> None:
     assert plan.goal == Target(0.4, coefficient=0, probability=0.9)
     assert plan.numbers().validity.grade == "valid"
     assert read_plan(as_yaml(plan)) == plan
+
+
+@pytest.mark.parametrize("plan", [a_plan(), linear_plan()], ids=["penalised", "linear"])
+def test_an_approval_is_in_the_file_and_on_the_page_and_changes_no_digest(plan: AnyPlan) -> None:
+    said = "Approved by Ada on 2026-01-31."
+    approved = replace(plan, approved=said)
+    assert approved.digest == plan.digest
+    assert said not in as_yaml(plan)
+    for again in (read_plan(as_yaml(approved)), read_plan(as_json(approved))):
+        assert (again.approved, again.digest) == (said, plan.digest)
+    numbers = plan.numbers()
+    assert to_html(approved, numbers).count(said) == 1
+    assert plan.digest in to_html(approved, numbers)
+    assert "Approved" not in to_html(plan, numbers)
+    assert replace(plan, notes=said).digest != plan.digest
+    with pytest.raises(ValueError, match="approved"):
+        replace(plan, approved="x" * 201)

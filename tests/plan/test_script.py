@@ -19,7 +19,7 @@ import nbformat
 import pytest
 
 from dpci_core.plan import notebook_text, to_notebook, to_script
-from tests.plan_examples import HOSTILE, PLANS
+from tests.plan_examples import HOSTILE, PLANS, numbers_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.parametrize("name", PLANS)
 def test_script_and_notebook_give_the_numbers_to_the_last_digit(name: str) -> None:
     plan = PLANS[name]
-    expected = plan.numbers().to_record()
+    expected = numbers_of(plan).to_record()
     script = to_script(plan)
     space: dict[str, Any] = {"__name__": "__main__"}
     with redirect_stdout(io.StringIO()) as printed:
@@ -59,7 +59,7 @@ def test_the_script_runs_on_its_own_and_prints_json(tmp_path: Path) -> None:
         env={"PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"} | threads(),
     )
     told, expected = (
-        dict(leaves(one)) for one in (json.loads(done.stdout), plan.numbers().to_record())
+        dict(leaves(one)) for one in (json.loads(done.stdout), numbers_of(plan).to_record())
     )
     assert told.keys() == expected.keys()
     for at, value in expected.items():

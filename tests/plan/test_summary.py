@@ -30,7 +30,7 @@ from dpci_core.plan.effects import planned_effects
 from dpci_core.plan.summary import MOST_ROWS, goal_words, goals
 from dpci_core.report.words import number, number_at_most, percent, risk, risk_approx, risk_pure
 from dpci_core.schema import NumericColumn, Schema, StandardEncoding, told_steps
-from tests.plan.test_script import HOSTILE, PLANS
+from tests.plan_examples import HOSTILE, PLANS, numbers_of
 from ui.session import text
 
 VOID = {"meta", "rect", "line", "br"}
@@ -70,26 +70,26 @@ class Page(HTMLParser):
 
 
 def page_of(plan: Plan) -> Page:
-    return Page(to_html(plan, plan.numbers()))
+    return Page(to_html(plan, numbers_of(plan)))
 
 
 @pytest.mark.parametrize("name", PLANS)
 def test_what_was_typed_is_text_and_nothing_runs_or_loads(name: str) -> None:
-    page = page_of(PLANS[name])
+    source = to_html(PLANS[name], numbers_of(PLANS[name]))
+    page = Page(source)
     assert not {"script", "b", "a", "img", "link", "iframe", "object"} & set(page.tags)
     assert not [
         key for key, _ in page.attributes if key.startswith("on") or key in ("src", "href", "style")
     ]
     assert re.sub(r"\s+", " ", HOSTILE) in page.text
-    source = to_html(PLANS[name], PLANS[name].numbers())
     assert "url(" not in source
-    has_chart = not PLANS[name].numbers().is_not_reportable[:-1].all()
+    has_chart = not numbers_of(PLANS[name]).is_not_reportable[:-1].all()
     assert re.findall(r"https?://[^\"]*", source) == ["http://www.w3.org/2000/svg"] * has_chart
 
 
 def test_the_page_says_what_a_decision_needs() -> None:
     plan = PLANS["twin sharp"]
-    found, page = plan.numbers(), page_of(plan)
+    found, page = numbers_of(plan), page_of(plan)
     for words in (
         plan.source.unit,
         "n = 50,000, is public",
@@ -104,7 +104,7 @@ def test_the_page_says_what_a_decision_needs() -> None:
         f"{found.as_if_records:,} of the 50,000 records",
         "with probability 0.9 or more",
         "c = 0.01, sharp calibration",
-        "20 % to 30 % positives",
+        "in 20 % to 30 %, correlation",
         "cannot be undone",
         plan.digest,
     ):
@@ -113,9 +113,18 @@ def test_the_page_says_what_a_decision_needs() -> None:
     assert page.tags.count("svg") == 1
 
 
+def test_a_board_reads_plain_words_and_the_hash_and_the_rest_is_in_the_appendix() -> None:
+    plan = PLANS["twin sharp"]
+    body, appendix = page_of(plan).text.split("Appendix: ")
+    for term in ("d = ", "calibration", "perturbation", "Guessed", "log odds", "Hessian"):
+        assert term in appendix, term
+        assert term not in body, term
+    assert plan.digest in body  # a closed appendix is not printed
+
+
 def test_the_table_and_the_picture_show_planned_factors_and_no_estimate() -> None:
     plan = PLANS["public pure"]
-    found, source = plan.numbers(), to_html(plan, plan.numbers())
+    found, source = numbers_of(plan), to_html(plan, numbers_of(plan))
     shown = planned_effects(plan, found)
     step = told_steps(plan.schema, plan.names)[0]
     halves = [
@@ -201,14 +210,14 @@ def test_a_weak_or_useless_plan_says_so() -> None:
         design=design,
         delta="1e-6",
     )
-    found = useless.numbers()
+    found = numbers_of(useless)
     assert found.usefulness.is_useless
     assert found.usefulness.sentence in page_of(useless).text
     short = replace(
         design, mechanism="objective", regularization=0.1, calibration="sharp", n_records=2_000
     )
     missing = replace(useless, design=short)
-    assert missing.numbers().coverage.min() < 0.945
+    assert numbers_of(missing).coverage.min() < 0.945
     assert "promise too much" in page_of(missing).text
     assert "promise too much" not in page_of(PLANS["public pure"]).text
     assert "a Huber SVM with h = 1" in page_of(useless).text
@@ -293,7 +302,7 @@ def test_the_goal_stands_in_the_units_it_was_typed_in(goal, said):
         goal=Target(**about),
         delta="1e-6",
     )
-    numbers = plan.numbers()
+    numbers = numbers_of(plan)
     assert said in to_html(plan, numbers)
     assert read_plan(as_yaml(plan)) == plan
     near = replace(numbers, promise=replace(numbers.promise, within_reach=1.5))

@@ -101,12 +101,12 @@ def test_a_mean_is_about_no_coefficient_and_a_single_world_is_named() -> None:
 
 def test_a_linear_regression_says_it_too() -> None:
     plan = linear_plan()
+    worlds = plan.worlds()[::4]  # the declared one, another, and the one that decides
     found = needed_budget(
-        plan.worlds(), design=plan.design, target=Target(60.0, coefficient=0), fewest=plan.fewest_of
+        worlds, design=plan.design, target=Target(60.0, coefficient=0), fewest=plan.fewest_of
     )
     chances = [
-        float(foreseen(one.moments, design=found.at_fewest).chance_to_report[0])
-        for one in plan.worlds()
+        float(foreseen(one.moments, design=found.at_fewest).chance_to_report[0]) for one in worlds
     ]
     assert found.chance_to_report == min(chances) < 0.96
-    assert found.lost_if == plan.worlds()[int(np.argmin(chances))].assumption
+    assert found.lost_if == worlds[int(np.argmin(chances))].assumption

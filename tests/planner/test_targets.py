@@ -164,7 +164,7 @@ def test_published_lengths_fall_with_n_and_with_the_budget(
 )
 def test_the_total_of_the_design_plays_no_part(definition: str, target: Target) -> None:
     design = make_design(definition, "objective")
-    asked = [times(design, factor) for factor in (0.003, 0.3, 1.0, 7.0, 40.0)]
+    asked = [times(design, factor) for factor in (0.003, 1.0, 40.0)]
     answers = {
         needed_budget(FIT, design=dataclasses.replace(one, n_records=30_000), target=target).total
         for one in asked

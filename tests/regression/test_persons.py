@@ -367,16 +367,13 @@ def test_noise_of_a_release_pays_for_the_rounding_of_every_row(monkeypatch) -> N
 def visits(n: int, seed: int, most: int = 6) -> list[Array]:
     """Persons with 1 to `most` rows, who share a column and most of their error."""
     rng = np.random.default_rng(seed)
-    people = []
-    for k in rng.integers(1, most + 1, n):
-        x = np.c_[
-            np.repeat(rng.uniform(-1.7, 1.7), k),
-            rng.uniform(-1.7, 1.7, (k, 2)),
-            np.ones(k),
-        ]
-        error = 0.25 * rng.standard_normal() + 0.12 * rng.standard_normal(k)
-        people.append(np.c_[x @ BETA + error, x])
-    return people
+    n_rows = rng.integers(1, most + 1, n)
+    shared, errors = rng.uniform(-1.7, 1.7, n), 0.25 * rng.standard_normal(n)
+    total = int(n_rows.sum())
+    own = rng.uniform(-1.7, 1.7, (total, 2))
+    x = np.c_[np.repeat(shared, n_rows), own, np.ones(total)]
+    error = np.repeat(errors, n_rows) + 0.12 * rng.standard_normal(total)
+    return np.split(np.c_[x @ BETA + error, x], np.cumsum(n_rows)[:-1])
 
 
 @pytest.mark.parametrize(("mu", "n"), [("0.5", 1500), ("4", 600)])

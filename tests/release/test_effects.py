@@ -9,18 +9,22 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from markupsafe import escape
 
 from dpci_core import Design, HuberSVM
 from dpci_core.ledger import Cap
+from dpci_core.plan import to_html
 from dpci_core.release import (
     Interval,
     Release,
     effect_lines,
     effect_sentences,
+    model_card,
     reading_sentence,
     schema_hash,
 )
 from dpci_core.release.effects import told_odds
+from dpci_core.release.evaluation import evaluation
 from dpci_core.release.report import price_words
 from dpci_core.report.words import number, odds
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema
@@ -142,8 +146,31 @@ def test_the_report_shows_them_and_names_stay_text(tmp_path: Path) -> None:
     assert "city = &lt;b&gt; instead of a" in page
     assert "<script>" not in page
     assert reading_sentence(made) in page
-    assert "from 200 records. A record with a missing cell counts for nothing" in page
+    assert "from 200 records (planned: all of them complete)" in page
+    assert "A record with a missing cell counts for nothing" in page
     assert "How many were complete is not released." in page
+
+
+_OF_THE_METHOD = (
+    *("python -m", "Log-odds", "log-odds", "Hessian", "covariance", "Neighbouring", "perturbation"),
+    *("public grid", "encoded"),
+)
+
+
+def test_a_report_keeps_the_terms_of_the_method_in_its_appendix(tmp_path: Path) -> None:
+    plan = make_plan(schema=replace(SCHEMA, complete=0.89))
+    made = Desk.at(tmp_path, plan=plan).release()
+    page = (tmp_path / "out" / "report.html").read_text()
+    body, appendix = page.split("Appendix: ")
+    assert [term for term in _OF_THE_METHOD if term in body] == []
+    assert [term for term in _OF_THE_METHOD if term not in appendix] == []
+    assert all(str(escape(line)) in appendix for line in made.assumptions)
+    assert made.guarantee.neighbours in appendix
+    said = "200 records (planned: 89 % of them complete)"
+    assert all(said in text for text in (body, model_card(made), evaluation(made)))
+    sentence = "the guarantee limits how well anybody who sees all that is published"
+    assert sentence in body
+    assert sentence in to_html(plan, plan.numbers())
 
 
 def test_units_stand_in_what_an_effect_is_told_for_and_small_effects_keep_their_digits():

@@ -83,6 +83,7 @@ def test_the_record_counts_persons_and_opens_again(done: tuple[Desk, Release]) -
     assert made.n_records == N
     assert made.design.rows_per_person == K
     assert made.schema.persons == Persons("name", K)
+    assert made.counted_words == f"{N} persons (planned: all of their records complete)"
     assert "one person, in all of its up to 3 rows" in made.guarantee.neighbours
     again = load_release(desk.folder / "out")
     assert again.to_dict() == made.to_dict()

@@ -159,7 +159,7 @@ def test_effects_are_told_per_declared_step(made: Release, desk: Desk) -> None:
     assert f'pressure, per 10</td><td class="number">{shown}'.replace(" ", "") in plainly(page)
     assert f"| ` pressure, per 10 ` | {shown} |" in card
     assert "coefficient without penalty" in card
-    assert "Intervals for the coefficient without penalty, from" in page
+    assert "Intervals for the coefficient without penalty." in page
     assert "each time cost is doubled, all else equal" in page
     assert "Values of pressure, cost beyond 4 spreads from the typical count as that far." in page
     assert "Rows longer than 3 spreads count less." in page

@@ -618,6 +618,17 @@ def test_an_uploaded_table_proposes_what_is_usual_and_may_be_encoded_by_it():
     assert isinstance(source.load(now(app), features=1).X, WeightedRows)
 
 
+def test_a_yes_that_a_file_has_more_often_is_no_reference():
+    app = start("plan")
+    rows = [f"{i % 9},{'no' if i % 5 == 0 else 'yes'},{'b' if i % 3 else 'a'}" for i in range(300)]
+    upload(app, "\n".join(["age,smoker,rich", *rows]).encode())
+    app.selectbox(key="upload_target").set_value("rich").run()
+    app.selectbox(key="upload_positive_rich").set_value("b").run()
+    check(app)
+    smoker = app.session_state["upload"].schema.features[1]
+    assert (smoker.levels, smoker.shares) == (("no", "yes"), (0.2, 0.8))
+
+
 def test_a_declared_file_is_explored_and_stays_in_its_session():
     app, other = start(), start()
     upload(app)

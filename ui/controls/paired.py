@@ -154,17 +154,26 @@ def _number(
     put(f"{key}_number", value, () if is_shown else None)
     st.number_input(
         f"{label}, typed",
-        min_value=grid[0],
-        max_value=grid[-1],
-        # otherwise an emptied field would become the smallest value instead of keeping its own
+        # an emptied field keeps its own; and no ends: the browser would show no word of them
         value=None,
         step=step_for(value, grid[0], grid[-1]),
         format="%d" if isinstance(value, int) else "%.6g",
         key=f"{key}_number",
         on_change=take,
-        args=(f"{key}_number", key, apply, f"{key}_slider"),
+        args=(f"{key}_number", key, _within(grid, apply), f"{key}_slider"),
         label_visibility="collapsed",
     )
+
+
+def _within(grid: list[Number], apply: Apply) -> Apply:
+    """What refuses a typed number beyond the ends of a slider in words."""
+
+    def typed(value: Number) -> None:
+        if not grid[0] <= value <= grid[-1]:
+            raise ValueError(f"Type a number from {grid[0]:,.12g} to {grid[-1]:,.12g}.")
+        apply(value)
+
+    return typed
 
 
 def short(value: float) -> str:

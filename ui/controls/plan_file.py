@@ -21,6 +21,7 @@ from ui.session import state, steps, text
 from ui.session.case import PlannedCase
 from ui.session.compute import DECLARED, ImportedFit, declared_table
 from ui.session.plan_settings import plan_of, settings_of
+from ui.session.settings import Settings
 from ui.session.words import in_words
 from ui.session.worlds import worlds_of_case
 
@@ -29,6 +30,7 @@ MOST_BYTES = 5_000_000
 MOST_BYTES_OF_A_PLAN = 1_000_000
 MOST_OF_A_TITLE = 200
 """Characters."""
+_APPROVED = "plan_approved"
 
 
 def numbers_of(case: PlannedCase, plan: AnyPlan) -> Planned:
@@ -55,9 +57,7 @@ def current_plan(case: PlannedCase) -> AnyPlan:
     Raises:  ValueError in words.
     """
     plan = bare_plan(case)
-    if not (approval := steps.approval(plan.digest)):
-        return plan
-    return replace(plan, notes=f"{plan.notes}\n{approval}".strip())
+    return replace(plan, approved=steps.approval(plan.digest))
 
 
 def bare_plan(case: PlannedCase) -> AnyPlan:
@@ -67,6 +67,31 @@ def bare_plan(case: PlannedCase) -> AnyPlan:
     """
     plan = plan_of(case, title_of(case), steps.NOTES.value)
     return replace(plan, publish_if=steps.rule())
+
+
+def keep_approved(case: PlannedCase) -> None:
+    """Keep the plan that was just approved in this session, to come back to."""
+    st.session_state[_APPROVED] = state.settings(), current_plan(case)
+
+
+def has_approved() -> bool:
+    """Whether this session keeps the plan that the approval is of."""
+    _, plan = st.session_state.get(_APPROVED, (None, None))
+    return plan is not None and bool(steps.approval(plan.digest))
+
+
+def back_to_approved() -> None:
+    """Plan with what was approved again."""
+    _plan_with(*st.session_state[_APPROVED])
+
+
+def _plan_with(wanted: Settings, plan: AnyPlan) -> None:
+    """Take settings and words; drafts that were about others are none any more."""
+    if wanted.declared != state.settings().declared:
+        steps.DRAFT.take("")
+    steps.GOAL_DRAFT.take("")
+    state.put(wanted)
+    steps.take_words(plan)
 
 
 def file_name(title: str) -> str:
@@ -177,10 +202,9 @@ def take(raw: bytes) -> bool:
         )
         st.session_state["plan_refused"] = f"This file cannot be opened. {words}"
         return False
-    state.put(wanted)
+    _plan_with(wanted, plan)
     table = (wanted.dataset, wanted.declared, wanted.encoding)
     state.set_given(None if found is None else ImportedFit(found.moments, found.names, *table))
-    steps.take_words(plan)
     steps.METHOD.take("own")
     steps.go("choose")
     st.session_state["plan_opened"] = f"Opened “{plan.title}”."

@@ -11,9 +11,10 @@ import re
 from collections.abc import Sequence
 
 from dpci_core.schema.copula import Pair
+from dpci_core.schema.spelling import no_first
 from dpci_core.schema.twin import Rate
 from dpci_core.schema.worlds import UNKNOWN_RATE
-from ui.session.forms import LEFT_OUT, Row, form_of
+from ui.session.forms import LEFT_OUT, Row, form_of, levels_of, text_of
 
 STRENGTHS = {"weak": 0.3, "medium": 0.6, "strong": 0.9}
 _USUAL = (
@@ -73,6 +74,20 @@ def with_suggestions(rows: Sequence[Row]) -> tuple[list[Row], tuple[str, ...]]:
             names.append(str(row["column"]))
         filled.append(row)
     return filled, tuple(names)
+
+
+def with_no_first(row: Row) -> dict[str, object]:
+    """What is typed of a column, its values and their shares in that order. Effects are about the
+    order in which the values stand, which stays where there is one.
+    """
+    levels, shares = levels_of(row), text_of(row.get("shares")).split(";")
+    order = no_first(levels)
+    if order == tuple(range(len(levels))) or text_of(row.get("effect")):
+        return dict(row)
+    found = {**row, "levels": "; ".join(levels[place] for place in order)}
+    if len(shares) == len(levels):
+        found["shares"] = "; ".join(shares[place].strip() for place in order)
+    return found
 
 
 def read_rate(line: str) -> Rate:

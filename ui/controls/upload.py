@@ -14,6 +14,7 @@ from dpci_core.base.errors import DataRejectedError
 from dpci_core.datasets import read_upload
 from dpci_core.datasets.upload_rules import most_features
 from dpci_core.schema import (
+    CategoricalColumn,
     Provenance,
     Schema,
     StandardEncoding,
@@ -22,6 +23,7 @@ from dpci_core.schema import (
     propose_schema,
     propose_standard,
 )
+from dpci_core.schema.spelling import no_first
 from ui.controls import plan_file
 from ui.session import quota, state, steps
 from ui.session.compute import Upload, usual_encoding
@@ -141,7 +143,7 @@ def _accept(frame: pd.DataFrame, choice: _Choice, kind: Provenance) -> None:
     now = state.upload()
     proposed = propose_standard(
         frame,
-        propose_schema(frame, choice.target, choice.positive),
+        _no_first(propose_schema(frame, choice.target, choice.positive)),
         StandardEncoding(),  # any: what is usual in a column does not depend on it
     )
     schema = _edited(proposed)
@@ -156,6 +158,19 @@ def _accept(frame: pd.DataFrame, choice: _Choice, kind: Provenance) -> None:
         state.update(names=(), d=d, n=max(100, min(len(frame), 1_000_000)), encoding="schema")
         st.rerun()
     st.success(f"{len(frame):,} rows, {len(schema.feature_names)} features after encoding.")
+
+
+def _no_first(schema: Schema) -> Schema:
+    """The schema with a “no” before its “yes”, however often each occurs: effects are told against
+    the first.
+    """
+    features = tuple(
+        replace(one, levels=tuple(one.levels[place] for place in no_first(one.levels)))
+        if isinstance(one, CategoricalColumn)
+        else one
+        for one in schema.features
+    )
+    return replace(schema, features=features)
 
 
 def standard_in_terms(schema: Schema) -> StandardEncoding | None:

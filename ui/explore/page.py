@@ -98,7 +98,7 @@ def _header() -> None:
     with st.container(horizontal=True, key="head", vertical_alignment="center", gap="small"):
         st.title("What privacy costs a confidence interval")
         if st.button("Plan a study", key="door_plan"):
-            steps.go("choose")
+            steps.study(state.settings())
             st.switch_page("../pages/plan.py")
         if st.button("Publish my table", key="door_private"):
             steps.describe()

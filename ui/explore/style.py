@@ -33,11 +33,13 @@ SHEET = (
 .st-key-best_split { min-height: 2rem }
 
 @media (max-width: NARROWpx) {
-  .stMainBlockContainer { padding: 4rem 1rem 11rem }
+  .stMainBlockContainer { padding: 4rem 1rem 12rem }
   .st-key-head h1 { font-size: 1.125rem; line-height: 1.375rem }
   .st-key-head .stButton button { padding: 0.125rem 0.5rem }
   .st-key-head .stButton p { font-size: 0.8125rem }
-  :is(.st-key-choices, .st-key-tabs) { flex-wrap: nowrap !important; overflow-x: auto; padding-bottom: 0.25rem }
+  /* What goes on beyond the edge fades there. */
+  :is(.st-key-choices, .st-key-tabs) { flex-wrap: nowrap !important; overflow-x: auto; gap: 0.375rem;
+    padding: 0 2rem 0.25rem 0; mask-image: linear-gradient(to left, transparent, black 2rem) }
   :is(.st-key-choices, .st-key-tabs) > * { flex: none }
   .st-key-controls { position: fixed !important; inset: auto 0 0 0; z-index: 60; padding: 0.5rem 1rem 0.75rem;
     background: light-dark(LIGHT_PAGE, DARK_PAGE); border-top: 1px solid light-dark(LIGHT_LINE, DARK_LINE);

@@ -343,8 +343,13 @@ export default function (component) {
   // Where the page is to be on one screen as tall as the window leaves room for.
   const size = () => {
     const width = Math.max(240, Math.floor(canvas.clientWidth))
-    if (width < 560 || !data.isFilling) return [width, Math.max(LOWEST, Math.min(data.tall, data.isSquare ? Math.floor(0.95 * width) : 560))]
+    const usual = Math.min(data.tall, data.isSquare ? Math.floor(0.95 * width) : 560)
+    if (!data.isFilling) return [width, Math.max(LOWEST, usual)]
     const top = canvas.getBoundingClientRect().top + (document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0)
+    if (width < 560) { // below the page a bar may stand still
+      const bar = holder ? parseFloat(getComputedStyle(holder).paddingBottom) : 0
+      return [width, Math.max(data.least, LOWEST, Math.min(usual, Math.floor(window.innerHeight - top - bar)))]
+    }
     const below = holder ? holder.getBoundingClientRect().bottom - root.getBoundingClientRect().bottom : 16
     const left = window.innerHeight - top - root.querySelector(".foot").offsetHeight - below
     return [width, Math.max(data.least, LOWEST, Math.floor(left))]

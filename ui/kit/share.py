@@ -12,11 +12,35 @@ from ui.kit.palette import SCANNED
 
 _LONGEST_SCANNED = 1_000
 """Characters: with more the squares of a QR code are too small for a camera."""
+_copy = st.components.v2.component(
+    "dpci_copy",
+    html='<button type="button">Copy</button> <span role="status"></span>',
+    css="""button { font: 14px var(--st-font); cursor: pointer; padding: 0.5rem 0.75rem;
+             color: var(--st-text-color); background: var(--st-background-color);
+             border: 1px solid var(--st-border-color); border-radius: 0.5rem }
+           button:focus-visible { outline: 3px solid var(--st-link-color); outline-offset: 2px }
+           span { font: 14px var(--st-font); color: var(--st-text-color) }""",
+    js="""export default function ({ parentElement }) {
+  const told = parentElement.querySelector('span')
+  parentElement.querySelector('button').onclick = async () => {
+    const link = document.querySelector('.st-key-share_link code')
+    getSelection().selectAllChildren(link)
+    let isCopied
+    try {
+      await navigator.clipboard.writeText(link.textContent)
+      isCopied = true
+    } catch { // no page of plain http from another machine has a clipboard
+      isCopied = document.execCommand('copy')
+    }
+    told.textContent = isCopied ? 'Copied.' : 'Selected: press Ctrl+C or ⌘C.'
+  }
+}""",
+)
+_CSS = "<style>.st-key-share_link [data-testid=stCode] button { display: none }</style>"
+"""Streamlit's own button copies nothing without the clipboard of https, and says nothing."""
 
 
-def button(
-    query: Mapping[str, str], label: str = "Share", *, page: str | None = None, note: str = ""
-) -> None:
+def button(query: Mapping[str, str], *, page: str | None = None, note: str = "") -> None:
     """A button that shows the link of this page with these parameters, and its QR code, unless that
     would be too fine, or no camera's machine could follow it.
 
@@ -24,13 +48,20 @@ def button(
 
     page: its address, if not the one at which it is open.  note: why others cannot reach it.
     """
-    with st.popover(label):
-        link = address(page or st.context.url or "", query)
+    with st.popover("Share"):
         if note:
             st.caption(note)
+        show(address(page or st.context.url or "", query), is_scanned=not note)
+
+
+def show(link: str, *, is_scanned: bool = True) -> None:
+    """A link that can be copied, once on a page; is_scanned: and its code, unless too fine."""
+    with st.container(key="share_link"):
+        st.html(_CSS)
         st.code(link, language=None, wrap_lines=True)
-        if not note and len(link) <= _LONGEST_SCANNED:
-            st.image(code(link), width=240)
+        _copy(key="share_copy")
+    if is_scanned and len(link) <= _LONGEST_SCANNED:
+        st.image(code(link), width=240)
 
 
 def address(page: str, query: Mapping[str, str]) -> str:

@@ -4,6 +4,8 @@ keeps the place; an error is brought before the eyes of whoever pressed the butt
 
 from __future__ import annotations
 
+from typing import Literal
+
 import streamlit as st
 
 _JS = """let shown
@@ -29,25 +31,28 @@ export default function ({ data }) {
   brought = data.turn
   const shown = document.querySelector(`.st-key-${data.key}`)
   if (!shown) return
-  if (data.isAlert) {
-    shown.tabIndex = -1
-    shown.focus({ preventScroll: true })
+  if (data.focus) {
+    const goal = data.focus === 'field' ? shown.querySelector('input') : shown
+    if (goal === shown) shown.tabIndex = -1
+    goal.focus({ preventScroll: true })
   }
-  shown.scrollIntoView({ block: data.isAlert ? 'center' : 'nearest' })
+  shown.scrollIntoView({ block: data.focus ? 'center' : 'nearest' })
 }"""
 _bring = st.components.v2.component("dpci_bring", html="<span></span>", js=_BRING_JS)
 _TURN = "brought_turn"
 
 
-def bring(key: str, *, is_alert: bool = False) -> None:
-    """Bring the container with a key into view, once for each call; an alert gets the focus."""
+def bring(key: str, *, focus: Literal["", "alert", "field"] = "") -> None:
+    """Bring what has a key into view, once for each call; an alert gets the focus, of a widget its
+    field.
+    """
     st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
     turn = f"{key} {st.session_state[_TURN]}"
-    _bring(key=f"bring_{key}", data={"key": key, "turn": turn, "isAlert": is_alert})
+    _bring(key=f"bring_{key}", data={"key": key, "turn": turn, "focus": focus})
 
 
 def told_here(error: str) -> None:
     """Show an error, in Markdown, and bring it into view; one on a page."""
     with st.container(key="told_here"):
         st.error(error)
-        bring("told_here", is_alert=True)
+        bring("told_here", focus="alert")

@@ -4,7 +4,9 @@ by link.
 
 from __future__ import annotations
 
+import ipaddress
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -29,6 +31,8 @@ BASE = Settings(d=6, mechanisms=("objective",))
 _TYPED = "address_for_class"
 _EVERYWHERE = ("0.0.0.0", "::")
 """What a server listens at for others, and no address of its own."""
+_NAME = re.compile(r"(?!-)[\w-]{1,63}(?:\.(?!-)[\w-]{1,63})*\.?")
+_NUMBERS = re.compile(r"[\d.]+")
 SMALL = Settings(dataset="breast_cancer", n=569, d=10, mechanisms=("objective",))
 
 
@@ -348,15 +352,13 @@ def _joining() -> None:
         st.caption("This page is open at an address of this machine alone. Type the one above.")
     elif not (root := _for_others(typed)):
         st.error(
-            "Others need an address like http://192.168.1.20:8501: not this machine's own name, "
-            "and not 0.0.0.0."
+            "Others need an address like http://192.168.1.20:8501, without blanks: not this "
+            "machine's own name, and not 0.0.0.0."
         )
     else:
         if "://" not in typed:
             st.caption("Taken as http.")
-        link = f"{root}/{screen_link(path.LESSON[0].key, path='lesson')}"
-        st.code(link, language=None, wrap_lines=True)
-        st.image(share.code(link), width=240)
+        share.show(f"{root}/{screen_link(path.LESSON[0].key, path='lesson')}")
 
 
 def _class_address() -> str:
@@ -372,17 +374,31 @@ def _take_class_address(typed: str) -> None:
 
 def _for_others(typed: str) -> str:
     """Scheme, host and port of an address, http where it has no scheme, with the base path of this
-    server; empty if no other machine reaches it.
+    server; empty if no other machine reaches it, or it can be no address.
     """
     try:
         found = urlsplit(typed if "://" in typed else f"http://{typed}")
         host, _ = found.hostname or "localhost", found.port  # a port that is none raises
     except ValueError:
         return ""
-    if found.scheme not in ("http", "https") or host in _EVERYWHERE or quota.is_loopback(host):
+    is_ours = host in _EVERYWHERE or quota.is_loopback(host)
+    if found.scheme not in ("http", "https") or is_ours or not _can_be_host(host):
         return ""
     base = urlsplit(st.context.url or "").path.rpartition("/")[0]
     return f"{found.scheme}://{found.netloc.rpartition('@')[2]}{base}"
+
+
+def _can_be_host(host: str) -> bool:
+    """Whether a text is an address of a machine, or can be its name: no numbers alone with points
+    between, and no blank.
+
+    >>> [_can_be_host(one) for one in ("fe80::1", "lab-3.example", "a b", "192.168.1", "300.1.1.1")]
+    [True, True, False, False, False]
+    """
+    try:
+        return bool(ipaddress.ip_address(host))
+    except ValueError:
+        return bool(_NAME.fullmatch(host)) and not _NUMBERS.fullmatch(host)
 
 
 def share_button(query: Mapping[str, str]) -> None:

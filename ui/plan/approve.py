@@ -35,6 +35,7 @@ def panel(case: PlannedCase) -> None:
     except ValueError as problem:
         st.warning(in_words(problem))
         return
+    path.waiting(case.settings)
     board(_page(case, plan))
     plan_file.downloads(plan, case)
     _approval(case)
@@ -64,7 +65,8 @@ def approved(case: PlannedCase) -> AnyPlan:
 def _page(case: PlannedCase, plan: AnyPlan) -> str:
     """The page for the board."""
     return state.memo().get(
-        ("board", plan.digest), lambda: to_html(plan, plan_file.numbers_of(case, plan))
+        ("board", plan.digest, plan.approved),
+        lambda: to_html(plan, plan_file.numbers_of(case, plan)),
     )
 
 
@@ -87,7 +89,7 @@ def _approval(case: PlannedCase) -> None:
             st.text_input("Approved by", known, disabled=True, key="approve_known")
         else:
             st.text_input("Approved by", key="approve_person", max_chars=100)
-        st.caption("Name and today's date are added to the notes of the plan.")
+        st.caption("Name and today's date are added to the plan; its hash stays that of the page.")
         stops = _stops(case, bare)
         box(stops)
         is_read = not stops or st.checkbox(
@@ -102,5 +104,6 @@ def _approval(case: PlannedCase) -> None:
                 st.session_state[_SAID] = lacking
                 st.rerun()
             steps.approve(name, bare.digest)
+            plan_file.keep_approved(case)
             st.session_state["release_person"] = name
             path.show("release")

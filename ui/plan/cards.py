@@ -25,13 +25,14 @@ from ui.session.forms import (
     OUTCOME_FIELDS,
     CellError,
     form_of,
+    levels_of,
     text_of,
 )
 from ui.session.text import number as short
 from ui.session.text import plain
 
 _CARDS, _NEXT, _OPENED = "describe_cards", "describe_next", "describe_opened"
-_SHOWN, _TRIED = "describe_shown", "describe_tried"
+_SHOWN, _TRIED, _WANTED = "describe_shown", "describe_tried", "describe_wanted"
 _CSS = """<style>
 .st-key-cards [data-testid^=stNumberInputStep] { display: none }
 .st-key-cards [class*=_line] button > div { justify-content: start; text-align: start }
@@ -89,9 +90,9 @@ def add(found: Mapping[str, Cells]) -> None:
     for name, cells in found.items():
         same = (row for row in rows() if text_of(row.get("column")) == name)
         if (row := next(same, None)) is None:
-            _new({"column": name} | cells)
+            _new(suggest.with_no_first({"column": name} | cells))
         else:
-            row.update(cells)
+            _say_levels(row, cells)
     _open_what_lacks()
 
 
@@ -123,14 +124,23 @@ def say_all(first: int) -> None:
     _open(first)
 
 
+def ask_shares(names: Sequence[str]) -> None:
+    """Open the cards of these columns when they are drawn next, the cursor at the shares of the
+    first.
+    """
+    st.session_state[_WANTED] = tuple(names)
+
+
 def draw(roles: Mapping[str, str], known: Mapping[str, Column], *, is_filled: bool) -> None:
     """Draw all cards; is_filled: with what an empty cell counts as."""
     bad = wrong(roles, known, is_all=st.session_state.get(_TRIED, False))
+    asked = _open_wanted()
     st.html(_CSS)
     with st.container(key="cards", gap="xsmall"):
         for number, row in _cards().items():
             role = roles.get(text_of(row.get("column")), "")
-            line = _line(row, role, is_wrong=number in bad)
+            name = text_of(row.get("column"))
+            line = _line(row, role, known.get(name), is_wrong=number in bad)
             is_open = number in _opened()
             with st.container(border=True, key=f"card_{number}"):
                 st.button(
@@ -149,7 +159,17 @@ def draw(roles: Mapping[str, str], known: Mapping[str, Column], *, is_filled: bo
     _expanded(key="cards_expanded", data={"cards": opened})
     st.button("Add a column", key="describe_add", on_click=_add_empty)
     if (shown := st.session_state.pop(_SHOWN, None)) in _cards():
-        bring(f"card_{shown}", is_alert=True)
+        bring(f"card_{shown}", focus="alert")
+    if asked is not None:
+        bring(f"card_{asked}_shares", focus="field")
+
+
+def _open_wanted() -> int | None:
+    """Open the cards whose shares are asked for; the number of the first."""
+    names = st.session_state.pop(_WANTED, ())
+    found = [number for number, row in _cards().items() if text_of(row.get("column")) in names]
+    _opened().update(found)
+    return found[0] if found else None
 
 
 def outcome() -> Cells:
@@ -209,8 +229,8 @@ def _take_outcome(number: int, said: str) -> None:
 # --- one card -------------------------------------------------------------------------------------
 
 
-def _line(row: Cells, role: str, *, is_wrong: bool) -> str:
-    """A card in one line."""
+def _line(row: Cells, role: str, known: Column | None, *, is_wrong: bool) -> str:
+    """A card in one line, beside the column that filled it."""
     form, name = form_of(row), plain(text_of(row.get("column"))) or "A new column"
     if role or row.get("kind") == LEFT_OUT:
         return f"**{name}** · {role or LEFT_OUT}"
@@ -219,7 +239,7 @@ def _line(row: Cells, role: str, *, is_wrong: bool) -> str:
     if not _is_finished(row):
         lacking = " and ".join(FIELDS[field].label.lower() for field in form.needed)
         return f"**{name}** · still needed: {lacking}"
-    return f"**{name}** · {plain(form.line(row) + _usual(row))}"
+    return f"**{name}** · {plain(form.line(row, known) + _usual(row))}"
 
 
 def _usual(row: Cells) -> str:
@@ -374,12 +394,25 @@ def _take(number: int, field: str, value: object) -> None:
     if (row := _cards().get(number)) is None:
         return
     value = value.strip() if isinstance(value, str) else value
+    if field == "levels" and value:
+        _say_levels(row, {field: value})
+        return
     if field == "column" and _is_outcome(row):
         st.session_state[TARGET] = value
     if value == "":
         row.pop(field, None)
     else:
         row[field] = value
+
+
+def _say_levels(row: Cells, cells: Mapping[str, object]) -> None:
+    """Take cells into a row; new values of it with a “no” as the reference, known ones in the order
+    in which somebody typed them.
+    """
+    before = set(levels_of(row))
+    row.update(cells)
+    if set(levels_of(row)) != before:
+        row.update(suggest.with_no_first(row))
 
 
 def _is_outcome(row: Cells) -> bool:

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import streamlit as st
 
 from dpci_core.base.errors import ConvergenceError, InfeasibleDesignError
+from dpci_core.schema.worlds import untold
 from ui.controls import currency, design, linear
 from ui.controls.paired import Number, compact, log_grid, refusal, take
 from ui.controls.shape import encode_by, shape_control
@@ -18,17 +19,17 @@ from ui.controls.sidebar import feature_names
 from ui.controls.split import split_controls, split_slider
 from ui.kit import share
 from ui.kit.bound import among, put
-from ui.plan import bounds, goal, numbers, options, pictures, standard, words
+from ui.plan import bounds, cards, goal, numbers, options, pictures, standard, words
 from ui.plan.job import designs_of
 from ui.plan.options import Find, Option, Ways
 from ui.plan.work import Work, choice_of, work_on
 from ui.session import quota, state, steps, text
 from ui.session.case import Case, NumberCase, PlannedCase, make_case, place_of
 from ui.session.choices import MECHANISMS
-from ui.session.compute import DECLARED, schema_of
+from ui.session.compute import DECLARED, declared_table, schema_of
 from ui.session.settings import LIMITS, Settings, from_query
 from ui.session.words import in_words
-from ui.views import goals
+from ui.views import goals, path
 from ui.views.cautions import box
 
 METHODS = {
@@ -102,6 +103,8 @@ def _calculator(case: PlannedCase, work: Work, kept: PlannedCase | None) -> None
     find = cast(Find, steps.FIND.value)
     option, is_first, why = _shown(work)
     answer = None if is_first and words.falls_short(option, find) else option
+    found = "" if is_first else words.found_sentence(case, option, find)
+    st.session_state[path.FOUND] = case.settings, found
     st.html(_CSS)
     st.segmented_control("Find", **among(FIND), **steps.FIND.bound(), required=True)
     cards = {"budget": _budget, "records": _records, "precision": _precision}
@@ -112,12 +115,15 @@ def _calculator(case: PlannedCase, work: Work, kept: PlannedCase | None) -> None
         if why is not None:
             st.warning(words.no_answer(why, case))
         elif option is not None:
-            _reach(case, option, find, is_first=is_first)
+            if is_first:
+                st.caption(words.first_sentence(case, option, find, is_active=work.is_active))
+            else:
+                _reach(case, option, find)
         if "answer" in work.missing:
             work.default_value("answer")
     if choice_of(case) is not None:
         _movable(case, work)
-    _use(case, option, is_first=is_first)
+    _use(case, option, is_first=is_first, has_kept=kept is not None)
     if kept is not None:
         _beside(case, work, option)
 
@@ -247,20 +253,41 @@ def _asked(case: PlannedCase, label: str, shown: float | None) -> None:
 _FACTOR_HELP = "An odds ratio of 1.2 to within a factor of 1.5 reads 0.8 to 1.8."
 
 
-def _reach(case: PlannedCase, option: Option, find: Find, *, is_first: bool) -> None:
+def _reach(case: PlannedCase, option: Option, find: Find) -> None:
     """Whether the goal is met and what can be reported, and what else speaks against it."""
-    if is_first:
-        st.caption(words.first_sentence(case, option, find))
-        return
     said = words.reach_sentence(case, option, find)
     if option.works:
         st.markdown(said)
     else:
         st.warning(said)
+    _ask_shares(case, option)
     st.markdown(words.against_sentence(option))
     if law := words.law_sentence(case, option):
         st.markdown(law)
     box(option.cautions)
+
+
+def _ask_shares(case: PlannedCase, option: Option) -> None:
+    """A way to the shares that nobody typed, where they decide."""
+    if case.settings.dataset != DECLARED or option.promise is None:
+        return
+    table = declared_table(case.settings.declared)
+    names = untold(table.schema, table.guesses, option.promise.probability_decided_by)
+    if names:
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        st.button(
+            f"Say the shares of “{text.plain(names[0])}”{more}",
+            key="ask_shares",
+            type="tertiary",
+            icon=":material/edit:",
+            on_click=_go_to_shares,
+            args=(names,),
+        )
+
+
+def _go_to_shares(names: tuple[str, ...]) -> None:
+    cards.ask_shares(names)
+    steps.describe()
 
 
 def _movable(case: PlannedCase, work: Work) -> None:
@@ -295,7 +322,9 @@ def _movable(case: PlannedCase, work: Work) -> None:
             st.caption(words.split_words(cast(Option, option).settings))
 
 
-def _use(case: PlannedCase, option: Option | None, *, is_first: bool) -> None:
+def _use(
+    case: PlannedCase, option: Option | None, *, is_first: bool, has_kept: bool = False
+) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         ready, question = None if is_first else option, _question()
         st.button(
@@ -310,13 +339,13 @@ def _use(case: PlannedCase, option: Option | None, *, is_first: bool) -> None:
             "\\+ Compare",
             key="keep_design",
             on_click=_keep,
-            args=(ready, question),
-            disabled=ready is None,
-            help="Keeps this design beside others that you look at.",
+            args=(None if has_kept else ready, question),
+            disabled=has_kept or ready is None,
+            help="Keeps one design beside others that you look at, until you remove it.",
         )
         host = urlsplit(st.context.url or "").hostname or "localhost"
         note = _THIS_MACHINE if quota.is_loopback(host) else ""
-        share.button(dict(st.query_params), "Copy link", note=note)
+        share.button(dict(st.query_params), note=note)
 
 
 _THIS_MACHINE = "Others cannot reach this address: it is that of this machine alone."
@@ -377,7 +406,7 @@ def _beside(case: PlannedCase, work: Work, option: Option | None) -> None:
     with left.container(border=True, height="stretch"):
         st.markdown("**This design**")
         if option is None or "answer" in work.missing:
-            st.caption("Being computed …")
+            st.caption("Being computed …" if work.is_active else "Not computed.")
         else:
             st.markdown(words.design_lines(case, option))
     with right.container(border=True, height="stretch"):

@@ -15,9 +15,10 @@ import streamlit as st
 from dpci_core import datasets
 from dpci_core.base.limits import MOST_ROWS_PER_PERSON
 from dpci_core.report.words import PERSONS_PLANNED
-from dpci_core.schema import Column, NumericColumn, Persons
+from dpci_core.schema import Column, NumericColumn, Persons, Schema
 from dpci_core.schema.copula import Pair
 from dpci_core.schema.declare import COMPLETE
+from dpci_core.schema.spelling import usual_yes
 from dpci_core.schema.twin import Rate
 from ui.controls import declare, design, plan_file, suggest, upload
 from ui.controls.lines import Cells, names_of, read_lines
@@ -27,7 +28,7 @@ from ui.plan import cards, draft
 from ui.session import state, steps
 from ui.session.compute import DECLARED, declared_table
 from ui.session.forms import Row, levels_of, text_of
-from ui.session.settings import LIMITS, Settings, for_outcome
+from ui.session.settings import BUDGET, LIMITS, Settings, for_outcome
 from ui.session.text import plain
 from ui.session.words import in_words
 from ui.views import path
@@ -50,7 +51,6 @@ _LINES = """age: 18 to 100 years, per 10
 sex: F, M
 systolic_bp: 60 to 260 mmHg, typical 130, spread 18, per 10
 diabetes: no, yes"""
-_YES = ("yes", "1", "true", "positive", "case", "y")
 _CODES_HELP = (
     "The others count as “no”. Case, blanks and a decimal point do not matter: 1 is 1.0, yes is "
     "Yes. A row with a value that is not listed counts for nothing."
@@ -112,12 +112,15 @@ def _how(settings: Settings) -> str:
 
 
 def _records(settings: Settings, how: str) -> None:
-    """The number of records, empty until somebody says it."""
-    is_known = settings.dataset == DECLARED or how != "type"
-    of = (how, settings.dataset, settings.n) if how in ("here", "file") else ("type",)
-    if "describe_n" not in st.session_state or st.session_state.get("describe_n_of") != of:
-        st.session_state["describe_n"] = settings.n if is_known else None
-        st.session_state["describe_n_of"] = of
+    """The number of records, empty until somebody says it; where nothing else is typed, that which
+    was set since.
+    """
+    said, of = st.session_state, _number_of(settings, how)
+    is_kept = how == "type" and steps.DRAFT.value
+    if "describe_n" not in said or (said.get("describe_n_of") != of and not is_kept):
+        said["describe_n"] = of[-1]
+        said["describe_n_of"] = of
+        draft.begin()
     left, right = st.columns(2)
     has_persons = how == "type" and _has_persons()
     left.number_input(
@@ -229,6 +232,13 @@ def _missing() -> None:
 
 
 # --- a table that is here -------------------------------------------------------------------------
+
+
+def _number_of(settings: Settings, how: str) -> tuple[str, str, int | None]:
+    """The way a table is described, the table, and its number of records as far as it is known."""
+    if how == "type":
+        return how, "", settings.n if settings.dataset == DECLARED else None
+    return how, settings.dataset, settings.n
 
 
 def _here(settings: Settings) -> None:
@@ -355,7 +365,7 @@ def _draft(settings: Settings) -> None:
     is_first = _OF not in st.session_state
     st.session_state[_OF] = of
     if is_first and (rows := draft.read()) is not None:
-        st.session_state["describe_n_of"] = ("type",)
+        st.session_state["describe_n_of"] = _number_of(settings, "type")
         _fill(rows)
         return
     draft.begin()
@@ -445,8 +455,7 @@ def _outcome() -> None:
     cards.ask_outcome()
     levels, positive = _outcome_levels(), st.session_state.get("describe_positive")
     if len(levels) > 1:
-        usual = next((level for level in levels if level.lower() in _YES), None)
-        shown = positive if positive in levels else usual
+        shown = positive if positive in levels else usual_yes(levels)
         st.session_state["describe_positive_pick"] = st.session_state["describe_positive"] = shown
         st.radio(
             "Its value that counts as “yes”",
@@ -479,7 +488,7 @@ def _rate_and_pairs() -> None:
     for name in ("rate", "pairs"):
         st.session_state.setdefault(f"describe_{name}", "")
     left, right = st.columns(2)
-    if not cards.is_of_number():
+    if st.session_state.get(cards.TARGET) and not cards.is_of_number():
         left.text_input(
             "Share of “yes” (%)",
             key="describe_rate",
@@ -613,7 +622,12 @@ def _hand_in() -> None:
         return
     was, now = None if old is None else old.schema.outcome, state.settings()
     outcome, names = table.schema.outcome, ("", *table.schema.feature_names)
-    if (outcome is None) != (was is None):
+    is_new = old is None or _is_another_study(old.schema, table.schema)
+    if is_new:
+        steps.KEPT.take("")
+        now = now.usual(*BUDGET)
+        state.put(now)
+    if (outcome is None) != (was is None) or (is_new and outcome is not None):
         state.put(for_outcome(now))
     elif _unit_of(outcome) != _unit_of(was) or now.goal_on not in names:
         state.put(now.with_usual_goal())
@@ -624,6 +638,11 @@ def _hand_in() -> None:
     draft.begin()
     draft.forget()
     steps.go("goal")
+
+
+def _is_another_study(one: Schema, other: Schema) -> bool:
+    """Whether outcome and columns are others; a name that is mended makes no new study."""
+    return one.target != other.target and one.feature_names != other.feature_names
 
 
 def _unit_of(outcome: NumericColumn | None) -> tuple[str, str] | None:

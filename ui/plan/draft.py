@@ -14,13 +14,12 @@ from typing import Any, cast
 import streamlit as st
 
 from dpci_core.base.limits import MOST_ROWS_PER_PERSON
-from dpci_core.plan.link import MOST_IN_LINK, pack, unpack
+from dpci_core.plan.link import pack, unpack
 from dpci_core.schema.declare import COMPLETE
-from ui.kit import linked
+from ui.session import steps
 from ui.session.forms import FIELDS as CELLS
 from ui.session.forms import Row
 
-_DRAFT = linked.text("draft", MOST_IN_LINK, widget="describe_draft")
 _BEGUN, _LOST = "describe_begun", "describe_lost"
 TYPED = 10**15
 """A number field takes what is typed up to this, to say below it what is wrong with it."""
@@ -92,24 +91,24 @@ def keep(rows: Sequence[Row]) -> None:
     except ValueError:
         packed = ""
     is_new = packed != said.setdefault(_BEGUN, packed)
-    _DRAFT.take(packed if is_new else "")
+    steps.DRAFT.take(packed if is_new else "")
     if is_new:
         said.pop(_LOST, None)
 
 
 def forget() -> None:
     """It is taken over."""
-    _DRAFT.take("")
+    steps.DRAFT.take("")
 
 
 def read() -> list[Row] | None:
     """The columns of the draft in the address, its fields put on their widgets; None without one,
     or where it cannot be drawn, which `say_lost` tells.
     """
-    if not _DRAFT.value:
+    if not steps.DRAFT.value:
         return None
     try:
-        found = _checked(unpack(_DRAFT.value))
+        found = _checked(unpack(steps.DRAFT.value))
     except ValueError:
         forget()
         st.session_state[_LOST] = True

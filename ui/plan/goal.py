@@ -11,7 +11,6 @@ import streamlit as st
 from dpci_core import DeclaredTable
 from dpci_core.plan.link import pack, unpack
 from dpci_core.schema import CONSTANT
-from ui.kit import linked
 from ui.kit.bound import among
 from ui.plan import words
 from ui.session import state, steps, text
@@ -22,8 +21,6 @@ from ui.session.words import in_words
 from ui.views import goals, path
 
 _OF, _SAID, _BEGUN = "goal_of", "goal_said", "goal_begun"
-_DRAFT = linked.text("goal_draft", 2_000, widget="draft_of_goal")
-"""What is typed here, in the address until somebody goes on, so that a reload loses nothing."""
 _FEW = 8
 ALL, OTHER, MEAN = "all", "other", "mean"
 FIRST = {ALL: "Know every effect closely", OTHER: "Another goal"}
@@ -138,13 +135,13 @@ def _packed(case: PlannedCase) -> str:
 def _keep(case: PlannedCase) -> None:
     """Keep what stands there, where it is another goal than is set."""
     packed = _packed(case)
-    _DRAFT.take("" if packed == st.session_state[_BEGUN] else packed)
+    steps.GOAL_DRAFT.take("" if packed == st.session_state[_BEGUN] else packed)
 
 
 def _drafted(case: PlannedCase) -> dict[str, Any]:
     """What the address has of a draft, as far as widgets may hold it."""
     try:
-        found = unpack(_DRAFT.value)
+        found = unpack(steps.GOAL_DRAFT.value)
     except ValueError:
         return {}
     kept = found if isinstance(found, dict) else {}
@@ -242,7 +239,7 @@ def _take(case: PlannedCase) -> None:
         said[_SAID] = [in_words(problem)]
         return
     state.update(**changes, goal_chance=said["goal_chance"])
-    _DRAFT.take("")
+    steps.GOAL_DRAFT.take("")
     steps.go("choose")
 
 

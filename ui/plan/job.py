@@ -7,7 +7,6 @@ as soon as it is whole; the job keeps none, and lets go of the table when it end
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -29,8 +28,6 @@ from ui.session.settings import Settings
 Key = tuple[object, ...]
 Answer = numbers.Answer
 
-_FROM, _SURE = 0.1, 0.5
-"""An estimate of what is left waits for so large a share of the work, and so many seconds."""
 _NEVER_ALL = 0.95
 """A search that takes more draws than usual stays at this share of them."""
 
@@ -241,24 +238,15 @@ class PlanJob(Task):
     held: int = 0
     now: str = ""
     share: float = 0.0
-    began: float = 0.0
 
     def left(self, memo: LRU) -> set[Key]:
         """The answers it is still to give."""
         return {part.key for part in self.parts if memo.peek(part.key) is None}
 
-    @property
-    def seconds_left(self) -> float | None:
-        """About how long it still takes; None while that would be a guess."""
-        passed = time.monotonic() - self.began
-        return (
-            passed * (1.0 / self.share - 1.0) if self.share >= _FROM and passed >= _SURE else None
-        )
-
     def _execute(self) -> bool:
         parts, memo = self.parts, self.memo
         assert memo is not None
-        self.began, total, before = time.monotonic(), sum(part.draws for part in parts), 0
+        total, before = sum(part.draws for part in parts), 0
         for part in parts:
             self.now = part.name
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from decimal import Decimal
 
@@ -83,21 +84,43 @@ def falls_short(option: Option | None, find: Find) -> bool:
     return option is not None and find != "precision" and not option.works
 
 
-def first_sentence(case: PlannedCase, option: Option, find: Find) -> str:
-    """What a first look leaves open."""
+_ALIKE = 0.01
+"""Relative difference of two amounts that count as one: a search ends a little off the last one."""
+
+
+def found_sentence(case: PlannedCase, option: Option | None, find: Find) -> str:
+    """Say that an amount was found which the settings do not have; empty where they have it."""
+    if option is None or not option.works or find == "precision":
+        return ""
+    now = case.settings
+    if find == "records":
+        if math.isclose(option.settings.n, now.n, rel_tol=_ALIKE):
+            return ""
+        return f"For this goal {option.settings.n:,} were found, and this plan is for {now.n:,}."
+    if math.isclose(option.typed, now.typed_total, rel_tol=_ALIKE):
+        return ""
+    return (
+        f"For this goal a budget of {now.typed.letter} = {number(option.typed, 4)} was found, and "
+        f"this plan has {as_typed(now.typed_total)}."
+    )
+
+
+def first_sentence(case: PlannedCase, option: Option, find: Find, *, is_active: bool) -> str:
+    """What a first look leaves open; is_active: the search is at work on it."""
     if falls_short(option, find):
         amount = "budget" if find == "budget" else "number of records"
-        return f"A first look finds no {amount} that is enough. A better design is searched for."
-    if case.settings.dataset != DECLARED:
-        return "A first look. The best design is being searched for."
+        said, searched = f"A first look finds no {amount} that is enough.", "A better design"
+    else:
+        said, searched = "A first look.", "The best design"
+    if falls_short(option, find) or case.settings.dataset != DECLARED:
+        return f"{said} {searched} {'is being searched for' if is_active else 'was not found'}."
+    looked = "are being" if is_active else "were not all"
     can = (
         "make intervals several times as long"
         if find == "precision"
         else "ask for several times as much"
     )
-    return (
-        f"A first look. Less favourable tables are being looked at: they can {can}, or rule it out."
-    )
+    return f"{said} Less favourable tables {looked} looked at: they can {can}, or rule it out."
 
 
 def reach_sentence(case: PlannedCase, option: Option, find: Find) -> str:

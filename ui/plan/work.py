@@ -158,10 +158,7 @@ def _running(job: PlanJob) -> None:
 def _progress_words(job: PlanJob) -> str:
     if job.stop.is_set():
         return "Stopping …"
-    left, doing = job.seconds_left, f"Computing {job.now}" if job.now else "Computing"
-    if left is None:
-        return f"{doing} …"
-    return f"{doing}, about {f'{left:.0f} s' if left < 100 else f'{left / 60:.0f} min'} left …"
+    return f"Computing {job.now} …" if job.now else "Computing …"
 
 
 _PANEL = JobPanel(

@@ -22,7 +22,8 @@ def step(plan: AnyPlan) -> ModelTask[Any] | None:
         asked = _plan_release(plan)
         if asked is None:
             return None
-        return state.memo().get(("price", asked.digest), lambda: _priced(asked))
+        key = ("price", asked.digest, plan.approved)  # the release writes who approved it
+        return state.memo().get(key, lambda: _priced(asked))
     except (ValueError, ArithmeticError) as problem:
         st.error(plain(in_words(problem)))
         return None

@@ -174,9 +174,13 @@ def _plan_step() -> AnyPlan | None:
         return None
     with st.container(border=True):
         st.markdown(text.unbroken(words.plan_words(plan)))
+    path.waiting(settings, approved=plan.approved)
+    if approved := steps.approval_of_another(plan.digest):
+        _changed(approved)
+        return None
     if declare.is_example(declare_of(plan)):
         st.warning("This is the built-in example, not a table of yours. Describe yours first.")
-    elif not steps.approval(plan_file.bare_plan(case).digest):
+    elif not plan.approved:
         st.warning("**Nobody has approved this plan yet.**")
         if st.button("Approve it first: step 4", key="release_approve"):
             path.show("approve")
@@ -187,6 +191,20 @@ def _plan_step() -> AnyPlan | None:
         ]
         st.dataframe(rows, hide_index=True, key="release_columns", alt="Every column, as declared")
     return plan
+
+
+def _changed(approved: str) -> None:
+    """The plan is another one than was approved: which of the two, somebody has to say."""
+    st.warning(f"{text.plain(approved)} {words.CHANGED}")
+    with st.container(horizontal=True):
+        if st.button("Approve it as it is now: step 4", key="release_approve", type="primary"):
+            path.show("approve")
+        if plan_file.has_approved():
+            st.button(
+                "Back to the approved plan",
+                key="release_back",
+                on_click=plan_file.back_to_approved,
+            )
 
 
 def declare_of(plan: AnyPlan) -> Any:

@@ -16,8 +16,7 @@ from ui.session import jobs, state
 from ui.views.board import board
 
 _JOB = "release_rehearsal"
-_TITLE = "Rehearse it first, free"
-_ASK = f"Rehearse {TIMES} times"
+_ASK = f"Rehearse it first: {TIMES} times on made-up rows, free"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -42,21 +41,22 @@ def section(chosen: ModelTask[Any]) -> None:
     """The button, how far it is, and what came out."""
     job = _PANEL.job()
     is_of_plan = job is not None and job.plan.digest == chosen.digest
-    with st.expander(_TITLE, expanded=is_of_plan, key="release_rehearse"):
-        st.markdown(
-            f"**{FREE}** The release of this plan on rows as it is declared, {TIMES} times: what "
-            "the report will look like, and which effects fail."
-        )
-        if is_of_plan and job is not None and job.answer is not None:
+    if is_of_plan and job is not None and job.answer is not None:
+        with st.expander("The rehearsal", expanded=True, key="release_rehearse"):
             board(job.answer.html(), "The rehearsal", key="rehearsal")
-            return
-        is_active = is_of_plan and job is not None and job.is_active
-        if is_of_plan:
-            _PANEL.watch()
-        if problem := state.queue_problem():
-            st.warning(problem)
-        if not is_active:
-            st.button(_ASK, key="release_rehearse_now", on_click=_start, args=(chosen,))
+        return
+    if is_of_plan:
+        _PANEL.watch()
+    if problem := state.queue_problem():
+        st.warning(problem)
+    if job is None or not (is_of_plan and job.is_active):
+        st.button(
+            _ASK,
+            key="release_rehearse_now",
+            on_click=_start,
+            args=(chosen,),
+            help=f"{FREE} What the report will look like, and which effects fail.",
+        )
 
 
 def _start(chosen: ModelTask[Any]) -> None:

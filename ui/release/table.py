@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import streamlit as st
 
-from dpci_core.base.errors import Finding
+from dpci_core.base.errors import DataRejectedError, Finding
 from dpci_core.release import (
     Acceptable,
     Header,
@@ -19,6 +19,7 @@ from dpci_core.release import (
     ModelTask,
     check_header,
     check_number,
+    read_header,
 )
 from dpci_core.report.refusals import said
 from ui.kit import streamlit_internals
@@ -27,6 +28,8 @@ from ui.session import text
 from ui.session.words import in_words
 
 _LOOK, _FOUND = "release_look", "release_found"
+_MOST_NAMES = 30
+"""Columns of a file that are named; further ones are counted."""
 _HELD, _IS_ASKED = "release_held", "release_file_is_asked"
 
 
@@ -81,6 +84,8 @@ def step(chosen: ModelTask[Any]) -> Table | None:
         header = check_header(chosen, file, encoding=cast(Any, encoding))
     except ValueError as problem:
         st.error(text.plain(in_words(problem)))
+        if isinstance(problem, DataRejectedError) and problem.code == "columns_not_in_header":
+            _other_names(chosen, read_header(file, encoding=cast(Any, encoding)))
         return None
     others = len(header.columns) - len(chosen.needed)
     st.success(
@@ -93,6 +98,20 @@ def step(chosen: ModelTask[Any]) -> Table | None:
     table = Table(file, header, (chosen.digest, upload.file_id, header.encoding))
     _look(chosen, table)
     return table
+
+
+def _other_names(chosen: ModelTask[Any], header: Header) -> None:
+    """The names in the header of a file that lacks some, on this screen alone; where none of them
+    is one of the plan's in any letters, the line may be a record, and is not shown.
+    """
+    needed = {name.casefold() for name in chosen.needed}
+    if not any(name.casefold() in needed for name in header.columns):
+        st.caption(words.NO_NAMES)
+        return
+    names = [text.code(name) for name in header.columns if name not in chosen.needed]
+    if names:
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        st.caption(f"The file has these instead: {', '.join(names[:_MOST_NAMES])}{more}.")
 
 
 @contextmanager

@@ -37,6 +37,9 @@ NEEDS_DECLARATION = (
     "A release starts from a plan for a table that you **describe**: its columns with bounds or "
     "levels, known beforehand. The table of this plan is not of that kind yet."
 )
+CHANGED = (
+    "**The plan was changed since.** Nothing of it is released before it is approved as it is now."
+)
 PRICED = {
     "metric": "shape of the noise",
     "model": "coefficients",
@@ -67,6 +70,10 @@ FILE = (
     "Only the **header** is read until you look or release: column names (of a Parquet file also "
     "types and the number of rows), nothing below them. The file stays in the memory of this "
     "session, never on the disk; remove it with the × beside its name when you are done."
+)
+NO_NAMES = (
+    "None of the names of the plan is in the first line of this file. Has it a line of names? What "
+    "stands there is not shown, since it may be a person’s record."
 )
 LOOK = "Look whether its cells fit"
 ALONE = (

@@ -89,7 +89,7 @@ class ColumnForm:
     fields: of its card, in rows.
     needed: fields without which a row is not finished.
     note: what the fields mean.
-    line: a row in a few words.
+    line: a row in a few words, beside the column that filled it.
     to_row: the row of a column, and of what is guessed of its values.
     from_row: the column of a row, and the column of this kind that filled it.
     ask: a field for one cell, with its key.
@@ -101,7 +101,7 @@ class ColumnForm:
     fields: tuple[tuple[str, ...], ...]
     needed: tuple[str, ...]
     note: str
-    line: Callable[[Row], str]
+    line: Callable[[Row, Column | None], str]
     to_row: Callable[[Any, Any], dict[str, object]]
     from_row: Callable[[Row, Any], Column]
     ask: Callable[[Any, str], float | str]
@@ -193,7 +193,7 @@ def _numeric(row: Row, known: NumericColumn | None) -> NumericColumn:
     )
 
 
-def _number_line(row: Row) -> str:
+def _number_line(row: Row, _: Column | None) -> str:
     units, step = text_of(row.get("units")), row.get("step")
     ends = " to ".join(f"{row[end]:,.10g}" for end in ("lowest", "highest"))
     found = [f"number, {ends} {units}".strip()]
@@ -237,8 +237,7 @@ def levels_of(row: Row) -> tuple[str, ...]:
 
 
 def _levels(row: Row, known: CategoricalColumn | None) -> CategoricalColumn:
-    is_same = known is not None and text_of(row.get("levels")) == "; ".join(known.levels)
-    old = known if is_same else None
+    old = _unchanged(row, known)
     levels = old.levels if old else levels_of(row)
     _check(len(levels) >= 2, row, "levels", "at least two are needed, with semicolons between.")
     other = text_of(row.get("if missing")) or None
@@ -257,15 +256,24 @@ def _levels(row: Row, known: CategoricalColumn | None) -> CategoricalColumn:
     )
 
 
-def _levels_line(row: Row) -> str:
+def _unchanged(row: Row, known: Column | None) -> CategoricalColumn | None:
+    """The column that filled a row, where it has values and they are as they were."""
+    if not isinstance(known, CategoricalColumn):
+        return None
+    return known if text_of(row.get("levels")) == "; ".join(known.levels) else None
+
+
+def _levels_line(row: Row, known: Column | None) -> str:
     levels, shares = levels_of(row), text_of(row.get("shares")).split(";")
-    found = levels
-    if len(shares) == len(levels):
-        found = tuple(
-            f"{level} {share.strip()} %" for level, share in zip(levels, shares, strict=True)
-        )
+    found = list(levels)
+    if is_told := len(shares) == len(levels):
+        found = [f"{level} {share.strip()} %" for level, share in zip(levels, shares, strict=True)]
+    old = _unchanged(row, known)
+    if old is None or old.has_reference:
+        found[0] += " (reference)"
     more = ", …" if len(levels) > _LISTED else ""
-    return f"{len(levels)} values, {', '.join(found[:_LISTED])}{more}"
+    told = "" if is_told else ", all alike (suggested)"
+    return f"{len(levels)} values, {', '.join(found[:_LISTED])}{more}{told}"
 
 
 def _ask_level(column: CategoricalColumn, key: str) -> str:
@@ -317,8 +325,8 @@ FORMS: dict[type[Column], ColumnForm] = {
         fields=(("levels", "shares"), ("effect", "if missing")),
         needed=("levels",),
         note="All values, with semicolons between them: effects are reported against the first. "
-        "How often they occur stands in the same order, such as 80; 20. An ordered scale that is "
-        "coded 1 to 5 can be a number.",
+        "How often they occur stands in the same order, such as 80; 20; left empty, some may be "
+        "rare, which takes more budget. An ordered scale that is coded 1 to 5 can be a number.",
         line=_levels_line,
         to_row=_levels_row,
         from_row=_levels,

@@ -13,6 +13,7 @@ from dpci_core.base.errors import expect
 from dpci_core.design import CalibrationName
 from dpci_core.losses import HuberSVM
 from dpci_core.plan import AnyPlan, LinearPlan
+from dpci_core.plan.base import N_TOLERANCE
 from dpci_core.planner import Target
 from dpci_core.privacy.budget import Budget, epsilon_to_zcdp, to_float_down, zcdp_to_epsilon
 from dpci_core.schema import to_original, told_steps
@@ -78,6 +79,11 @@ def settings_of(plan: AnyPlan) -> Settings:
         expect(
             type(column) in FORMS, f"This dashboard has no control for the column {column.name!r}."
         )
+    expect(
+        plan.n_tolerance == N_TOLERANCE,
+        f"This dashboard has no control for n_tolerance, which the plan sets to {plan.n_tolerance} "
+        f"instead of {N_TOLERANCE}. The command line takes it as it is.",
+    )
     design = plan.design
     definition = COUNTED_AS.get(design.definition, design.definition)
     expect(

@@ -63,6 +63,8 @@ Penalty = Literal["typed", "chosen"]
 
 PRECISION = ("goal", "goal_on", "goal_length", "goal_value", "goal_chance")
 """The settings that are the goal on the page Plan."""
+BUDGET = ("definitions", "currency", "epsilon", "delta", "split")
+"""The settings that are the budget and its parts."""
 USUAL_LENGTH = float(f"{2.0 * math.log(1.3):.12g}")
 """Of every effect, in log odds: each odds ratio to within a factor of 1.3."""
 LINEAR_SHARES = (Decimal("0.7"), Decimal("0.2"), Decimal("0.1"))

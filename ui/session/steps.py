@@ -13,6 +13,7 @@ from typing import Literal, cast
 import streamlit as st
 
 from dpci_core.plan import Acceptance, AnyPlan
+from dpci_core.plan.link import MOST_IN_LINK
 from ui.kit import linked
 from ui.session.choices import MECHANISMS
 from ui.session.settings import Settings
@@ -46,6 +47,10 @@ REPORTED = linked.text("publish_reported", 4, widget="plan_publish_reported")
 _WRITTEN = "step_written"
 _APPROVED = linked.text("approved", 200, widget="approved")
 _OF = linked.text("approved_plan", 64, widget="approved_plan")
+DRAFT = linked.text("draft", MOST_IN_LINK, widget="describe_draft")
+"""What is typed at the step Describe and not taken over yet."""
+GOAL_DRAFT = linked.text("goal_draft", 2_000, widget="draft_of_goal")
+"""The same at the step Goal."""
 
 
 def now(settings: Settings) -> Step:
@@ -86,6 +91,14 @@ def describe() -> None:
     go("describe")
 
 
+def study(settings: Settings) -> None:
+    """Show where somebody plans a study of her own: the step at which she is, or that description,
+    with her draft.
+    """
+    if settings.dataset not in ("declared", "upload"):
+        describe()
+
+
 def rule() -> Acceptance | None:
     """The rule about what may be published, None where nothing is typed.
 
@@ -110,25 +123,31 @@ def rule_is_typed() -> bool:
 
 
 def take_words(plan: AnyPlan) -> None:
-    """Take what a plan says besides its settings: title, notes and rule."""
+    """Take what a plan says besides its settings: title, notes, rule and approval."""
     TITLE.take(plan.title)
     NOTES.take(plan.notes)
     rule = plan.publish_if
     factor = None if rule is None else rule.within
     WITHIN.take("" if factor is None else repr(factor).removesuffix(".0"))
     REPORTED.take("" if rule is None else str(rule.reported))
+    _note(plan.approved, plan.digest)
 
 
 def approve(person: str, digest: str) -> None:
     """Note who approved the plan with this digest, today."""
-    _APPROVED.take(f"Approved by {person} on {datetime.now(UTC):%Y-%m-%d}.")
-    _OF.take(digest)
+    _note(f"Approved by {person} on {datetime.now(UTC):%Y-%m-%d}.", digest)
 
 
 def withdraw() -> None:
     """Forget the approval."""
+    _note("", "")
+
+
+def _note(said: str, digest: str) -> None:
+    """Keep an approval with what it is of; none where it cannot stand in an address."""
     _APPROVED.take("")
-    _OF.take("")
+    _APPROVED.take(said)
+    _OF.take(digest if _APPROVED.value else "")
 
 
 def approval(digest: str) -> str:
@@ -136,3 +155,8 @@ def approval(digest: str) -> str:
     changed since.
     """
     return _APPROVED.value if _OF.value == digest else ""
+
+
+def approval_of_another(digest: str) -> str:
+    """Who approved another plan than the one with this digest, and when; empty where nobody did."""
+    return _APPROVED.value if _OF.value != digest else ""

@@ -62,6 +62,30 @@ def problems(said: Sequence[str], what: str = "Before you can go on:") -> None:
         told_here(f"**{what}**\n{lines}")
 
 
+FOUND = "plan_found"
+"""The session's name of the settings that an answer on Choose is for, and of what it says."""
+
+
+def waiting(settings: Settings, *, approved: str = "") -> None:
+    """What was typed or found at earlier steps and is not in the plan with these settings.
+
+    approved: who approved that plan.
+    """
+    drafts = {"Describe": steps.DRAFT.value, "Goal": steps.GOAL_DRAFT.value}
+    said = [
+        f"What is typed at the step {name} is not in this plan: “Continue” there takes it over."
+        for name, typed in drafts.items()
+        if typed
+    ]
+    of, found = st.session_state.get(FOUND, (None, ""))
+    if of == settings and found:
+        said.append(f"{found} “Use this design” at the step Choose takes it over.")
+    if said and approved:
+        said.insert(0, f"What is released is the plan as it is here. {plain(approved)}")
+    if said:
+        st.warning(" ".join(said))
+
+
 def is_begun(settings: Settings) -> bool:
     """Whether there is a table to plan for: one that was described or brought, or a set that
     somebody chose something for.

@@ -83,3 +83,12 @@ def test_a_browser_that_has_not_got_an_undo_yet_takes_nothing_back():
     app.select_slider(key="n_slider").set_value(100_000)
     app.select_slider(key="d_slider").set_value(5).run()
     assert (now(app).n, now(app).d) == (30_000, 5)
+
+
+def test_a_typed_number_beyond_the_ends_is_refused_in_words():
+    app = start("explore", n="30000")
+    for key, typed, ends in (("total", 0.0, "0.05 to 10"), ("n", 5_000_000, "100 to 1,000,000")):
+        before = now(app)
+        app.number_input(key=f"{key}_number").set_value(typed).run()
+        assert now(app) == before
+        assert any(f"Type a number from {ends}." in shown.value for shown in app.warning)

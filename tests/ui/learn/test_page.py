@@ -230,6 +230,11 @@ def test_a_class_gets_an_address_that_others_reach_and_nothing_of_the_projector(
         ("http://0.0.0.0:8501", ""),
         ("http://192.168.1.20:99999", ""),
         ("localhost:8501", ""),
+        ("school laptop", ""),
+        ("http://school laptop:8501", ""),
+        ("192.168.1:8501", ""),
+        ("laptop-3:8501", "http://laptop-3:8501"),
+        ("http://[fd00::7]:8501", "http://[fd00::7]:8501"),
     ],
 )
 def test_an_address_for_a_class_is_scheme_host_and_port_and_goes_into_share(typed, root):

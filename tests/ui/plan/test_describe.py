@@ -15,7 +15,7 @@ from dpci_core import DeclaredTable, Guesses
 from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.plan import as_yaml, to_html
 from dpci_core.plan.link import pack
-from dpci_core.schema import CategoricalColumn, NumericColumn, Persons
+from dpci_core.schema import CategoricalColumn, NumericColumn, Persons, Schema
 from tests.ui.test_pages import ROOT, now, position, start, told_focus
 from ui.controls import declare, suggest
 from ui.plan import draft
@@ -23,7 +23,7 @@ from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
 from ui.session.forms import LEFT_OUT
 from ui.session.plan_settings import plan_of
-from ui.session.settings import Settings, from_query
+from ui.session.settings import BUDGET, Settings, from_query
 
 LINES = """age: 18 to 100 years, per 10
 sex: F, M
@@ -253,6 +253,10 @@ def test_a_suggestion_says_that_it_is_one_until_something_is_typed():
     assert app.text_input(key="describe_rate").value == "10 to 30"
     assert app.text_input(key="describe_pairs").value == "age, systolic_bp: strong"
     add(app, "age: 18 to 100 years, typical 61, spread 12, per 10")
+    assert [line for line in cards_of(app) if "suggested" in line] == [
+        "sex · 2 values, F (reference), M, all alike (suggested)"
+    ]
+    add(app, "sex: F 40 %, M 60 %")
     assert not [line for line in cards_of(app) if "suggested" in line]
     table = declared_table(now(go_on(app)).declared)
     assert table.schema.features[0].typical == 61.0
@@ -322,6 +326,18 @@ def test_guessed_effects_are_odds_ratios_as_they_were_typed():
     assert app.text_input(key=f"card_{number}_effect").value == "1.5"
     go_on(app)
     assert declared_table(now(app).declared) == table  # Continue alone changes nothing
+
+
+def test_a_number_that_was_moved_at_another_step_is_not_put_back(hasty):
+    """Describe showed the old one, and Continue there took it again, without a word."""
+    app = go_on(described())
+    app.button(key="step_choose").click().run()
+    app.number_input(key="n_number").set_value(21_000).run()
+    app.button(key="step_describe").click().run()
+    assert app.number_input(key="describe_n").value == 21_000
+    assert "draft" not in app.query_params
+    go_on(app)
+    assert now(app).n == 21_000
 
 
 def test_a_set_that_is_here_is_planned_for_by_the_same_path():
@@ -462,8 +478,8 @@ def test_a_table_is_described_by_cards_alone():
     app.text_input(key="card_2_levels").set_value("0; 1").run()
     assert cards_of(app) == [
         "age · number, 18 to 100 years, effects per 10, typical 60, spread 16",
-        "sex · 2 values, F 60 %, M 40 %",
-        "ill · 2 values, 0, 1",
+        "sex · 2 values, F 60 % (reference), M 40 %",
+        "ill · 2 values, 0 (reference), 1, all alike (suggested)",
     ]
     app.radio(key="describe_target_pick").set_value("ill").run()
     assert cards_of(app)[2] == "ill · the outcome"
@@ -675,6 +691,73 @@ def test_the_address_of_another_step_leads_there():
     assert title(app) == "What do you need from the intervals?"
 
 
+def test_a_no_is_the_reference_beside_its_yes_until_somebody_types_another_order():
+    app = add(start("plan"), "smoker: yes 20 %, no 80 %\nsex: M, F\nill: Ja, nein")
+    assert cards_of(app) == [
+        "smoker · 2 values, no 80 % (reference), yes 20 %",
+        "sex · 2 values, M (reference), F, all alike (suggested)",
+        "ill · 2 values, nein (reference), Ja, all alike (suggested)",
+    ]
+    app.radio(key="describe_target_pick").set_value("ill").run()
+    assert app.radio(key="describe_positive_pick").value == "Ja"
+    number = open_card(app, 1)
+    app.text_input(key=f"card_{number}_levels").set_value("1; 0").run()
+    assert app.text_input(key=f"card_{number}_levels").value == "0; 1"
+    app.text_input(key=f"card_{number}_levels").set_value("true; false").run()
+    assert cards_of(app)[1] == "sex · 2 values, false (reference), true, all alike (suggested)"
+    add(app, "smoker: yes, no")
+    app.number_input(key="describe_n").set_value(8_000)
+    go_on(app)
+    smoker, sex = declared_table(now(app).declared).schema.features
+    assert (smoker.levels, sex.levels) == (("yes", "no"), ("false", "true"))
+
+
+def test_the_reference_of_a_plan_that_is_opened_stays_and_none_is_named_where_there_is_none():
+    features = (
+        CategoricalColumn("smoker", ("yes", "no")),
+        CategoricalColumn("site", ("a", "b"), has_reference=False),
+    )
+    table = DeclaredTable(schema=Schema(features, "ill", "1"), unit="one person")
+    given = {"dataset": DECLARED, "declared": packed_table(table), "d": "3", "n": "8000"}
+    app = start("plan", step="describe", **given)
+    assert cards_of(app)[:2] == [
+        "smoker · 2 values, yes (reference), no, all alike (suggested)",
+        "site · 2 values, a, b, all alike (suggested)",
+    ]
+
+
+def test_shares_that_are_asked_for_are_open_with_the_cursor_there():
+    app = go_on(described())
+    app.session_state["describe_wanted"] = ("sex",)
+    app.button(key="step_describe").click().run()
+    assert app.text_input(key="card_1_shares").value == ""
+    assert not [field for field in app.text_input if field.key == "card_0_column"]
+    brought = [e.proto.id for e in app.get("bidi_component") if "bring" in e.proto.component_name]
+    assert len(brought) == 1
+    assert "bring_card_1_shares" in brought[0]
+    app.run()
+    assert not told_focus(app)
+
+
+def door(app, name: str):
+    """Go to Explore, and by a door of it to the page Plan."""
+    app.switch_page(str(ROOT / "pages" / "explore.py")).run()
+    app.button(key=name).click().run()
+    assert not app.exception
+    return app
+
+
+def test_who_plans_a_study_begins_with_its_table_and_finds_her_draft_again():
+    app = door(start("explore", n="30000"), "door_plan")
+    assert title(app) == "Describe the table, without opening it"
+    assert app.segmented_control(key="describe_how").value == "type"
+    assert not cards_of(app)
+    add(app, "age: 18 to 100 years")
+    assert len(cards_of(door(app, "door_plan"))) == 1
+    app = go_on(described())
+    assert title(door(app, "door_plan")) == "What do you need from the intervals?"
+
+
 def test_a_plan_is_headed_by_what_it_is_about_until_somebody_says_better():
     app = go_on(described())
     app.button(key="step_approve").click().run()
@@ -686,3 +769,45 @@ def test_a_plan_is_headed_by_what_it_is_about_until_somebody_says_better():
     assert "the distribution of 2 of 3 columns" in page
     assert "Suggested, not typed: typical value and spread of “age”." in page
     assert "of every column an odds ratio of 1.5 for a level, or two spreads of a number" in page
+
+
+def test_a_new_study_begins_with_no_budget_of_the_one_before():
+    usual = {name: getattr(Settings(), name) for name in BUDGET}
+    app = start("plan", currency="zcdp", definitions="zcdp", split="2~1~1", kept="n=5000")
+    app.query_params["step"] = "describe"
+    app.run()
+    app.segmented_control(key="describe_how").set_value("type").run()
+    app.number_input(key="describe_n").set_value(8_000)
+    add(app, LINES)
+    app.radio(key="describe_target_pick").set_value("diabetes").run()
+    go_on(app)
+    assert {name: getattr(now(app), name) for name in BUDGET} == usual
+    assert "kept" not in app.query_params
+
+
+@pytest.mark.parametrize(
+    ("lines", "target", "is_new"),
+    [
+        (["weight: 30 to 200 kg", "stroke: no, yes"], "stroke", True),
+        (["stroke: no, yes"], "stroke", True),
+        (["weight: 30 to 200 kg"], "diabetes", False),
+    ],
+)
+def test_a_budget_is_of_its_study(lines, target, is_new):
+    app = go_on(described())
+    typed = now(app).swept("total", 3.17)
+    app.session_state["settings"] = typed
+    app.button(key="step_describe").click().run()
+    add(app, "\n".join(lines))
+    app.radio(key="describe_target_pick").set_value(target).run()
+    go_on(app)
+    assert title(app) == "What do you need from the intervals?"
+    assert now(app).split == (Settings() if is_new else typed).split
+
+
+def test_the_share_of_yes_is_asked_for_once_there_is_an_outcome():
+    app = add(start("plan"), LINES)
+    assert "describe_rate" not in [field.key for field in app.text_input]
+    assert "describe_pairs" in [field.key for field in app.text_input]
+    app.radio(key="describe_target_pick").set_value("diabetes").run()
+    assert "describe_rate" in [field.key for field in app.text_input]

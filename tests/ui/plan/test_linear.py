@@ -215,12 +215,13 @@ def test_the_page_for_the_board_and_the_script_speak_of_the_number():
     page = to_html(plan, plan.numbers())
     for said in (
         "Difference in mmHg known to within ±",
-        "coefficients of a linear regression of pressure by 3 Newton steps",
+        "coefficients of a linear regression of pressure, each with a 95 % confidence interval",
+        "Made by 3 Newton steps with Gaussian noise",
         "pressure about 130, spread 18",
         "pressure is cut at 60 and 250 mmHg",
     ):
         assert said in page
-    assert "positives" not in page
+    assert "pressure in " not in page  # a share of “yes” is of no number
     assert "LinearPlan(" in to_script(plan)
 
 

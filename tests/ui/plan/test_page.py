@@ -223,8 +223,14 @@ def test_a_design_is_kept_beside_another_and_the_link_restores_both():
     link = {k: v if isinstance(v, str) else v[0] for k, v in app.query_params.items()}
     again = visit("plan", **link)
     assert [m.value for m in again.markdown] == [m.value for m in app.markdown]
+    keep = again.button(key="keep_design")
+    assert keep.disabled  # a second one would take its place
+    keep.proto.disabled = False  # in a browser that has not heard of it
+    keep.click().run()
+    assert again.query_params["kept"] == app.query_params["kept"]
     again.button(key="remove_kept").click().run()
     assert "kept" not in again.query_params
+    assert not again.button(key="keep_design").disabled
 
 
 def test_an_effect_is_asked_for_as_an_odds_ratio():

@@ -182,13 +182,22 @@ def test_a_first_look_says_for_which_table_it_is_true(wished, monkeypatch):
     assert "if the table is as you described it" in words(app)
     assert "they can make intervals several times as long" in words(app)
     assert "can be reported" not in words(app)
+    app.button(key="plan_stop").click().run()
+    wait_for(lambda: not job_of(app).is_active)
+    app.run()
+    assert "being looked at" not in words(app)
+    assert "Less favourable tables were not all looked at" in words(app)
 
 
 def test_an_amount_that_is_not_enough_at_first_sight_is_no_answer(wished, monkeypatch):
     name = "the least budget that works"
     app = looking(monkeypatch, name, **(wished | {"goal_length": "0.001"}))
     assert answer_of(app) == "…"
-    assert "A first look finds no budget that is enough" in words(app)
+    assert "no budget that is enough. A better design is being searched for" in words(app)
+    app.button(key="plan_stop").click().run()
+    wait_for(lambda: not job_of(app).is_active)
+    app.run()
+    assert "no budget that is enough. A better design was not found" in words(app)
     assert "an attacker go from" not in words(app)
 
 
@@ -278,6 +287,13 @@ def test_a_target_is_in_the_units_people_typed(on, unit, factor):
     again = settings_of(plan_of(case, "Title"))
     assert again.goal_value == pytest.approx(0.2, rel=1e-12)
     assert again.goal_on == on
+
+
+def test_a_plan_with_a_tolerance_of_its_own_is_not_opened_as_another():
+    """It came in with the usual one, and its approval was of another plan then."""
+    plan = plan_of(case_of(), "Title")
+    with pytest.raises(ValueError, match="n_tolerance, which the plan sets to"):
+        settings_of(replace(plan, n_tolerance=0.2))
 
 
 def test_log_odds_are_said_as_odds_too(hasty):

@@ -284,14 +284,15 @@ def test_a_job_stopped_in_the_middle_of_a_part_keeps_whole_answers_only(name):
         assert (job.parts, job.memo) == ((), None)
 
 
-def test_what_is_left_is_told_when_it_is_more_than_a_guess():
-    job, _, _ = make_job()
-    job.began, job.share = time.monotonic() - 3.0, 0.05
-    assert job.seconds_left is None
-    job.share = 0.25
-    assert job.seconds_left == pytest.approx(9.0, rel=0.01)
-    job.began = time.monotonic()
-    assert job.seconds_left is None
+def test_what_is_done_is_told_and_no_time_that_could_rise():
+    job, _, parts = make_job()
+    seen = []
+    job._should_stop = lambda: bool(seen.append((job.share, plan_work._progress_words(job))))
+    assert plan_work._progress_words(job) == "Computing …"
+    job.run()
+    assert {said for _, said in seen} == {f"Computing {one.name} …" for one in parts.values()}
+    assert len(seen) > 1
+    assert [share for share, _ in seen] == sorted(share for share, _ in seen)
 
 
 @pytest.mark.parametrize(

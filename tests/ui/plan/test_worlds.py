@@ -9,11 +9,13 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from dpci_core import Target, needed_budget
 from dpci_core.design import Geometry
 from dpci_core.planner.amounts import with_total
 from dpci_core.report.words import percent
+from dpci_core.schema import CategoricalColumn
 from tests.ui.test_pages import PAPER_TERMS, start
 from ui.controls import declare
 from ui.plan import numbers, options, words
@@ -167,3 +169,41 @@ def test_a_look_names_the_assumption_that_decided(look, how, monkeypatch):
     app = start("plan", d="3", n="20000", calibrations="published", look=look)
     shown = [element.value for element in app.markdown]
     assert any("Decided by this" in value and plain(assumption) in value for value in shown)
+
+
+def reach() -> None:
+    """What decides an answer, and the way to it."""
+    import streamlit as st
+
+    from ui.plan import choose
+
+    case, option = st.session_state["shown"]
+    choose._ask_shares(case, option)
+
+
+@pytest.mark.parametrize("is_told", [False, True])
+def test_shares_that_nobody_told_are_asked_for_where_they_decide(is_told):
+    settings = replace(a_case().settings, goal_on="age")
+    told = [
+        replace(one, shares=(0.5, 0.5)) if isinstance(one, CategoricalColumn) else one
+        for one in EXAMPLE.schema.features
+    ]
+    if is_told:
+        table = replace(EXAMPLE, schema=replace(EXAMPLE.schema, features=tuple(told)))
+        settings = replace(settings, declared=packed_table(table))
+    case = make_case(settings, SOURCE)
+    option = options.described(case, SOURCE)
+    app = AppTest.from_function(reach, default_timeout=300)
+    app.session_state["shown"] = case, option
+    app.run()
+    assert not app.exception
+    if is_told:
+        assert not app.button
+        return
+    assert "levels of sex, treatment are rare" in option.promise.probability_decided_by
+    (button,) = app.button
+    assert button.label == "Say the shares of “sex” and 1 more"
+    button.click().run()
+    assert app.session_state["describe_wanted"] == ("sex", "treatment")
+    assert app.session_state["linked"]["step"] == "describe"
+    assert app.session_state["linked"]["how"] == "type"

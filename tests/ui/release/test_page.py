@@ -304,6 +304,21 @@ def test_a_file_without_what_is_needed_says_what_to_do_and_costs_nothing():
     assert Ledger().history() == ()
 
 
+def test_a_file_with_other_names_is_told_by_them_and_a_line_that_may_be_a_record_is_not(caplog):
+    app = with_file(with_budget(begin()), b"AGE,smokes,`ill`\n0,no,no\n")
+    assert "has no columns 'age', 'smoker' and 'ill'" in words(app).replace("\\", "")
+    assert "The file has these instead: `AGE`, `smokes`, `` `ill` ``." in words(app)
+    many = ",".join(["ill", *(f"c{k}" for k in range(40))])
+    with_file(app, f"{many}\n".encode())
+    assert "`c29` and 10 more." in words(app)
+    with_file(app, b"age,ill\n0,1\n")
+    assert "instead" not in words(app)
+    with_file(app, f"{PLANTED},no,41\n55,yes,no\n".encode())
+    assert release_words.NO_NAMES in words(app)
+    assert PLANTED not in words(app)
+    assert not any(PLANTED in record.getMessage() for record in caplog.records)
+
+
 def test_a_file_of_blank_lines_is_refused_and_costs_nothing():
     app = with_budget(begin())
     with_file(app, b"age,smoker,ill\n\n\n")

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpci_core.ledger import Ledger
 from dpci_core.release.rehearsal import FREE
-from tests.ui.release.test_page import begin, desk, words  # noqa: F401 - a fixture
+from tests.ui.release.test_page import begin, desk  # noqa: F401 - a fixture
 from tests.ui.test_pages import check
 from ui.session import jobs
 
@@ -37,7 +37,8 @@ def pages(app: AppTest) -> str:
 
 def test_a_rehearsal_shows_what_would_come_out_and_spends_nothing() -> None:
     app = begin()
-    assert FREE in words(app)
+    assert app.button(key="release_rehearse_now").label.endswith("on made-up rows, free")
+    assert not [one for one in app.expander if "ehears" in one.label], "it is not behind a line"
     assert "Rehearsal: " not in pages(app)
     finished(app)
     check(app)

@@ -138,10 +138,7 @@ def _live(job: Job) -> None:
             "…",
         )
         return
-    left = text.number(now.seconds_left, 2)
-    st.progress(
-        now.done / now.total, text=f"{now.done:,} of {now.total:,} replicates, about {left} s left"
-    )
+    st.progress(now.done / now.total, text=f"{now.done:,} of {now.total:,} replicates")
     for combination, coverage, se in zip(
         job.combinations, now.coverage_so_far, now.se, strict=True
     ):
