@@ -30,6 +30,7 @@ from dpci_core.intervals.forecast import (
 from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
 from dpci_core.planner.search import COVERAGE_SLACK
+from dpci_core.planner.shape import rounded, shortest_shape
 from dpci_core.schema import Records, StandardEncoding
 from dpci_core.schema.declare import Triangle
 from dpci_core.solvers.moments import Moments, fit_moments
@@ -66,7 +67,7 @@ of the worlds, is worth intervals longer by as much."""
 _SHORTFALL = 10.0
 """How much longer an interval counts for each unit of coverage that it lacks: 1 % for 0.001."""
 _FINALISTS = 3
-"""Shapes that are planned in full, each with its best c, half and twice as much."""
+"""Ellipsoids that are planned in full, each with its best c, half and twice as much."""
 _SMALLER = (1.0 / 4.0, 1.0 / 16.0)
 """Times the best c of a shape: tried while fewer are reportable in the worlds together than in the
 first one, which chose c. Otherwise reach can fall as n grows."""
@@ -84,16 +85,22 @@ class Tried:
 
     encoding: with shape and limit.
     design: with c and split.
-    n_out: features not reportable in one or more of the worlds that were looked at: not promised.
+    out: places of features not reportable in one or more of the worlds that were looked at: not
+        promised.
     n_wide: how many of them only because their intervals are too wide, which a larger c mends.
     length: geometric mean of the features' expected lengths over these worlds, in spreads.
     """
 
     encoding: StandardEncoding
     design: Design
-    n_out: int
+    out: tuple[int, ...]
     n_wide: int
     length: float
+
+    @property
+    def n_out(self) -> int:
+        """How many features are not reportable."""
+        return len(self.out)
 
     @property
     def score(self) -> float:
@@ -135,10 +142,13 @@ def best_standard(
     """Return shape, c and split for the shortest intervals of the coefficients without penalty,
     with as many of them in reach as can be in every world.
 
-    A shape U is that of the smallest ellipsoid {v : |U v| <= 1} around a share of the planning
-    rows: of all centred ellipsoids that hold these rows it is the one in which noise of equal size
-    in every direction of U v is least for the coefficients together (its volume is the product of
-    the noise along its axes). Rows of the first world make such shapes, and those of all worlds.
+    A shape U is first that of the smallest ellipsoid {v : |U v| <= 1} around a share of the
+    planning rows: of all centred ellipsoids that hold these rows it is the one in which noise of
+    equal size in every direction of U v is least for the coefficients together (its volume is the
+    product of the noise along its axes). Rows of the first world make such shapes, and those of all
+    worlds. From the best of them the search goes on to the shape near it with the shortest
+    intervals by their law for many records (`shortest_shape`), and takes it where the forecasts in
+    all worlds say that it is better.
 
     A coefficient is not reportable (`Forecast.is_not_reportable`), here already from a bias, by
     penalty, weights, limit and curvature, of `_TOLERATED` half-widths, `_LACKING` coverage, and
@@ -172,12 +182,14 @@ def best_standard(
 
 
 class _Search:
-    """Everything tried for one design."""
+    """Everything tried for one design; the best of it, and the rows and fits under its shape."""
 
     def __init__(self, encodes: Sequence[Encode], design: Design, limit: float) -> None:
         self.encodes, self.design, self.limit = encodes, design, limit
         self.tried: list[Tried] = []
         self.error: InfeasibleDesignError | None = None
+        self.chosen: Tried | None = None
+        self.seen: Sequence[tuple[Records, Moments]] = ()
 
     def look(self, shapes: Sequence[Triangle]) -> None:
         """Every shape with every c, in the first world."""
@@ -243,7 +255,7 @@ class _Search:
         """
         n_features = len(moments[0].theta_hat) - 1
         is_lost, is_wide = np.zeros((2, n_features), dtype=np.bool_)
-        n_out, lengths = 0, []
+        lengths = []
         for k, world in enumerate(moments):
             spectra = None if shared is None else shared[k]
             try:
@@ -253,39 +265,71 @@ class _Search:
                 return None
             made = forecast_of(drawn, world)
             is_lost, is_wide = is_lost | _is_lost(made), is_wide | _is_wide(made)
-            n_out = int((is_lost | is_wide).sum())
-            if n_out > most_out:
+            if (is_lost | is_wide).sum() > most_out:
                 return None
             lengths.append(_counted(made, design.confidence_level))
         length = math.exp(float(np.mean(lengths)))
-        n_wide = n_out - int(is_lost.sum())
-        return Tried(encoding=encoding, design=design, n_out=n_out, n_wide=n_wide, length=length)
+        out = tuple(np.flatnonzero(is_lost | is_wide).tolist())
+        n_wide = len(out) - int(is_lost.sum())
+        return Tried(encoding=encoding, design=design, out=out, n_wide=n_wide, length=length)
 
     def answer(self) -> StandardAnswer:
-        """The best of the best shapes, each with c around its own and every split."""
+        """The best of the best ellipsoids, and of a shape made from it, each with c around its own
+        and every split.
+        """
         if not self.tried:
             raise self.refusal()
         best: dict[StandardEncoding, Tried] = {}
         for one in sorted(self.tried, key=lambda tried: tried.score):
             best.setdefault(one.encoding, one)
-        chosen: Tried | None = None
         for one in list(best.values())[:_FINALISTS]:
-            worlds = [_some(encode(one.encoding)) for encode in self.encodes]
-            near: list[Moments | None] = [None] * len(worlds)
-            for factor in (1.0, 1.0 / _FACTOR, _FACTOR, *_SMALLER):
-                if factor in _SMALLER and chosen is not None and chosen.n_out <= one.n_out:
-                    break
-                c = float(f"{one.design.regularization * factor:.3g}")
-                bare = replace(self.design, regularization=c)
-                fitted = [self.fit(of, c, old) for of, old in zip(worlds, near, strict=True)]
-                near, moments = list(fitted), self.worst_first(bare, fitted)
-                for hessian in _HESSIAN:
-                    shared = [SharedSpectra(released_hessian(of, bare)) for of in moments]
-                    for design in (_split(bare, hessian, s) for s in _COVARIANCE):
-                        chosen = self.better(one.encoding, design, moments, shared, chosen)
-        if chosen is None:  # what runs leaves nothing for the matrices
+            self.plan(one)
+        if self.chosen is None:  # what runs leaves nothing for the matrices
             raise self.refusal()
-        return self.whole(chosen)
+        return self.whole(self.shortened(self.chosen))
+
+    def plan(
+        self,
+        one: Tried,
+        hessians: Sequence[str] = _HESSIAN,
+        covariances: Sequence[str] = _COVARIANCE,
+    ) -> None:
+        """Choose c and split of a shape, where they are better than what was chosen before."""
+        records = [_some(encode(one.encoding)) for encode in self.encodes]
+        near: list[Moments | None] = [None] * len(records)
+        for factor in (1.0, 1.0 / _FACTOR, _FACTOR, *_SMALLER):
+            chosen = self.chosen
+            if factor in _SMALLER and chosen is not None and chosen.n_out <= one.n_out:
+                break
+            c = float(f"{one.design.regularization * factor:.3g}")
+            bare = replace(self.design, regularization=c)
+            fitted = [self.fit(of, c, old) for of, old in zip(records, near, strict=True)]
+            near, moments = list(fitted), self.worst_first(bare, fitted)
+            for hessian in hessians:
+                shared = [SharedSpectra(released_hessian(of, bare)) for of in moments]
+                for design in (_split(bare, hessian, s) for s in covariances):
+                    chosen = self.better(one.encoding, design, moments, shared, chosen)
+            if chosen is not self.chosen:
+                self.chosen, self.seen = chosen, tuple(zip(records, fitted, strict=True))
+
+    def shortened(self, found: Tried) -> Tried:
+        """The best design with the shape of the shortest intervals near the one found, with splits
+        around its own, where that is better; else what was found.
+        """
+        assert isinstance(found.encoding.shape, tuple)
+        is_out = np.isin(np.arange(len(found.encoding.shape) - 1), found.out)
+        shape = shortest_shape(found.encoding.shape, self.seen, design=found.design, is_out=is_out)
+        if shape is None:
+            return found
+        before, budget, self.chosen = len(self.tried), found.design.budget, None
+        self.plan(
+            replace(found, encoding=replace(found.encoding, shape=shape)),
+            _around(_HESSIAN, budget.hessian / budget.total),
+            _around(_COVARIANCE, budget.covariance / budget.total),
+        )
+        better = [one for one in self.tried[before:] if one.score < found.score]
+        self.tried[before:] = better
+        return better[-1] if better else found
 
     def better(
         self,
@@ -391,7 +435,7 @@ def _planning_rows(encode: Encode, limit: float) -> Array:
     return rows[:: -(-len(rows) // _ROWS)]
 
 
-def ellipsoid(rows: Array, share: float) -> tuple[tuple[float, ...], ...]:
+def ellipsoid(rows: Array, share: float) -> Triangle:
     """Return the shape U of the smallest centred ellipsoid {v : |U v| <= 1} around a share of the
     rows (n, p), by its rows from the diagonal on, to three digits; rows of zeros, which incomplete
     records are, are none of them.
@@ -417,7 +461,7 @@ def ellipsoid(rows: Array, share: float) -> tuple[tuple[float, ...], ...]:
     information = _information(some, weights)
     reach = np.einsum("ij,jk,ik->i", some, np.linalg.inv(information), some).max()
     U = np.linalg.cholesky(np.linalg.inv(information * reach)).T
-    return tuple(tuple(float(f"{x:.3g}") for x in row[k:]) for k, row in enumerate(U))
+    return rounded(U)
 
 
 def _information(rows: Array, weights: Array) -> Array:
@@ -435,6 +479,12 @@ def _split(design: Design, hessian: str, covariance: str) -> Design:
         h, s = budget.total * Decimal(hessian), budget.total * Decimal(covariance)
         parts = {"model": budget.total - h - s, "hessian": h, "covariance": s}
         return replace(design, budget=replace(budget, metric=Decimal(0), **parts))
+
+
+def _around(shares: Sequence[str], share: Decimal) -> Sequence[str]:
+    """The nearest of these shares, with those beside it."""
+    place = min(range(len(shares)), key=lambda k: abs(Decimal(shares[k]) - share))
+    return shares[max(place - 1, 0) : place + 2]
 
 
 def _is_lost(made: Forecast) -> Flags:

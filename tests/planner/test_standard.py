@@ -134,7 +134,7 @@ def test_what_is_known_or_was_asked_before_plays_no_part(
     """
     rows = twin(effects=EFFECTS)
     known = shapes_of([rows, NARROW])
-    assert robust.encoding.shape in known
+    assert {one.encoding.shape for one in robust.tried} >= set(known)
     other = design_of(
         budget=PureDP(model="0.08", hessian="0.9", covariance="0.02"),
         regularization=0.0004,
@@ -175,7 +175,7 @@ def test_the_range_of_c(answer: StandardAnswer) -> None:
     """From twice the smallest that can run, by factors of two, to 0.3 or where nothing is in
     reach.
     """
-    for encoding in {one.encoding for one in answer.tried}:
+    for encoding in {one.encoding for one in answer.tried if _is_first_look(one)}:
         some = [one for one in answer.tried if one.encoding == encoding and _is_first_look(one)]
         c = [one.design.regularization for one in some]
         np.testing.assert_allclose(np.array(c[1:]) / c[:-1], 2.0, rtol=0.01)
