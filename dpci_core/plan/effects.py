@@ -46,11 +46,11 @@ def planned_effects(plan: AnyPlan, numbers: Planned) -> EffectTable:
                 interval=None,
                 half=step * float(numbers.original.ci_length[j]) / 2.0,
                 without=step * float(numbers.original.nonprivate_length[j]) / 2.0,
-                at_most=step * float(promised.longest[j]) / 2.0 if is_sure else math.inf,
+                at_worst=step * float(promised.longest[j]) / 2.0 if is_sure else math.inf,
                 reason=scale.planned_reason if is_lost else "",
             )
         )
-    longest = max(range(len(rows)), key=lambda j: (rows[j].at_most < math.inf, rows[j].at_most))
+    longest = max(range(len(rows)), key=lambda j: (rows[j].at_worst < math.inf, rows[j].at_worst))
     worst = promised.longest_decided_by[longest] if len(promised.worlds) > 1 else ""
     if worst == promised.worlds[0]:
         worst = f"only {promised.fewest:,} {plan.counted} can be used"

@@ -23,7 +23,7 @@ from dpci_core.plan.plan import Plan
 from dpci_core.plan.source import DeclaredTable, PublicTable
 from dpci_core.planner import Promise, Target
 from dpci_core.regression.design import COVERS
-from dpci_core.report.cautions import gravest, reach, sentences
+from dpci_core.report.cautions import Caution, gravest, reach, sentences
 from dpci_core.report.covered import covered, missing_cells, transformations, weighted_rows
 from dpci_core.report.effect_table import LARGEST_LOG_ODDS, EffectTable
 from dpci_core.report.html import render, table
@@ -205,11 +205,22 @@ def goals(plan: AnyPlan, numbers: Planned) -> list[str]:
     return [said]
 
 
+def missed(plan: AnyPlan, numbers: Planned) -> tuple[Caution, ...]:
+    """Return that the goal is missed, which a release asks consent for; empty where it is not."""
+    if plan.goal is None or not _is_missed(plan.goal, numbers.promise):
+        return ()
+    return (Caution("stops", *goals(plan, numbers)),)
+
+
+def _is_missed(goal: Target, promised: Promise) -> bool:
+    return (promised.probability or 0.0) < goal.probability
+
+
 def _chance(goal: Target, promised: Promise) -> str:
     chance, where = percent(promised.probability or 0.0), ""
     if len(promised.worlds) > 1:
         where = f" at the least, decided by this: {promised.probability_decided_by}"
-    missed = " The goal is missed." if (promised.probability or 0.0) < goal.probability else ""
+    missed = " The goal is missed." if _is_missed(goal, promised) else ""
     if goal.is_power:
         return f"The chance of it is {chance} by this forecast{where}.{missed}"
     return (

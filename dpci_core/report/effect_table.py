@@ -75,7 +75,7 @@ class EffectRow:
     interval: estimate, low and high; None where nothing was released yet.
     half: half the length of its interval, released or planned.
     without: the same without privacy noise; 0 where that is not known.
-    at_most: the longest that a plan allows for, of every table that was checked; 0 where only one
+    at_worst: the same, expected in the least favourable table that was checked; 0 where only one
         was, infinite where the effect may not be reportable in another.
     reason: why it is not reportable; empty where it is.
     """
@@ -85,7 +85,7 @@ class EffectRow:
     interval: tuple[float, float, float] | None
     half: float
     without: float
-    at_most: float = 0.0
+    at_worst: float = 0.0
     reason: str = ""
 
 
@@ -128,7 +128,7 @@ class EffectTable:
             return "Effect", f"{what} ({100.0 * self.level:.10g} % interval)", ratio
         within = f"{what} known to {'within × or ÷' if self.is_odds else 'within ±'}"
         if self.worst:
-            return "Effect", f"{within}, as described", "Without privacy", "At most"
+            return "Effect", f"{within}, as described", "Without privacy", "In the worst case"
         return "Effect", within, "Without privacy", ratio
 
     @property
@@ -149,7 +149,7 @@ class EffectTable:
         times = f"{ratio:.2f}" if ratio < _MOST_RATIO else f"over {_MOST_RATIO:g}"
         if row.interval is None:
             if self.worst:
-                times = tell(row.at_most) if row.at_most < math.inf else "may not be reportable"
+                times = tell(row.at_worst) if row.at_worst < math.inf else "may not be reportable"
             return row.label, tell(row.half), tell(row.without), times
         estimate, low, high = map(tell, row.interval)
         return row.label, f"{estimate} ({low} to {high})", times
@@ -204,14 +204,17 @@ class EffectTable:
         what = self.scale
         within = f"to within {what.sign}{_range(tell(halves[0]), tell(halves[-1]))}"
         without = f"without privacy {_range(tell(bare[0]), tell(bare[-1]))}"
+        each = f"each {'' if len(self.told) == len(self.rows) else 'reportable '}{what.told}"
         if not self.worst:
-            return f"Each {what.told} {within}, {without}."
-        sure = [row.at_most for row in self.told if row.at_most < math.inf]
+            return f"{each[0].upper()}{each[1:]} {within}, {without}."
+        sure = [row.at_worst for row in self.told if row.at_worst < math.inf]
         longest = ""
         if sure:
             which = "" if len(sure) == len(self.told) else ", of those that can be reported there"
-            longest = f" If {self.worst}, to within {what.sign}{tell(max(sure))} at most{which}."
-        return f"If the table is as described, each {what.told} {within}, {without}.{longest}"
+            longest = (
+                f" If {self.worst}, the longest to within {what.sign}{tell(max(sure))}{which}."
+            )
+        return f"If the table is as described, {each} {within}, {without}.{longest}"
 
     def chart(self, *, title: str, most: int | None = None) -> str:
         """The reportable effects as a picture, at most so many: released intervals with their part
@@ -228,7 +231,7 @@ class EffectTable:
             label = row.label if row.label.startswith(row.name) else row.name
             shown: tuple[Bounds | None, ...] = ((low, high), inner)
             if self.worst:
-                shown += ((0.0, row.at_most) if row.at_most < math.inf else None,)
+                shown += ((0.0, row.at_worst) if row.at_worst < math.inf else None,)
             rows.append(IntervalRow(label=label, centre=at, intervals=shown))
         level = f"{100.0 * self.level:.10g} %"
         scale = self.scale.told
@@ -238,7 +241,11 @@ class EffectTable:
             n_apart = sum(end[0] > 0.0 or end[1] < 0.0 for end in (r.intervals[0] for r in rows))  # type: ignore[index]
             description = f"{n_apart} of {len(rows)} intervals exclude {none}."
         else:
-            series = ("with privacy", "without privacy", *(("at most",) if self.worst else ()))
+            series = (
+                "with privacy",
+                "without privacy",
+                *(("in the worst case",) if self.worst else ()),
+            )
             axis = f"{scale} known to within {self.scale.sign.strip()}"
             description = self._precision()
         return interval_chart(

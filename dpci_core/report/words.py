@@ -338,7 +338,7 @@ def risk_pure(epsilon: float, *, mark: str = "") -> str:
     return (
         f"Someone who is 50 % sure what one person's record says "
         f"{sure if found != CERTAIN else f'may become {mark}certain{mark}'} "
-        "by seeing everything you publish."
+        "by seeing all that is published for this ε."
     )
 
 

@@ -86,9 +86,9 @@ def worlds_of(schema: Schema, guesses: Guesses) -> tuple[World, ...]:
     return tuple(made)
 
 
-def untold(schema: Schema, guesses: Guesses, assumption: str) -> tuple[str, ...]:
-    """Return the names of the columns whose shares nobody told, where the assumption of a world is
-    that their levels are rare; none where it is another.
+def untold(schema: Schema, guesses: Guesses, assumption: str = _UNTOLD) -> tuple[str, ...]:
+    """Return the names of the columns whose shares nobody told; none where the assumption of a
+    world is given, and is not that their levels are rare.
 
     >>> from dpci_core.schema import CategoricalColumn
     >>> schema = Schema((CategoricalColumn("sex", ("f", "m")),), "ill", "yes")

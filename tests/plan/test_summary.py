@@ -163,13 +163,13 @@ def test_lengths_as_described_and_at_most_are_told_apart() -> None:
     said = shown.saying()
     assert said.startswith("If the table is as described, each odds ratio to within a factor of ")
     end = said.split(" If world 2, ")[1]
-    assert end.startswith("to within a factor of ")
-    assert end.endswith(" at most, of those that can be reported there.")
-    assert float(end.split("factor of ")[1].split()[0]) == pytest.approx(most, abs=1e-3)
+    assert end.startswith("the longest to within a factor of ")
+    assert end.endswith(", of those that can be reported there.")
+    assert float(end.split("factor of ")[1].split(",")[0]) == pytest.approx(most, abs=1e-3)
     assert shown.heads[1:] == (
         "Odds ratio known to within × or ÷, as described",
         "Without privacy",
-        "At most",
+        "In the worst case",
     )
     assert shown.cells[1][3] == "may not be reportable"
     assert float(shown.cells[2][3]) == pytest.approx(most, abs=1e-3)

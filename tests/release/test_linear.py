@@ -85,7 +85,9 @@ def test_the_command_line_goes_the_whole_way(tmp_path: Path, capsys) -> None:
     assert "Difference in mmHg known to within ±" in shown
     assert "age, per 10 years" in shown
     assert "2 of 2 coefficients can be reported under all 9 sets of assumptions" in shown
-    assert "If the spread of pressure is twice as large as declared, to within ±" in shown
+    assert (
+        "If the spread of pressure is twice as large as declared, the longest to within ±" in shown
+    )
     assert "of 10 rehearsals" in said("plan", "rehearse", plan)
     said("ledger", "create", "Clinic", "--plan", plan, "--mu", "4", *ledger)
     asked = ["release", plan, "--dataset", "Clinic", "--file", table, *ledger]

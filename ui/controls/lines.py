@@ -19,6 +19,7 @@ Cells = dict[str, object]
 _NUMBER = r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?"
 _TO = r"\s*(?:to|-|–|…|\.\.+)\s*"
 _BOUNDS = re.compile(rf"({_NUMBER}){_TO}({_NUMBER})(?![\d.])(.*)", re.I)
+_WITHOUT_COLON = re.compile(rf"\s*(\w+)\s+({_NUMBER}{_TO}{_NUMBER}.*)", re.I)
 _LIKE_BOUNDS = re.compile(rf"-?\d+,\d+{_TO}-?\d|-?\d+{_TO}-?\d+,\d", re.I)
 """Numbers with a decimal comma, which also separates."""
 _PARTS = re.compile(r"[;,](?!\d{3}(?!\d))")
@@ -61,6 +62,10 @@ def _line(line: str, place: int) -> dict[str, Cells]:
     """The columns that one line names, and what it says of one."""
     name, colon, said = line.partition(":")
     if not colon or re.fullmatch(r'\s*"[^"]*', name):  # the colon is part of a name
+        if match := _WITHOUT_COLON.fullmatch(line):
+            raise ValueError(
+                f"Line {place}: a colon is needed behind the name, as in “{match[1]}: {match[2]}”."
+            )
         return {name: {} for name in names_of(line)}
     if not (name := name.strip().strip('"')):
         raise ValueError(f"Line {place}: the name of the column is missing.")
@@ -101,8 +106,14 @@ def _cells(said: str, where: str) -> Cells:
         )
     shared = [_shared(part) for part in parts]
     cells: Cells = {"kind": "levels", "levels": "; ".join(level for level, _ in shared)}
-    if all(percent for _, percent in shared):
-        cells["shares"] = "; ".join(f"{float(percent):.6g}" for _, percent in shared)
+    percents = [percent for _, percent in shared]
+    if percents.count("") == 1:  # the rest
+        rest = 100.0 - math.fsum(float(percent) for percent in percents if percent)
+        percents[percents.index("")] = f"{max(rest, 0.0):.6g}"
+    if all(percents):
+        cells["shares"] = "; ".join(f"{float(percent):.6g}" for percent in percents)
+    elif any(percents):
+        raise ValueError(f"{where}: how often a value occurs is said of all of them, or of none.")
     return cells
 
 

@@ -71,18 +71,20 @@ def bare_plan(case: PlannedCase) -> AnyPlan:
 
 def keep_approved(case: PlannedCase) -> None:
     """Keep the plan that was just approved in this session, to come back to."""
-    st.session_state[_APPROVED] = state.settings(), current_plan(case)
+    st.session_state[_APPROVED] = state.settings(), current_plan(case), steps.TITLE.value
 
 
 def has_approved() -> bool:
     """Whether this session keeps the plan that the approval is of."""
-    _, plan = st.session_state.get(_APPROVED, (None, None))
+    _, plan, _ = st.session_state.get(_APPROVED, (None, None, ""))
     return plan is not None and bool(steps.approval(plan.digest))
 
 
 def back_to_approved() -> None:
     """Plan with what was approved again."""
-    _plan_with(*st.session_state[_APPROVED])
+    settings, plan, title = st.session_state[_APPROVED]
+    _plan_with(settings, plan)
+    steps.TITLE.take(title)  # one that nobody typed would head other plans too
 
 
 def _plan_with(wanted: Settings, plan: AnyPlan) -> None:

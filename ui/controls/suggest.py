@@ -14,7 +14,7 @@ from dpci_core.schema.copula import Pair
 from dpci_core.schema.spelling import no_first
 from dpci_core.schema.twin import Rate
 from dpci_core.schema.worlds import UNKNOWN_RATE
-from ui.session.forms import LEFT_OUT, Row, form_of, levels_of, text_of
+from ui.session.forms import LEFT_OUT, Row, form_of, levels_of, shares_of, text_of
 
 STRENGTHS = {"weak": 0.3, "medium": 0.6, "strong": 0.9}
 _USUAL = (
@@ -80,7 +80,7 @@ def with_no_first(row: Row) -> dict[str, object]:
     """What is typed of a column, its values and their shares in that order. Effects are about the
     order in which the values stand, which stays where there is one.
     """
-    levels, shares = levels_of(row), text_of(row.get("shares")).split(";")
+    levels, shares = levels_of(row), shares_of(row)
     order = no_first(levels)
     if order == tuple(range(len(levels))) or text_of(row.get("effect")):
         return dict(row)

@@ -6,6 +6,7 @@ import streamlit as st
 
 from dpci_core.plan import AnyPlan, to_html
 from dpci_core.plan.acceptance import STAYS_SPENT
+from dpci_core.plan.summary import missed
 from dpci_core.report.cautions import Caution, stopping
 from ui.controls import plan_file
 from ui.session import access, state, steps, text
@@ -72,7 +73,8 @@ def _page(case: PlannedCase, plan: AnyPlan) -> str:
 
 def _stops(case: PlannedCase, plan: AnyPlan) -> tuple[Caution, ...]:
     """What asks for a tick before the plan is approved."""
-    return stopping(plan_file.numbers_of(case, plan).cautions(plan.design))
+    numbers = plan_file.numbers_of(case, plan)
+    return missed(plan, numbers) + stopping(numbers.cautions(plan.design))
 
 
 def _approval(case: PlannedCase) -> None:

@@ -102,7 +102,7 @@ def _calculator(case: PlannedCase, work: Work, kept: PlannedCase | None) -> None
     """Two quantities to move, the third as it is found, and what such a release would tell."""
     find = cast(Find, steps.FIND.value)
     option, is_first, why = _shown(work)
-    answer = None if is_first and words.falls_short(option, find) else option
+    answer = None if words.falls_short(option, find) else option
     found = "" if is_first else words.found_sentence(case, option, find)
     st.session_state[path.FOUND] = case.settings, found
     st.html(_CSS)
@@ -143,9 +143,14 @@ def _found(case: PlannedCase, shown: str | None, *, is_first: bool) -> None:
     waits = "…" if is_first else "–"
     st.markdown(f"## {'about ' if is_first else ''}{shown}" if shown else f"## {waits}")
     if shown and case.settings.dataset == DECLARED:
-        st.markdown(
-            "if the table is as you described it" if is_first else "in the least favourable case"
-        )
+        st.markdown(_true_for(case) if is_first else "in the least favourable case")
+
+
+def _true_for(case: PlannedCase) -> str:
+    """The table that a first look is about."""
+    table = declared_table(case.settings.declared)
+    even = ", all values of a column equally often" if untold(table.schema, table.guesses) else ""
+    return f"if the table is as you described it{even}"
 
 
 def _budget(case: PlannedCase, option: Option | None, is_answer: bool, is_first: bool) -> None:
@@ -295,7 +300,8 @@ def _movable(case: PlannedCase, work: Work) -> None:
     looked = work.known.get("ways", (None, None))[0]
     left, right = st.columns(2, gap="large")
     with left:
-        best = "" if looked is None else f": {MECHANISMS[cast(Ways, looked).best].word}"
+        name = _mechanism_of(work)
+        best = f": {MECHANISMS[name].word}" if name else ""
         shown = {"": f"Chosen for you{best}"} | {
             name: one.word.capitalize() for name, one in MECHANISMS.items()
         }
@@ -307,7 +313,8 @@ def _movable(case: PlannedCase, work: Work) -> None:
             help=design.MECHANISM_HELP,
         )
         if looked is not None:
-            st.caption(words.ways_sentence(cast(Ways, looked), cast(Find, steps.FIND.value)))
+            find = cast(Find, steps.FIND.value)
+            st.caption(words.ways_sentence(cast(Ways, looked), find, name))
     with right:
         st.segmented_control(
             "Split of the budget",
@@ -320,6 +327,15 @@ def _movable(case: PlannedCase, work: Work) -> None:
             split_slider(case.settings)
         elif "answer" in work.known and (option := work.known["answer"][0]) is not None:
             st.caption(words.split_words(cast(Option, option).settings))
+
+
+def _mechanism_of(work: Work) -> str:
+    """The mechanism of the answer, or the better one at first sight; empty before that."""
+    answer = work.known.get("answer", (None, None))[0]
+    if answer is not None and not steps.MECHANISM.value:
+        return cast(Option, answer).settings.mechanisms[0]
+    looked = work.known.get("ways", (None, None))[0]
+    return "" if looked is None else cast(Ways, looked).best
 
 
 def _use(

@@ -27,7 +27,7 @@ from ui.kit.bound import among, bound
 from ui.plan import cards, draft
 from ui.session import state, steps
 from ui.session.compute import DECLARED, declared_table
-from ui.session.forms import Row, levels_of, text_of
+from ui.session.forms import Row, levels_of, shares_of, text_of
 from ui.session.settings import BUDGET, LIMITS, Settings, for_outcome
 from ui.session.text import plain
 from ui.session.words import in_words
@@ -477,6 +477,14 @@ def _outcome_levels() -> tuple[str, ...]:
 def _pick_target() -> None:
     st.session_state[cards.TARGET] = st.session_state["describe_target_pick"]
     st.session_state["describe_positive"] = st.session_state[cards.OUTCOME] = None
+    st.session_state["describe_rate"] = _typed_rate()  # what was typed is that of another column
+
+
+def _typed_rate() -> str:
+    """How often the outcome is “yes”, where that was typed of its column."""
+    row, levels = cards.outcome(), _outcome_levels()
+    shares, yes = shares_of(row), usual_yes(levels)
+    return shares[levels.index(yes)].strip() if yes and len(shares) == len(levels) else ""
 
 
 def _pick_positive() -> None:
@@ -625,6 +633,9 @@ def _hand_in() -> None:
     is_new = old is None or _is_another_study(old.schema, table.schema)
     if is_new:
         steps.KEPT.take("")
+        if old is not None:
+            steps.TITLE.take("")
+            steps.NOTES.take("")
         now = now.usual(*BUDGET)
         state.put(now)
     if (outcome is None) != (was is None) or (is_new and outcome is not None):

@@ -129,7 +129,16 @@ def _searched(case: Case, source: TableSource, find: Find, choice: Choice) -> di
         return answer
 
     def search() -> options.Option:
-        name = choice.mechanism or both().best
+        if choice.mechanism:
+            return search_of(choice.mechanism)
+        names = both().in_question
+        found = {name: numbers.attempt(lambda name=name: search_of(name)) for name in names}  # type: ignore[misc]
+        answer, why = found[options.ranked(find, found).best]
+        if why is not None:
+            raise why
+        return cast(options.Option, answer)
+
+    def search_of(name: str) -> options.Option:
         near, start = cast("options.Option | None", look(name)[0]), None
         if near is not None and find != "precision":
             start = near.typed if find == "budget" else float(near.settings.n)

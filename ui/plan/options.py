@@ -121,6 +121,11 @@ class Option:
     promise: Promise | None = None
 
     @property
+    def has_worlds(self) -> bool:
+        """Whether it was looked at in more tables than one."""
+        return self.promise is not None and len(self.promise.worlds) > 1
+
+    @property
     def works(self) -> bool:
         """Whether it meets the goal with intervals that are of use, some of them in every world."""
         return self.meets and not (self.is_lost or self.is_useless or self.reportable == 0)
@@ -580,6 +585,28 @@ class Ways:
     def best(self) -> str:
         """The mechanism to choose."""
         return self.found[0][0]
+
+    @property
+    def in_question(self) -> tuple[str, ...]:
+        """The mechanisms of which a search may find the better: the best at first sight, and one
+        that asks for less, or has shorter intervals, of fewer effects.
+        """
+        first = self.found[0][1]
+        if first is None:
+            return (self.best,)
+        return tuple(
+            name
+            for name, option in self.found
+            if option is not None and (name == self.best or self._is_less(option, first))
+        )
+
+    @staticmethod
+    def _is_less(one: Option, other: Option) -> bool:
+        return (one.typed, one.settings.n, abs(one.precision)) < (
+            other.typed,
+            other.settings.n,
+            abs(other.precision),
+        )
 
 
 def laws(now: Settings) -> tuple[Settings, ...]:

@@ -130,8 +130,8 @@ def reach_sentence(case: PlannedCase, option: Option, find: Find) -> str:
     found = option.promise
     assert found is not None
     hardest = f", fewest if {plain(found.probability_decided_by)}" if len(found.worlds) > 1 else ""
-    met = f"Of releases {percent(option.probability)} meet it at the least{hardest}."
-    return f"**{_verdict(case, option, find)}** {met} {reach(found)}"
+    met = f" Of releases {percent(option.probability)} meet it at the least{hardest}."
+    return f"**{_verdict(case, option, find)}**{'' if option.is_lost else met} {reach(found)}"
 
 
 def _verdict(case: PlannedCase, option: Option, find: Find) -> str:
@@ -158,9 +158,10 @@ def _verdict(case: PlannedCase, option: Option, find: Find) -> str:
 
 def against_sentence(option: Option) -> str:
     """What privacy costs, in lengths and in records."""
+    here = "If the table is as described, intervals" if option.has_worlds else "Intervals"
     return (
-        f"Intervals are {number(option.against)} times as long as without privacy on average, or "
-        f"as from {option.as_if:,} records."
+        f"{here} are {number(option.against)} times as long as without privacy on average, or as "
+        f"from {option.as_if:,} records without it."
     )
 
 
@@ -174,14 +175,21 @@ def law_sentence(case: PlannedCase, option: Option) -> str:
     )
 
 
-def ways_sentence(found: Ways, find: Find) -> str:
-    """What another mechanism than the better one would cost, by a first look."""
-    best = found.found[0][1]
+def ways_sentence(found: Ways, find: Find, chosen: str) -> str:
+    """What another mechanism than the chosen one would cost, by a first look."""
+    looked = dict(found.found)
+    best = looked[chosen]
     said = []
-    for name, option in found.found[1:]:
+    for name, option in found.found:
+        if name == chosen:
+            continue
         word = MECHANISMS[name].word.capitalize()
         if option is None or best is None:
             said.append(f"{word} perturbation cannot run here.")
+            continue
+        if option.reportable < best.reportable:
+            few = f"{option.reportable} of {option.of} can be reported"
+            said.append(f"{word} perturbation: {few}, by a first look.")
             continue
         times, what = {
             "budget": (option.typed / best.typed, "times the budget"),

@@ -181,7 +181,7 @@ def _what_it_means(cost: Cost) -> None:
     amount = _amount_words(cap)
     label = f"{amount}, once and for all: nobody can raise it later"
     if _is_beyond(cap):
-        label = f"I mean {amount}, which protects nobody"
+        label = f"I mean {amount}, though it hardly protects anybody"
     st.checkbox(label, key=_meant(cap))
 
 
@@ -282,8 +282,8 @@ def _meant_cap(cost: Cost) -> Cap:
         amount, tick = _amount_words(cap), "tick that you mean it."
         if _is_beyond(cap):
             raise ValueError(
-                f"{amount} protects nobody, and it cannot be lowered later either. Choose less, or "
-                f"{tick}"
+                f"{amount} hardly protects anybody, and it cannot be lowered later either. Choose "
+                f"less, or {tick}"
             )
         raise ValueError(f"{amount} stays the budget of these people for ever: {tick}")
     return cap

@@ -174,6 +174,8 @@ def _plan_step() -> AnyPlan | None:
         return None
     with st.container(border=True):
         st.markdown(text.unbroken(words.plan_words(plan)))
+        if plan.approved:
+            st.caption(text.plain(plan.approved))
     path.waiting(settings, approved=plan.approved)
     if approved := steps.approval_of_another(plan.digest):
         _changed(approved)

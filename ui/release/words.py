@@ -68,8 +68,8 @@ AGAIN = (
 )
 FILE = (
     "Only the **header** is read until you look or release: column names (of a Parquet file also "
-    "types and the number of rows), nothing below them. The file stays in the memory of this "
-    "session, never on the disk; remove it with the × beside its name when you are done."
+    "types and the number of rows), nothing below them. The file stays in memory while this "
+    "page is open, never on the disk; remove it with the × beside its name when you are done."
 )
 NO_NAMES = (
     "None of the names of the plan is in the first line of this file. Has it a line of names? What "

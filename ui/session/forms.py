@@ -47,7 +47,7 @@ FIELDS = {
     "typical": Field("Typical value", float),
     "spread": Field("Spread", float),
     "levels": Field("Values, as the file writes them", example="no; yes"),
-    "shares": Field("How often each occurs (%)", example="all alike"),
+    "shares": Field("How often each occurs (%)", example="80; 20"),
     "effect": Field(
         "Guessed effect",
         example="optional",
@@ -236,6 +236,12 @@ def levels_of(row: Row) -> tuple[str, ...]:
     return tuple(part.strip() for part in parts if part.strip())
 
 
+def shares_of(row: Row) -> list[str]:
+    """The percentages that are typed of them, separated in the same way."""
+    typed = text_of(row.get("shares"))
+    return typed.split(";" if ";" in typed else ",")
+
+
 def _levels(row: Row, known: CategoricalColumn | None) -> CategoricalColumn:
     old = _unchanged(row, known)
     levels = old.levels if old else levels_of(row)
@@ -243,7 +249,7 @@ def _levels(row: Row, known: CategoricalColumn | None) -> CategoricalColumn:
     other = text_of(row.get("if missing")) or None
     why = f"“{other}” is not one of the values."
     _check(other is None or other in levels, row, "if missing", why)
-    parts = filter(str.strip, text_of(row.get("shares")).split(";"))
+    parts = filter(str.strip, shares_of(row))
     shares = tuple(_number(row, "shares", part) / 100.0 for part in parts) or None
     if shares:
         why = f"{len(levels)} are needed, one for each value."
@@ -264,7 +270,7 @@ def _unchanged(row: Row, known: Column | None) -> CategoricalColumn | None:
 
 
 def _levels_line(row: Row, known: Column | None) -> str:
-    levels, shares = levels_of(row), text_of(row.get("shares")).split(";")
+    levels, shares = levels_of(row), shares_of(row)
     found = list(levels)
     if is_told := len(shares) == len(levels):
         found = [f"{level} {share.strip()} %" for level, share in zip(levels, shares, strict=True)]
@@ -272,7 +278,7 @@ def _levels_line(row: Row, known: Column | None) -> str:
     if old is None or old.has_reference:
         found[0] += " (reference)"
     more = ", …" if len(levels) > _LISTED else ""
-    told = "" if is_told else ", all alike (suggested)"
+    told = "" if is_told else ", how often is not said: some may be rare"
     return f"{len(levels)} values, {', '.join(found[:_LISTED])}{more}{told}"
 
 

@@ -68,6 +68,12 @@ def test_levels_with_and_without_shares():
     assert found == {"kind": "levels", "levels": "no; yes", "shares": "80; 20"}
 
 
+def test_one_share_that_is_not_said_is_the_rest():
+    """What was said of one level was dropped without a word."""
+    assert columns_of("ill: no, yes 10 %")["ill"]["shares"] == "90; 10"
+    assert columns_of("city: a 20 %, b 50 %, c")["city"]["shares"] == "20; 50; 30"
+
+
 def test_blanks_are_gone_through_once():
     """A million of them in a level held the whole server for hours."""
     gap = " " * 1_000_000
@@ -102,6 +108,8 @@ def test_a_header_line_gives_names_alone():
         ("ages: 18-29, 30-44", "“30-44” is not understood"),
         ("dose: 0,5 to 2,5", "decimal point"),
         (": 1 to 2", "Line 1: the name"),
+        ("age 30 to 90 years", "Line 1: a colon is needed .* “age: 30 to 90 years”"),
+        ("city: a 20 %, b, c", "said of all of them, or of none"),
         ("age: years,weight: kg", "“weight: kg” has a colon, and one line describes one"),
         ("a" * 200_000, "one is too long"),
     ],

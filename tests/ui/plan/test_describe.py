@@ -253,9 +253,10 @@ def test_a_suggestion_says_that_it_is_one_until_something_is_typed():
     assert app.text_input(key="describe_rate").value == "10 to 30"
     assert app.text_input(key="describe_pairs").value == "age, systolic_bp: strong"
     add(app, "age: 18 to 100 years, typical 61, spread 12, per 10")
-    assert [line for line in cards_of(app) if "suggested" in line] == [
-        "sex · 2 values, F (reference), M, all alike (suggested)"
-    ]
+    assert not [line for line in cards_of(app) if "suggested" in line]
+    assert "sex · 2 values, F (reference), M, how often is not said: some may be rare" in cards_of(
+        app
+    )
     add(app, "sex: F 40 %, M 60 %")
     assert not [line for line in cards_of(app) if "suggested" in line]
     table = declared_table(now(go_on(app)).declared)
@@ -338,6 +339,16 @@ def test_a_number_that_was_moved_at_another_step_is_not_put_back(hasty):
     assert "draft" not in app.query_params
     go_on(app)
     assert now(app).n == 21_000
+
+
+def test_another_outcome_has_another_share_of_yes():
+    app = described()
+    app.text_input(key="describe_rate").set_value("25").run()
+    add(app, "smoker: no, yes 15 %")
+    app.radio(key="describe_target_pick").set_value("smoker").run()
+    assert app.text_input(key="describe_rate").value == "15"
+    app.radio(key="describe_target_pick").set_value("sex").run()
+    assert app.text_input(key="describe_rate").value == ""
 
 
 def test_a_set_that_is_here_is_planned_for_by_the_same_path():
@@ -479,7 +490,7 @@ def test_a_table_is_described_by_cards_alone():
     assert cards_of(app) == [
         "age · number, 18 to 100 years, effects per 10, typical 60, spread 16",
         "sex · 2 values, F 60 % (reference), M 40 %",
-        "ill · 2 values, 0 (reference), 1, all alike (suggested)",
+        "ill · 2 values, 0 (reference), 1, how often is not said: some may be rare",
     ]
     app.radio(key="describe_target_pick").set_value("ill").run()
     assert cards_of(app)[2] == "ill · the outcome"
@@ -695,8 +706,8 @@ def test_a_no_is_the_reference_beside_its_yes_until_somebody_types_another_order
     app = add(start("plan"), "smoker: yes 20 %, no 80 %\nsex: M, F\nill: Ja, nein")
     assert cards_of(app) == [
         "smoker · 2 values, no 80 % (reference), yes 20 %",
-        "sex · 2 values, M (reference), F, all alike (suggested)",
-        "ill · 2 values, nein (reference), Ja, all alike (suggested)",
+        "sex · 2 values, M (reference), F, how often is not said: some may be rare",
+        "ill · 2 values, nein (reference), Ja, how often is not said: some may be rare",
     ]
     app.radio(key="describe_target_pick").set_value("ill").run()
     assert app.radio(key="describe_positive_pick").value == "Ja"
@@ -704,7 +715,10 @@ def test_a_no_is_the_reference_beside_its_yes_until_somebody_types_another_order
     app.text_input(key=f"card_{number}_levels").set_value("1; 0").run()
     assert app.text_input(key=f"card_{number}_levels").value == "0; 1"
     app.text_input(key=f"card_{number}_levels").set_value("true; false").run()
-    assert cards_of(app)[1] == "sex · 2 values, false (reference), true, all alike (suggested)"
+    assert (
+        cards_of(app)[1]
+        == "sex · 2 values, false (reference), true, how often is not said: some may be rare"
+    )
     add(app, "smoker: yes, no")
     app.number_input(key="describe_n").set_value(8_000)
     go_on(app)
@@ -721,8 +735,8 @@ def test_the_reference_of_a_plan_that_is_opened_stays_and_none_is_named_where_th
     given = {"dataset": DECLARED, "declared": packed_table(table), "d": "3", "n": "8000"}
     app = start("plan", step="describe", **given)
     assert cards_of(app)[:2] == [
-        "smoker · 2 values, yes (reference), no, all alike (suggested)",
-        "site · 2 values, a, b, all alike (suggested)",
+        "smoker · 2 values, yes (reference), no, how often is not said: some may be rare",
+        "site · 2 values, a, b, how often is not said: some may be rare",
     ]
 
 
@@ -793,8 +807,9 @@ def test_a_new_study_begins_with_no_budget_of_the_one_before():
         (["weight: 30 to 200 kg"], "diabetes", False),
     ],
 )
-def test_a_budget_is_of_its_study(lines, target, is_new):
+def test_a_budget_and_a_title_are_of_their_study(lines, target, is_new):
     app = go_on(described())
+    app.session_state["linked"]["title"] = "First"
     typed = now(app).swept("total", 3.17)
     app.session_state["settings"] = typed
     app.button(key="step_describe").click().run()
@@ -803,6 +818,7 @@ def test_a_budget_is_of_its_study(lines, target, is_new):
     go_on(app)
     assert title(app) == "What do you need from the intervals?"
     assert now(app).split == (Settings() if is_new else typed).split
+    assert app.session_state["linked"]["title"] == ("" if is_new else "First")
 
 
 def test_the_share_of_yes_is_asked_for_once_there_is_an_outcome():

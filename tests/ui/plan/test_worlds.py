@@ -137,6 +137,15 @@ def test_approval_asks_for_a_tick_where_the_goal_fails_in_a_world():
     assert not any("Tick" in error.value for error in app.error)
 
 
+def test_approval_asks_for_a_tick_where_the_goal_is_missed():
+    """A plan with the largest budget, and a goal out of reach, was approved without one."""
+    app = start("plan", step="approve", **(GOAL | {"goal_length": "0.001"}), split="6~3~1")
+    assert "The goal is missed." in " ".join(one.value for one in app.warning)
+    app.text_input(key="approve_person").set_value("A. Steward").run()
+    app.button(key="approve").click().run()
+    assert any("Tick that you have read" in error.value for error in app.error)
+
+
 def test_a_mean_length_is_no_goal_that_is_met_where_nothing_can_be_reported():
     case = replace(a_case(), target=Target(1e3))
     small = replace(case, design=with_total(case.design, Decimal("0.04")))

@@ -112,6 +112,7 @@ def test_the_approved_plan_is_not_lost_by_a_change():
     assert CHANGED not in words(app)
     assert "**Price:**" in words(app)
     assert now(app) == before
+    assert "title" not in app.query_params  # nobody typed one: it would head another plan too
     again = go(app, "plan", "approve")
     assert again.text_area(key="plan_notes").value == "For the board"
     digest = r"[0-9a-f]{64}"

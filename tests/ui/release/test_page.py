@@ -754,7 +754,7 @@ def test_a_typed_cap_says_what_it_would_let_happen():
     app.text_input(key="budget_amount").set_value("4").run()
     assert "become at most **98.3 %** sure" in words(app)
     assert "**Large budget:**" in words(app)
-    assert not [box for box in app.checkbox if "protects nobody" in box.label]
+    assert not [box for box in app.checkbox if "hardly protects" in box.label]
     app.text_input(key="budget_amount").set_value("1").run()
     assert "**73.2 %** sure" in words(app)
     assert "**Large budget:**" not in words(app)
@@ -763,7 +763,7 @@ def test_a_typed_cap_says_what_it_would_let_happen():
 def test_a_cap_that_protects_nobody_is_asked_about():
     app = with_budget(start("release", **LINK), amount="3000000", is_sure=False)
     assert not Ledger().accounts()
-    assert any("ε = 3,000,000 protects nobody" in e.value for e in app.error)
+    assert any("ε = 3,000,000 hardly protects anybody" in e.value for e in app.error)
     app.checkbox(key="budget_meant_ε = 3,000,000").check().run()
     app.button(key="budget_make").click().run()
     check(app)
