@@ -32,6 +32,7 @@ from dpci_core.report.words import (
     as_typed,
     called,
     learned,
+    listed,
     number,
     number_at_most,
     percent,
@@ -40,7 +41,7 @@ from dpci_core.report.words import (
 )
 from dpci_core.schema import Guesses, Schema, to_original, told_steps
 from dpci_core.schema.twin import log_odds_unit
-from dpci_core.schema.worlds import ODDS_RATIO
+from dpci_core.schema.worlds import ODDS_RATIO, untold
 
 MOST_ROWS = 12
 """Coefficients in the picture; the page is one page."""
@@ -333,6 +334,11 @@ def _assumptions(plan: AnyPlan, numbers: Planned) -> Iterable[str]:
     else:
         yield _behaves(plan.source.guesses, plan.schema)
         yield from _suggested(plan.schema)
+        if names := untold(plan.schema, plan.source.guesses):
+            yield (
+                f"How often the values of {listed([_name(name) for name in names])} occur was not "
+                "said: as described, all equally often; in the worst case, some are rare."
+            )
         n_worlds = len(numbers.promise.worlds)
         if n_worlds > 1:
             yield (

@@ -29,7 +29,7 @@ from dpci_core.plan import as_yaml, read_plan, to_html
 from dpci_core.plan.effects import planned_effects
 from dpci_core.plan.summary import MOST_ROWS, goal_words, goals
 from dpci_core.report.words import number, number_at_most, percent, risk, risk_approx, risk_pure
-from dpci_core.schema import NumericColumn, Schema, StandardEncoding, told_steps
+from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding, told_steps
 from tests.plan_examples import HOSTILE, PLANS, numbers_of
 from ui.session import text
 
@@ -176,6 +176,21 @@ def test_lengths_as_described_and_at_most_are_told_apart() -> None:
     page = to_html(plan, replace(found, promise=promised))
     lines = re.findall(r'<line x1="[\d.]+" x2="[\d.]+"', page[page.index("<g>") :])
     assert len(lines) == 3 * len(shown.rows) - 1  # none where it may not be reportable
+
+
+def test_shares_that_nobody_said_are_an_assumption() -> None:
+    """They decide most budgets, and the page named typical values alone."""
+    plan = PLANS["twin standard"]
+    source = plan.source
+    assert isinstance(source, DeclaredTable)
+    sex = CategoricalColumn("sex", ("f", "m"))
+    schema = replace(source.schema, features=(*source.schema.features, sex))
+    found = replace(plan, source=replace(source, schema=schema), features=None)
+    said = "How often the values of sex occur was not said: as described, all equally often;"
+    assert said in page_of(found).text
+    told = replace(schema, features=(*source.schema.features, replace(sex, shares=(0.4, 0.6))))
+    other = replace(found, source=replace(source, schema=told))
+    assert "How often the values" not in page_of(other).text
 
 
 def test_a_pure_plan_has_its_own_risk_and_no_status() -> None:

@@ -11,6 +11,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import streamlit as st
 
 from dpci_core.base.errors import ConvergenceError, InfeasibleDesignError
+from dpci_core.plan.base import N_TOLERANCE
+from dpci_core.planner.promise import MORE_INCOMPLETE
 from dpci_core.schema.worlds import untold
 from ui.controls import currency, design, linear
 from ui.controls.paired import Number, compact, log_grid, refusal, take
@@ -207,7 +209,12 @@ def _records(case: PlannedCase, option: Option | None, is_answer: bool, is_first
         help=design.N_HELP,
     )
     if case.fewest < case.n:
-        st.markdown(f"The plan holds even if only {case.fewest:,} of them can be used.")
+        st.markdown(
+            f"The plan holds even if only {case.fewest:,} of them can be used.",
+            help=f"A release takes {100 * N_TOLERANCE:g} % fewer than planned without a question, "
+            f"and {100 * MORE_INCOMPLETE:g} of 100 may be incomplete that the description does not "
+            "count on.",
+        )
 
 
 def _set_n(value: Number) -> None:

@@ -24,7 +24,7 @@ from ui.plan import options
 from ui.plan import work as plan_work
 from ui.plan.job import Choice, parts_of
 from ui.plan.options import Find
-from ui.plan.words import law_sentence
+from ui.plan.words import law_sentence, ways_sentence
 from ui.session import jobs
 from ui.session.case import Case, make_case
 from ui.session.compute import DECLARED, LRU, PUBLIC, TableSource, declared_table, packed_table
@@ -128,6 +128,52 @@ def test_the_answers_of_a_described_table_agree_and_are_of_use(goal, searched):
     assert abs(again.precision) <= {"all": 1.0, "zero": 0.2}[goal] * (1.0 + 1e-9)
     assert again.settings == least.settings
     assert answer(there, "records").settings.n <= 20_200  # the least up to one per cent
+
+
+def test_where_first_looks_disagree_both_mechanisms_are_searched_for(monkeypatch):
+    """The one that reports more at first sight was taken, with intervals nine times as long."""
+    source, case = TableSource(PUBLIC), case_of(goal="zero", goal_on="pressure", goal_value=0.2)
+    near = options.described(case)
+    looks = {
+        "objective": replace(near, reportable=1, precision=0.1),
+        "output": replace(near, reportable=near.of, precision=0.9),
+    }
+    found = {name: replace(near, reportable=near.of, precision=0.1) for name in looks}
+    found["output"] = replace(looks["output"], precision=0.8)
+    ways = options.ranked("precision", {name: (one, None) for name, one in looks.items()})
+    assert ways.best == "output"
+    assert ways.in_question == ("output", "objective")
+    few = f"Objective perturbation: 1 of {near.of} can be reported, by a first look."
+    assert ways_sentence(ways, "precision", "output") == few
+    assert "9 times as long intervals" in ways_sentence(ways, "precision", "objective")
+    worse = looks | {"objective": replace(near, reportable=1, precision=1.0)}
+    worst = options.ranked("precision", {name: (one, None) for name, one in worse.items()})
+    assert worst.in_question == ("output",)
+
+    monkeypatch.setattr(options.FirstLook, "answer", lambda self, find: looks[self.mechanism])
+    monkeypatch.setattr(
+        options.Searched, "answer", lambda self, find, start=None: found[self.mechanism]
+    )
+    choice = Choice(SCHEMA, "", True, LRU(64))
+    answer = parts_of(case, source, "precision", choice=choice)["answer"].find()
+    assert answer is found["objective"]
+
+
+@pytest.mark.parametrize("find", ["budget", "records"])
+def test_an_amount_that_is_not_enough_is_no_answer(wished, monkeypatch, find):
+    """“1,000,000. Enough even if only 855,000 of them can be used” stood above “missed”."""
+
+    def last(self, find, start=None):
+        found = options.described(self.case, self.source)
+        return replace(found, meets=False, is_lost=True)
+
+    monkeypatch.setattr(options.Searched, "answer", last)
+    app = start("plan", **(LINK | wished | {"goal": "all", "find": find}))
+    check(app)
+    assert answer_of(app) == "–"
+    assert "Your goal is missed" in words(app)
+    assert "meet it at the least" not in words(app)
+    assert "Enough even if" not in words(app)
 
 
 def test_an_epsilon_at_delta_is_spent_as_a_pure_one_where_that_is_shorter():
