@@ -144,7 +144,9 @@ def _verdict(case: PlannedCase, option: Option, find: Find) -> str:
         "precision": "",
     }[find]
     if option.works:
-        return f"Your goal is met{amount}."
+        settings = case.settings
+        is_mean = chance_words(settings.goal, settings.goal_chance) == "on average"
+        return f"Your goal is met{' on average' if is_mean else ''}{amount}."
     if option.meets and option.is_useless:
         return f"Intervals are too long to be of use{amount}."
     asked = goal_asked(case)
@@ -160,8 +162,8 @@ def against_sentence(option: Option) -> str:
     """What privacy costs, in lengths and in records."""
     here = "If the table is as described, intervals" if option.has_worlds else "Intervals"
     return (
-        f"{here} are {number(option.against)} times as long as without privacy on average, or as "
-        f"from {option.as_if:,} records without it."
+        f"{here} are {number(option.against)} times as long as without privacy on average: as long "
+        f"as {option.as_if:,} records give without it."
     )
 
 
