@@ -117,8 +117,7 @@ def _unit(release: AnyRelease) -> list[str]:
 
 def _utility(release: AnyRelease, together: str | None) -> list[str]:
     told = [c for c in release.coefficients if not c.is_not_estimable]
-    lengths = [c.scaled.length / c.planned_scaled for c in told if c.planned_scaled > 0.0]
-    ratio = sum(lengths) / len(lengths) if lengths else None
+    ratio = release.times_as_planned
     return [
         f"{len(told)} of {len(release.coefficients)} coefficients with intervals of level "
         f"{release.design.confidence_level:.10g} from {release.counted_words}.",

@@ -228,6 +228,15 @@ class AnyRelease(Entry):
         return f"{self.n_records:,} {self.counted} (planned: {share} of {whose} complete)"
 
     @property
+    def times_as_planned(self) -> float | None:
+        """How many times as long as planned the reported intervals are together; None where none
+        is reported.
+        """
+        told = [one for one in self.coefficients if not one.is_not_estimable]
+        planned = sum(one.planned_scaled for one in told)
+        return sum(one.scaled.length for one in told) / planned if planned else None
+
+    @property
     def missing_cells(self) -> str:
         """What became of records with a missing cell, in words."""
         return missing_cells(self.schema.used(self.features).transformations)

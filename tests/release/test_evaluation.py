@@ -11,6 +11,8 @@ from dpci_core.__main__ import main
 from dpci_core.release import Release, load_release
 from dpci_core.release.evaluation import OPEN, evaluation, registry_entry
 from dpci_core.release.report import guarantee_sentence
+from dpci_core.report.words import number
+from ui.release.result import against_plan
 
 RECORDS = sorted((Path(__file__).parents[1] / "fixtures").glob("release_*.json"))
 QUESTIONS = (
@@ -43,6 +45,21 @@ def test_every_question_is_answered_or_left_to_the_deployer(made: Release) -> No
     assert made.guarantee.neighbours in answers["Unit of privacy"]
     assert all(name in answers["Utility"] for name in made.not_estimable)
     assert all(sentence in text for sentence in made.assumptions)
+
+
+def test_files_and_page_compare_lengths_with_the_plan_alike(made: Release) -> None:
+    """They took a mean of ratios and a ratio of sums: 1.10 and 1.06 for one release."""
+    first, *others = (one for one in made.coefficients if not one.is_not_estimable)
+    longer = replace(first, planned_scaled=first.scaled.length / 4.0)
+    made = replace(
+        made,
+        coefficients=tuple(longer if one is first else one for one in made.coefficients),
+    )
+    lengths = [one.scaled.length for one in (first, *others)]
+    planned = [one.planned_scaled for one in (longer, *others)]
+    ratio = sum(lengths) / sum(planned)
+    assert f"{ratio:.2f} times as long as planned" in evaluation(made)
+    assert f"{number(ratio)} times" in against_plan(made, None)
 
 
 def test_what_people_typed_stays_text() -> None:

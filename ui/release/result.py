@@ -77,10 +77,9 @@ _LIKE_PLANNED = (0.9, 1.1)
 def against_plan(made: AnyRelease, planned: Planned | None) -> str:
     """Released lengths beside planned ones, and where the difference comes from."""
     spoken = [j for j, c in enumerate(made.coefficients) if not c.is_not_estimable]
-    if not spoken:
+    if (ratio := made.times_as_planned) is None:
         return ""
     told = [made.coefficients[j] for j in spoken]
-    ratio = sum(c.scaled.length for c in told) / sum(c.planned_scaled for c in told)
     if _LIKE_PLANNED[0] <= ratio <= _LIKE_PLANNED[1]:
         return f"Intervals are about as long as planned ({number(ratio)} times)."
     word = "longer" if ratio > 1.0 else "shorter"
