@@ -8,11 +8,13 @@ from dataclasses import fields, replace
 from typing import cast
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+import numpy as np
 import streamlit as st
 
 from dpci_core.base.errors import ConvergenceError, InfeasibleDesignError
 from dpci_core.plan.base import N_TOLERANCE
 from dpci_core.planner.promise import MORE_INCOMPLETE
+from dpci_core.report.cautions import REPORTABLE_CHANCE
 from dpci_core.schema.worlds import untold
 from ui.controls import currency, design, linear
 from ui.controls.paired import Number, compact, log_grid, refusal, take
@@ -283,9 +285,11 @@ def _ask_shares(case: PlannedCase, option: Option) -> None:
     """A way to the shares that nobody typed, where they decide."""
     if case.settings.dataset != DECLARED or option.promise is None:
         return
-    table = declared_table(case.settings.declared)
-    names = untold(table.schema, table.guesses, option.promise.probability_decided_by)
-    if names:
+    table, promised = declared_table(case.settings.declared), option.promise
+    lost = np.flatnonzero(promised.chance < REPORTABLE_CHANCE)
+    decide = {promised.probability_decided_by, *(promised.decided_by[j] for j in lost)}
+    found = (untold(table.schema, table.guesses, assumption) for assumption in sorted(decide))
+    if names := next(filter(None, found), ()):
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         st.button(
             f"Say the shares of “{text.plain(names[0])}”{more}",

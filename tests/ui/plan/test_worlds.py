@@ -210,6 +210,15 @@ def test_shares_that_nobody_told_are_asked_for_where_they_decide(is_told):
         assert not app.button
         return
     assert "levels of sex, treatment are rare" in option.promise.probability_decided_by
+    decided = ("spreads are off", *option.promise.decided_by[1:])
+    lost = replace(  # an effect that cannot be reported for their sake is enough
+        option.promise,
+        probability_decided_by="everything is as declared",
+        decided_by=(option.promise.probability_decided_by, *decided[1:]),
+        chance=np.array([0.2, *np.ones(len(decided) - 1)]),
+    )
+    app.session_state["shown"] = case, replace(option, promise=lost)
+    app.run()
     (button,) = app.button
     assert button.label == "Say the shares of “sex” and 1 more"
     button.click().run()
