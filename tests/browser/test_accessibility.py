@@ -260,6 +260,9 @@ def tab_to(page: Page, selector: str, name: str = "", limit: int = 150) -> None:
     for _ in range(limit):
         page.keyboard.press("Tab")
         at = page.evaluate(STOP, [selector, name])
+        if not (at["seen"] or at["pane"]):  # what is drawn above it may still push it out of view
+            wait_idle(page)
+            at = page.evaluate(STOP, [selector, name])
         assert at["seen"] or at["pane"], at[
             "html"
         ]  # the scrolling pane has a border of Streamlit's own
