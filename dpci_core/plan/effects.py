@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from dpci_core.base.array import Flags
 from dpci_core.design import Measures
 from dpci_core.plan.base import AnyPlan, Planned
 from dpci_core.report.cautions import REPORTABLE_CHANCE
@@ -27,18 +28,22 @@ def effect_name(schema: Schema, features: tuple[str, ...], name: str) -> tuple[s
     return plainly(subject), f"{plainly(subject)}, {step}"
 
 
+def unsure(numbers: Planned) -> Flags:
+    """Return which effects may not be reportable, as declared or in another world, (d,)."""
+    found: Flags = numbers.is_not_reportable[:-1] | (numbers.promise.chance < REPORTABLE_CHANCE)
+    return found
+
+
 def planned_effects(plan: AnyPlan, numbers: Planned) -> EffectTable:
     """Return the effects of a plan, the constant aside, with the lengths that it expects as
     declared and, where more worlds than one were checked, in the least favourable.
     """
     schema, names, promised = plan.schema, plan.names, numbers.promise
-    rows, scale = [], scale_of(plan.design.measures, schema)
+    rows, scale, is_unsure = [], scale_of(plan.design.measures, schema), unsure(numbers)
     for j, (name, step) in enumerate(zip(names, told_steps(schema, names), strict=True)):
         if j == len(names) - 1:
             break
         short, label = effect_name(schema, names, name)
-        is_lost = bool(numbers.is_not_reportable[j])
-        is_sure = not is_lost and promised.chance[j] >= REPORTABLE_CHANCE
         rows.append(
             EffectRow(
                 name=short,
@@ -46,13 +51,14 @@ def planned_effects(plan: AnyPlan, numbers: Planned) -> EffectTable:
                 interval=None,
                 half=step * float(numbers.original.ci_length[j]) / 2.0,
                 without=step * float(numbers.original.nonprivate_length[j]) / 2.0,
-                at_worst=step * float(promised.longest[j]) / 2.0 if is_sure else math.inf,
-                reason=scale.planned_reason if is_lost else "",
+                at_worst=step * float(promised.longest[j]) / 2.0 if not is_unsure[j] else math.inf,
+                reason=scale.planned_reason if numbers.is_not_reportable[j] else "",
             )
         )
     longest = max(range(len(rows)), key=lambda j: (rows[j].at_worst < math.inf, rows[j].at_worst))
-    worst = promised.longest_decided_by[longest] if len(promised.worlds) > 1 else ""
-    if worst == promised.worlds[0]:
+    has_worlds = len(promised.worlds) > 1
+    worst = promised.longest_decided_by[longest] if has_worlds else ""
+    if has_worlds and worst == promised.worlds[0]:
         worst = f"only {promised.fewest:,} {plan.counted} can be used"
     return EffectTable(
         rows=tuple(rows),

@@ -16,12 +16,12 @@ from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.plan.acceptance import STAYS_SPENT
 from dpci_core.plan.base import AnyPlan, Planned
 from dpci_core.plan.codec import decimal_text, plain
-from dpci_core.plan.effects import planned_effects
+from dpci_core.plan.effects import planned_effects, unsure
 from dpci_core.plan.linear import LinearNumbers, LinearPlan
 from dpci_core.plan.numbers import PlanNumbers
 from dpci_core.plan.plan import Plan
 from dpci_core.plan.source import DeclaredTable, PublicTable
-from dpci_core.planner import Promise, Target
+from dpci_core.planner import Target
 from dpci_core.regression.design import COVERS
 from dpci_core.report.cautions import Caution, gravest, reach, sentences
 from dpci_core.report.covered import covered, missing_cells, transformations, weighted_rows
@@ -199,7 +199,7 @@ def goals(plan: AnyPlan, numbers: Planned) -> list[str]:
     """Return the goal, if there is one, with the chance of it in the least favourable world."""
     if plan.goal is None:
         return []
-    said = f"Goal: {_goal(plan, plan.goal)}. {_chance(plan.goal, numbers.promise)}"
+    said = f"Goal: {_goal(plan, plan.goal)}. {_chance(plan.goal, numbers)}"
     if plan.goal.limits is not None and numbers.promise.within_reach is not None:
         half = _half_of_all(plan, plan.goal.limits) * numbers.promise.within_reach
         said += f" Within reach of all at once: {_told_of_all(plan, half, _rounded_up)}."
@@ -208,25 +208,37 @@ def goals(plan: AnyPlan, numbers: Planned) -> list[str]:
 
 def missed(plan: AnyPlan, numbers: Planned) -> tuple[Caution, ...]:
     """Return that the goal is missed, which a release asks consent for; empty where it is not."""
-    if plan.goal is None or not _is_missed(plan.goal, numbers.promise):
+    if plan.goal is None or not _missed(plan.goal, numbers):
         return ()
     return (Caution("stops", *goals(plan, numbers)),)
 
 
-def _is_missed(goal: Target, promised: Promise) -> bool:
-    return (promised.probability or 0.0) < goal.probability
+def _missed(goal: Target, numbers: Planned) -> str:
+    """That a goal is missed, since it is met too rarely or what it is about may not be reportable;
+    a mean is about no effect.
+    """
+    is_lost = np.append(unsure(numbers), numbers.is_not_reportable[-1])
+    if goal.limits is not None:
+        is_lost = is_lost[: len(goal.limits)]
+    elif goal.coefficient is not None:
+        is_lost = is_lost[[goal.coefficient]]
+    else:
+        is_lost = is_lost[:0]
+    if is_lost.any():
+        return " The goal is missed: not all that it is about can be reported."
+    is_rare = (numbers.promise.probability or 0.0) < goal.probability
+    return " The goal is missed." if is_rare else ""
 
 
-def _chance(goal: Target, promised: Promise) -> str:
+def _chance(goal: Target, numbers: Planned) -> str:
+    promised, why = numbers.promise, _missed(goal, numbers)
     chance, where = percent(promised.probability or 0.0), ""
     if len(promised.worlds) > 1:
         where = f" at the least, decided by this: {promised.probability_decided_by}"
-    missed = " The goal is missed." if _is_missed(goal, promised) else ""
     if goal.is_power:
-        return f"The chance of it is {chance} by this forecast{where}.{missed}"
+        return f"The chance of it is {chance} by this forecast{where}.{why}"
     return (
-        f"It is that short in {chance} of the draws of the noise behind this forecast{where}."
-        f"{missed}"
+        f"It is that short in {chance} of the draws of the noise behind this forecast{where}.{why}"
     )
 
 

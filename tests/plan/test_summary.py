@@ -27,7 +27,7 @@ from dpci_core import (
 from dpci_core.mechanisms.objective import NOT_REVIEWED
 from dpci_core.plan import as_yaml, read_plan, to_html
 from dpci_core.plan.effects import planned_effects
-from dpci_core.plan.summary import MOST_ROWS, goal_words, goals
+from dpci_core.plan.summary import MOST_ROWS, goal_words, goals, missed
 from dpci_core.report.words import number, number_at_most, percent, risk, risk_approx, risk_pure
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding, told_steps
 from tests.plan_examples import HOSTILE, PLANS, numbers_of
@@ -176,6 +176,29 @@ def test_lengths_as_described_and_at_most_are_told_apart() -> None:
     page = to_html(plan, replace(found, promise=promised))
     lines = re.findall(r'<line x1="[\d.]+" x2="[\d.]+"', page[page.index("<g>") :])
     assert len(lines) == 3 * len(shown.rows) - 1  # none where it may not be reportable
+
+
+def test_a_goal_is_missed_where_an_effect_that_it_is_about_may_not_be_reportable() -> None:
+    """Choose called it missed, and the page for the board said 100 %."""
+    plan = PLANS["twin sharp"]
+    numbers = numbers_of(plan)
+    chance = np.array([1.0, 0.9, 1.0, 1.0, 1.0])
+    promised = replace(numbers.promise, chance=chance, probability=1.0, within_reach=1.0)
+    found = replace(numbers, promise=promised)
+    why = "The goal is missed: not all that it is about can be reported."
+    for goal, is_missed in (
+        (Target(limits=(1.0,) * 5), True),
+        (Target(1.0, coefficient=1), True),
+        (Target(1.0, coefficient=0), False),
+        (Target(1.0, coefficient=5), False),
+        (Target(1.0), False),
+    ):
+        asked = replace(plan, goal=goal)
+        assert (why in goals(asked, found)[0]) == is_missed
+        assert [one.gravity for one in missed(asked, found)] == ["stops"] * is_missed
+    rare = replace(found, promise=replace(promised, probability=0.4))
+    (said,) = missed(replace(plan, goal=Target(1.0)), rare)
+    assert said.sentence.endswith("The goal is missed.")
 
 
 def test_shares_that_nobody_said_are_an_assumption() -> None:

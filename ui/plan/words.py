@@ -129,7 +129,7 @@ def reach_sentence(case: PlannedCase, option: Option, find: Find) -> str:
     """
     found = option.promise
     assert found is not None
-    hardest = f", fewest if {plain(found.probability_decided_by)}" if len(found.worlds) > 1 else ""
+    hardest = f", fewest if {plain(found.probability_decided_by)}" if option.has_worlds else ""
     met = f" Of releases {percent(option.probability)} meet it at the least{hardest}."
     return f"**{_verdict(case, option, find)}**{'' if option.is_lost else met} {reach(found)}"
 
