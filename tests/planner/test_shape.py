@@ -78,13 +78,24 @@ def test_derivatives_are_those_of_the_length(
         assert found[place] == pytest.approx(expected, rel=1e-4, abs=1e-6)
 
 
-def test_the_length_is_that_of_a_forecast() -> None:
-    """Up to the matrix noise: each coefficient by itself, within 3 %."""
+@pytest.mark.parametrize(
+    ("mechanism", "model", "n_records", "c", "noise"),
+    [
+        ("objective", "0.02", 20_000, 0.001, 1.04),
+        ("objective", "0.02", 2_000, 0.001, 1.5),
+        ("output", "1", 5_000, 0.002, 1.1),
+    ],
+)
+def test_the_length_is_that_of_a_forecast(
+    mechanism: Any, model: str, n_records: int, c: float, noise: float
+) -> None:
+    """Up to the matrix noise: each coefficient by itself, within 3 %, also where noise makes it."""
     encode = twin(Schema((AGE, SEX, SMOKER), "ill", "yes"), every=1)
     design = design_of(
-        budget=ZCDP(model="0.02", hessian="0.5", covariance="0.5"),
-        regularization=0.001,
-        n_records=20_000,
+        mechanism=mechanism,
+        budget=ZCDP(model=model, hessian="50", covariance="50"),
+        regularization=c,
+        n_records=n_records,
         target="unpenalised",
     )
     shape = shapes_of([encode])[3]
@@ -94,6 +105,50 @@ def test_the_length_is_that_of_a_forecast() -> None:
     for j in range(4):
         length = 2.0 * 1.96 * np.exp(of.length(np.eye(4), np.eye(4)[j])[0])
         assert length == pytest.approx(made.ci_length[j], rel=0.03)
+        assert made.ci_length[j] > noise * made.nonprivate_length[j]
+
+
+def test_the_shape_is_the_best_near_it() -> None:
+    """Once more from there gains less than a thousandth; from the ellipsoid it was a twentieth."""
+    encode = twin(COHORT, every=10, **PAIR)
+    design = design_of(budget=RHO, n_records=20_000, target="unpenalised")
+    first = shapes_of([encode])[2]
+
+    def length(shape: Any) -> float:
+        of = _World.of(*world(encode, shape, design), design=design, n_rows=20_000)
+        p = len(shape)
+        counts = np.array([1.0] * (p - 1) + [0.5])
+        return of.length(np.eye(p), counts / counts.sum())[0]
+
+    def better(shape: Any) -> Any:
+        return shape_in(world(encode, shape, design), shape=shape, n_records=20_000)
+
+    found = better(first)
+    assert length(found) < length(first) - 0.05
+    again = better(found)
+    assert again is None or length(again) > length(found) - 0.001
+
+
+def test_what_weights_move_counts_where_the_model_may_be_wrong() -> None:
+    """To first order it is the distance of the fits with and without them."""
+    encode = twin(Schema((AGE, SEX, SMOKER), "ill", "yes"), every=1)
+    design = design_of(budget=RHO, target="unpenalised")
+    shape = shapes_of([encode])[0]
+    records, moments = world(encode, shape, design, is_simulated=False)
+    rough = _World.of(records, moments, design=design, n_rows=len(records.y))
+    exact, fit = replace(rough, is_exact=True), moments.unpenalised_fit
+    simulated = world(encode, shape, design)
+    assert _World.of(*simulated, design=design, n_rows=100).is_exact
+    assert not rough.is_exact
+    svm = replace(design, loss=HuberSVM(h=0.5))  # its coefficients are nobody's truth
+    assert not _World.of(*simulated, design=svm, n_rows=100).is_exact
+    assert fit is not None
+    moved = np.abs(rough.basis @ (fit.theta - fit.unweighted))
+    for j in range(4):
+        surely, maybe = (
+            np.exp(2.0 * one.length(np.eye(4), np.eye(4)[j])[0]) for one in (exact, rough)
+        )
+        assert np.sqrt(maybe - surely) == pytest.approx(moved[j], rel=0.1, abs=1e-4)
 
 
 def found_by(
