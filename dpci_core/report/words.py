@@ -329,16 +329,16 @@ def _not_nearer(x: float) -> str:
     return shown if abs(float(shown)) >= abs(x) else f"{1.005 * x:.3g}"
 
 
-def risk_pure(epsilon: float, *, mark: str = "") -> str:
+def risk_pure(epsilon: float, *, mark: str = "", source: str = "for this ε") -> str:
     """What a pure epsilon lets an attacker learn about one person; `mark` goes around the number,
-    for Markdown.
+    for Markdown; `source` says what is published.
     """
     found = at_most(pure_risk(epsilon))
     sure = f"can become at most {mark}{found}{mark} sure"
     return (
         f"Someone who is 50 % sure what one person's record says "
         f"{sure if found != CERTAIN else f'may become {mark}certain{mark}'} "
-        "by seeing all that is published for this ε."
+        f"by seeing all that is published {source}."
     )
 
 
@@ -352,9 +352,9 @@ def risk_approx(epsilon: float, delta: float, *, mark: str = "") -> str:
     )
 
 
-def risk(epsilon: float, delta: float) -> str:
+def risk(epsilon: float, delta: float, *, source: str = "for this ε") -> str:
     """The sentence of a guarantee, pure where delta is 0, with a flag on a large budget."""
-    sentence = risk_pure(epsilon) if delta == 0 else risk_approx(epsilon, delta)
+    sentence = risk_pure(epsilon, source=source) if delta == 0 else risk_approx(epsilon, delta)
     large = " This is a large budget: weak protection for one person."
     return sentence + (large if epsilon > LARGE_EPSILON else "")
 
@@ -366,7 +366,7 @@ def learned(epsilon: float, delta: float) -> str:
     '50 % → at most 73.2 %. '
     """
     found = f"50 % → at most {at_most(pure_risk(epsilon))}. " if delta == 0 else ""
-    return found + risk(epsilon, delta)
+    return found + risk(epsilon, delta, source="by this release")
 
 
 def protected(unit: str, most: int | None) -> str:

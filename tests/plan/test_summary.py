@@ -219,7 +219,8 @@ def test_shares_that_nobody_said_are_an_assumption() -> None:
 def test_a_pure_plan_has_its_own_risk_and_no_status() -> None:
     page = page_of(PLANS["public pure"])
     assert "ε = 1 in total (δ = 0)" in page.text
-    assert risk_pure(1.0) in page.text
+    assert risk_pure(1.0, source="by this release") in page.text
+    assert "for this ε" not in page.text  # it stands before anybody was told of one
     assert NOT_REVIEWED not in page.text
     assert "δ = 0.0000001" not in page.text
 
