@@ -345,7 +345,7 @@ def test_a_map_changes_what_is_drawn_and_not_what_it_means(tmp_path: Path) -> No
     np.testing.assert_allclose([c.released for c in made.coefficients], B @ made.theta, rtol=1e-12)
     penalised = made.coefficients[0]
     assert 0.0 < penalised.released < penalised.scaled.estimate  # of pressure itself, not of a mix
-    assert city.low < 0.0 < city.high
+    assert abs(city.estimate) < 0.3  # of which the rows of this table make -0.11, noise 0.01
 
     answers = ReleaseInference(made)
     assert answers.is_exact
