@@ -133,9 +133,15 @@ def combined(columns: Array, factors: Array) -> Array:
     return np.asarray(found)
 
 
-def beside(t: Array, X: WeightedRows) -> WeightedRows:
-    """Return rows [t, x] (n, 1 + p) of numbers t (n,) and rows x (n, p), with their weights."""
-    return WeightedRows(np.column_stack([t, X.rows]), X.weights)
+def beside(t: Array, X: Rows) -> WeightedRows:
+    """Return rows [t, x] (n, 1 + p) of numbers t (n,) and rows x (n, p), with their weights.
+
+    Raises:  ValueError for rows without weights.
+    """
+    weighted = as_weighted(X)
+    if weighted is None:
+        raise ValueError("Expected rows with weights.")
+    return WeightedRows(np.column_stack([t, weighted.rows]), weighted.weights)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -187,13 +187,7 @@ class DPLinearRegression(Called, Payable, StatsmodelsNames, RegressorMixin, Base
         return self
 
     def _declared_outcome(self) -> NumericColumn:
-        if not isinstance(self.outcome, NumericColumn):
-            raise ValueError(
-                "Expected outcome=NumericColumn(name, low, high, typical=..., spread=...), "
-                "declared from what is known beforehand."
-            )
-        check_as_outcome(self.outcome)
-        return self.outcome
+        return check_as_outcome(self.outcome)
 
     def _design(self, n_records: int) -> LinearDesign:
         if self.budget is None:

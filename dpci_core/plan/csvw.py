@@ -23,6 +23,7 @@ from typing import Any
 from dpci_core.base.errors import expect
 from dpci_core.plan.link import load_json
 from dpci_core.schema import CategoricalColumn, Column, NumericColumn, Persons, Schema
+from dpci_core.schema.declare import check_as_outcome
 from dpci_core.schema.spelling import no_first
 
 CONTEXT = "http://www.w3.org/ns/csvw"
@@ -145,10 +146,9 @@ def schema_of_csvw(text: str, *, target: str, positive: str = "") -> Schema:
     expect(target in found, f"Expected target={target!r} to be a column with bounds or values.")
     outcome = found.pop(target)
     given_fields: dict[str, Any] = {"notes": tuple(notes), "persons": persons}
-    if isinstance(outcome, NumericColumn):
+    if not isinstance(outcome, CategoricalColumn):
         expect(not positive, f"Expected no positive: the outcome {target!r} is a number.")
-        return Schema(tuple(found.values()), outcome=outcome, **given_fields)
-    assert isinstance(outcome, CategoricalColumn)
+        return Schema(tuple(found.values()), outcome=check_as_outcome(outcome), **given_fields)
     codes = outcome.levels
     expect(
         positive in codes,

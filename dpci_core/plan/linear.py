@@ -194,12 +194,13 @@ class LinearPlan(AnyPlan):
 
     def rows(self) -> WeightedRows:
         """Return the planning rows [t, x], (m, 1 + p)."""
-        return _rows(self.records())
+        records = self.records()
+        return beside(records.y, records.X)
 
     def moments_of(self, records: Records) -> PlanningRows:
         """Return the planning rows with what their coefficients say."""
         basis = self.contrasts[: len(self.names)]
-        return PlanningRows(as_table(_rows(records)), basis)
+        return PlanningRows(as_table(beside(records.y, records.X)), basis)
 
     def numbers(self, worlds: Worlds | None = None) -> LinearNumbers:
         """Return what the plan promises, as `AnyPlan.numbers`; nothing is drawn."""
@@ -247,11 +248,6 @@ class LinearPlan(AnyPlan):
     def to_dict(self) -> dict[str, Any]:
         """Return the content as plain values that `from_dict` turns back into an equal plan."""
         return self._plain() | {"design": plain_design(self.design)}
-
-
-def _rows(records: Records) -> WeightedRows:
-    assert isinstance(records.X, WeightedRows)
-    return beside(records.y, records.X)
 
 
 def plain_design(design: LinearDesign) -> dict[str, Any]:

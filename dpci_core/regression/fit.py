@@ -104,9 +104,10 @@ def linear_fit(A: Table, *, design: LinearDesign, source: NoiseSource) -> Linear
     if len(A) != design.n_records:
         raise ValueError(f"Expected design.n_records={design.n_records} rows, got {len(A)}.")
     most, rows = design.rows_per_person, A.memory
-    if most > 1 and not isinstance(rows, PersonRows):
+    held = rows.most if isinstance(rows, PersonRows) else None
+    if most > 1 and held is None:
         raise ValueError(f"Expected rows of persons beside rows_per_person={most}.")
-    if isinstance(rows, PersonRows) and rows.most > most:
+    if held is not None and held > most:
         raise ValueError(f"Expected at most rows_per_person={most} rows of each person.")
     with np.errstate(all="ignore"):  # arithmetic that raises would tell of records
         return run_steps(A, design=design, source=source)

@@ -173,7 +173,6 @@ def _outcomes(plan: LinearPlan, header: Header) -> tuple[Table, MappingNote]:
         X, t, note = read_records(header, mapper)
     else:
         X, t, numbers, note = read_persons(header, mapper, plan.persons)
-    assert isinstance(X, WeightedRows)
     check_rows(X, np.ones(len(X)))
     rows = beside(t, X)
     if numbers is not None:

@@ -203,14 +203,12 @@ class Schema:
 
     def _check_outcome(self, outcome: object) -> None:
         """Raise ValueError for what does not go with an outcome that is a number."""
-        if not isinstance(outcome, NumericColumn):
-            raise ValueError("Expected outcome to be a number: a column with codes is a target.")
+        number = check_as_outcome(outcome)
         expect(
-            not self.codes and self.target in ("", outcome.name),
+            not self.codes and self.target in ("", number.name),
             "Expected no target, positive or negative beside outcome, which is a number.",
         )
-        check_as_outcome(outcome)
-        object.__setattr__(self, "target", outcome.name)
+        object.__setattr__(self, "target", number.name)
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -298,14 +296,23 @@ class Schema:
         return self.columns_of((name,))[0]
 
 
-def check_as_outcome(column: NumericColumn) -> None:
-    """Raise ValueError for what an outcome that is a number does not have."""
+def check_as_outcome(column: object) -> NumericColumn:
+    """Return the column as an outcome that is a number.
+
+    Raises:  ValueError for anything else, and for what such an outcome does not have.
+    """
+    if not isinstance(column, NumericColumn):
+        raise ValueError(
+            "Expected outcome=NumericColumn(name, low, high, typical=..., spread=...), declared "
+            "from what is known beforehand: a column with codes is a target."
+        )
     for name in ("missing", "step", "limit", "transform"):
         expect(
             getattr(column, name) is None,
             f"Expected no {name} of the outcome {column.name!r}: its bounds cut it, a record "
             "without it counts for nothing, and its logarithm is taken in the table.",
         )
+    return column
 
 
 def _repeated(names: list[str]) -> list[str]:

@@ -225,11 +225,8 @@ def memo_key(case: PlannedCase, kind: str, *, but: Collection[str] = ()) -> Key:
     now, goal = case.settings, case.target
     design: Any = with_total(case.bare, Decimal(1)) if "total" in but else case.bare
     design = replace(design, n_records=1) if "n" in but else design
-    target = (
-        ""
-        if "target" in but
-        else repr((goal.coefficient, goal.excludes_zero_at) if "length" in but else goal)
-    )
+    bare = (goal.coefficient, goal.excludes_zero_at, goal.probability)
+    target = "" if "target" in but else repr(bare if "length" in but else goal)
     shape = now.opened if isinstance(case, Case) and case.is_opened else now.is_shaped
     typed = (now.currency, now.delta, now.results, case.scale, shape)
     return (kind, case.records.digest, repr(design), target, *typed)

@@ -43,9 +43,9 @@ MAP_POINTS = {False: 13, True: 7}
 """Budgets, and numbers of records, at which the map is computed, fewer with more than `MANY`
 coefficients (the key); between them it is interpolated in logarithms."""
 MAP_RECORDS = (300.0, 1_000_000.0)
-MAP_DRAWS = (16, 8, 2)
-"""Draws behind a point of a picture: usually, from 21 features on, with more than `MANY`
-coefficients. Answers take all of them."""
+MAP_DRAWS = (64, 16, 8, 2)
+"""Draws behind a point of a picture: usually, from 11 features on, from 21 on, with more than
+`MANY` coefficients. Answers take all of them."""
 MANY = 61
 SPLIT_SHARES = tuple((k / 10.0) ** 2 for k in (0.4, 0.7, 1, 1.5, 2, 3, 4, 5, 6, 7, 8))
 """Shares of each matrix at which the split's picture is computed, closer where the best ones
@@ -56,19 +56,19 @@ lie.
 def draws(case: Case) -> int:
     """Draws of the matrix noise behind a point of a picture."""
     p = len(case.moments.theta_hat)
-    return MAP_DRAWS[int(p > 21) + int(p > MANY)]
+    return MAP_DRAWS[sum(p > most for most in (11, 21, MANY))]
 
 
 def at(case: Case, total: float, n: float) -> float:
-    """What the map shows: the length, in the units of the target, or the chance to tell the value
-    from zero.
+    """What the map shows: the shortest length that is met as surely as asked, in the units of the
+    target, or the chance to tell the value from zero.
     """
     try:
         design, moments = case.at(decimal(total), round(n))
         found = outcome(moments, design=design, target=case.target, n_draws=draws(case))
     except ValueError:  # infeasible there
         return float("nan")
-    return found.probability if case.target.is_power else found.length * case.scale
+    return found.probability if case.target.is_power else found.within_reach * case.scale
 
 
 def decimal(value: float) -> Decimal:

@@ -67,6 +67,9 @@ BUDGET = ("definitions", "currency", "epsilon", "delta", "split")
 """The settings that are the budget and its parts."""
 USUAL_LENGTH = float(f"{2.0 * math.log(1.3):.12g}")
 """Of every effect, in log odds: each odds ratio to within a factor of 1.3."""
+USUAL_CHANCE = 0.9
+"""Of meeting a goal in every world that is looked at: a steward makes one release, and "on average"
+is a coin toss in the least favourable world."""
 LINEAR_SHARES = (Decimal("0.7"), Decimal("0.2"), Decimal("0.1"))
 """Of a regression of a number, for its steps and its two matrices, before anybody moves them."""
 _OF_A_SPREAD = 0.2
@@ -144,7 +147,7 @@ class Settings:
     goal_on: str = ""
     goal_length: float = 0.5
     goal_value: float = 0.5
-    goal_chance: float = 0.5
+    goal_chance: float = USUAL_CHANCE
     look: Look = "map"
 
     def settled(self) -> Settings:
@@ -445,7 +448,7 @@ class Settings:
             goal="all",
             goal_on="",
             goal_length=USUAL_LENGTH,
-            goal_chance=0.5,
+            goal_chance=USUAL_CHANCE,
         ).settled()
 
 

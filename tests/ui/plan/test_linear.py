@@ -152,8 +152,8 @@ def test_an_answer_meets_the_goal_and_a_little_less_does_not(find):
     option = designs.answer(find)
     if find == "precision":
         plan = designs.case.plan
-        made = plan.promise().longest * (10.0, 1.0)
-        assert option.precision == pytest.approx(max(made), rel=0.05)
+        made = max(plan.promise().longest * (10.0, 1.0))
+        assert made < option.precision < 1.4 * made  # 90 % are to be as short, not the mean
         return
     assert option.works
     typed, n = option.typed, option.settings.n

@@ -36,7 +36,7 @@ from ui.plan.words import no_answer
 from ui.session import text
 from ui.session.case import Case, make_case, single
 from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
-from ui.session.settings import Settings, from_query
+from ui.session.settings import USUAL_CHANCE, Settings, from_query
 from ui.session.text import number
 
 pytestmark = pytest.mark.usefixtures("patient")
@@ -100,11 +100,12 @@ def find(app, what: str):
 def test_each_of_the_three_is_found_from_the_other_two_and_is_that_of_the_core():
     app = start("plan", **SMALL)
     case = case_of(app)
-    budget = needed_budget(case.moments, design=case.design, target=Target(0.5))
+    assert case.target == Target(0.5, probability=USUAL_CHANCE)
+    budget = needed_budget(case.moments, design=case.design, target=case.target)
     assert least_total(app) == pytest.approx(float(budget.total), rel=1e-4)
-    records = needed_records(case.moments, design=case.design, target=Target(0.5))
+    records = needed_records(case.moments, design=case.design, target=case.target)
     assert int(shown(find(app, "records")).replace(",", "")) == records.n_records
-    reached = outcome(case.moments, design=case.design, target=Target(0.5)).within_reach
+    reached = outcome(case.moments, design=case.design, target=case.target).within_reach
     assert float(shown(find(app, "precision"))) == pytest.approx(reached, rel=5e-3)
     assert not [b for b in app.button if b.key in ("use_least", "use_own", "use_records")]
 
@@ -147,16 +148,16 @@ def test_the_goal_that_was_typed_stays_whatever_is_found_for_it(what, length):
     assert now(app).goal_length == length
     link = {k: v if isinstance(v, str) else v[0] for k, v in app.query_params.items()}
     assert from_query(link)[0].goal_length == length
-    assert plan_file.bare_plan(case_of(app)).goal == Target(length)
+    assert plan_file.bare_plan(case_of(app)).goal == Target(length, probability=USUAL_CHANCE)
     assert f"mean interval at most {length} long" in words(app)
 
 
 @pytest.mark.parametrize(("length", "said"), [(0.5, "met"), (0.05, "missed")])
 def test_a_precision_that_is_found_is_held_against_the_goal(length, said):
     app = find(start("plan", **SMALL, goal_length=str(length)), "precision")
-    (verdict,) = re.findall(r"\*\*Your goal is (met|missed)(?: on average)?\.", words(app))
+    (verdict,) = re.findall(r"\*\*Your goal is (met|missed)\.", words(app))
     assert verdict == said
-    reached = outcome(case_of(app).moments, design=case_of(app).design, target=Target(length))
+    reached = outcome(case_of(app).moments, design=case_of(app).design, target=case_of(app).target)
     shown_too = f"{text.number_at_most(reached.within_reach, 4)}, not {length:g}."
     assert (shown_too in words(app)) == (said == "missed")
     assert "3 of 3 coefficients can be reported" in words(app)
@@ -164,7 +165,7 @@ def test_a_precision_that_is_found_is_held_against_the_goal(length, said):
 
 def test_the_least_budget_gives_intervals_that_are_of_use():
     """A goal that is met by intervals too long to be of use is not called met."""
-    app = start("plan", **(SMALL | {"goal_length": "6"}))
+    app = start("plan", **(SMALL | {"goal_length": "6", "goal_chance": "0.5"}))
     case = case_of(app)
     bare = needed_budget(case.moments, design=case.design, target=case.target)
     assert bare.forecast.usefulness.is_useless
@@ -303,7 +304,7 @@ def test_what_is_typed_of_a_goal_stays_until_goal_or_table_is_another(hasty):
     app.radio(key="goal").set_value("zero").run()
     app.radio(key="goal_on").set_value("age").run()
     assert app.number_input(key="goal_zero_age").value is None
-    assert app.select_slider(key="goal_chance").value == 0.5
+    assert app.select_slider(key="goal_chance").value == USUAL_CHANCE
 
 
 def test_what_is_typed_of_a_goal_survives_a_reload_and_is_gone_when_it_is_taken(hasty):
@@ -339,7 +340,7 @@ def test_a_draft_of_a_goal_that_no_widget_can_hold_changes_nothing(draft, hasty)
     app.radio(key="goal_first").set_value("all").run()
     check(app)
     assert app.number_input(key="goal_all_").value == pytest.approx(math.exp(0.25))
-    assert app.select_slider(key="goal_chance").value == 0.5
+    assert app.select_slider(key="goal_chance").value == USUAL_CHANCE
     assert now(app).goal == "all"
 
 
@@ -572,6 +573,7 @@ def test_the_map_falls_with_budget_and_records_and_holds_the_answers():
     steps = [d for axis in (0, 1) for d in _steps(found.values, axis)]
     assert max(steps) < 0.0
     budget = needed_budget(case.moments, design=case.design, target=case.target)
+    assert case.target.probability == USUAL_CHANCE > 0.5
     assert planning.at(case, float(budget.total), case.n) == pytest.approx(
         case.settings.goal_length, rel=0.02
     )
@@ -607,7 +609,7 @@ def test_a_move_computes_the_map_only_if_it_changes_the_map(monkeypatch):
     app = find(start("plan", **SMALL), "precision")
     app.number_input(key="total_number").set_value(2.0).run()
     app.number_input(key="n_number").set_value(50_000).run()
-    set_goal(app, "mean", amount=0.7)
+    set_goal(app, "mean", amount=0.7, chance=USUAL_CHANCE)
     check(app)
     assert len(made) == 1
     fresh = make(case_of(app))
@@ -615,6 +617,9 @@ def test_a_move_computes_the_map_only_if_it_changes_the_map(monkeypatch):
     app.number_input(key="c_number").set_value(0.01).run()
     assert len(made) == 2
     assert np.all(made[1].values != made[0].values)
+    set_goal(app, "mean", amount=0.7, chance=0.5)
+    check(app)
+    assert np.nanmax(made[2].values / made[1].values) < 1.0  # fewer releases are to be so precise
 
 
 def test_an_impossible_target_is_answered_in_the_units_it_was_made_in():

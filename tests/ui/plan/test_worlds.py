@@ -92,7 +92,7 @@ def test_the_records_needed_keep_their_promise():
     promised = options.described(there, SOURCE).promise
     assert promised.fewest == there.fewest < answer.settings.n
     assert promised.probability == answer.promise.probability >= case.target.probability
-    enough = f"**Your goal is met on average with {answer.settings.n:,} records.**"
+    enough = f"**Your goal is met with {answer.settings.n:,} records.**"
     assert enough in words.reach_sentence(case, answer, "records")
 
 
