@@ -137,7 +137,7 @@ def test_what_is_typed_and_not_taken_over_is_said_beside_the_price():
 
 
 def test_a_budget_that_choose_found_and_nobody_took_is_said(patient):
-    app = start("plan", step="choose", **LINK, goal_length="0.6")
+    app = start("plan", step="choose", **(LINK | {"goal_length": "0.6"}))
     found = next(m.value for m in app.markdown if m.value.startswith("## ")).removeprefix("## ")
     go(app, "release")
     assert f"a budget of ε = {found} was found, and this plan has 1" in words(app)
