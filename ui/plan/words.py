@@ -112,6 +112,7 @@ def first_sentence(case: PlannedCase, option: Option, find: Find, *, is_active: 
         said, searched = f"A first look finds no {amount} that is enough.", "A better design"
     else:
         said, searched = "A first look.", "The best design"
+    said += _spare(case, option, find)
     if falls_short(option, find) or case.settings.dataset != DECLARED:
         return f"{said} {searched} {'is being searched for' if is_active else 'was not found'}."
     looked = "are being" if is_active else "were not all"
@@ -131,7 +132,21 @@ def reach_sentence(case: PlannedCase, option: Option, find: Find) -> str:
     assert found is not None
     hardest = f", fewest if {plain(found.probability_decided_by)}" if option.has_worlds else ""
     met = f" Of releases {percent(option.probability)} meet it at the least{hardest}."
-    return f"**{_verdict(case, option, find)}**{'' if option.is_lost else met} {reach(found)}"
+    met = "" if option.is_lost else met
+    return f"**{_verdict(case, option, find)}**{met}{_spare(case, option, find)} {reach(found)}"
+
+
+_SPARE = 0.95
+"""Of the goal: an answer that is shorter has more than its goal needs."""
+
+
+def _spare(case: PlannedCase, option: Option, find: Find) -> str:
+    """Say where an amount is the least with which effects can be reported, not that of the goal."""
+    if find == "precision" or not option.works:
+        return ""
+    if abs(option.precision) >= _SPARE * abs(goal_asked(case)):
+        return ""
+    return " The goal alone would need less; with less, some effects could not be reported."
 
 
 def _verdict(case: PlannedCase, option: Option, find: Find) -> str:

@@ -4,6 +4,7 @@ fails in one.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from decimal import Decimal
 
@@ -94,6 +95,25 @@ def test_the_records_needed_keep_their_promise():
     assert promised.probability == answer.promise.probability >= case.target.probability
     enough = f"**Your goal is met with {answer.settings.n:,} records.**"
     assert enough in words.reach_sentence(case, answer, "records")
+
+
+@pytest.mark.parametrize("find", ["budget", "records"])
+@pytest.mark.parametrize(("factor", "is_spare"), [(3.0, True), (1.6, False)])
+def test_an_amount_that_what_can_be_reported_decides_is_said_to_be_so(find, factor, is_spare):
+    about = {"goal": "all", "goal_on": "", "goal_length": str(2.0 * math.log(factor))}
+    case = make_case(from_query(GOAL | about)[0], SOURCE)
+    settings = case.settings
+    option = options.Designs(case, SOURCE).answer(find)
+    less = {"budget": settings.swept("total", 0.93 * option.typed)}
+    less["records"] = replace(settings, n=int(0.93 * option.settings.n))
+    there = options.described(make_case(less[find], SOURCE), SOURCE)
+    assert option.works
+    assert not there.works
+    assert there.meets == is_spare
+    said = "with less, some effects could not be reported" in words.reach_sentence(
+        case, option, find
+    )
+    assert said == is_spare
 
 
 @pytest.mark.parametrize("look", ["split", "mechanisms", "c"])
