@@ -2,15 +2,34 @@
 
 Whatever the planner looks for, it looks by forecasts, and nearly all its time goes into the draws
 of matrix noise behind them. So every forecast is a step, which whoever watches is told of; the
-searches themselves know nothing of it.
+searches themselves know nothing of it. How many steps there will be nobody knows: what a search can
+say is how far it is through what it counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import NamedTuple, TypeVar
 
+T = TypeVar("T")
+
+
+class Stage(NamedTuple):
+    """Which of the things that a search goes through it is at, and how many there are; None where
+    that shows only at the end.
+    """
+
+    what: str
+    number: int
+    of: int | None
+
+
+_at_stage: ContextVar[Callable[[tuple[Stage, ...]], None] | None] = ContextVar(
+    "at_stage", default=None
+)
+_stages: ContextVar[tuple[Stage, ...]] = ContextVar("stages", default=())
 _on_step: ContextVar[Callable[[int], None] | None] = ContextVar("on_step", default=None)
 
 
@@ -22,7 +41,10 @@ class StoppedError(Exception):
 
 @contextmanager
 def watched(
-    *, progress: Callable[[int], None] | None = None, should_stop: Callable[[], bool] | None = None
+    *,
+    progress: Callable[[int], None] | None = None,
+    should_stop: Callable[[], bool] | None = None,
+    at_stage: Callable[[tuple[Stage, ...]], None] | None = None,
 ) -> Iterator[None]:
     """Watch the forecasts that this thread makes inside, alone or in a search of the planner; no
     number changes.
@@ -31,6 +53,7 @@ def watched(
         progress: called before every forecast with the draws of matrix noise that are done, of all
             forecasts so far; how many a search will take is not known before.
         should_stop: asked before every forecast.
+        at_stage: called with where the search is, the outer things that it goes through first.
 
     Privacy:
         None of its own. Times and steps depend on the moments as the answers do.
@@ -70,11 +93,33 @@ def watched(
             progress(done)
         done += n_draws
 
-    before = _on_step.set(step)
+    before, told, stages = _on_step.set(step), _at_stage.set(at_stage), _stages.set(())
     try:
         yield
     finally:
         _on_step.reset(before)
+        _at_stage.reset(told)
+        _stages.reset(stages)
+
+
+def counted(what: str, things: Iterable[T]) -> Iterator[T]:
+    """Each of these things, while whoever watches is told which of them a search is at.
+
+    >>> told = []
+    >>> with watched(at_stage=told.append):
+    ...     for n in counted("size", (10, 20)):
+    ...         total = sum(counted("row", range(2)))
+    >>> told[2]
+    (Stage(what='size', number=1, of=2), Stage(what='row', number=2, of=2))
+    """
+    outer, tell = _stages.get(), _at_stage.get() or (lambda stages: None)
+    of = len(things) if isinstance(things, Sized) else None
+    for number, thing in enumerate(things, 1):
+        _stages.set(now := (*outer, Stage(what, number, of)))
+        tell(now)
+        yield thing
+    _stages.set(outer)
+    tell(outer)
 
 
 def step(n_draws: int) -> None:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import InfeasibleDesignError, check_positive, short_repr
 from dpci_core.base.rows import Meaning
+from dpci_core.base.watch import counted
 from dpci_core.design import ESTIMANDS, Design, check_design
 from dpci_core.intervals.forecast import N_DRAWS, Forecast, forecast
 from dpci_core.planner.amounts import SEARCH_DRAWS
@@ -215,7 +216,7 @@ def best_regularization(
         answer, decides = least_favourable(list(worlds), solve=solve, cost=cost)
         return answer if len(worlds) == 1 else replace(answer, decided_by=decides)
     search = _Search(moments_source(X, y, design), design, split_each)
-    for c in GRID:
+    for c in counted("penalty", GRID):
         search.try_out(c)
     centres = {search.shortest(), search.shortest(share), search.smallest()}
     for c in sorted(c for c in centres if c is not None):

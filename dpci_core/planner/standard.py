@@ -16,6 +16,7 @@ from dpci_core.base.decimals import EXACT
 from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.base.limits import BUDGET_PART
 from dpci_core.base.rows import parted
+from dpci_core.base.watch import counted
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.estimands import released_hessian
 from dpci_core.intervals.forecast import (
@@ -193,7 +194,7 @@ class _Search:
 
     def look(self, shapes: Sequence[Triangle]) -> None:
         """Every shape with every c, in the first world."""
-        for shape in shapes:
+        for shape in counted("scaling", shapes):
             encoding = StandardEncoding(limit=self.limit, shape=shape)
             records, moments = _some(self.encodes[0](encoding)), None
             for c in self.penalties():
@@ -282,7 +283,7 @@ class _Search:
         best: dict[StandardEncoding, Tried] = {}
         for one in sorted(self.tried, key=lambda tried: tried.score):
             best.setdefault(one.encoding, one)
-        for one in list(best.values())[:_FINALISTS]:
+        for one in counted("best scaling", list(best.values())[:_FINALISTS]):
             self.plan(one)
         if self.chosen is None:  # what runs leaves nothing for the matrices
             raise self.refusal()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -29,7 +30,9 @@ from dpci_core import (
     remedies,
     watched,
 )
+from dpci_core.base.watch import Stage, counted
 from dpci_core.intervals.forecast import N_DRAWS
+from dpci_core.planner.regularization import GRID
 
 TABLE = datasets.load("census", encoding="schema", features=3, n_rows=3_000)
 FIT = fit_moments(TABLE.X, TABLE.y, loss=Logistic(), regularization=0.01)
@@ -142,3 +145,23 @@ def test_the_inner_watch_counts_for_itself() -> None:
         forecast(FIT, design=DESIGN)
     assert inner.told == [0]
     assert outer.told == [0, N_DRAWS]
+
+
+def test_a_search_says_which_of_the_things_it_counts_it_is_at():
+    told = []
+    with watched(at_stage=told.append):
+        SEARCHES["c"]()
+    numbers = [stages[0].number for stages in told if stages]
+    assert numbers == list(range(1, len(GRID) + 1))
+    assert {stages[0].of for stages in told if stages} == {len(GRID)}
+    assert told[-1] == ()  # what comes then counts nothing
+
+
+def test_a_search_that_was_stopped_leaves_no_stage_to_the_next():
+    told = []
+    with suppress(StoppedError), watched(should_stop=lambda: True, at_stage=told.append):
+        for _ in counted("outer", range(3)):
+            SEARCHES["forecast"]()
+    with watched(at_stage=told.append):
+        list(counted("inner", range(1)))
+    assert told == [(Stage("outer", 1, 3),), (Stage("inner", 1, 1),), ()]

@@ -10,6 +10,7 @@ from streamlit.components.v2 import manifest_scanner
 
 from tests.ui.test_pages import stop_jobs
 from ui.plan import work as plan_work
+from ui.session import compute
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -28,6 +29,12 @@ def no_job_is_left() -> Iterator[None]:
     """What a page has asked for, and nobody waits for, would be computed beside the next tests."""
     yield
     stop_jobs()
+
+
+@pytest.fixture(autouse=True)
+def no_answer_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test begins as a process does, that has answered nobody yet."""
+    monkeypatch.setattr(compute, "ANSWERS", compute.LRU(1000))
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 import streamlit as st
 
@@ -42,7 +42,7 @@ class JobPanel(Generic[J]):
         """The job of this session; after a reload the link still knows its key, if it may be
         told.
         """
-        job = jobs.find(state.job_key(self.name) or "")
+        job = state.find_job(self.name)
         if not isinstance(job, self.kind) or (
             job.is_private_to_session and self.name not in st.session_state
         ):
@@ -78,7 +78,7 @@ class JobPanel(Generic[J]):
         if job.state == "queued" and ahead >= self.least_ahead:
             st.info(self.waiting.format(ahead=ahead))
         elif job.is_active:
-            self.running(job)
+            self.running(cast(J, queue.at_work(job)))
             if self.where is not None:
                 st.caption(self.where())
         elif job.state == "failed":

@@ -26,7 +26,7 @@ from ui.kit.bound import among, put
 from ui.plan import bounds, cards, goal, numbers, options, pictures, standard, words
 from ui.plan.job import designs_of
 from ui.plan.options import Find, Option, Ways
-from ui.plan.work import Work, choice_of, work_on
+from ui.plan.work import Work, choice_of, pin, work_on
 from ui.session import quota, state, steps, text
 from ui.session.case import Case, NumberCase, PlannedCase, make_case, place_of
 from ui.session.choices import MECHANISMS
@@ -66,7 +66,7 @@ def panel(case: PlannedCase) -> None:
     _say_if_gone(case)
     work: Work | None = None
     if _is_wanted(case):
-        kept = _kept(case)
+        kept = _kept(case.settings)
         work = work_on(case, kept)
         _calculator(case, work, kept)
     _method(case, work)
@@ -401,18 +401,19 @@ def _take(option: Option | None, question: tuple[object, ...]) -> None:
 
 
 def _keep(option: Option | None, question: tuple[object, ...]) -> None:
-    """Keep this design to compare with, where `_take` would use it."""
+    """Keep this design with its numbers to compare with, where `_take` would use it."""
     if option is None or question != _question():
         return
     query = option.settings.to_query()
     steps.KEPT.take(urlencode({name: query[name] for name in query if name in _KEPT}) or "n=")
+    if (kept := _kept(state.settings())) is not None:
+        pin(kept, option)
 
 
-def _kept(case: PlannedCase) -> PlannedCase | None:
-    """The case with the design that was kept."""
+def _kept(now: Settings) -> PlannedCase | None:
+    """The case of these settings with the design that was kept."""
     if not steps.KEPT.value:
         return None
-    now = case.settings
     own = dict(parse_qsl(steps.KEPT.value, keep_blank_values=True))
     found, _ = from_query({**_without(now), **{k: v for k, v in own.items() if v}})
     changes = {f.name: getattr(found, f.name) for f in fields(Settings) if f.name in _KEPT}

@@ -1,8 +1,10 @@
 """The slow answers of the page Plan as a job in the background: what each rests on, and the search
 for it.
 
-Knows no Streamlit. An answer goes from the job straight into the memory of the session that asked,
-as soon as it is whole; the job keeps none, and lets go of the table when it ends.
+Knows no Streamlit. An answer goes from the job straight into the memory of those who may see it, as
+soon as it is whole; the job keeps none, and lets go of the table when it ends. About a public table
+that is the memory of all sessions: so an answer is kept under everything that was asked, and what
+two sessions share is only what both of them typed.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from decimal import Decimal
 from typing import Any, cast
 
 from dpci_core import StoppedError, watched
-from dpci_core.planner.amounts import with_total
+from dpci_core.base.watch import Stage
 from dpci_core.schema import Schema
 from ui.plan import numbers, options
 from ui.plan.linear import LinearDesigns
@@ -23,13 +25,13 @@ from ui.session.case import Case, NumberCase, PlannedCase
 from ui.session.choices import MECHANISMS
 from ui.session.compute import LRU, TableSource
 from ui.session.jobs import Task
-from ui.session.settings import Settings
+from ui.session.settings import PRECISION, Settings
 
 Key = tuple[object, ...]
 Answer = numbers.Answer
 
 _NEVER_ALL = 0.95
-"""A search that takes more draws than usual stays at this share of them."""
+"""A search that takes more draws than usual counts as this share of them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -162,6 +164,11 @@ def _searched(case: Case, source: TableSource, find: Find, choice: Choice) -> di
     }
 
 
+def parts_left(parts: dict[str, Part], memo: LRU) -> dict[str, Part]:
+    """Those that are not known yet."""
+    return {name: part for name, part in parts.items() if memo.peek(part.key) is None}
+
+
 def beside(kept: PlannedCase, source: TableSource, choice: Choice | None) -> Part:
     """What a design that was kept gives, by the same search as the answers."""
     if choice is not None:
@@ -195,7 +202,7 @@ def _analysis(case: Case, source: TableSource, look: str) -> Part:
         )
     if look == "split":
         return Part(
-            key=(*memo_key(case, "split", but={"target"}), numbers.locked_parts(case)),
+            key=(*memo_key(case, "split", but={"length"}), numbers.locked_parts(case)),
             name="the best split",
             draws=2_000 + len(numbers.SPLIT_SHARES) ** 2 * numbers.draws(case),
             find=lambda: numbers.split_answer(case, source),
@@ -215,27 +222,36 @@ def _analysis(case: Case, source: TableSource, look: str) -> Part:
     )
 
 
+_LEFT_OUT: dict[str, tuple[str, ...]] = {
+    "total": (),
+    "n": ("n",),
+    "length": ("goal_length",),
+    "target": PRECISION,
+}
+"""The settings that are what an answer does not rest on; of a total they are its shares."""
+
+
 def memo_key(case: PlannedCase, kind: str, *, but: Collection[str] = ()) -> Key:
-    """What an answer rests on: the case in the scale of the moments, and how budget and target are
-    typed.
+    """What an answer rests on: the planning rows, the scale of the goal, and the settings, which it
+    may tell.
 
     but: what it does not rest on, of the "total" (only its shares count), the number "n", the
     "length" asked for and the whole "target".
     """
-    now, goal = case.settings, case.target
-    design: Any = with_total(case.bare, Decimal(1)) if "total" in but else case.bare
-    design = replace(design, n_records=1) if "n" in but else design
-    bare = (goal.coefficient, goal.excludes_zero_at, goal.probability)
-    target = "" if "target" in but else repr(bare if "length" in but else goal)
-    shape = now.opened if isinstance(case, Case) and case.is_opened else now.is_shaped
-    typed = (now.currency, now.delta, now.results, case.scale, shape)
-    return (kind, case.records.digest, repr(design), target, *typed)
+    left_out = (name for part in but for name in _LEFT_OUT[part])
+    now = case.settings.usual("look", "units", "sweep", *left_out)
+    if "total" in but and not any(now.split.locked):  # locked amounts are the same at any total
+        now = replace(now, epsilon=Settings().epsilon, split=now.split.with_total(Decimal(1)))
+    return (kind, case.records.digest, case.scale, now)
 
 
 @dataclass(eq=False, kw_only=True)
 class PlanJob(Task):
     """Slow answers, one after the other, for the settings `about`; `held` are the bytes of a table
     of the session's.
+
+    now, stages: the answer it is at, and how far the search for it is.
+    share: of the draws that such answers usually take.
     """
 
     about: Settings
@@ -243,6 +259,7 @@ class PlanJob(Task):
     memo: LRU | None
     held: int = 0
     now: str = ""
+    stages: tuple[Stage, ...] = ()
     share: float = 0.0
 
     def left(self, memo: LRU) -> set[Key]:
@@ -254,19 +271,25 @@ class PlanJob(Task):
         assert memo is not None
         total, before = sum(part.draws for part in parts), 0
         for part in parts:
-            self.now = part.name
+            self.now, self.stages = part.name, ()
 
             def count(done: int, part: Part = part, before: int = before) -> None:
                 self.share = (before + min(done, _NEVER_ALL * part.draws)) / total
 
-            try:
-                with watched(progress=count, should_stop=self._should_stop):
-                    answer = numbers.attempt(part.find)
-            except StoppedError:
-                return False
-            memo.put(part.key, answer)
+            if memo.peek(part.key) is None:  # another session's job may have found it by now
+                try:
+                    with watched(
+                        progress=count, should_stop=self._should_stop, at_stage=self._note
+                    ):
+                        answer = numbers.attempt(part.find)
+                except StoppedError:
+                    return False
+                memo.put(part.key, answer)
             before += part.draws
         return True
+
+    def _note(self, stages: tuple[Stage, ...]) -> None:
+        self.stages = stages
 
     @property
     def n_bytes(self) -> int:

@@ -23,6 +23,7 @@ from dpci_core import (
 )
 from dpci_core.base.array import Array, Positions
 from dpci_core.base.errors import ConvergenceError, without_frames
+from dpci_core.base.watch import counted
 from dpci_core.planner.search import score
 from dpci_core.planner.split import Shares
 from dpci_core.planner.targets import outcome
@@ -94,7 +95,8 @@ def iso_map(case: Case) -> IsoMap:
     counts = np.geomspace(*MAP_RECORDS, points)
     kind = type(case.design.budget)
     spent = [own_total(case.settings, kind, total) for total in totals]
-    values = np.array([[at(case, total, n) for total in spent] for n in counts])
+    rows = counted("line", [float(n) for n in counts])
+    values = np.array([[at(case, total, n) for total in spent] for n in rows])
     return IsoMap(totals, counts, values)
 
 
@@ -181,7 +183,7 @@ def split_map(case: Case, best: Shares) -> SplitMap:
     index: dict[tuple[int, int], int] = {}
     shares: list[tuple[float, float, float]] = []
     lengths: list[float] = []
-    for i, h in enumerate(along_h):
+    for i, h in enumerate(counted("line", along_h)):
         for j, s in enumerate(along_s):
             if h + s > 0.97:
                 continue

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
+from itertools import count, islice
 from typing import ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -20,6 +21,7 @@ import numpy as np
 from dpci_core import WorldMoments, best_split, forecast, needed_budget, needed_records
 from dpci_core.base.array import Flags
 from dpci_core.base.errors import InfeasibleDesignError
+from dpci_core.base.watch import counted
 from dpci_core.design import Design
 from dpci_core.intervals.forecast import drawn_intervals, forecast_of
 from dpci_core.mechanisms.mechanism import mechanism_of
@@ -329,7 +331,7 @@ class Amounts(ABC, Generic[CaseT]):
         amount, low, high = start, 0.0, math.inf
         best: Option | None = None
         last: Option | None = None
-        for _ in range(_MOST_LOOKS):
+        for _ in counted("amount", islice(count(), _MOST_LOOKS)):  # how many shows at the end
             needed, option = math.inf, None
             try:
                 here = at(amount)

@@ -12,8 +12,8 @@ import streamlit as st
 
 from ui.controls.job_panel import JobPanel
 from ui.plan import numbers
-from ui.plan.job import Answer, Choice, Part, PlanJob, beside, parts_of
-from ui.plan.options import Find
+from ui.plan.job import Answer, Choice, Key, Part, PlanJob, beside, parts_left, parts_of
+from ui.plan.options import Find, Option
 from ui.session import compute, jobs, state, steps
 from ui.session.case import Case, PlannedCase
 
@@ -78,7 +78,7 @@ def choice_of(case: PlannedCase) -> Choice | None:
     schema = compute.schema_of(case.settings, state.source())
     if schema is None or not isinstance(case, Case) or not steps.is_chosen(case.settings):
         return None
-    return Choice(schema, steps.MECHANISM.value, steps.SPLIT.value == "best", state.memo())
+    return Choice(schema, steps.MECHANISM.value, steps.SPLIT.value == "best", state.answers())
 
 
 def work_on(case: PlannedCase, kept: PlannedCase | None = None) -> Work:
@@ -88,14 +88,17 @@ def work_on(case: PlannedCase, kept: PlannedCase | None = None) -> Work:
     kept: with the design that is looked at beside.
     """
     find, choice = cast(Find, steps.FIND.value), choice_of(case)
-    memo, job = state.memo(), _PANEL.job()
-    parts = parts_of(case, state.source(), find, choice=choice)
+    memo, job = state.answers(), _PANEL.job()
+    parts, pinned = parts_of(case, state.source(), find, choice=choice), None
     if kept is not None:
-        parts["kept"] = beside(kept, state.source(), choice)
+        part = beside(kept, state.source(), choice)
+        pinned = state.memo().peek(_pin_of(part))
+        if pinned is None:
+            parts["kept"] = part
     left = (
         None if job is None else job.left(memo)
     )  # before what is missing: an answer that comes in between is known
-    missing = _missing(parts)
+    missing = parts_left(parts, memo)
     if job is not None and job.is_active and left != {part.key for part in missing.values()}:
         jobs.queue_of(job).cancel(job)
         job = None
@@ -104,27 +107,34 @@ def work_on(case: PlannedCase, kept: PlannedCase | None = None) -> Work:
     is_active = (
         job is not None and job.is_active
     )  # before what is missing: one that has ended has nothing to add
-    missing = _missing(parts)
-    known = {
-        name: cast(Answer, memo.peek(part.key))
-        for name, part in parts.items()
-        if name not in missing
-    }
+    found = {name: memo.peek(part.key) for name, part in parts.items()}
+    missing = {name: part for name, part in parts.items() if found[name] is None}
+    if pinned is not None:
+        found["kept"] = pinned
+    known = {name: cast(Answer, answer) for name, answer in found.items() if answer is not None}
     return Work(known, tuple(missing), job, is_active, state.queue_problem())
 
 
-def _missing(parts: dict[str, Part]) -> dict[str, Part]:
-    memo = state.memo()
-    return {name: part for name, part in parts.items() if memo.peek(part.key) is None}
+def pin(kept: PlannedCase, option: Option) -> None:
+    """Keep what a design gives with the design itself: what is known is not computed again."""
+    part = beside(kept, state.source(), choice_of(kept))
+    state.memo().put(_pin_of(part), (option, None))
+
+
+def _pin_of(part: Part) -> Key:
+    """The numbers that came with a kept design stay with the session: they are those of the design
+    that somebody kept, however it was found.
+    """
+    return ("pinned", *part.key)
 
 
 def _is_kept(job: PlanJob | None, case: PlannedCase) -> bool:
-    """Whether the job is at work on the right answers, or was stopped, or failed, at these very
-    settings.
+    """Whether the job is at work on the right answers, or was stopped by somebody, or failed, at
+    these very settings; one that stopped because its page was gone begins anew.
     """
-    return job is not None and (
-        job.is_active or (job.state != "done" and job.about == case.settings)
-    )
+    if job is None or job.is_active:
+        return job is not None
+    return job.about == case.settings and (job.stop.is_set() or job.state == "failed")
 
 
 def _start(case: PlannedCase, missing: dict[str, Part]) -> PlanJob | None:
@@ -132,7 +142,9 @@ def _start(case: PlannedCase, missing: dict[str, Part]) -> PlanJob | None:
     wait.
     """
     held = case.records.X.nbytes if case.settings.dataset == "upload" else 0
-    job = PlanJob(about=case.settings, parts=tuple(missing.values()), memo=state.memo(), held=held)
+    memo, parts = state.answers(), tuple(missing.values())
+    shared = frozenset() if memo is state.memo() else frozenset(part.key for part in parts)
+    job = PlanJob(about=case.settings, parts=parts, memo=memo, held=held, question=shared)
     queue = jobs.QUICK if len(case.names) <= numbers.MANY else jobs.QUEUE
     if not state.submit(_JOB, job, queue):
         return None
@@ -152,13 +164,19 @@ def _may_come(job: PlanJob, passed: float) -> bool:
 
 
 def _running(job: PlanJob) -> None:
-    st.progress(job.share, text=_progress_words(job))
+    st.info(_progress_words(job))
 
 
 def _progress_words(job: PlanJob) -> str:
+    """What is being computed and how far that is, where it can be told; no share of a search, whose
+    end shows only when it is there.
+    """
     if job.stop.is_set():
         return "Stopping …"
-    return f"Computing {job.now} …" if job.now else "Computing …"
+    stages = ", ".join(
+        f"{one.what} {one.number}" + (f" of {one.of}" if one.of else "") for one in job.stages
+    )
+    return " ".join(filter(None, ("Computing", job.now, f"({stages})" if stages else "", "…")))
 
 
 _PANEL = JobPanel(

@@ -75,8 +75,10 @@ class LRU:
         self._values: OrderedDict[Hashable, object] = OrderedDict()
 
     def peek(self, key: Hashable) -> object | None:
-        """The value under `key`, if there is one."""
+        """The value under `key`, if there is one, which counts as new again."""
         with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
             return self._values.get(key)
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -219,6 +221,10 @@ PUBLIC = Store()
 CURVES = LRU(1000)
 """Forecast curves on tables of `PUBLIC`, for all sessions: a class that opens one link computes
 them once.
+"""
+ANSWERS = LRU(1000)
+"""Answers of the page Plan on such tables, for all sessions, each under its whole question: an
+answer holds the settings that it was asked with.
 """
 ANIMATIONS = LRU(40)
 """Pictures for all positions of a slider on such tables, for all sessions; each holds every

@@ -1,20 +1,20 @@
 """Simulations in the background: one worker for all sessions, first come first served, one job a
 session.
 
-Knows no Streamlit. Pages ask a job how it stands; a job nobody has asked about for a while is
-stopped, because a closed browser tab says nothing. Finished jobs keep their small results, never
-the table.
+Knows no Streamlit. Pages ask a job how it stands; a job whose page was closed is stopped, and one
+that nobody has asked about for a while. Sessions that ask the same public question wait in one
+place. A release is no such job: it is drawn where it is booked, and nothing stops it half way.
+Finished jobs keep their small results, never the table.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -33,8 +33,11 @@ if TYPE_CHECKING:
 State = Literal["queued", "running", "done", "cancelled", "failed"]
 
 ABANDONED_SECONDS = 900.0
-"""A job nobody has looked at for so long is stopped; browsers slow the polls of hidden tabs, so
-this is generous.
+"""A job nobody has looked at for so long is stopped though its page is open: browsers slow the
+polls of hidden tabs, so this is generous.
+"""
+LEFT_SECONDS = 60.0
+"""The same once its page is closed: time for a reload, for a lost line, for a phone that looked away.
 """
 KEPT_JOBS = 40
 GAVE_WAY = (
@@ -58,15 +61,21 @@ class Task:
     """Something slow that pages can watch and stop.
 
     is_private_to_session: it is about a table of the session's own, so that no link leads to it.
+    question: what is asked, each under everything that it rests on, where other sessions may share
+        the answers; empty where what is asked is the session's own.
+    is_there: whether the page that looked last is still open.
     """
 
     is_private_to_session: bool = False
+    question: frozenset[Hashable] = frozenset()
+    is_there: Callable[[], bool] = lambda: True
     key: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     state: State = "queued"
     progress: Progress | None = None
     problem: str = ""
     address: str = ""
     looked_at: float = field(default_factory=time.monotonic)
+    _there_at: float = field(default_factory=time.monotonic, init=False)
     stop: threading.Event = field(default_factory=threading.Event)
     gives_way: Callable[[], bool] = lambda: False
     """Whether it has run long enough that those who wait come first; its queue says so."""
@@ -76,11 +85,24 @@ class Task:
         """Whether it waits or runs."""
         return self.state in ("queued", "running")
 
+    @property
+    def is_left(self) -> bool:
+        """Whether nobody looks at it any more."""
+        now = time.monotonic()
+        if not self.is_there():
+            return now - max(self.looked_at, self._there_at) > LEFT_SECONDS
+        self._there_at = now
+        return now - self.looked_at > ABANDONED_SECONDS
+
+    def is_answered_by(self, other: Task) -> bool:
+        """Whether another gives what is asked here."""
+        return other is self or bool(self.question and self.question <= other.question)
+
     def run(self) -> None:
         """Run to the end; never raises."""
         self.state = "running"
         try:
-            is_done = self._execute()
+            is_done = not self._should_stop() and self._execute()
             if is_done or self.stop.is_set() or not self.gives_way():
                 self.state = "done" if is_done else "cancelled"
             else:
@@ -110,8 +132,7 @@ class Task:
         return 0
 
     def _should_stop(self) -> bool:
-        is_left = time.monotonic() - self.looked_at > ABANDONED_SECONDS
-        return is_left or self.stop.is_set() or self.gives_way()
+        return self.is_left or self.stop.is_set() or self.gives_way()
 
     def _take(self, progress: Progress) -> None:
         self.progress = progress
@@ -184,20 +205,10 @@ class JobQueue:
         """
         with self._lock:
             job.address = address
-            own = sum(other.address == address for other in self._waiting)
-            if address and own >= max(1, self._most_waiting // 2):
-                raise QueueFullError(
-                    f"{own} simulations of your address are waiting already. Try again in a few "
-                    "minutes."
-                )
-            held = sum(other.n_bytes for other in self._waiting)
-            if len(self._waiting) >= self._most_waiting or (
-                self._waiting and held + job.n_bytes > MOST_HELD
-            ):
-                raise QueueFullError(
-                    f"{len(self._waiting)} simulations are waiting already. Try again in a few "
-                    "minutes."
-                )
+            self._let_go()
+            active = [other for other in self._jobs.values() if other.is_active]
+            if not any(job.is_answered_by(other) for other in active):
+                self._refuse_more(job)
             self._waiting.append(job)
             self._jobs[job.key] = job
             self._forget_old()
@@ -205,6 +216,20 @@ class JobQueue:
                 self._worker = threading.Thread(target=self._work, daemon=True, name="simulations")
                 self._worker.start()
             self._lock.notify()
+
+    def _refuse_more(self, job: Task) -> None:
+        apart = _apart(self._waiting)
+        own = sum(other.address == job.address for other in apart)
+        if job.address and own >= max(1, self._most_waiting // 2):
+            raise QueueFullError(
+                f"{own} simulations of your address are waiting already. Try again in a few "
+                "minutes."
+            )
+        held = sum(other.n_bytes for other in self._waiting)
+        if len(apart) >= self._most_waiting or (self._waiting and held + job.n_bytes > MOST_HELD):
+            raise QueueFullError(
+                f"{len(apart)} simulations are waiting already. Try again in a few minutes."
+            )
 
     def find(self, key: str) -> Task | None:
         """The job under a key, marked as looked at."""
@@ -215,28 +240,38 @@ class JobQueue:
         return job
 
     def place(self, job: Task) -> int:
-        """How many jobs run or wait before this one; one that was told to stop is as good as
-        gone.
+        """How many questions are answered before that of this job."""
+        return self._ahead(job)[0]
+
+    def at_work(self, job: Task) -> Task:
+        """The first job that asks what this one does: how far it is, both are."""
+        return self._ahead(job)[1]
+
+    def _ahead(self, job: Task) -> tuple[int, Task]:
+        """Questions before that of a job, and the first that asks the same; a job that was told to
+        stop is as good as gone.
         """
         with self._lock:
-            running = [
-                other
-                for other in self._jobs.values()
-                if other.state == "running" and other is not job
-            ]
-            ahead = sum(not other.stop.is_set() for other in running)
-            with contextlib.suppress(ValueError):
-                return self._waiting.index(job) + ahead
-            return 0
+            self._let_go()
+            if job.state != "queued":
+                return 0, job
+            running = [other for other in self._jobs.values() if other.state == "running"]
+            line = [*(other for other in running if not other.stop.is_set()), *self._waiting]
+            first = next((k for k, other in enumerate(line) if job.is_answered_by(other)), 0)
+            return len(_apart(line[:first])), line[first] if line else job
 
     def cancel(self, job: Task) -> None:
         """Stop a job; one that still waits leaves the queue at once."""
         job.stop.set()
         with self._lock:
-            if job in self._waiting:
-                self._waiting.remove(job)
-                job.state = "cancelled"
-                job.release()
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Take those who wait for nobody out of the queue."""
+        for job in [one for one in self._waiting if one.stop.is_set() or one.is_left]:
+            self._waiting.remove(job)
+            job.state = "cancelled"
+            job.release()
 
     def _forget_old(self) -> None:
         finished = [key for key, job in self._jobs.items() if not job.is_active]
@@ -250,11 +285,22 @@ class JobQueue:
                     self._lock.wait()
                 job = self._waiting.pop(0)
                 job.state = "running"
-            job.gives_way = partial(self._is_others_turn, time.monotonic())
+            job.gives_way = partial(self._is_others_turn, job, time.monotonic())
             job.run()
 
-    def _is_others_turn(self, started: float) -> bool:
-        return bool(self._waiting) and time.monotonic() - started > 60.0 * most_minutes()
+    def _is_others_turn(self, job: Task, started: float) -> bool:
+        """Whether it took its time and somebody waits for another answer."""
+        is_long = time.monotonic() - started > 60.0 * most_minutes()
+        return is_long and not all(other.is_answered_by(job) for other in list(self._waiting))
+
+
+def _apart(tasks: Iterable[Task]) -> list[Task]:
+    """One job of each question."""
+    found: list[Task] = []
+    for task in tasks:
+        if not any(task.is_answered_by(other) for other in found):
+            found.append(task)
+    return found
 
 
 QUEUE = JobQueue()

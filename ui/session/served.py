@@ -4,8 +4,9 @@ time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from threading import RLock
 
 import streamlit as st
@@ -50,7 +51,12 @@ def _wait() -> None:
 
 def has_left() -> bool:
     """Whether nobody is there any more to see this page."""
+    return not presence()()
+
+
+def presence() -> Callable[[], bool]:
+    """Whether the page of this session is still open, to be asked from any thread."""
     running = get_script_run_ctx(suppress_warning=True)
     if running is None or not runtime.exists():
-        return False
-    return not runtime.get_instance().is_active_session(running.session_id)
+        return lambda: True
+    return partial(runtime.get_instance().is_active_session, running.session_id)

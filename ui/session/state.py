@@ -22,6 +22,7 @@ from ui.session import compute, jobs, quota, steps
 from ui.session.budget import from_shares
 from ui.session.choices import DEFINITIONS
 from ui.session.plan_settings import settings_of
+from ui.session.served import presence
 from ui.session.settings import START, Settings, from_query
 from ui.session.words import in_words
 
@@ -76,6 +77,14 @@ def job_key(name: str) -> str | None:
     return st.session_state.get(name) or st.session_state[_LINK_JOBS].get(name)  # type: ignore[no-any-return]
 
 
+def find_job(name: str) -> jobs.Task | None:
+    """This session's job of one kind, which is its page's to look at from now on."""
+    job = jobs.find(job_key(name) or "")
+    if job is not None:
+        job.is_there = presence()
+    return job
+
+
 def admissible(wanted: Settings) -> tuple[Settings, tuple[str, ...]]:
     """Settings that fit the tables on this machine, and the names of those that had to give way."""
     if wanted.dataset == compute.DECLARED:
@@ -113,6 +122,7 @@ def submit(name: str, task: jobs.Task, queue: jobs.JobQueue = jobs.QUEUE) -> boo
     """Queue a task as this session's job of one kind; a full queue is kept as a problem for the
     page to tell.
     """
+    task.is_there = presence()
     try:
         queue.submit(task, _address())
     except jobs.QueueFullError as problem:
@@ -188,7 +198,7 @@ def mirror_to_link(extra: Mapping[str, str] | None = None) -> None:
         now = now.without_table()
     query = now.to_query()
     for name in _JOBS:  # a reload finds them again
-        job = jobs.QUEUE.find(job_key(name) or "")
+        job = find_job(name)
         if job is not None and not job.is_private_to_session:
             query[name] = job.key
     query |= (
@@ -330,6 +340,13 @@ def animations() -> compute.LRU:
     that of all sessions.
     """
     return compute.ANIMATIONS if source().store is compute.PUBLIC else memo()
+
+
+def answers() -> compute.LRU:
+    """Where the slow answers of the page Plan are kept: with the session if their table is, else
+    for all sessions.
+    """
+    return compute.ANSWERS if source().store is compute.PUBLIC else memo()
 
 
 def pinned() -> list[Settings]:

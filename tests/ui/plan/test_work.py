@@ -15,12 +15,12 @@ from dpci_core import best_regularization, forecast, needed_budget
 from dpci_core.planner.needed import OutOfReachError
 from tests.base.test_watch import same
 from tests.ui.plan.test_page import SMALL, case_of, least_total, look, shown
-from tests.ui.test_pages import charts_of, check, start, upload
+from tests.ui.test_pages import charts_of, check, start, upload, visit
 from ui.plan import numbers as planning
 from ui.plan import pictures
 from ui.plan import work as plan_work
 from ui.plan.job import PlanJob, parts_of
-from ui.session import jobs
+from ui.session import compute, jobs
 from ui.session.case import Case, make_case
 from ui.session.compute import LRU, PUBLIC, TableSource
 from ui.session.settings import Settings
@@ -68,7 +68,8 @@ def open_slow(**query: str):
 
 
 def keys_of(app) -> list[str]:
-    return [key[0] for key in app.session_state["memo"]._values]
+    own = app.session_state["memo"]._values if "memo" in app.session_state else ()
+    return [key[0] for key in (*own, *compute.ANSWERS._values)]
 
 
 def buttons(app) -> set[str]:
@@ -85,8 +86,9 @@ def test_the_page_draws_at_once_with_what_is_known_and_says_what_is_missing(slow
     assert {"use_design", "plan_stop"} <= buttons(app)
     assert not {"use_c_shortest", "use_c_low_bias", "plan_again"} & buttons(app)
     assert not charts_of(app)
-    assert len(app.get("progress")) == 1
-    assert "Computing the penalties" in app.get("progress")[0].proto.text
+    assert not app.get("progress")  # no share of a search, whose end nobody knows
+    (said,) = (info.value for info in app.info if "Computing" in info.value)
+    assert said.startswith("Computing the penalties")
 
 
 def test_without_an_answer_there_is_nothing_to_use(monkeypatch):
@@ -225,11 +227,84 @@ def test_nothing_of_an_uploaded_table_stays_with_the_job():
     held = [
         value
         for name, value in vars(job).items()
-        if name not in ("key", "state", "about", "looked_at", "stop", "gives_way")
+        if name not in ("key", "state", "about", "looked_at", "stop", "gives_way", "is_there")
     ]
-    assert all(isinstance(value, str | int | float | tuple | None) for value in held)
+    assert job.question == frozenset()  # nobody else may share it
+    assert not compute.ANSWERS._values
+    assert all(isinstance(value, str | int | float | tuple | frozenset | None) for value in held)
     assert "c" in keys_of(app)
     assert "plan_job" not in app.query_params
+
+
+def test_what_two_sessions_ask_of_a_public_table_is_computed_once(monkeypatch):
+    """Thirty who opened one link had it computed thirty times, one after the other."""
+    asked, search = [], needed_budget
+
+    def counting(*args: object, **named: object) -> object:
+        asked.append(args)
+        return search(*args, **named)
+
+    monkeypatch.setattr("ui.plan.options.needed_budget", counting)
+    first = start("plan", **SMALL)
+    n_asked = len(asked)
+    second = start("plan", **SMALL)
+    check(second)
+    assert n_asked == len(asked) > 0
+    assert "plan_job" not in second.session_state
+    assert shown(second) == shown(first)
+    second.number_input(key="precision_number").set_value(0.41).run()
+    assert len(asked) > n_asked
+    assert shown(second) != shown(first)
+
+
+def test_what_is_asked_of_an_upload_is_kept_by_its_session_alone(monkeypatch):
+    """The same bytes in two sessions are two tables."""
+    ranked: list[object] = []
+    search = planning.best_c
+    monkeypatch.setattr(planning, "best_c", lambda *a: ranked.append(a) or search(*a))
+    for _ in range(2):
+        app = start("plan", look="c", step="describe")
+        upload(app)
+        app.selectbox(key="upload_target").set_value("rich").run()
+        app.selectbox(key="upload_positive_rich").set_value("yes").run()
+        app.button(key="describe_continue").click().run()
+        app.session_state["linked"]["method"] = "own"
+        app.button(key="step_choose").click().run()
+        check(app)
+        assert job_of(app).question == frozenset()
+    assert len(ranked) == 2
+    assert not compute.ANSWERS._values
+
+
+def test_a_kept_design_comes_with_its_numbers(monkeypatch):
+    """It was searched for once more, in the queue."""
+    app = start("plan", **SMALL)
+    before = set(plan_jobs(jobs.QUICK))
+    app.button(key="keep_design").click().run()
+    check(app)
+    assert set(plan_jobs(jobs.QUICK)) == before
+    here, kept = (m.value for m in app.markdown if m.value.startswith("- ε = "))
+    assert here == kept
+    monkeypatch.setattr(compute, "ANSWERS", LRU(64))
+    link = {k: v if isinstance(v, str) else v[0] for k, v in app.query_params.items()}
+    again = visit("plan", **link)
+    lines = [m.value for m in again.markdown if m.value.startswith("- ε = ")]
+    assert lines == [kept, kept]  # as they are where nobody knows them
+    app.number_input(key="precision_number").set_value(0.41).run()
+    check(app)
+    assert set(plan_jobs(jobs.QUICK)) != before  # of another goal they are computed
+
+
+def test_work_that_stopped_because_its_page_was_gone_begins_anew(slow, monkeypatch):
+    app = open_slow()
+    job = job_of(app)
+    job.is_there = lambda: False
+    monkeypatch.setattr(jobs, "LEFT_SECONDS", -1.0)
+    wait_for(lambda: not job.is_active, seconds=5)
+    app.run()
+    check(app)
+    assert job_of(app) is not job
+    assert job_of(app).is_active
 
 
 # --- the job --------------------------------------------------------------------------------------
@@ -290,8 +365,11 @@ def test_what_is_done_is_told_and_no_time_that_could_rise():
     job._should_stop = lambda: bool(seen.append((job.share, plan_work._progress_words(job))))
     assert plan_work._progress_words(job) == "Computing …"
     job.run()
-    assert {said for _, said in seen} == {f"Computing {one.name} …" for one in parts.values()}
-    assert len(seen) > 1
+    told = {said for _, said in seen}
+    assert {f"Computing the map (line {k} of 13) …" for k in range(1, 14)} <= told
+    assert "Computing the least budget that works (amount 1) …" in told
+    names = tuple(f"Computing {one.name} " for one in parts.values())
+    assert all(said.startswith(names) for said in told - {"Computing …"})  # before it begins
     assert [share for share, _ in seen] == sorted(share for share, _ in seen)
 
 

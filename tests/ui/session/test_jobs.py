@@ -115,6 +115,76 @@ def test_a_job_nobody_looks_at_is_stopped(monkeypatch):
     wait_for(lambda: lonely.state == "cancelled")
 
 
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_job_whose_page_was_closed_stops_within_seconds(is_open, monkeypatch):
+    """It went on for a quarter of an hour, and everybody else waited for it."""
+    monkeypatch.setattr(jobs, "LEFT_SECONDS", 0.3)
+    queue = jobs.JobQueue()
+    running, waiting = job(m=LONG), job(m=LONG)
+    for one in (running, waiting):
+        one.is_there = lambda: is_open
+        queue.submit(one)
+    if is_open:
+        time.sleep(1.0)
+        assert (running.state, waiting.state) == ("running", "queued")
+        for one in (running, waiting):
+            queue.cancel(one)
+        return
+    wait_for(lambda: not running.is_active, seconds=5)
+    wait_for(lambda: not waiting.is_active, seconds=5)
+    assert waiting.result is None
+    assert not waiting.stop.is_set()
+
+
+def test_who_left_the_queue_holds_no_place_in_it(monkeypatch):
+    queue = jobs.JobQueue(most_waiting=1)
+    running, gone, here = job(m=LONG), job(), job()
+    queue.submit(running)
+    wait_for(lambda: running.state == "running")
+    queue.submit(gone)
+    gone.is_there = lambda: False
+    monkeypatch.setattr(jobs, "LEFT_SECONDS", -1.0)
+    queue.submit(here)
+    assert (gone.state, gone.X, queue.place(here)) == ("cancelled", None, 1)
+    for one in (running, here):
+        queue.cancel(one)
+
+
+def test_who_asks_what_is_being_answered_waits_for_nobody(monkeypatch):
+    """A class that opens one link stood in a queue, each behind the same question."""
+    monkeypatch.setattr(jobs, "most_minutes", lambda: 0)
+    queue = jobs.JobQueue(most_waiting=2)
+    both, one = frozenset({"answer", "map"}), frozenset({"answer"})
+    first = job(m=LONG, question=both)
+    queue.submit(first, "192.0.2.7")
+    wait_for(lambda: first.progress is not None)
+    same = [job(question=question) for question in (both, one, both, one)]
+    for other in same:
+        queue.submit(other, "192.0.2.7")  # a class behind one address
+    assert [queue.place(other) for other in same] == [0] * 4
+    assert {queue.at_work(other) for other in same} == {first}
+    time.sleep(0.2)
+    assert first.state == "running"  # it gives way to nobody who waits for its answer
+    apart = job(question=frozenset({"another"}))
+    queue.submit(apart)
+    assert queue.at_work(apart) is apart
+    wait_for(lambda: first.state == "failed")
+    for other in (*same, apart):
+        queue.cancel(other)
+
+
+def test_what_is_a_sessions_own_is_nobody_elses():
+    queue = jobs.JobQueue()
+    mine, yours = job(m=LONG), job()
+    for one in (mine, yours):
+        queue.submit(one)
+    assert mine.question == yours.question == frozenset()
+    assert not yours.is_answered_by(mine)
+    assert (queue.place(yours), queue.at_work(yours)) == (1, yours)
+    for one in (mine, yours):
+        queue.cancel(one)
+
+
 def test_looking_keeps_a_job_alive(monkeypatch):
     monkeypatch.setattr(jobs, "ABANDONED_SECONDS", 1.0)
     queue = jobs.JobQueue()

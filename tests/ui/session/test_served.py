@@ -110,6 +110,21 @@ def test_nothing_more_is_computed_for_who_has_left(monkeypatch):
         pass  # the turn is free again
 
 
+def test_whether_a_page_is_open_can_be_asked_after_its_run(monkeypatch):
+    there = {"ada"}
+    server = SimpleNamespace(is_active_session=there.__contains__)
+    monkeypatch.setattr(served.runtime, "exists", lambda: True)
+    monkeypatch.setattr(served.runtime, "get_instance", lambda: server)
+    running = SimpleNamespace(session_id="ada")
+    monkeypatch.setattr(served, "get_script_run_ctx", lambda **_: running)
+    is_there = served.presence()
+    monkeypatch.setattr(served, "get_script_run_ctx", lambda **_: None)
+    assert is_there()
+    there.clear()
+    assert not is_there()
+    assert served.presence()()  # outside of a page nobody can leave
+
+
 def test_every_page_and_every_move_is_served_so(monkeypatch):
     asked = []
 
