@@ -365,6 +365,26 @@ def test_three_settings_are_kept_as_lines_and_columns_and_gone_back_to():
     assert len(app.session_state["pinned"]) == 2
 
 
+def test_the_yardstick_is_called_what_it_is_in_both_terms_and_nothing_is_called_shortest():
+    app = visit("front")
+    for terms in ("plain", "paper"):
+        app.segmented_control(key="terms").set_value(terms).run()
+        for tab in ("intervals", "total"):
+            app.segmented_control(key="tab").set_value(tab).run()
+            check(app)
+            drawn = picture_of(app)
+            assert "variability (spread of the private estimates)" in [k[2] for k in drawn["key"]]
+            assert not re.search("÷.shortest|shortest possible", str(drawn))
+
+
+def test_where_there_is_nothing_to_compare_or_to_undo_the_button_says_so():
+    app = start("explore", epsilon="0.05", n="100")
+    assert app.button(key="pin").disabled
+    assert "no effect can be reported" in app.button(key="pin").help
+    assert app.button(key="undo").disabled
+    assert app.button(key="undo").help == "Nothing has been changed yet."
+
+
 def test_presets_and_reset():
     app = start()
     app.button(key="preset_paper").click().run()
@@ -381,7 +401,7 @@ def test_one_switch_goes_to_the_terms_of_the_paper_and_back():
     app.segmented_control(key="terms").set_value("paper").run()
     check(app)
     assert now(app) == START.in_paper_terms()
-    assert picture_of(app)["rightTitle"] == "÷ shortest"
+    assert picture_of(app)["rightTitle"] == "÷ variability"
     assert "penalised at c = 0.001" in picture_of(app)["footer"]
     app.segmented_control(key="terms").set_value("plain").run()
     check(app)

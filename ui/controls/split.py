@@ -34,11 +34,19 @@ def split_slider(settings: Settings) -> None:
     """
     put("split_slider", _cuts(settings.split), ())
     names = LINE_NAMES if settings.outcome is None else _OF_A_NUMBER
-    words = [f"{names[name]} {_shown(settings.split.share(i))}" for i, name in enumerate(PARTS)]
+    first, second, third = names.values()
+    shares = [_shown(settings.split.share(i)) for i in range(len(PARTS))]
+    words = [f"{name} {share}" for name, share in zip(names.values(), shares, strict=True)]
+    if settings.is_plain:
+        words = [f"effects {shares[0]}", f"standard errors {shares[1]} + {shares[2]}"]
+    help = (
+        f"The {first} give the effects; standard errors are computed from two matrices, the "
+        f"{second} and the {third}. {text.SPLIT_NOTE}"
+    )
     with st.container(key="compact_split", gap=None):
-        st.markdown("**Split** " + " · ".join(words), help=text.SPLIT_NOTE)
+        st.markdown("**Budget split** " + " · ".join(words), help=help)
         st.slider(
-            "Split: where the part for the coefficients ends, and where that for the Hessian ends",
+            f"Budget split: where the part for the {first} ends, and that for the {second}",
             0,
             100,
             step=1,

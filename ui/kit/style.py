@@ -30,6 +30,9 @@ _CSS = """<style>
 [data-testid^=stBaseButton-primary], [data-testid=stMultiSelect] :is([data-tag], [data-tag] *) {
   color: light-dark(LIGHT_PAGE, DARK_PAGE) }
 
+/* What is open behind a plain button stays readable: Streamlit darkens its words on a dark page too. */
+button[kind=tertiary]:is(:active, [aria-expanded=true]) { color: light-dark(LIGHT_LINK, DARK_LINK) }
+
 /* The words of a chart follow the theme at once, also when it changes while the page is open. */
 .js-plotly-plot .main-svg g:not(.hoverlayer *) > text { fill: currentColor !important }
 
