@@ -142,6 +142,22 @@ CSV = "wingspan_cm,weight,city,ill\n" + "\n".join(
 )
 
 
+def test_a_comma_reaches_the_page_as_it_was_typed_and_is_refused(open_page):
+    """A browser leaves the comma out of a field of numbers: 0,5 would be a budget of 5."""
+    page = open_page("/")
+    wait_chart(page)
+    field = page.locator(".st-key-total_number input")
+    field.click()
+    field.press("Control+a")
+    page.keyboard.type("0,5")
+    assert field.input_value() == "0,5"
+    field.press("Enter")
+    page.get_by_text("Type a number with a decimal point").wait_for()
+    wait_idle(page)
+    assert field.input_value() == "1"
+    assert chart(page, "chart_intervals")["meta"]["total"] == 1.0
+
+
 def test_what_is_closed_at_first_opens_with_its_values(open_page):
     """A browser makes what stands in a popover when it is opened; what it was set to before that
     is gone by then, and it would show, and send, the smallest value.
@@ -152,7 +168,7 @@ def test_what_is_closed_at_first_opens_with_its_values(open_page):
     page.get_by_text("differences in mmHg").wait_for()
     wait_idle(page)
     page.get_by_text("Method:").first.click()
-    level = page.locator(".st-key-level_number input[type=number]")
+    level = page.locator(".st-key-level_number input")
     level.wait_for()
     assert float(level.input_value()) == 0.95
     page.locator(".st-key-linear_steps button").last.click()

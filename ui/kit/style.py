@@ -47,10 +47,10 @@ button[kind=tertiary]:is(:active, [aria-expanded=true]) { color: light-dark(LIGH
 
 /* A number of two lines: its name and what is typed, and the slider. What a thumb stands for is in the field above;
    while it moves it says so itself. */
-[class*=st-key-compact_] [data-testid=stElementContainer]:has([data-testid=stNumberInput]) { width: 6.5rem; flex: none }
-[class*=st-key-compact_] [data-testid=stNumberInputContainer] { height: 1.875rem; min-height: 0 }
-[class*=st-key-compact_] [data-testid=stNumberInputField] { padding: 0 0.5rem; text-align: right }
-[class*=st-key-compact_] :is([data-testid^=stNumberInputStep], [data-testid=stNumberInputClearButton]) { display: none }
+[class*=st-key-compact_] [data-testid=stElementContainer]:has([data-testid=stTextInput]) { width: 6.5rem; flex: none }
+[class*=st-key-compact_] [data-testid=stTextInputRootElement] { height: 1.875rem; min-height: 0 }
+[class*=st-key-compact_] [data-testid=stTextInput] input { padding: 0 0.5rem; text-align: right }
+[class*=st-key-compact_] [data-testid=stTextInputClearButton] { display: none }
 [class*=st-key-compact_] [data-testid=stSlider] [role=group] { padding-top: 0; padding-bottom: 0 }
 [class*=st-key-compact_] [data-testid=stSliderTickBar] { display: none }
 [class*=st-key-compact_] [data-testid=stHorizontalBlock] { min-height: 1.875rem }

@@ -115,19 +115,19 @@ def test_the_table_has_the_same_numbers():
 def test_sliders_move_it_and_there_is_no_penalty_to_set():
     app = opened()
     before = picture_of(app)["title"]
-    app.number_input(key="total_number").set_value(0.2).run()
+    app.text_input(key="total_number").set_value("0.2").run()
     check(app)
     assert picture_of(app)["title"] != before
-    assert "c_number" not in [widget.key for widget in app.number_input]
-    app.number_input(key="linear_steps").set_value(4).run()
+    assert "c_number" not in [widget.key for widget in app.text_input]
+    app.text_input(key="linear_steps").set_value("4").run()
     check(app)
     assert now(app).linear_design.steps == 4
 
 
 def test_where_nothing_can_be_reported_it_says_so():
     app = opened()
-    app.number_input(key="n_number").set_value(100).run()
-    app.number_input(key="total_number").set_value(0.05).run()
+    app.text_input(key="n_number").set_value("100").run()
+    app.text_input(key="total_number").set_value("0.05").run()
     check(app)
     drawn = picture_of(app)
     assert drawn["title"] == "At these settings no effect can be reported"
@@ -195,7 +195,7 @@ def test_what_moves_with_the_slider_is_the_forecast_of_every_total():
 def test_both_kinds_of_outcome_are_gone_back_to_as_they_were_left():
     app = opened()
     assert "differences in mmHg" in picture_of(app)["sub"]
-    app.number_input(key="total_number").set_value(2.0).run()
+    app.text_input(key="total_number").set_value("2.0").run()
     left = now(app)
     app.segmented_control(key="outcome").set_value("codes").run()
     check(app)
