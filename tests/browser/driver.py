@@ -141,7 +141,7 @@ def press(page: Page, key: str, keys: str = "ArrowRight") -> None:
 
 def type_number(page: Page, key: str, value: str) -> None:
     """Type a number and confirm it."""
-    field = page.locator(f".st-key-{key} input[type=number]")
+    field = page.locator(f".st-key-{key} input")
     field.fill(value)
     field.press("Enter")
 

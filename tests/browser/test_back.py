@@ -34,7 +34,7 @@ def expect(page, title, total):
     """Wait for a page with this heading whose control, address and chart all show this total."""
     heading = re.compile(rf"^{title}\b")
     page.locator("h1").filter(has_text=heading).wait_for(timeout=30_000)
-    control = "document.querySelector('.st-key-total_number input[type=number]')?.value"
+    control = "document.querySelector('.st-key-total_number input')?.value"
     try:
         page.wait_for_function(f"t => Number({control}) === t", arg=total, timeout=30_000)
     except TimeoutError:

@@ -4,8 +4,12 @@ read back.
 
 from __future__ import annotations
 
+import re
+from urllib.parse import urlencode
+
 import pytest
 
+from dpci_core.plan.link import pack
 from tests.browser.driver import (
     NAVIGATION,
     chart,
@@ -16,6 +20,8 @@ from tests.browser.driver import (
     wait_idle,
     wait_meta,
 )
+from tests.browser.screenshots import DRAFT
+from tests.ui.views.test_charts import THEME, contrast
 
 pytestmark = pytest.mark.browser
 
@@ -24,7 +30,7 @@ SLIDERS = [
     ("n_slider", "n", lambda before, after: after > before),
     ("c_slider", "c", lambda before, after: after > before),
 ]
-OTHER_SLIDERS = [("split_slider", "coefficients 51"), ("d_slider", "8")]
+OTHER_SLIDERS = [("split_slider", "effects 51"), ("d_slider", "8")]
 
 
 def test_a_deep_link_on_a_fresh_server_goes_through_the_shell(open_page):
@@ -136,6 +142,22 @@ CSV = "wingspan_cm,weight,city,ill\n" + "\n".join(
 )
 
 
+def test_a_comma_reaches_the_page_as_it_was_typed_and_is_refused(open_page):
+    """A browser leaves the comma out of a field of numbers: 0,5 would be a budget of 5."""
+    page = open_page("/")
+    wait_chart(page)
+    field = page.locator(".st-key-total_number input")
+    field.click()
+    field.press("Control+a")
+    page.keyboard.type("0,5")
+    assert field.input_value() == "0,5"
+    field.press("Enter")
+    page.get_by_text("Type a number with a decimal point").wait_for()
+    wait_idle(page)
+    assert field.input_value() == "1"
+    assert chart(page, "chart_intervals")["meta"]["total"] == 1.0
+
+
 def test_what_is_closed_at_first_opens_with_its_values(open_page):
     """A browser makes what stands in a popover when it is opened; what it was set to before that
     is gone by then, and it would show, and send, the smallest value.
@@ -146,7 +168,7 @@ def test_what_is_closed_at_first_opens_with_its_values(open_page):
     page.get_by_text("differences in mmHg").wait_for()
     wait_idle(page)
     page.get_by_text("Method:").first.click()
-    level = page.locator(".st-key-level_number input[type=number]")
+    level = page.locator(".st-key-level_number input")
     level.wait_for()
     assert float(level.input_value()) == 0.95
     page.locator(".st-key-linear_steps button").last.click()
@@ -256,6 +278,64 @@ def test_on_a_phone_the_axis_of_a_number_is_above_the_bar_and_what_goes_on_sidew
     page.locator(".st-key-choices").evaluate("e => e.scrollTo(9999, 0)")
     _, _, right, _ = box(page, ".st-key-choice_method")
     assert right <= 390 - 16 - 32 + 1, "the last one is not under the fade"
+
+
+ABOVE_THE_BAR = """([text, bar]) =>
+  text.getBoundingClientRect().bottom <= bar.getBoundingClientRect().top"""
+
+
+def test_on_a_short_phone_picture_axis_and_slider_are_seen_together(open_page):
+    page = open_page("/", width=390, height=667)
+    wait_chart(page)
+    for choice, axis, head in (
+        (None, "odds ratio, for the step", "÷ without privacy"),
+        ("A number", "coefficient, for the step", "÷ without privacy"),
+    ):
+        if choice:
+            page.get_by_role("radio", name=choice).click()
+            page.locator(".picture .sub", has_text="differences in mmHg").wait_for()
+            wait_idle(page)
+        ends = page.locator(".picture svg text", has_text=axis).last
+        parts = [ends.element_handle(), page.locator(".st-key-controls").element_handle()]
+        page.wait_for_function(ABOVE_THE_BAR, arg=parts, timeout=10_000)
+        assert box(page, ".st-key-total_slider")[3] <= 667
+        assert head in page.locator(".picture svg text").all_text_contents()
+        assert overlaps(page) == [], "the head is in nobody's way"
+
+
+def overlaps(page):
+    """What the head of the numbers at the right covers."""
+    return page.evaluate(
+        """() => {
+          const boxes = [...document.querySelectorAll('.picture .canvas svg text')]
+            .map(e => [e.textContent, e.getBoundingClientRect()])
+          const [, head] = boxes.find(([text]) => text.startsWith('÷'))
+          return boxes.filter(([text, box]) => !text.startsWith('÷')
+            && head.left < box.right - 1 && box.left < head.right - 1
+            && head.top < box.bottom - 3 && box.top < head.bottom - 3).map(([text]) => text)
+        }"""
+    )
+
+
+def test_on_a_phone_the_numbers_at_the_right_have_a_head_in_both_terms(open_page):
+    page = open_page("/", width=390, height=844)
+    wait_chart(page)
+    assert "÷ without privacy" in page.locator(".picture svg text").all_text_contents()
+    page.locator(".st-key-choices").get_by_role("radio", name="In the paper's terms").click()
+    page.locator(".picture .sub", has_text="penalised at c").wait_for()
+    wait_idle(page)
+    assert "÷ variability" in page.locator(".picture svg text").all_text_contents()
+    assert overlaps(page) == []
+
+
+def test_the_line_of_an_open_card_can_be_read_in_the_dark(open_page):
+    page = open_page("/plan?" + urlencode({"draft": pack(DRAFT)}), theme="dark")
+    line = page.locator("[class*=st-key-card_] button[kind=tertiary][aria-expanded=true]").first
+    line.wait_for()
+    wait_idle(page)
+    colour = line.evaluate("e => getComputedStyle(e).color")
+    hexes = "#" + "".join(f"{int(x):02x}" for x in re.findall(r"\d+", colour)[:3])
+    assert contrast(hexes, THEME["dark"]["backgroundColor"]) >= 4.5
 
 
 def test_on_a_phone_every_page_can_be_reached_from_the_front(open_page):

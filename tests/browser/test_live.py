@@ -109,7 +109,7 @@ def test_explore_follows_the_pointer_and_letting_go_sets_the_total(open_page):
     assert opacity(page, ".st-key-best_split") < 0.1
     page.mouse.up()
     wait_idle(page)
-    shown = float(page.locator(".st-key-total_number input[type=number]").input_value())
+    shown = float(page.locator(".st-key-total_number input").input_value())
     assert shown != before["meta"]["total"]
     wait_meta(page, "chart_intervals", "total", shown)
     page.wait_for_function("() => !document.documentElement.dataset.dpciLive", timeout=10_000)

@@ -18,7 +18,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-_WIDGETS = ("slider", "button_group", "number_input")
+_WIDGETS = ("slider", "button_group", "text_input")
 """Kinds of controls that a visitor can move."""
 PATIENCE = 120.0
 """Seconds without an answer after which a visitor gives up."""
@@ -69,7 +69,7 @@ class Visitor:
     def type_number(self, key: str, value: float) -> Answer:
         """Type a number and confirm it."""
         moved = self._state(key)
-        moved.double_value = value
+        moved.string_value = str(value)
         return self._send(moved)
 
     def _state(self, key: str) -> WidgetState:

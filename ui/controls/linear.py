@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpci_core.plan import LinearPlan
 from ui.controls import design
-from ui.kit.bound import bound
+from ui.controls.paired import number_field, refusal, within
 from ui.session import state
 from ui.session.budget import from_shares
 from ui.session.choices import CURRENCIES
@@ -36,16 +36,11 @@ def method_controls(settings: Settings) -> None:
     design.level_control(settings)
     for name, (label, help) in _LINEAR.items():
         low, high = LIMITS[name]
-        is_whole = name == "steps"
-        st.number_input(
-            label,
-            int(low) if is_whole else low,
-            int(high) if is_whole else high,
-            step=1 if is_whole else 0.1,
-            format="%d" if is_whole else "%.4g",
-            help=help,
-            **bound(f"linear_{name}", getattr(settings, name), partial(_set, name)),
+        key, value = f"linear_{name}", getattr(settings, name)
+        number_field(
+            key, label, value, within((low, high), partial(_set, name)), is_shown=False, help=help
         )
+        refusal(key)
 
 
 def choose(settings: Settings, plan: LinearPlan) -> None:

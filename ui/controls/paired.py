@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
@@ -18,8 +18,6 @@ Apply = Callable[[Any], None]
 
 _REFUSED = "refused"
 _SAME = 1e-9
-_TYPED_DIGITS = 12
-"""The buttons of a number field add floats: 0.001 + 0.0001 is not 0.0011 beyond these digits."""
 
 
 def positions(value: Number, grid: list[Number]) -> tuple[Number, list[Number]]:
@@ -35,29 +33,6 @@ def positions(value: Number, grid: list[Number]) -> tuple[Number, list[Number]]:
     value = min(max(value, grid[0]), grid[-1])
     value = next((at for at in grid if math.isclose(at, value, rel_tol=_SAME)), value)
     return value, sorted({*grid, value})
-
-
-def step_for(value: Number, low: float, high: float) -> Number:
-    """What the buttons of a number field add: one of the second digit, less where an end is nearer
-    than that.
-
-    >>> step_for(0.001, 1e-6, 1.0), step_for(30_000, 100, 1_000_000)
-    (0.0001, 1000)
-    >>> step_for(0.99, 0.5, 0.999), step_for(7, 1, 36)
-    (0.001, 1)
-    """
-    step = _power_below(value) / 10
-    for room in (value - low, high - value):
-        if room > 0:
-            step = min(step, _power_below(room))
-    return max(1, round(step)) if isinstance(value, int) else step
-
-
-def _power_below(amount: float) -> float:
-    """The largest power of ten that is not above an amount, but for what floats lose in a
-    difference.
-    """
-    return float(f"1e{math.floor(math.log10(amount) + 1e-9)}")
 
 
 def paired(
@@ -151,22 +126,81 @@ def _slider(
 def _number(
     key: str, label: str, value: Number, grid: list[Number], apply: Apply, *, is_shown: bool
 ) -> None:
-    put(f"{key}_number", value, () if is_shown else None)
-    st.number_input(
+    number_field(
+        key,
         f"{label}, typed",
-        # an emptied field keeps its own; and no ends: the browser would show no word of them
-        value=None,
-        step=step_for(value, grid[0], grid[-1]),
-        format="%d" if isinstance(value, int) else "%.6g",
-        key=f"{key}_number",
-        on_change=take,
-        args=(f"{key}_number", key, _within(grid, apply), f"{key}_slider"),
+        value,
+        within(grid, apply),
+        name=f"{key}_number",
+        beside=f"{key}_slider",
+        is_shown=is_shown,
         label_visibility="collapsed",
     )
 
 
-def _within(grid: list[Number], apply: Apply) -> Apply:
-    """What refuses a typed number beyond the ends of a slider in words."""
+def number_field(
+    key: str,
+    label: str,
+    value: Number | None,
+    apply: Apply,
+    *,
+    name: str = "",
+    beside: str | None = None,
+    is_shown: bool = True,
+    **more: Any,
+) -> None:
+    """A number as it was typed; one that is emptied keeps its own.
+
+    It is a field of words that is read here, for a field of numbers changes what was typed before
+    anybody can refuse it: the browser leaves out a comma, so that 0,5 is 5, and Streamlit reads a
+    whole number up to its first letter, so that 1e3 is 1.
+
+    name, beside: of the widget where it is not the key, and of another for the same value.
+    """
+    name = name or key
+    put(name, _written(value), () if is_shown else None)
+    read = _whole if isinstance(value, int) else _number_in
+    st.text_input(
+        label,
+        key=name,
+        on_change=take,
+        args=(name, key, lambda entry: apply(read(entry)), beside),
+        **more,
+    )
+
+
+def _written(value: Number | None) -> str:
+    if value is None:
+        return ""
+    return str(value) if isinstance(value, int) else f"{value:.6g}".replace("e-0", "e-")
+
+
+def _number_in(entry: str) -> float:
+    """The number that was typed.
+
+    Raises:  ValueError in words.
+
+    >>> _number_in("1e-3"), _whole("1e5")
+    (0.001, 100000)
+    """
+    try:
+        value = float(entry)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ValueError("Type a number with a decimal point, such as 1.5, and without commas.")
+    return value
+
+
+def _whole(entry: str) -> int:
+    value = _number_in(entry)
+    if not value.is_integer():
+        raise ValueError("Type a whole number.")
+    return int(value)
+
+
+def within(grid: Sequence[Number], apply: Apply) -> Apply:
+    """What refuses a typed number beyond the ends of a slider, or beyond two others, in words."""
 
     def typed(value: Number) -> None:
         if not grid[0] <= value <= grid[-1]:
@@ -191,11 +225,10 @@ def take(widget_key: str, key: str, apply: Apply, beside: str | None = None) -> 
         return
     st.session_state.pop(_REFUSED, None)
     value = st.session_state.get(widget_key)
-    if value is None:
+    if value in (None, ""):
         return
     try:
-        is_typed = isinstance(value, float)
-        apply(float(f"{value:.{_TYPED_DIGITS}g}") if is_typed else value)
+        apply(value)
     except ValueError as problem:
         st.session_state[_REFUSED] = (key, in_words(problem))
 

@@ -102,7 +102,8 @@ def dataset_words(settings: Settings) -> str:
     if settings.dataset == "upload":
         return "Your own file"
     if settings.dataset == compute.DECLARED:
-        return "A table you describe"
+        is_example = declare.is_example(compute.declared_table(settings.declared))
+        return "Made-up patients" if is_example else "A table you describe"
     return next(i.title for i in datasets.list_datasets() if i.key == settings.dataset)
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpci_core.privacy.budget import PARTS
 from ui.controls import hints
-from ui.controls.paired import footnote, refusal, step_for, take
+from ui.controls.paired import footnote, number_field, refusal, take
 from ui.kit.bound import bound, put
 from ui.session import state, text
 from ui.session.budget import Split, from_shares
@@ -34,11 +34,19 @@ def split_slider(settings: Settings) -> None:
     """
     put("split_slider", _cuts(settings.split), ())
     names = LINE_NAMES if settings.outcome is None else _OF_A_NUMBER
-    words = [f"{names[name]} {_shown(settings.split.share(i))}" for i, name in enumerate(PARTS)]
+    first, second, third = names.values()
+    shares = [_shown(settings.split.share(i)) for i in range(len(PARTS))]
+    words = [f"{name} {share}" for name, share in zip(names.values(), shares, strict=True)]
+    if settings.is_plain:
+        words = [f"effects {shares[0]}", f"standard errors {shares[1]} + {shares[2]}"]
+    help = (
+        f"The {first} give the effects; standard errors are computed from two matrices, the "
+        f"{second} and the {third}. {text.SPLIT_NOTE}"
+    )
     with st.container(key="compact_split", gap=None):
-        st.markdown("**Split** " + " · ".join(words), help=text.SPLIT_NOTE)
+        st.markdown("**Budget split** " + " · ".join(words), help=help)
         st.slider(
-            "Split: where the part for the coefficients ends, and where that for the Hessian ends",
+            f"Budget split: where the part for the {first} ends, and that for the {second}",
             0,
             100,
             step=1,
@@ -113,7 +121,6 @@ def _part_control(split: Split, index: int, name: str) -> None:
     amount = float(split.parts[index])
     share = min(98.0, max(1.0, float(round(split.share(index)))))
     put(f"{name}_slider", share)  # in something closed, as `paired` says
-    put(f"{name}_number", amount)
     st.markdown(
         f"**{text.PART_NAMES[name]}**",
         help="Its share of the budget, the amount, and a lock for the amount.",
@@ -135,22 +142,17 @@ def _part_control(split: Split, index: int, name: str) -> None:
         ),
         label_visibility="collapsed",
     )
-    middle.number_input(
-        f"{text.PART_NAMES[name]}, amount",
-        min_value=0.0,
-        value=None,
-        step=step_for(amount, 0.0, float(split.total)),
-        format="%.6g",
-        key=f"{name}_number",
-        on_change=take,
-        args=(
-            f"{name}_number",
+    with middle:
+        number_field(
             name,
+            f"{text.PART_NAMES[name]}, amount",
+            amount,
             lambda value: _move(index, lambda s: s.with_part(index, Decimal(repr(value)))),
-            f"{name}_slider",
-        ),
-        label_visibility="collapsed",
-    )
+            name=f"{name}_number",
+            beside=f"{name}_slider",
+            is_shown=False,
+            label_visibility="collapsed",
+        )
     right.checkbox(
         "Lock",
         **bound(

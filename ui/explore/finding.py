@@ -25,8 +25,8 @@ from ui.session.settings import Settings
 class Numbers:
     """Means over the counted coefficients that one combination can report.
 
-    private, spread, plain: mean lengths of the released intervals, of the shortest possible
-    private ones, and of those without privacy.
+    private, spread, plain: mean lengths of the released intervals, of the variability intervals,
+    and of those without privacy.
     coverage: forecast, on average.  n_short: intervals that miss more often than they may.
     n: number of reportable coefficients.  n_all: of counted ones (`counted_coefficients`).
     least: coverage below which an interval misses more often than it may.
@@ -247,7 +247,7 @@ def numbers_table(
             "": Cell(text=way, style=styles[1 + 2 * n.place]),
             "mean length": Cell(text=number(n.private), is_bold=True, live=f"length {k}"),
             "÷ without privacy": Cell(text=f"{factor(n.cost)}×", live=f"cost {k}"),
-            "÷ shortest possible": Cell(
+            "÷\N{NO-BREAK SPACE}variability": Cell(
                 text=f"{ratio(n.private / n.spread):.2f}×", live=f"ratio {k}"
             ),
             "coverage": Cell(
@@ -257,7 +257,7 @@ def numbers_table(
             ),
         }
         if is_odds:
-            del cells["mean length"], cells["÷ shortest possible"]
+            del cells["mean length"], cells["÷\N{NO-BREAK SPACE}variability"]
         rows.append(cells)
     return Table(head=tuple(rows[0]), rows=tuple(tuple(row.values()) for row in rows))
 
@@ -288,8 +288,9 @@ def footer(view: View) -> str:
 
 
 def odds(settings: Settings) -> str:
-    """What the budget lets somebody learn, in a sentence."""
-    return text.budget_sentence(settings).replace("**", "")
+    """What the budget lets somebody learn; in the paper's terms also as which amount it counts."""
+    said = text.risk_sentence if settings.is_plain else text.budget_sentence
+    return said(settings).replace("**", "")
 
 
 def curve_title(curve: SweepCurve, name: str, here: float) -> str:

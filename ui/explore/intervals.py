@@ -20,6 +20,8 @@ from ui.session.results import IntervalRows
 SpanOf = Callable[[tuple[object, ...], float, float], tuple[float, float]]
 _FARTHEST = 50.0
 """Of a log odds; an odds ratio beyond has no place on any chart."""
+VARIABILITY = "variability (spread of the private estimates)"
+"""The yardstick of private intervals: no valid one is shorter on average."""
 LETTERS = "ABC"
 """Of settings that are kept to compare with."""
 
@@ -100,10 +102,10 @@ def interval_picture(
             placed,
             [r.counts for r in rows],
         ),
-        right_title="÷ without privacy" if is_plain else "÷ shortest",
+        right_title="÷ without privacy" if is_plain else "÷ variability",
         key=[
             *_private(rows),
-            ("bar", 2 + 2 * next(iter(_told(rows)), 0), "variability (the shortest possible)"),
+            ("bar", 2 + 2 * next(iter(_told(rows)), 0), VARIABILITY),
             ("bar", 0, "without privacy"),
             *([] if all(r.counts.all() for r in rows) else [("bar", own, NOT_REPORTABLE)]),
             *[("bar", own + 1 + k, one.letter) for k, one in enumerate(pinned)],

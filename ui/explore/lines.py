@@ -8,7 +8,7 @@ import numpy as np
 
 from dpci_core.base.array import Array
 from dpci_core.report.words import number
-from ui.explore.intervals import LETTERS, ChartText
+from ui.explore.intervals import LETTERS, VARIABILITY, ChartText
 from ui.explore.rows import rows_of
 from ui.kit.palette import QUIET
 from ui.kit.picture import Axis, Panel, Picture, Point, Style
@@ -124,7 +124,7 @@ def curve_picture(
             *notes,
             *[(x, y, LETTERS[k], kind) for k, (x, y) in enumerate(kept)],
         ],
-        key=[("bar", kind, "private"), ("bar", kind + 1, "variability (the shortest possible)")],
+        key=[("bar", kind, "private"), ("bar", kind + 1, VARIABILITY)],
         uprights=[(here, "now", "")] if begin <= here <= end else [],
         shades=[] if start is None or start >= end else [(start, end, "beyond the rows at hand")],
         hover=("x", _hover(curves, names)),
@@ -179,8 +179,8 @@ def _hover(curves: Sequence[SweepCurve], names: Sequence[str]) -> list[tuple[flo
         for curve, name in zip(curves, names, strict=True):
             if np.isfinite(curve.ci_length[i]):
                 lines.append(
-                    f"{name}: {number(curve.ci_length[i])} ± {number(curve.ci_sd[i], 2)}, shortest "
-                    f"possible {number(curve.vi_length[i])}"
+                    f"{name}: {number(curve.ci_length[i])} ± {number(curve.ci_sd[i], 2)}, "
+                    f"variability {number(curve.vi_length[i])}"
                 )
             else:
                 lines.append(f"{name}: not possible here")

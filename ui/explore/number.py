@@ -249,8 +249,7 @@ def _intervals(view: NumberView) -> Picture:
     around = _around(
         view,
         title=title,
-        sub=f"{level} confidence intervals for differences in {view.unit}, "
-        "all columns in one model",
+        sub=f"{level} confidence intervals for differences in {view.unit}",
         alt=_alt(view),
         is_loud=is_loud,
     )

@@ -109,7 +109,8 @@ def _header() -> None:
 
 def _budget_details(settings: Settings) -> None:
     st.markdown(text.privacy_unit(settings))
-    st.markdown(text.conversion_details(settings))
+    counted = (text.conversion_details(settings), text.exact_sentence(settings))
+    st.markdown(" ".join(filter(None, counted)))
     st.markdown("**How others chose**")
     st.markdown("\n".join(deployments.lines(settings)))
     st.caption(deployments.CAVEAT)

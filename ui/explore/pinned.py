@@ -126,6 +126,11 @@ def _said(settings: Sequence[Settings]) -> list[tuple[str, list[str]]]:
     return [(name, [say(s) for s in settings]) for name, say in columns.items()]
 
 
+_HELP = f"Keeps these settings as grey lines in the chart, at most {state.MAX_PINNED}."
+_FULL = f"A chart has room for at most {state.MAX_PINNED}: drop one first."
+_NOTHING = "At these settings no effect can be reported, so there is nothing to compare."
+
+
 def controls(*, has_numbers: bool) -> None:
     """Keep the present settings; go back to kept ones, or drop them."""
     found = state.pinned()
@@ -135,8 +140,7 @@ def controls(*, has_numbers: bool) -> None:
         key="pin",
         on_click=_keep,
         disabled=is_full or not has_numbers,
-        help=f"Keeps these settings as grey lines in the chart, at most {state.MAX_PINNED}."
-        + (" Three are kept: drop one first." if is_full else ""),
+        help=_FULL if is_full else _HELP if has_numbers else _NOTHING,
     )
     if not found:
         return

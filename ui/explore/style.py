@@ -23,7 +23,7 @@ SHEET = (
 :is(.st-key-choices, .st-key-tabs, .st-key-best_split) :is([data-testid=stPopoverButton], button[kind]) {
   min-height: 2rem; padding: 0.125rem 0.625rem }
 .st-key-tabs [role=radio] { min-height: 2rem; padding: 0.125rem 0.625rem }
-.st-key-tabs [data-baseweb=select] > div, .st-key-tabs [data-testid=stSelectbox] [role=group] { min-height: 2rem }
+.st-key-tabs [data-testid=stSelectbox] [role=group] { height: 2rem; min-height: 0 }
 .st-key-about_budget [data-testid=stPopoverButton], .st-key-best_split [kind=tertiary] { min-height: 1.5rem; padding: 0 }
 .st-key-about_budget .odds { margin: 0; font-size: 0.9375rem; line-height: 1.375rem }
 
@@ -34,6 +34,7 @@ SHEET = (
 
 @media (max-width: NARROWpx) {
   .stMainBlockContainer { padding: 4rem 1rem 12rem }
+  .stMainBlockContainer > [data-testid=stVerticalBlock], .st-key-explore, .st-key-head { gap: 0.25rem 0.5rem }
   .st-key-head h1 { font-size: 1.125rem; line-height: 1.375rem }
   .st-key-head .stButton button { padding: 0.125rem 0.5rem }
   .st-key-head .stButton p { font-size: 0.8125rem }
@@ -48,6 +49,12 @@ SHEET = (
   .st-key-about_budget .odds { font-size: 0.8125rem; line-height: 1.125rem }
   .st-key-sheet_open { display: block }
   .st-key-controls:not(:has(.st-key-sheet_open input:checked)) :is(.st-key-sheet, .st-key-read_budget) { display: none }
+}
+/* On a short one the picture ends above the bar with its axis. */
+@media (max-width: NARROWpx) and (max-height: 44em) {
+  .stMainBlockContainer { padding-bottom: 10.5rem }
+  .st-key-controls { padding: 0.25rem 1rem 0 }
+  .st-key-about_budget .odds { font-size: 0.75rem; line-height: 1rem }
 }
 </style>"""  # noqa: E501 - CSS
 ).replace("NARROW", str(NARROW))

@@ -97,7 +97,9 @@ def undo_button() -> None:
         key="undo",
         on_click=state.undo,
         disabled=not state.can_undo(),
-        help="Takes back the last change of a setting.",
+        help="Takes back the last change of a setting."
+        if state.can_undo()
+        else "Nothing has been changed yet.",
     )
 
 
@@ -227,7 +229,7 @@ def _intervals(
     level = finding.percent(view.settings.level, 6)
     around = ChartText(
         title=title,
-        sub=f"{level} confidence intervals for the {text.covers(view.effective_settings)}"
+        sub=f"{level} confidence intervals{_of_what(view)}"
         + (", all columns in one model" if units == "odds" else ""),
         alt=sentences.interval_sentence(rows, units),
         footer=finding.footer(view),
@@ -241,6 +243,13 @@ def _intervals(
         units=units,
         span_of=span_of(view.records.digest),
     )
+
+
+def _of_what(view: compute.View) -> str:
+    """What intervals are for, where that is no effect as people mean it."""
+    asked = view.effective_settings
+    is_usual = asked.is_plain and not asked.is_shaped
+    return "" if is_usual else f" for the {text.covers(asked)}"
 
 
 def span_of(table: str) -> SpanOf:
@@ -287,8 +296,8 @@ def _coverage(
     said = [(row.combination, row.names, share) for row, share in zip(rows, shares, strict=True)]
     around = ChartText(
         title=title,
-        sub=f"How often {finding.percent(level, 6)} intervals would contain the "
-        f"{text.covers(view.effective_settings)}, by forecast",
+        sub=f"How often {finding.percent(level, 6)} intervals{_of_what(view)} would be right, by "
+        "forecast",
         alt=sentences.coverage_sentence(said, level=level),
         footer=finding.footer(view),
         meta=_meta(view),

@@ -27,6 +27,23 @@ SLATE, VIOLET = "#8084A1", "#A63BE8"
 BROWN, RED, PINK = "#925D48", "#CD1538", "#F935E9"
 QUIET = "#8A8F98"
 """Lines that only give orientation, and what is not private."""
+_TO_WHITE = 0.52
+"""How far a colour goes to white on a dark page, so that the pale half of it reaches 3 : 1 too."""
+
+
+def themed(colour: str) -> str:
+    """A colour as CSS that follows the theme; what only gives orientation stays quiet in both.
+
+    >>> themed("#1F77B8")
+    'light-dark(#1F77B8, #93bedd)'
+    """
+    if colour == QUIET:
+        return colour
+    parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    light = "".join(f"{round(x + _TO_WHITE * (255 - x)):02x}" for x in parts)
+    return f"light-dark({colour}, #{light})"
+
+
 GRID = "rgba(138,143,152,0.25)"
 CLEAR = "rgba(0,0,0,0)"
 LOUD = {"LIGHT_LOUD": "#A3340A", "DARK_LOUD": "#FFB38A"}

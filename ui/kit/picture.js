@@ -37,7 +37,8 @@ function marker(parent, x, y, style, radius) {
   if (style.marker.endsWith("-dot")) make(parent, "circle", { cx: x, cy: y, r: 1.6, fill: isOpen ? style.colour : "var(--paper)" })
 }
 
-// The key in one row above the chart; where that is too narrow in short words from the left edge, in as many rows as it takes.
+// The key in one row above the chart, with the head of the numbers at its right end; where that is too narrow in short
+// words from the left edge, in as many rows as it takes.
 function keyed(data, left, width, font) {
   const long = data.key.reduce((sum, [, , text]) => sum + 50 + wide(text, SMALL, font), 0)
   const isTight = left + long + 70 > width
@@ -50,6 +51,7 @@ function keyed(data, left, width, font) {
     x += end + (isTight ? 8 : 20)
     return item
   })
+  if (isTight && data.rightTitle && x + wide(data.rightTitle, SMALL, font) > width) row += 1
   return { items, isTight, tall: 18 * row }
 }
 
@@ -143,7 +145,7 @@ function words(svg, data, at) {
     else marker(svg, x + 12, y, style, 4.5)
     make(svg, "text", { x: x + 30, y: y + 4, "font-size": SMALL }, text)
   }
-  if (data.rightTitle && at.unit > 11 && !at.key.isTight) make(svg, "text", { x: at.width, y: 14, "text-anchor": "end", "font-size": SMALL }, data.rightTitle)
+  if (data.rightTitle && at.unit > 11) make(svg, "text", { x: at.width, y: 14 + at.key.tall, "text-anchor": "end", "font-size": SMALL }, data.rightTitle)
   data.notes.forEach(([x0, y0, text, index]) => {
     const panel = panelOf(at, y0)
     make(svg, "text", { x: panel.x(x0) + 6, y: panel.y(y0) + 4, "font-size": SMALL, "font-weight": 600, class: "note", "data-y": panel.y(y0), fill: data.styles[index].colour }, text)
@@ -233,7 +235,7 @@ function paint(parent, data, width, height, font, zoom = 1) {
 }
 
 // The chart as a file, with the numbers beside it below.
-function file(data, ink, paper) {
+function file(data, ink, paper, isDark) {
   const width = 1000
   const room = width - 2 * SHEET.margin
   const tall = Math.max(360, Math.min(1400, data.tall))
@@ -246,8 +248,9 @@ function file(data, ink, paper) {
       make(inner, "text", { x, y: tall + 28 + 18 * k, "font-size": SMALL, "font-weight": data.tables.some(({ head }) => head === row) ? 600 : undefined }, said(cell))
     }))
   })
-  for (const name of ["fill", "stroke"]) {
+  for (const name of ["fill", "stroke"]) { // a file has no theme to follow
     for (const node of svg.querySelectorAll(`[${name}="var(--paper)"]`)) node.setAttribute(name, paper)
+    for (const node of svg.querySelectorAll(`[${name}^=light-dark]`)) node.setAttribute(name, node.getAttribute(name).match(/#\w+/g)[Number(isDark)])
   }
   return svg
 }
@@ -293,7 +296,8 @@ function skeleton(root, data) {
     const button = element(foot, "button", { type: "button", title: `Save this chart as ${kind.toUpperCase()}` }, `⤓ ${kind.toUpperCase()}`)
     button.addEventListener("click", () => {
       const style = getComputedStyle(root)
-      save(file(data, style.color, style.getPropertyValue("--st-background-color").trim()), kind, `dpci_${data.name}`)
+      const paper = style.getPropertyValue("--st-background-color").trim()
+      save(file(data, style.color, paper, style.colorScheme === "dark"), kind, `dpci_${data.name}`)
     })
   }
   element(root, "div", { class: "tip", hidden: "" })
@@ -348,7 +352,8 @@ export default function (component) {
     const top = canvas.getBoundingClientRect().top + (document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0)
     if (width < 560) { // below the page a bar may stand still
       const bar = holder ? parseFloat(getComputedStyle(holder).paddingBottom) : 0
-      return [width, Math.max(data.least, LOWEST, Math.min(usual, Math.floor(window.innerHeight - top - bar)))]
+      const least = data.least + keyed(data, 0, width, FONT).tall
+      return [width, Math.max(least, Math.min(usual, Math.floor(window.innerHeight - top - bar)))]
     }
     const below = holder ? holder.getBoundingClientRect().bottom - root.getBoundingClientRect().bottom : 16
     const left = window.innerHeight - top - root.querySelector(".foot").offsetHeight - below

@@ -17,7 +17,7 @@ from typing import Any
 import streamlit as st
 
 from ui.kit.download import FILES
-from ui.kit.palette import LOUD, QUIET
+from ui.kit.palette import LOUD, QUIET, themed
 from ui.kit.ticks import Tick, logarithmic, straight
 
 _HERE = Path(__file__)
@@ -58,6 +58,11 @@ class Style:
     marker: str = "circle"
     size: float = 4.5
     ends: float = 0.0
+
+    @property
+    def data(self) -> dict[str, object]:
+        """What the browser gets."""
+        return asdict(self) | {"colour": themed(self.colour)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +128,7 @@ class Cell:
             "isBold": self.is_bold,
             "isLoud": self.is_loud,
             "live": self.live,
-            "style": asdict(self.style) if self.style else None,
+            "style": self.style and self.style.data,
         }
 
 
@@ -204,7 +209,7 @@ class Picture:
             "isHeading": self.is_heading,
             "isSquare": self.is_square,
             "panels": [panel.data for panel in self.panels],
-            "styles": [asdict(style) for style in self.styles],
+            "styles": [style.data for style in self.styles],
             "bars": short(self.bars),
             "dots": short(self.dots),
             "lines": [{"style": s, "points": short(points)} for s, points in self.lines],

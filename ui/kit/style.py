@@ -30,6 +30,9 @@ _CSS = """<style>
 [data-testid^=stBaseButton-primary], [data-testid=stMultiSelect] :is([data-tag], [data-tag] *) {
   color: light-dark(LIGHT_PAGE, DARK_PAGE) }
 
+/* What is open behind a plain button stays readable: Streamlit darkens its words on a dark page too. */
+button[kind=tertiary]:is(:active, [aria-expanded=true]) { color: light-dark(LIGHT_LINK, DARK_LINK) }
+
 /* The words of a chart follow the theme at once, also when it changes while the page is open. */
 .js-plotly-plot .main-svg g:not(.hoverlayer *) > text { fill: currentColor !important }
 
@@ -44,10 +47,10 @@ _CSS = """<style>
 
 /* A number of two lines: its name and what is typed, and the slider. What a thumb stands for is in the field above;
    while it moves it says so itself. */
-[class*=st-key-compact_] [data-testid=stElementContainer]:has([data-testid=stNumberInput]) { width: 6.5rem; flex: none }
-[class*=st-key-compact_] [data-testid=stNumberInputContainer] { height: 1.875rem; min-height: 0 }
-[class*=st-key-compact_] [data-testid=stNumberInputField] { padding: 0 0.5rem; text-align: right }
-[class*=st-key-compact_] :is([data-testid^=stNumberInputStep], [data-testid=stNumberInputClearButton]) { display: none }
+[class*=st-key-compact_] [data-testid=stElementContainer]:has([data-testid=stTextInput]) { width: 6.5rem; flex: none }
+[class*=st-key-compact_] [data-testid=stTextInputRootElement] { height: 1.875rem; min-height: 0 }
+[class*=st-key-compact_] [data-testid=stTextInput] input { padding: 0 0.5rem; text-align: right }
+[class*=st-key-compact_] [data-testid=stTextInputClearButton] { display: none }
 [class*=st-key-compact_] [data-testid=stSlider] [role=group] { padding-top: 0; padding-bottom: 0 }
 [class*=st-key-compact_] [data-testid=stSliderTickBar] { display: none }
 [class*=st-key-compact_] [data-testid=stHorizontalBlock] { min-height: 1.875rem }

@@ -15,8 +15,8 @@ from ui.session.text import number
 
 SPREAD = Screen(
     key="variability",
-    name="The shortest interval",
-    title="No valid interval is shorter than the spread of what you publish",
+    name="The yardstick",
+    title="On average no valid interval is shorter than the spread of what you publish",
     text=(
         "Repeat the whole study, with new people and new noise each time, and look only at the "
         "published estimates. The middle 95 % of them span the **variability interval**. An "

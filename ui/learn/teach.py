@@ -100,7 +100,7 @@ LESSON = (
     ),
     Step(
         minutes="33-37",
-        words="The shortest that an interval can be, and what a better method gains from the same "
+        words="The yardstick of private intervals, and what a better method gains from the same "
         "budget.",
         screens=("variability", "sharp"),
     ),

@@ -17,12 +17,12 @@ from dpci_core.planner.promise import MORE_INCOMPLETE
 from dpci_core.report.cautions import REPORTABLE_CHANCE
 from dpci_core.schema.worlds import untold
 from ui.controls import currency, design, linear
-from ui.controls.paired import Number, compact, log_grid, refusal, take
+from ui.controls.paired import Number, compact, log_grid, number_field, refusal
 from ui.controls.shape import encode_by, shape_control
 from ui.controls.sidebar import feature_names
 from ui.controls.split import split_controls, split_slider
 from ui.kit import share
-from ui.kit.bound import among, put
+from ui.kit.bound import among
 from ui.plan import bounds, cards, goal, numbers, options, pictures, standard, words
 from ui.plan.job import designs_of
 from ui.plan.options import Find, Option, Ways
@@ -52,12 +52,6 @@ _KEPT = (
     *("definitions", "n", "c", "penalty", "mechanisms", "steps", "clip", "row_clip"),
 )
 """What a design that is kept to compare has of its own."""
-
-
-_CSS = """<style>
-[class*=st-key-compact_] [data-testid=stNumberInputStepDown],
-[class*=st-key-compact_] [data-testid=stNumberInputStepUp] { display: none }</style>"""
-"""Three cards side by side leave no room for buttons beside a number that has a slider."""
 
 
 def panel(case: PlannedCase) -> None:
@@ -109,7 +103,6 @@ def _calculator(case: PlannedCase, work: Work, kept: PlannedCase | None) -> None
     answer = None if words.falls_short(option, find) else option
     found = "" if is_first else words.found_sentence(case, option, find)
     st.session_state[path.FOUND] = case.settings, found
-    st.html(_CSS)
     st.segmented_control("Find", **among(FIND), **steps.FIND.bound(), required=True)
     cards = {"budget": _budget, "records": _records, "precision": _precision}
     for column, (name, card) in zip(st.columns(3, gap="small"), cards.items(), strict=True):
@@ -251,16 +244,7 @@ def _asked(case: PlannedCase, label: str, shown: float | None) -> None:
         grid = sorted({*FACTORS, shown})
         compact("precision", label, shown, grid, apply, help=_FACTOR_HELP, show="×/÷ {:.4g}".format)
         return
-    put("precision_number", shown, ())
-    st.number_input(
-        label,
-        value=None,
-        step=None,
-        format="%.9g",
-        key="precision_number",
-        on_change=take,
-        args=("precision_number", "precision", apply),
-    )
+    number_field("precision", label, shown, apply, name="precision_number")
     refusal("precision")
 
 

@@ -215,7 +215,7 @@ class Combination:
             _MARKERS.get((self.mechanism, self.loss), "x")
             + _FILLS.get(self.definition, "")
             + "-dot" * (not is_sharp),
-            opacity=0.45 if is_sharp else 0.22,
+            opacity=0.55 if is_sharp else 0.28,
             dash="solid" if is_sharp else "longdash",
         )
 

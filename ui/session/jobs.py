@@ -37,8 +37,7 @@ ABANDONED_SECONDS = 900.0
 polls of hidden tabs, so this is generous.
 """
 LEFT_SECONDS = 60.0
-"""The same once its page is closed: time for a reload, for a lost line, for a phone that looked away.
-"""
+"""The same once its page is closed: time for a reload, a lost line, a phone that looked away."""
 KEPT_JOBS = 40
 GAVE_WAY = (
     "It had run for more than {minutes} minutes and others were waiting, so it was stopped. Ask "

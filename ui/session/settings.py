@@ -243,6 +243,11 @@ class Settings:
         return ESTIMANDS[self.target].is_shrunk
 
     @property
+    def is_plain(self) -> bool:
+        """Whether effects are shown as people mean them; a regression of a number has no other."""
+        return self.outcome is not None or not self.is_penalised
+
+    @property
     def typed(self) -> Currency:
         """How the budget is typed."""
         return CURRENCIES[self.currency]

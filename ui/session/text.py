@@ -119,38 +119,44 @@ def unbroken(words: str) -> str:
     )
 
 
-def budget_sentence(settings: Settings) -> str:
-    """Risk sentence of the total budget, with epsilon(delta) beside rho and a flag on a large
-    budget.
-    """
+def risk_sentence(settings: Settings) -> str:
+    """What the total budget lets somebody learn, with a flag on a large one."""
     epsilon = settings.own_epsilon
+    is_pure = not settings.kind.has_delta
+    said = risk_pure(epsilon) if is_pure else risk_approx(epsilon, float(settings.delta))
+    return f"{said} {LARGE_BUDGET}" if epsilon > LARGE_EPSILON else said
+
+
+def budget_sentence(settings: Settings) -> str:
+    """The risk sentence, after what a rho means and before how it was counted."""
+    parts = (meaning_of_rho(settings), risk_sentence(settings), exact_sentence(settings))
+    return " ".join(filter(None, parts))
+
+
+def meaning_of_rho(settings: Settings) -> str:
+    """The epsilon at delta of a budget that is spent as zCDP."""
     if not settings.kind.has_delta:
-        sentence = risk_pure(epsilon)
-    else:
-        sentence = (
-            f"ρ = {number(to_float_down(settings.split.total))} means (ε = "
-            f"{number_at_most(epsilon)}, δ = {settings.delta}). "
-            f"{risk_approx(epsilon, float(settings.delta))}"
-        )
-    if exact := exact_sentence(settings):
-        sentence += f" {exact}"
-    if epsilon > LARGE_EPSILON:
-        sentence += f" {LARGE_BUDGET}"
-    return sentence
+        return ""
+    return (
+        f"ρ = {number(to_float_down(settings.split.total))} means (ε = "
+        f"{number_at_most(settings.own_epsilon)}, δ = {settings.delta})."
+    )
 
 
 def exact_sentence(settings: Settings) -> str:
     """Which accounting a typed (epsilon, delta) had, where not all of it went through zCDP."""
     if not settings.typed.is_promise:
         return ""
-    for design in settings.designs():
-        budget = design.budget
+    if settings.outcome is None:
+        spent = ((mechanism_of(d).title, d.budget) for d in settings.designs())
+    else:
+        spent = (("a linear regression", d.budget) for d in (settings.linear_design,))
+    for name, budget in spent:
         if budget.additive_only:
             rho = number(to_float_down(budget.as_rho(budget.total)))
             return (
-                f"The noise of {mechanism_of(design).title} is exactly Gaussian and counted "
-                "exactly (Gaussian differential privacy), so that the same promise buys it "
-                f"ρ = {rho}."
+                f"The noise of {name} is exactly Gaussian and counted exactly (Gaussian "
+                f"differential privacy), so that the same promise buys it ρ = {rho}."
             )
     return ""
 
@@ -166,7 +172,7 @@ def conversion_details(settings: Settings) -> str:
         )
     rho = to_float_down(settings.split.total)
     return (
-        f"Headline: Canonne, Kamath, Steinke 2020, ε = "
+        f"{meaning_of_rho(settings)} Headline: Canonne, Kamath, Steinke 2020, ε = "
         f"{number_at_most(zcdp_to_epsilon(rho, delta), 4)}. "
         "The older published conversion ρ + 2√(ρ log(1/δ)) gives "
         f"{number_at_most(zcdp_to_epsilon_published(rho, delta), 4)}; where all noise is "

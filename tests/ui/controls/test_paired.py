@@ -1,59 +1,11 @@
-"""The buttons of a number field move by a step that fits the number beside them."""
+"""A slider and a typed number for one value: what was typed is taken, or refused in words."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.ui.test_pages import now, start
-from ui.controls.paired import short, step_for
-
-
-@pytest.mark.parametrize(
-    ("value", "low", "high", "step"),
-    [
-        (0.001, 1e-6, 1.0, 0.0001),
-        (0.005, 1e-4, 1.0, 0.0001),
-        (1.0, 0.05, 10.0, 0.1),
-        (10.0, 0.05, 10.0, 1.0),
-        (1e-6, 1e-6, 1.0, 1e-7),
-        (0.99, 0.5, 0.999, 0.001),
-        (30_000, 100, 1_000_000, 1_000),
-        (999_000, 100, 1_000_000, 1_000),
-        (105, 100, 1_000_000, 1),
-        (10, 1, 36, 1),
-        (0.0085, 0.0, 1.0, 0.0001),
-    ],
-)
-def test_a_step_is_small_beside_the_value_and_stays_within_the_ends(value, low, high, step):
-    found = step_for(value, low, high)
-    assert found == pytest.approx(step, rel=1e-12)
-    assert type(found) is type(value)
-    assert value == low or value - found >= low * (1 - 1e-9)
-    assert value == high or value + found <= high * (1 + 1e-9)
-
-
-@pytest.mark.parametrize(
-    ("key", "field", "before", "after"),
-    [
-        ("c", "c", 0.001, 0.0011),
-        ("n", "n", 30_000, 31_000),
-        ("h", "h", 1.0, 1.1),
-        ("level", "level", 0.95, 0.96),
-    ],
-)
-def test_a_click_on_plus_moves_a_control_a_little(key, field, before, after):
-    app = start("explore", losses="huber_svm")
-    assert getattr(now(app), field) == before
-    number = app.number_input(key=f"{key}_number")
-    number.set_value(number.value + number.step).run()
-    assert (
-        getattr(now(app), field) == after
-    )  # exactly: what floats add beyond the digits typed is left out
-
-
-def test_a_part_moves_by_a_step_of_its_own():
-    app = start("explore", split="0.7999~0.0085~0.1916")
-    assert app.number_input(key="hessian_number").step == pytest.approx(0.0001)
+from tests.ui.test_pages import now, start, visit
+from ui.controls.paired import short
 
 
 @pytest.mark.parametrize(
@@ -67,8 +19,10 @@ def test_positions_of_a_slider_are_written_shortly(value, words):
 def test_what_was_undone_can_be_set_again_at_once(half):
     app = start("explore", n="30000")
     for _ in range(2):
-        moved = app.number_input if half == "number" else app.select_slider
-        moved(key=f"n_{half}").set_value(100_000).run()
+        if half == "number":
+            app.text_input(key="n_number").set_value("100000").run()
+        else:
+            app.select_slider(key="n_slider").set_value(100_000).run()
         assert now(app).n == 100_000
         app.button(key="undo").click().run()
         assert now(app).n == 30_000
@@ -77,9 +31,9 @@ def test_what_was_undone_can_be_set_again_at_once(half):
 def test_a_browser_that_has_not_got_an_undo_yet_takes_nothing_back():
     """It sends the old value of both widgets with what is moved elsewhere."""
     app = start("explore", n="30000")
-    app.number_input(key="n_number").set_value(100_000).run()
+    app.text_input(key="n_number").set_value("100000").run()
     app.button(key="undo").click().run()
-    app.number_input(key="n_number").set_value(100_000)
+    app.text_input(key="n_number").set_value("100000")
     app.select_slider(key="n_slider").set_value(100_000)
     app.select_slider(key="d_slider").set_value(5).run()
     assert (now(app).n, now(app).d) == (30_000, 5)
@@ -89,6 +43,56 @@ def test_a_typed_number_beyond_the_ends_is_refused_in_words():
     app = start("explore", n="30000")
     for key, typed, ends in (("total", 0.0, "0.05 to 10"), ("n", 5_000_000, "100 to 1,000,000")):
         before = now(app)
-        app.number_input(key=f"{key}_number").set_value(typed).run()
+        app.text_input(key=f"{key}_number").set_value(str(typed)).run()
         assert now(app) == before
         assert any(f"Type a number from {ends}." in shown.value for shown in app.warning)
+
+
+POINT = "Type a number with a decimal point, such as 1.5, and without commas."
+
+
+@pytest.mark.parametrize(
+    ("key", "typed", "words"),
+    [
+        ("total", "0,5", POINT),
+        ("total", "1,5", POINT),
+        ("total", "nan", POINT),
+        ("total", "1e400", POINT),
+        ("n", "1e12", "Type a number from 100 to 1,000,000."),
+        ("n", "30,000", POINT),
+        ("n", "300.5", "Type a whole number."),
+        ("d", "1,5", POINT),
+        ("c", "half", POINT),
+        ("hessian", "0,25", POINT),
+    ],
+)
+def test_what_is_no_number_as_it_was_meant_changes_nothing_and_that_is_said(key, typed, words):
+    """A field of numbers made 5 of "0,5", 15 of "1,5" and 1 of "1e12", before anybody could refuse
+    it.
+    """
+    app = start("explore", n="30000")
+    before, shown = now(app), app.text_input(key=f"{key}_number").value
+    app.text_input(key=f"{key}_number").set_value(typed).run()
+    assert now(app) == before
+    assert app.text_input(key=f"{key}_number").value == shown
+    assert [one.value for one in app.warning if one.value == words]
+
+
+def test_a_number_with_an_exponent_is_the_number_it_says():
+    app = start("explore", n="30000")
+    app.text_input(key="n_number").set_value("2e5").run()
+    app.text_input(key="c_number").set_value("1.25e-3").run()
+    assert (now(app).n, now(app).c) == (200_000, 0.00125)
+    assert [app.text_input(key=f"{key}_number").value for key in "nc"] == ["200000", "0.00125"]
+
+
+def test_the_method_of_a_regression_of_a_number_refuses_a_comma_too():
+    app = visit("front")
+    app.segmented_control(key="outcome").set_value("number").run()
+    before = now(app)
+    for typed, words in (("2,5", POINT), ("1000", "Type a number from")):
+        app.text_input(key="linear_clip").set_value(typed).run()
+        assert now(app) == before
+        assert any(one.value.startswith(words) for one in app.warning)
+    app.text_input(key="linear_clip").set_value("1.5").run()
+    assert now(app).clip == 1.5

@@ -13,7 +13,9 @@ from dpci_core.regression.forecast import LinearForecast
 from dpci_core.schema import to_original
 from tests.ui.test_pages import check, now, picture_of, start, visit
 from ui.controls import currency, declare
-from ui.explore import number
+from ui.controls.sidebar import dataset_words
+from ui.explore import finding, number
+from ui.session import text
 from ui.session.case import plan_of_number
 from ui.session.compute import declared_table, packed_table
 from ui.session.settings import START, for_outcome
@@ -113,19 +115,19 @@ def test_the_table_has_the_same_numbers():
 def test_sliders_move_it_and_there_is_no_penalty_to_set():
     app = opened()
     before = picture_of(app)["title"]
-    app.number_input(key="total_number").set_value(0.2).run()
+    app.text_input(key="total_number").set_value("0.2").run()
     check(app)
     assert picture_of(app)["title"] != before
-    assert "c_number" not in [widget.key for widget in app.number_input]
-    app.number_input(key="linear_steps").set_value(4).run()
+    assert "c_number" not in [widget.key for widget in app.text_input]
+    app.text_input(key="linear_steps").set_value("4").run()
     check(app)
     assert now(app).linear_design.steps == 4
 
 
 def test_where_nothing_can_be_reported_it_says_so():
     app = opened()
-    app.number_input(key="n_number").set_value(100).run()
-    app.number_input(key="total_number").set_value(0.05).run()
+    app.text_input(key="n_number").set_value("100").run()
+    app.text_input(key="total_number").set_value("0.05").run()
     check(app)
     drawn = picture_of(app)
     assert drawn["title"] == "At these settings no effect can be reported"
@@ -193,7 +195,7 @@ def test_what_moves_with_the_slider_is_the_forecast_of_every_total():
 def test_both_kinds_of_outcome_are_gone_back_to_as_they_were_left():
     app = opened()
     assert "differences in mmHg" in picture_of(app)["sub"]
-    app.number_input(key="total_number").set_value(2.0).run()
+    app.text_input(key="total_number").set_value("2.0").run()
     left = now(app)
     app.segmented_control(key="outcome").set_value("codes").run()
     check(app)
@@ -208,4 +210,38 @@ def test_units_stand_on_the_chart_as_they_were_typed():
     outcome = replace(table.schema.outcome, units="$/day^2 (m*s_1)")
     own = replace(table, schema=replace(table.schema, outcome=outcome, target="", positive=""))
     query = now(opened()).to_query() | {"declared": packed_table(own)}
-    assert "differences in $/day^2 (m*s_1), all" in picture_of(visit("front", **query))["sub"]
+    assert picture_of(visit("front", **query))["sub"].endswith("differences in $/day^2 (m*s_1)")
+
+
+def test_its_budget_is_told_in_plain_terms_and_counted_behind_a_click():
+    """Until a table is described nobody has described one."""
+    app = opened()
+    settings = now(app)
+    said = finding.odds(settings)
+    assert said.startswith("Of 100 people whose record is in the table")
+    assert "ρ" not in said
+    assert any("Of 100 people" in one.proto.body for one in app.get("html"))
+    counted = " ".join(one.value for one in app.markdown)
+    assert "ρ = 0.0244 means (ε = 1, δ = 1e-6)" in counted
+    assert "The noise of a linear regression is exactly Gaussian" in counted
+    assert "output perturbation is exactly" not in text.budget_sentence(settings)
+    spent = settings.linear_design.budget
+    assert f"buys it ρ = {float(spent.as_rho(spent.total)):.3g}." in counted
+    assert dataset_words(settings) == "Made-up patients"
+    table = declare.example_of_a_number()
+    own = declare.with_table(settings, replace(table, unit="one visit"))
+    assert dataset_words(own) == "A table you describe"
+
+
+def test_the_split_is_told_in_plain_words_with_the_field_s_names_behind_them():
+    for app, names in (
+        (opened(), ("steps", "second moment", "gradient covariance")),
+        (visit("front"), ("coefficients", "Hessian", "gradient covariance")),
+    ):
+        (line,) = (one for one in app.markdown if one.value.startswith("**Budget split**"))
+        assert "standard errors" in line.value
+        assert not [name for name in names if name in line.value]
+        assert all(name in line.help for name in names)
+    app.segmented_control(key="terms").set_value("paper").run()
+    (line,) = (one for one in app.markdown if one.value.startswith("**Budget split**"))
+    assert all(name in line.value for name in names)

@@ -91,7 +91,7 @@ def pinned(app):
 def test_pins_travel_with_their_numbers():
     app = visit(n="50000")
     app.button(key="pin").click().run()
-    app.number_input(key="n_number").set_value(80_000).run()
+    app.text_input(key="n_number").set_value("80000").run()
     app.button(key="pin").click().run()
     app.run()
     link = link_of(app)

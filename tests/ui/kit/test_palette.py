@@ -14,7 +14,7 @@ def test_a_name_without_a_colour_is_grey_and_keeps_its_word() -> None:
     ):
         assert strange.style.colour == QUIET
         assert {"quarter", "cautious", "softplus"} & set(strange.words)
-    assert Combination("quarter", "cautious", "logistic").style == Style(QUIET, "x", 0.45, "solid")
+    assert Combination("quarter", "cautious", "logistic").style == Style(QUIET, "x", 0.55, "solid")
 
 
 def test_what_has_a_colour_keeps_it() -> None:

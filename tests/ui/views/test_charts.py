@@ -68,6 +68,20 @@ def test_marks_reach_three_to_one_and_text_four_and_a_half(mode):
     assert contrast(background, THEME[mode]["primaryColor"]) >= 4.5  # words on a filled button
 
 
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_a_private_band_is_seen_on_a_dark_page_and_the_bar_within_it_on_both(mode):
+    behind = THEME[mode]["backgroundColor"]
+    for one in ALL_COMBINATIONS:
+        light, dark = re.findall(r"#\w{6}", palette.themed(one.style.colour))
+        drawn = {"light": light, "dark": dark}[mode]
+        band = faded(drawn, behind, one.style.opacity)
+        assert contrast(drawn, behind) >= 3.0
+        if one.calibration == "sharp":
+            assert contrast(drawn, band) >= 1.5, one
+            assert mode == "light" or contrast(band, behind) >= 3.0, one
+    assert palette.themed(palette.QUIET) == palette.QUIET
+
+
 def faded(colour: str, behind: str, opacity: float) -> str:
     """What is seen of a colour over another."""
     parts = (

@@ -53,7 +53,7 @@ def lengths_chart(groups: Groups, *, caption: str, meta: Meta, source: str) -> g
         zeroline=False,
     )
     fig.add_annotation(
-        text="÷ shortest<br>coverage",
+        text="÷ variability<br>coverage",
         align="left",
         x=1,
         xref="paper",

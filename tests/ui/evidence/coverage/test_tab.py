@@ -70,7 +70,7 @@ def test_a_result_goes_stale_when_settings_change_and_comes_back():
     run_through(app)
     app.selectbox(key="sweep").set_value("n").run()
     assert len(charts_of(app)) == 2
-    app.number_input(key="total_number").set_value(3.0).run()
+    app.text_input(key="total_number").set_value("3.0").run()
     check(app)
     assert any("other settings" in w.value for w in app.warning)
     assert not charts_of(app)
