@@ -71,6 +71,13 @@ def test_script_and_first_view_stand_in_the_page_itself(tmp_path):
     head, _, body = page.partition(b"</head>")
     assert head.endswith(b"</script>")
     assert b"pushState" in head
+    (pages,) = re.findall(rb"PAGE = /\\/\(([a-z|]+)\)\$/", head)
+    folder = Path(__file__).parents[1] / "pages"
+    assert {*pages.decode().split("|")} == {
+        "front",
+        "start",
+        *(one.stem for one in folder.glob("[a-z]*.py")),
+    }
     first, _, rest = body.partition(b"</body>")
     assert b'id="first"' in first
     assert b"_PAGE" not in first  # the colours of the theme stand there

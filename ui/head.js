@@ -15,6 +15,14 @@
   }
 }
 
+// Where the server answers: Streamlit would ask below the address of a page first, and get two times 404.
+{
+  const PAGE = /\/(explore|front|start|plan|release|ledger|learn|evidence|about)$/
+  const { origin, pathname } = window.location
+  if (PAGE.test(pathname))
+    window.__streamlit = { ...window.__streamlit, BACKEND_BASE_URL: origin + pathname.replace(PAGE, "/") }
+}
+
 // What a visitor of the front page reads until the page is there.
 {
   const FRONT = ["", "explore", "front", "start"]

@@ -4,7 +4,8 @@ A script keeps the browser's history. All pages share one state, and the address
 Streamlit adds an entry whenever the address changes, so that after ten moves of a slider Back would
 have to be pressed ten times before anything happened. Here a change of settings takes the place of
 the entry that is there, and Back goes to the page before, or to the screen of Learn or the step of
-Plan before. A component would come some time after the first link that somebody can click.
+Plan before. A component would come some time after the first link that somebody can click. The
+script also says where the server answers, at which Streamlit guesses.
 
 On the front page a visitor reads what this is, and has the three doors, while the rest is on its
 way; the same script takes that away when the page is there.
