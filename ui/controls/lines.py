@@ -45,8 +45,8 @@ _WORDS = ("typical", "spread", "per", "step", "missing", "log")
 """What stands after bounds, and names no column without a colon."""
 _FEW = 6
 """Words of a line that are repeated."""
-_ROUNDED = 0.5
-"""Percent by which shares that were rounded may miss 100."""
+_TINY = 1e-6
+"""Percent by which a sum of shares may miss 100 that is 100."""
 _PERCENT = re.compile(r"\d+(?:\.\d+)?")
 _MOST = 500
 
@@ -81,7 +81,8 @@ def _line(line: str, place: int) -> dict[str, Cells]:
         if not (name := name.strip().strip('"')):
             raise ValueError(f"Line {place}: the name of the column is missing.")
         text = ",".join(said or ()).strip()
-        found[name] = _cells(text, f"Line {place} (“{name}”)") if text else {}
+        if text or name not in found:
+            found[name] = _cells(text, f"Line {place} (“{name}”)") if text else {}
     return found
 
 
@@ -97,7 +98,7 @@ def _columns(line: str) -> list[tuple[str, list[str] | None]]:
         if begun := _begun(part, found=bool(found), before=said):
             found.append(begun)
             said, total = begun[1], _percent(begun[1][0]) if begun[1] else 0.0
-        elif said is not None and not abs(total - 100.0) < _ROUNDED:
+        elif said is not None and not (abs(total - 100.0) < _TINY and math.isnan(_percent(part))):
             said.append(part)
             total += _percent(part)
         elif part.strip():

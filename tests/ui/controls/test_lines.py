@@ -100,6 +100,15 @@ AGE = {"kind": "number", "lowest": 30.0, "highest": 90.0, "units": "years"}
                 "sex": {"kind": "levels", "levels": "F; M"},
             },
         ),
+        ("ward: a 50 %, b 30 %, c 20 %, ward, ill", {"ward": WARD, "ill": {}}),
+        (
+            "x: a 50 %, b 50 %, c 0 %",
+            {"x": {"kind": "levels", "levels": "a; b; c", "shares": "50; 50; 0"}},
+        ),
+        (
+            "x: a 50 %, b 49.7 %, c",
+            {"x": {"kind": "levels", "levels": "a; b; c", "shares": "50; 49.7; 0.3"}},
+        ),
         ('"a, b": x, y', {"a, b": {"kind": "levels", "levels": "x; y"}}),
         (
             "dose: low 1 to 2, high 3 to 4",
