@@ -21,7 +21,7 @@ from dpci_core.privacy.budget import zcdp_to_epsilon
 from dpci_core.schema import NumericColumn
 from tests.refusals import refuses
 from ui.kit import streamlit_internals
-from ui.session import evidence, jobs
+from ui.session import compute, evidence, jobs
 from ui.session.compute import Store, TableSource
 from ui.session.settings import START, Settings
 
@@ -110,6 +110,21 @@ def picture_of(app: AppTest) -> dict:
 def mean_lengths(app: AppTest) -> list[float]:
     """Of every combination, in the table beside the picture."""
     return [float(row[1]["text"]) for row in picture_of(app)["tables"][0]["rows"]]
+
+
+@pytest.mark.parametrize("problem", [ValueError("a shape"), DataRejectedError("no_rows")])
+def test_an_error_of_ours_is_no_sentence_about_a_table(problem, monkeypatch):
+    """Every ValueError was told as if the table had no forecast."""
+
+    def fails(*_: object) -> None:
+        raise problem
+
+    app = start("explore")
+    monkeypatch.setattr(compute, "compute", fails)
+    app.run()
+    is_ours = type(problem) is ValueError
+    assert bool(app.exception) is is_ours
+    assert bool(app.error) is not is_ours
 
 
 def test_the_front_page_is_explore_with_no_decision_to_make():

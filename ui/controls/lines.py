@@ -1,11 +1,12 @@
 """Columns typed as lines, or as the header line of a file: "age: 18 to 100 years, per 10". No
 Streamlit.
 
-A line without a colon is a list of names; in quotation marks a name may have one. After a colon
-stand bounds or levels, and after bounds and a comma what is usual:
+After a colon stand bounds or levels, and after bounds and a comma what is usual; a name in
+quotation marks may have a colon. What is no description is a list of names, and a header line may
+have some described:
 
     systolic_bp: 60 to 260 mmHg, typical 130, spread 18, per 10
-    smoker: no 80 %, yes 20 %
+    age years 30 to 90, ward: a 50 %, b 30 %, c 20 %, smoker, ill
 """
 
 from __future__ import annotations
@@ -13,13 +14,17 @@ from __future__ import annotations
 import csv
 import math
 import re
+from collections.abc import Iterator
 
 Cells = dict[str, object]
 """What a line says of a column, by the names of its fields."""
 _NUMBER = r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?"
 _TO = r"\s*(?:to|-|–|…|\.\.+)\s*"
 _BOUNDS = re.compile(rf"({_NUMBER}){_TO}({_NUMBER})(?![\d.])(.*)", re.I)
-_WITHOUT_COLON = re.compile(rf"\s*(\w+)\s+({_NUMBER}{_TO}{_NUMBER}.*)", re.I)
+_NAME_FIRST = re.compile(rf"(\w+)\s+([^\s\d]\S*\s+)?({_NUMBER}{_TO}{_NUMBER}(?![\d.]))(.*)", re.I)
+"""A name, perhaps a unit, and bounds, without a colon."""
+_SHARE_FIRST = re.compile(r"(\w+)\s+(\S+\s+\d+(?:\.\d+)?\s*%)")
+"""A name and its first level with its share, without a colon."""
 _LIKE_BOUNDS = re.compile(rf"-?\d+,\d+{_TO}-?\d|-?\d+{_TO}-?\d+,\d", re.I)
 """Numbers with a decimal comma, which also separates."""
 _PARTS = re.compile(r"[;,](?!\d{3}(?!\d))")
@@ -34,6 +39,14 @@ _UNIT = re.compile(
     r"(?!-?\d)(?!.*\b(?:typical|spread|missing)\b)(?!.*(?:\b(?:per|step)|±)\s*\d).*", re.I
 )
 """What may stand behind the bounds as their unit."""
+_QUOTED = re.compile(r'\s*"[^"]*"')
+_SEPARATOR = re.compile(r"\t|[;,](?!\d{3}(?!\d))")
+_WORDS = ("typical", "spread", "per", "step", "missing", "log")
+"""What stands after bounds, and names no column without a colon."""
+_FEW = 6
+"""Words of a line that are repeated."""
+_TINY = 1e-6
+"""Percent by which a sum of shares may miss 100 that is 100."""
 _PERCENT = re.compile(r"\d+(?:\.\d+)?")
 _MOST = 500
 
@@ -59,17 +72,97 @@ def read_lines(text: str) -> tuple[dict[str, Cells], dict[str, ValueError]]:
 
 
 def _line(line: str, place: int) -> dict[str, Cells]:
-    """The columns that one line names, and what it says of one."""
-    name, colon, said = line.partition(":")
-    if not colon or re.fullmatch(r'\s*"[^"]*', name):  # the colon is part of a name
-        if match := _WITHOUT_COLON.fullmatch(line):
-            raise ValueError(
-                f"Line {place}: a colon is needed behind the name, as in “{match[1]}: {match[2]}”."
-            )
-        return {name: {} for name in names_of(line)}
-    if not (name := name.strip().strip('"')):
-        raise ValueError(f"Line {place}: the name of the column is missing.")
-    return {name: _cells(said.strip(), f"Line {place} (“{name}”)") if said.strip() else {}}
+    """The columns that one line names, and what it says of each."""
+    columns = _columns(line)
+    if all(said is None for _, said in columns):
+        return {name: {} for name in _names(line, place)}
+    found: dict[str, Cells] = {}
+    for name, said in columns:
+        if not (name := name.strip().strip('"')):
+            raise ValueError(f"Line {place}: the name of the column is missing.")
+        text = ",".join(said or ()).strip()
+        if text or name not in found:
+            found[name] = _cells(text, f"Line {place} (“{name}”)") if text else {}
+    return found
+
+
+def _columns(line: str) -> list[tuple[str, list[str] | None]]:
+    """The columns of a line, each with the parts of its description, None of one that is only
+    named. A part belongs to the description before it, unless it begins another, or that has its
+    whole 100 %.
+    """
+    found: list[tuple[str, list[str] | None]] = []
+    said: list[str] | None = None
+    total = 0.0  # of the shares of this description; no number where a level has none
+    for part in _parts(line):
+        if begun := _begun(part, found=bool(found), before=said):
+            found.append(begun)
+            said, total = begun[1], _percent(begun[1][0]) if begun[1] else 0.0
+        elif said is not None and not (abs(total - 100.0) < _TINY and math.isnan(_percent(part))):
+            said.append(part)
+            total += _percent(part)
+        elif part.strip():
+            found.append((part, None))
+            said = None
+    return found
+
+
+def _parts(line: str) -> Iterator[str]:
+    """What commas, semicolons or tabs separate: none of a number such as 1,000, and none within
+    quotation marks at the beginning of a part.
+    """
+    start, end = 0, 0
+    while start <= len(line):
+        quoted = _QUOTED.match(line, start)
+        separator = _SEPARATOR.search(line, quoted.end() if quoted else start)
+        end = separator.start() if separator else len(line)
+        yield line[start:end]
+        start = end + 1
+
+
+def _begun(part: str, *, found: bool, before: list[str] | None) -> tuple[str, list[str]] | None:
+    """The name and the description that a part begins, None where it begins none.
+
+    found: whether another column stands before it in its line.
+    before: the description that it would end; values may look like one without a colon.
+    """
+    quoted = _QUOTED.match(part)
+    end = quoted.end() if quoted else 0
+    name, colon, said = part[end:].partition(": " if found and not quoted else ":")
+    if colon and not (name.strip() if quoted else re.fullmatch(r'\s*"[^"]*', name)):
+        return part[:end] + name, [said] if said.strip() else []
+    text = part.strip()
+    if before and not _BOUNDS.fullmatch(before[0].strip()):
+        return None
+    if (match := _NAME_FIRST.fullmatch(text)) and match[1].lower() not in _WORDS:
+        name, unit, bounds, rest = match.groups()
+        if unit:
+            bounds = f"{bounds} {unit.strip().strip('()')}{',' if rest.strip() else ''}"
+        return name, [f"{bounds}{rest}"]
+    if before is None and (match := _SHARE_FIRST.fullmatch(text)):
+        return match[1], [match[2]]
+    return None
+
+
+def _percent(part: str) -> float:
+    """The share of a level; no number where it has none."""
+    return float(_shared(part.strip())[1] or math.nan)
+
+
+def _names(line: str, place: int) -> list[str]:
+    """The names in a line without a description; of words side by side nobody knows whether they
+    are one.
+    """
+    names = names_of(line)
+    if len(names) == 1 and '"' not in line and len(words := names[0].split(maxsplit=_FEW)) > 2:
+        first, *rest = words
+        more = ", …" if len(words) > _FEW else ""
+        raise ValueError(
+            f"Line {place} has no comma and no colon. A column with its values is written "
+            f"“{first}: {', '.join(rest[: _FEW - 1])}{more}”; a name of several words stands in "
+            "quotation marks."
+        )
+    return names
 
 
 def names_of(header: str) -> list[str]:
@@ -101,8 +194,7 @@ def _cells(said: str, where: str) -> Cells:
         )
     if more := next((part for part in parts if ": " in part), None):
         raise ValueError(
-            f"{where}: “{more}” has a colon, and one line describes one column. Names that have "
-            "one stand in quotation marks."
+            f"{where}: “{more}” has a colon, which stands behind the name of a column only."
         )
     shared = [_shared(part) for part in parts]
     cells: Cells = {"kind": "levels", "levels": "; ".join(level for level, _ in shared)}
@@ -135,7 +227,8 @@ def _about(rest: str, where: str) -> Cells:
         elif part and not found:
             raise ValueError(
                 f"{where}: “{part}” is not understood. After bounds and a unit stand, with commas "
-                "between them: typical 27, spread 5, per 10, missing 0, log."
+                "between them: typical 27, spread 5, per 10, missing 0, log. Another column has a "
+                "line of its own."
             )
     return cells
 

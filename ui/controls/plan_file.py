@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
+from pathlib import Path
 
 import numpy as np
 import streamlit as st
 
 from dpci_core import Plan, read_plan
+from dpci_core.ledger import Ledger
 from dpci_core.plan import AnyPlan, as_json, as_yaml, notebook_text, to_html, to_script
 from dpci_core.plan.base import Planned
 from dpci_core.plan.moments_file import NamedMoments, moments_of
+from dpci_core.report.cautions import Caution, sentences
 from dpci_core.report.words import counted_as
 from ui.kit.exports import download
-from ui.session import state, steps, text
+from ui.session import access, state, steps, text
 from ui.session.case import PlannedCase
 from ui.session.compute import DECLARED, ImportedFit, declared_table
 from ui.session.plan_settings import plan_of, settings_of
-from ui.session.settings import Settings
+from ui.session.settings import START, Settings
 from ui.session.words import in_words
 from ui.session.worlds import worlds_of_case
 
@@ -30,7 +33,9 @@ MOST_BYTES = 5_000_000
 MOST_BYTES_OF_A_PLAN = 1_000_000
 MOST_OF_A_TITLE = 200
 """Characters."""
-_APPROVED = "plan_approved"
+_APPROVED, _READ = "plan_approved", "plan_warnings_read"
+_BUSY_SECONDS = 0.2
+"""For which a page that only tells of a release waits for the ledger."""
 
 
 def numbers_of(case: PlannedCase, plan: AnyPlan) -> Planned:
@@ -78,6 +83,78 @@ def has_approved() -> bool:
     """Whether this session keeps the plan that the approval is of."""
     _, plan, _ = st.session_state.get(_APPROVED, (None, None, ""))
     return plan is not None and bool(steps.approval(plan.digest))
+
+
+def note_read(plan: AnyPlan, person: str, said: Sequence[Caution]) -> None:
+    """Note in this session that somebody read what speaks against a plan."""
+    st.session_state[_READ] = plan.digest, person, frozenset(sentences(said))
+
+
+def has_read(plan: AnyPlan, person: str, said: Sequence[Caution]) -> bool:
+    """Whether this person read exactly these, of this very plan, in this session."""
+    of, who, read = st.session_state.get(_READ, ("", "", frozenset()))
+    return (of, who) == (plan.digest, person) and read.issuperset(sentences(said))
+
+
+NEW_STUDY = "New study"
+
+
+def say_released(case: PlannedCase) -> None:
+    """That the plan of a case was released already, with a way to the next study."""
+    if (booked_at := _released(case)) is None:
+        return
+    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        st.markdown(
+            f"**This plan was released** on {booked_at[:10]}. A change makes another plan "
+            "of the same table.",
+            width="stretch",
+        )
+        st.button(NEW_STUDY, key="new_study", on_click=new_study)
+
+
+def _released(case: PlannedCase) -> str | None:
+    """When the plan of a case was last released; None where the ledger is not asked here."""
+    if case.settings.dataset != DECLARED or not access.has_ledger():
+        return None
+    try:
+        digest = bare_plan(case).digest
+        ledger = Ledger(read_only=True, busy_seconds=_BUSY_SECONDS)
+        seen = tuple(_seen(ledger.path.with_name(ledger.path.name + end)) for end in ("", "-wal"))
+        return _releases(ledger.path, seen).get(digest)
+    except (ValueError, OSError):  # what is wrong with it is said where it is asked to book
+        return None
+
+
+def _seen(file: Path) -> tuple[int, ...]:
+    """Number, time and size of a file that may be missing."""
+    try:
+        at = file.stat()
+    except FileNotFoundError:
+        return ()
+    return at.st_ino, at.st_mtime_ns, at.st_size
+
+
+@lru_cache(maxsize=4)
+def _releases(path: Path, seen: object) -> dict[str, str]:
+    """When plans were last released, by their digests; read again when the ledger's files were
+    written to.
+    """
+    charges = Ledger(path, read_only=True, busy_seconds=_BUSY_SECONDS).history()
+    return {c.plan_hash: c.booked_at for c in charges if c.state == "done"}
+
+
+def new_study() -> None:
+    """Begin with a table that is yet to be described: nothing of the plan on screen stays there;
+    what was released of it is in the ledger and its files.
+    """
+    state.put(START)
+    steps.begin_anew()
+    for key in [key for key in st.session_state if str(key).startswith("describe_")]:
+        if key != "describe_next":  # no card gets the number of one before
+            del st.session_state[key]
+    for key in (_APPROVED, _READ):
+        st.session_state.pop(key, None)
+    steps.describe()
 
 
 def back_to_approved() -> None:

@@ -10,13 +10,16 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpci_core import datasets
-from dpci_core.base.errors import ConvergenceError
+from dpci_core.base.errors import ConvergenceError, DataRejectedError, InfeasibleDesignError
 from ui.controls import currency, declare, deployments, design, hints, upload
 from ui.controls.split import split_controls
 from ui.kit.bound import bound
 from ui.session import compute, state, text
 from ui.session.settings import START, Settings
 from ui.session.words import in_words
+
+_REFUSALS = (ConvergenceError, DataRejectedError, FileNotFoundError, InfeasibleDesignError)
+"""Why a table has no forecast. Any other error is one of ours, and no page explains it away."""
 
 
 def is_ready() -> bool:
@@ -37,9 +40,12 @@ def is_ready() -> bool:
 
 def current_view() -> compute.View | None:
     """The forecasts of the settings; None after words on why there are none."""
+    if state.settings().outcome is not None:
+        st.error(compute.OF_A_NUMBER)
+        return None
     try:
         return compute.compute(state.settings(), state.source())
-    except (ConvergenceError, FileNotFoundError, ValueError) as problem:
+    except _REFUSALS as problem:
         st.error(text.plain(in_words(problem)))
         return None
 

@@ -32,7 +32,7 @@ from ui.session import access
 from ui.session.text import plain
 from ui.session.words import in_words
 from ui.views import ledger_text
-from ui.views.releases import kept, zipped
+from ui.views.releases import kept, listed, zipped
 
 _CHECKED = "ledger_checked"
 
@@ -86,9 +86,7 @@ def _budget(account: Account, accounts: tuple[Account, ...]) -> None:
     st.progress(min(share, 1.0), text=f"{spent} of {most} spent ({100 * share:.3g} %)")
     st.markdown(ledger_text.cap_sentence(cap))
     others = [
-        a.dataset
-        for a in accounts
-        if a.pool_id == account.pool_id and a.account_id != account.account_id
+        a.dataset for a in accounts if a.pool_id == account.pool_id and a.dataset != account.dataset
     ]
     if others:
         names = ", ".join(plain(name) for name in dict.fromkeys(others))
@@ -117,17 +115,19 @@ def _history(charges: tuple[Charge, ...]) -> None:
 def _files(charges: tuple[Charge, ...]) -> None:
     """What a finished release may publish, where its folder is on this server."""
     purposes = {charge.charge_id: beginning(charge.purpose) for charge in charges}
-    folders = {c.charge_id: folder for c in reversed(charges) if (folder := kept(c))}
-    if not folders:
+    found = {c.charge_id: c for c in reversed(charges) if listed(c)}
+    if not found:
         return
     left, right = st.columns([3, 1], gap="medium", vertical_alignment="bottom")
     number = left.selectbox(
         "Files of a finished release",
-        list(folders),
+        list(found),
         format_func=lambda n: f"Entry {n}: {purposes[n]}",
         key="ledger_files",
     )
-    folder = folders[number]
+    if (folder := kept(found[number])) is None:
+        right.error("Its record was changed a moment ago.")
+        return
     with right:
         content = partial(zipped, folder)
         download("Everything (ZIP)", content, file=f"{folder.name}.zip", key="ledger_zip")

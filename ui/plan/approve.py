@@ -105,6 +105,7 @@ def _approval(case: PlannedCase) -> None:
             if lacking:
                 st.session_state[_SAID] = lacking
                 st.rerun()
+            plan_file.note_read(bare, name, stops)
             steps.approve(name, bare.digest)
             plan_file.keep_approved(case)
             st.session_state["release_person"] = name

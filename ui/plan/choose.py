@@ -157,7 +157,7 @@ def _budget(case: PlannedCase, option: Option | None, is_answer: bool, is_first:
         digits = 2 if is_first else 4
         shown = None if option is None else text.number(option.typed, digits)
         _found(case, shown, is_first=is_first)
-        if option is not None:
+        if option is not None and not is_first:  # of a rough amount nothing exact is told
             st.markdown(words.risk_of(option.design.budget, settings.delta))
         return
     currency.quick_total(settings)

@@ -51,6 +51,10 @@ _LINES = """age: 18 to 100 years, per 10
 sex: F, M
 systolic_bp: 60 to 260 mmHg, typical 130, spread 18, per 10
 diabetes: no, yes"""
+_DOOR = (
+    "**A table to publish?** Begin with its header line or file. **None yet?** Type its columns, "
+    "or try the example."
+)
 _CODES_HELP = (
     "The others count as “no”. Case, blanks and a decimal point do not matter: 1 is 1.0, yes is "
     "Yes. A row with a value that is not listed counts for nothing."
@@ -81,6 +85,8 @@ def panel() -> None:
         draft.say_lost()
         if header := st.session_state.pop(_HEADER, None):
             _add({name: {} for name in names_of(header)})
+        if not cards.rows():
+            st.markdown(_DOOR)
     if how != "plan":
         _records(settings, how)
     st.segmented_control("How do you describe it?", **among(HOWS), **steps.HOW.bound(how))
@@ -306,14 +312,14 @@ _NO_RECORDS = "Say how many records there are, or guess: Choose finds how many y
 def _typed(settings: Settings) -> None:
     """A table described column by column."""
     st.markdown(declare.WHY)
-    with st.form("describe_lines", clear_on_submit=False, border=False):
-        st.text_area(
-            "Paste the header line, or type one line for each column with its bounds or values",
-            key="describe_text",
-            placeholder=_LINES,
-            height=140,
-        )
-        st.form_submit_button("Add these columns", on_click=_add_lines)
+    st.text_area(
+        "Paste the header line, or type one line for each column with its bounds or values",
+        key="describe_text",
+        placeholder=_LINES,
+        height=140,
+        on_change=_add_lines,
+    )
+    st.button("Add these columns", key="describe_add_lines", on_click=_add_lines)
     path.problems(st.session_state.pop(_BAD_LINES, ()), "These lines were not added:")
     found = _header(key="describe_header")
     if line := found.get("header"):
@@ -418,7 +424,8 @@ def _add_lines() -> None:
         return
     if found:
         _add(found)
-    st.session_state["describe_text"] = "\n".join(wrong)
+    st.session_state["describe_text"] = left = "\n".join(wrong)
+    _, wrong = read_lines(left)  # which are numbered as they stand there now
     st.session_state[_BAD_LINES] = [in_words(problem) for problem in wrong.values()]
 
 

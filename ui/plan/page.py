@@ -27,6 +27,7 @@ def page() -> None:
         link_problem()
         plan_file.say_opened()
         about_moments(takes_geometry=True)
+        top = st.container()
         if step == "describe":
             describe.panel()
             case = path.case_or_none(state.settings(), make_case)
@@ -34,6 +35,9 @@ def page() -> None:
             case = _case()
             if case is not None:
                 {"goal": goal.panel, "choose": choose.panel, "approve": approve.panel}[step](case)
+        if case is not None:
+            with top:
+                plan_file.say_released(case)
     with right:
         path.so_far(case, step, typed=describe.typed_words() if step == "describe" else "")
     state.mirror_to_link()  # a draft that was typed in this run is in the address before a reload

@@ -49,20 +49,22 @@ def no_answer(why: Exception, case: PlannedCase) -> str:
     if not isinstance(why, OutOfReachError):
         return in_words(why)
     place, scale = why.target.coefficient, case.scale
+    is_unknown = not why.is_records and why.needed is None
+    unknown = " No number of records is known that would make it possible." if is_unknown else ""
     if why.target.limits is not None:
         nearest = precision_words(case, why.nearest * scale)
         at = f"{'Even ' if why.is_records else 'With '}{why.n_records:,} records"
-        needed = "" if why.needed is None else f" {why.needed:,} records would make it possible."
+        known = "" if why.needed is None else f" {why.needed:,} records would make it possible."
         return plain(
             f"{'No number of records' if why.is_records else 'No budget'} is enough for "
-            f"{goal_words(case)}.{needed} {at} give {nearest} at the best."
+            f"{goal_words(case)}.{known or unknown} {at} give {nearest} at the best."
         )
     what = (
         why.target.what
         if place is None
         else f"the interval of “{plain(called(case.names[place]))}”"
     )
-    return " ".join(out_of_reach(why, why.target.told_of(what, scale), unit=scale))
+    return " ".join(out_of_reach(why, why.target.told_of(what, scale), unit=scale)) + unknown
 
 
 def risk_of(budget: Budget, delta: str) -> str:
@@ -133,7 +135,8 @@ def reach_sentence(case: PlannedCase, option: Option, find: Find) -> str:
     hardest = f", fewest if {plain(found.probability_decided_by)}" if option.has_worlds else ""
     met = f" Of releases {percent(option.probability)} meet it at the least{hardest}."
     met = "" if option.is_lost else met
-    return f"**{_verdict(case, option, find)}**{met}{_spare(case, option, find)} {reach(found)}"
+    said = f"**{_verdict(case, option, find)}**{met}{_spare(case, option, find)} {reach(found)}"
+    return f"{said} {_ELSEWHERE[find]}" if falls_short(option, find) else said
 
 
 _SPARE = 0.95
@@ -147,6 +150,12 @@ def _spare(case: PlannedCase, option: Option, find: Find) -> str:
     if abs(option.precision) >= _SPARE * abs(goal_asked(case)):
         return ""
     return " The goal alone would need less; with less, some effects could not be reported."
+
+
+_ELSEWHERE: dict[Find, str] = {
+    "budget": "“Records” above finds how many records would do instead.",
+    "records": "“Budget” above finds which budget would do instead.",
+}
 
 
 def _verdict(case: PlannedCase, option: Option, find: Find) -> str:

@@ -227,6 +227,9 @@ def _released_before(account: Account, chosen: ModelTask[Any], last: Charge) -> 
     """The newest charge of this question: its result, or what became of it."""
     st.header("3 · The release")
     st.info(words.before_words(last))
+    if st.button(plan_file.NEW_STUDY, key="new_study"):
+        plan_file.new_study()
+        path.show("describe")
     made: AnyRelease | None = None
     if last.state != "failed" and last.request_id.count("/") == 2:
         try:
@@ -300,8 +303,11 @@ def _release_step(
             f"Type the name of the data set, “{text.plain(account.dataset)}”, to confirm",
             key="release_typed",
         )
-        is_read = not stopping(warned) or st.checkbox(
-            "I have read the warnings and go on", key="release_read"
+        stops = stopping(warned)
+        is_read = (
+            not stops
+            or plan_file.has_read(request.asked.plan, who, stops)
+            or st.checkbox("I have read the warnings and go on", key="release_read")
         )
         accepted = [] if paused or private is None else table.accepted(private)
         missing = words.missing(
@@ -336,6 +342,7 @@ def _carry_out(
     ledger: Ledger, request: Request, private: table.Table, who: str, accepted: list[Acceptable]
 ) -> None:
     """Release, and say what became of it on a page drawn anew."""
+    table.read_whole(private)
     with st.spinner("Releasing: booked, read, fitted, drawn, written …", show_time=True):
         try:
             request.folder.parent.mkdir(parents=True, exist_ok=True)

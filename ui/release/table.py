@@ -27,7 +27,7 @@ from ui.release import words
 from ui.session import text
 from ui.session.words import in_words
 
-_LOOK, _FOUND = "release_look", "release_found"
+_LOOK, _FOUND, _WHOLE = "release_look", "release_found", "release_read_whole"
 _MOST_NAMES = 30
 """Columns of a file that are named; further ones are counted."""
 _HELD, _IS_ASKED = "release_held", "release_file_is_asked"
@@ -87,16 +87,13 @@ def step(chosen: ModelTask[Any]) -> Table | None:
         if isinstance(problem, DataRejectedError) and problem.code == "columns_not_in_header":
             _other_names(chosen, read_header(file, encoding=cast(Any, encoding)))
         return None
-    others = len(header.columns) - len(chosen.needed)
-    st.success(
-        f"Only its header was read: {words.columns_are_there(chosen)}"
-        + (f", and {others} that stay unread." if others else ".")
-        + (" Numbers may be written 3.5 or 3,5." if header.has_decimal_comma else "")
-    )
+    place = st.container()
     if plan.persons is None and header.n_records not in (None, plan.n_records):
         st.warning(words.other_number(header.n_records, plan))
     table = Table(file, header, (chosen.digest, upload.file_id, header.encoding))
     _look(chosen, table)
+    is_whole = st.session_state.get(_WHOLE) == upload.file_id
+    place.success(words.fits(chosen, header, is_whole=is_whole))
     return table
 
 
@@ -131,6 +128,7 @@ def _look(chosen: ModelTask[Any], table: Table) -> None:
     """
     if st.button(words.LOOK, key="release_look_now"):
         with st.spinner("Looking …", show_time=True):
+            read_whole(table)
             st.session_state[_LOOK] = table.of, _looked(chosen, table.header)
     kept, looked = st.session_state.get(_LOOK, (None, None))
     if kept != table.of:
@@ -162,6 +160,11 @@ def _looked(chosen: ModelTask[Any], header: Header) -> tuple[int | None, Look | 
         return n, chosen.look(header)
     except ValueError as problem:
         return in_words(problem)
+
+
+def read_whole(table: Table) -> None:
+    """Note that more than the header of this file is read."""
+    st.session_state[_WHOLE] = table.of[1]
 
 
 def found_out(table: Table, findings: tuple[Finding, ...]) -> None:

@@ -12,7 +12,7 @@ from dpci_core.plan.acceptance import STAYS_SPENT
 from dpci_core.plan.effects import planned_effects
 from dpci_core.plan.summary import goals
 from dpci_core.privacy.budget import DEFINITIONS
-from dpci_core.release import Acceptable, ModelTask, warnings_of
+from dpci_core.release import Acceptable, Header, ModelTask, warnings_of
 from dpci_core.release.look import CODES_ONLY
 from dpci_core.report.cautions import Caution
 from dpci_core.report.covered import missing_cells
@@ -134,9 +134,15 @@ def parts(asked: ModelTask[Any]) -> list[str]:
     ]
 
 
-def columns_are_there(asked: ModelTask[Any]) -> str:
-    """Which columns of a table were looked for and found."""
-    return f"all {len(asked.needed)} columns of the plan are there"
+def fits(asked: ModelTask[Any], header: Header, *, is_whole: bool) -> str:
+    """Which columns of a file were looked for and found, and how much of it was read for that."""
+    others = len(header.columns) - len(asked.needed)
+    read = "The columns that the plan needs were read" if is_whole else "Only its header was read"
+    return (
+        f"{read}: all {len(asked.needed)} columns of the plan are there"
+        + (f", and {others} that stay unread." if others else ".")
+        + (" Numbers may be written 3.5 or 3,5." if header.has_decimal_comma else "")
+    )
 
 
 def warnings(asked: ModelTask[Any]) -> tuple[Caution, ...]:

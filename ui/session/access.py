@@ -113,20 +113,26 @@ def is_off(page: str) -> bool:
     reach the port but nobody has to log in, unless whoever runs the dashboard says that everyone
     may spend.
     """
+    if has_ledger():
+        return False
     if quota.is_public_demo():
         st.info(
             f"{page} is switched off on this public demo: the machine it runs on may be wiped at "
             "any time and would forget what was spent. Run the dashboard on your own machine."
         )
         return True
-    if _section("auth") or quota.is_open_to_all() or _is_local():
-        return False
     st.info(
         f"{page} is switched off here: this dashboard can be reached from other machines and asks "
         "nobody to log in, so anybody could spend the privacy budget. Whoever runs it sets up a "
         "login, lets it answer 127.0.0.1 only, or says `DPCI_OPEN_TO_ALL=yes`."
     )
     return True
+
+
+def has_ledger() -> bool:
+    """Whether pages may ask the ledger here."""
+    may = not quota.is_public_demo()
+    return may and bool(_section("auth") or quota.is_open_to_all() or _is_local())
 
 
 def _is_local() -> bool:

@@ -99,6 +99,14 @@ def study(settings: Settings) -> None:
         describe()
 
 
+def begin_anew() -> None:
+    """Forget every choice and word of the study so far."""
+    for choice in (METHOD, FIND, MECHANISM, SPLIT, KEPT, TITLE, NOTES, WITHIN, REPORTED, DRAFT):
+        choice.take(choice.default)
+    GOAL_DRAFT.take("")
+    withdraw()
+
+
 def rule() -> Acceptance | None:
     """The rule about what may be published, None where nothing is typed.
 

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from dpci_core.report.words import counted_as, protected
+from dpci_core.schema.worlds import untold
 from ui.controls import declare
 from ui.kit.top import begin_at_top, told_here
 from ui.session import state, steps, text
@@ -66,6 +67,10 @@ FOUND = "plan_found"
 """The session's name of the settings that an answer on Choose is for, and of what it says."""
 
 
+_MOST = 4
+"""Columns that a line of the plan so far names."""
+
+
 def waiting(settings: Settings, *, approved: str = "") -> None:
     """What was typed or found at earlier steps and is not in the plan with these settings.
 
@@ -107,6 +112,8 @@ def so_far(case: PlannedCase | None, step: Step, *, typed: str = "") -> None:
                 st.caption("Nothing yet. What you decide appears here.")
             return
         st.markdown("\n".join(f"- {text.unbroken(line)}" for line in _lines(case, step)))
+        if assumed := assumptions(case.settings):
+            st.caption(f"It rests on {text.unbroken('; '.join(assumed))}.")
         if case.settings.dataset == DECLARED and declare.is_example(
             declared_table(case.settings.declared)
         ):
@@ -126,6 +133,34 @@ def _lines(case: PlannedCase, step: Step) -> list[str]:
     if step in ("approve", "release"):
         found += [budget_words(settings), method_words(case)]
     return found
+
+
+def assumptions(settings: Settings) -> list[str]:
+    """What the promise of a described table rests on, in few words."""
+    if settings.dataset != DECLARED:
+        return []
+    table = declared_table(settings.declared)
+    schema, guesses = table.schema, table.guesses
+    columns = (*schema.features, *filter(None, [schema.outcome]))
+    typed = [c.name for c in columns if c.has_usual and c.name not in schema.suggested]
+    names_by = {
+        "shares that nobody said, of": untold(schema, guesses),
+        "suggested typical values, of": schema.suggested,
+        "what is usual as typed, of": typed,
+    }
+    found = [f"{words} {_named(names)}" for words, names in names_by.items() if names]
+    if schema.outcome is None:
+        ends = " to ".join(dict.fromkeys(f"{100.0 * rate:.4g}" for rate in guesses.rates))
+        found.append(f"“yes” in {ends} % of records")
+    if schema.complete < 1.0:
+        found.append(f"{100.0 * schema.complete:.4g} % complete rows")
+    return found
+
+
+def _named(names: Sequence[str]) -> str:
+    """The first names, and how many more."""
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return f"{', '.join(plain(name) for name in names[:_MOST])}{more}"
 
 
 def _unit(settings: Settings) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from contextlib import suppress
 
 import pytest
 
@@ -74,6 +76,68 @@ def test_one_share_that_is_not_said_is_the_rest():
     assert columns_of("city: a 20 %, b 50 %, c")["city"]["shares"] == "20; 50; 30"
 
 
+WARD = {"kind": "levels", "levels": "a; b; c", "shares": "50; 30; 20"}
+AGE = {"kind": "number", "lowest": 30.0, "highest": 90.0, "units": "years"}
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("age years 30 to 90", {"age": AGE}),
+        ("age (years) 30-90, per 10", {"age": AGE | {"step": 10.0}}),
+        ("age 30 to 90 years", {"age": AGE}),
+        ("ward a 50 %, b 30 %, c 20%", {"ward": WARD}),
+        ("sex,ward: a 50 %, b 30 %, c 20 %,ill", {"sex": {}, "ward": WARD, "ill": {}}),
+        (
+            "age years 30 to 90\tward: a 50 %\tb 30 %\tc 20 %\tsmoker\till",
+            {"age": AGE, "ward": WARD, "smoker": {}, "ill": {}},
+        ),
+        (
+            "age: 30 to 90 years, per 10, dose 1 to 2, sex: F, M",
+            {
+                "age": AGE | {"step": 10.0},
+                "dose": {"kind": "number", "lowest": 1.0, "highest": 2.0},
+                "sex": {"kind": "levels", "levels": "F; M"},
+            },
+        ),
+        ("ward: a 50 %, b 30 %, c 20 %, ward, ill", {"ward": WARD, "ill": {}}),
+        (
+            "x: a 50 %, b 50 %, c 0 %",
+            {"x": {"kind": "levels", "levels": "a; b; c", "shares": "50; 50; 0"}},
+        ),
+        (
+            "x: a 50 %, b 49.7 %, c",
+            {"x": {"kind": "levels", "levels": "a; b; c", "shares": "50; 49.7; 0.3"}},
+        ),
+        ('"a, b": x, y', {"a, b": {"kind": "levels", "levels": "x; y"}}),
+        (
+            "dose: low 1 to 2, high 3 to 4",
+            {"dose": {"kind": "levels", "levels": "low 1 to 2; high 3 to 4"}},
+        ),
+    ],
+)
+def test_a_header_line_may_describe_some_of_its_columns(line, found):
+    """Shares in it became parts of names, and all before the first colon one name."""
+    assert columns_of(line) == found
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '"' + "a," * 300_000,
+        "x: " + "a 0.1 %," * 100_000,
+        "a: 1 to 2" + ", b 1 to 2" * 60_000,
+        "1 to " * 200_000,
+    ],
+)
+def test_a_long_line_is_gone_through_once(line):
+    """A page takes a message of 1 MB, and one thread reads for everybody."""
+    started = time.process_time()
+    with suppress(ValueError):
+        read_lines(line)
+    assert time.process_time() - started < 10.0
+
+
 def test_blanks_are_gone_through_once():
     """A million of them in a level held the whole server for hours."""
     gap = " " * 1_000_000
@@ -108,9 +172,14 @@ def test_a_header_line_gives_names_alone():
         ("ages: 18-29, 30-44", "“30-44” is not understood"),
         ("dose: 0,5 to 2,5", "decimal point"),
         (": 1 to 2", "Line 1: the name"),
-        ("age 30 to 90 years", "Line 1: a colon is needed .* “age: 30 to 90 years”"),
+        ("age years 30 to 90 y", "Line 1 .“age”.: “y” is not understood"),
+        ("age 18 to 90, typical 20 to 30", "“typical 20 to 30” is not understood"),
+        ("age 18 to 90, sex", "“sex” is not understood.* Another column has a line of its own"),
+        ("sex male female", "Line 1 has no comma and no colon.*“sex: male, female”"),
+        ("a " * 9, "“a: a, a, a, a, a, …”"),
         ("city: a 20 %, b, c", "said of all of them, or of none"),
-        ("age: years,weight: kg", "“weight: kg” has a colon, and one line describes one"),
+        ("age: years,weight: kg", "Line 1 .“age”.: bounds such as"),
+        ("a: b: c, d", "“b: c” has a colon"),
         ("a" * 200_000, "one is too long"),
     ],
 )

@@ -210,7 +210,7 @@ def test_bad_lines_stay_where_they_are_and_are_told():
 def test_of_seven_lines_the_six_good_ones_are_taken():
     lines = [f"x{k}: 0 to 1" for k in range(6)]
     app = add(start("plan"), "\n".join([*lines[:3], "age: many", *lines[3:]]))
-    assert "Line 4" in app.error[0].value
+    assert "Line 1" in app.error[0].value  # of what is left in the field
     assert app.text_area(key="describe_text").value == "age: many"
     assert [line.partition(" ")[0] for line in cards_of(app)] == [f"x{k}" for k in range(6)]
 
@@ -738,6 +738,47 @@ def test_the_reference_of_a_plan_that_is_opened_stays_and_none_is_named_where_th
         "smoker · 2 values, yes (reference), no, how often is not said: some may be rare",
         "site · 2 values, a, b, how often is not said: some may be rare",
     ]
+
+
+def test_the_place_says_which_door_it_is_until_something_stands_there():
+    app = start("plan")
+    said = "**A table to publish?** Begin with its header line or file. **None yet?** Type its"
+    assert said in "".join(one.value for one in app.markdown)
+    add(app, "age,ward")
+    assert said not in "".join(one.value for one in app.markdown)
+
+
+def test_lines_are_taken_where_their_field_is_left():
+    app = start("plan")
+    app.text_area(key="describe_text").set_value("age years 30 to 90, ward: a 60 %, b 40 %").run()
+    assert not app.exception
+    assert [line.split(" · ")[0] for line in cards_of(app)] == ["age", "ward"]
+    assert "a 60 % (reference), b 40 %" in cards_of(app)[1]
+    assert app.text_area(key="describe_text").value == ""
+
+
+def test_the_plan_so_far_says_what_it_rests_on():
+    lines = """age: 18 to 100 years
+ward: a, b, c
+sex: F 50 %, M 50 %
+bp: 60 to 260 mmHg, typical 130, spread 18
+diabetes: no, yes"""
+    app = start("plan")
+    app.number_input(key="describe_n").set_value(8_000)
+    app.number_input(key="describe_complete").set_value(95.0)
+    add(app, lines)
+    app.radio(key="describe_target_pick").set_value("diabetes").run()
+    go_on(app)
+    (said,) = [one.value for one in app.caption if one.value.startswith("It rests on")]
+    assert said.replace("\N{NO-BREAK SPACE}", " ") == (
+        "It rests on shares that nobody said, of ward; suggested typical values, of age; what is "
+        "usual as typed, of sex, bp; “yes” in 5 to 50 % of records; 95 % complete rows."
+    )
+
+
+def test_a_public_set_rests_on_no_description():
+    app = start("plan", n="30000", step="goal")
+    assert not [one for one in app.caption if one.value.startswith("It rests on")]
 
 
 def test_shares_that_are_asked_for_are_open_with_the_cursor_there():

@@ -25,6 +25,7 @@ from dpci_core import (
     needed_records,
 )
 from dpci_core.plan.link import pack
+from dpci_core.planner.needed import OutOfReachError
 from dpci_core.planner.targets import meeting_probability, outcome
 from dpci_core.schema import CategoricalColumn, Schema
 from tests.ui.test_pages import PAPER_TERMS, charts_of, check, now, start, visit
@@ -358,6 +359,18 @@ def test_an_effect_to_detect_is_in_the_made_up_rows_where_nobody_guessed_one(has
     query["declared"] = packed_table(guessed)
     app = set_goal(start("plan", **query), "zero", on="bmi", amount=1.1, chance=0.8)
     assert declared_table(now(app).declared).guesses.effects == {"age": 0.5}
+
+
+@pytest.mark.parametrize("needed", [None, 90_000])
+@pytest.mark.parametrize("goal", ["all", "length"])
+def test_of_a_goal_out_of_reach_it_is_said_how_many_records_would_do(goal, needed):
+    case = case_of(start("plan", goal=goal, goal_length="0.001", **SMALL))
+    with pytest.raises(OutOfReachError) as refusal:
+        needed_budget(case.moments, design=case.design, target=case.target)
+    refusal.value.needed = needed
+    said = no_answer(refusal.value, case)
+    assert ("90,000 records would make it possible" in said) is (needed is not None)
+    assert ("No number of records is known that would" in said) is (needed is None)
 
 
 def test_an_impossible_target_is_answered_with_what_is_possible():

@@ -172,6 +172,8 @@ def test_an_amount_that_is_not_enough_is_no_answer(wished, monkeypatch, find):
     check(app)
     assert answer_of(app) == "–"
     assert "Your goal is missed" in words(app)
+    other = {"budget": "“Records” above finds how many", "records": "“Budget” above finds which"}
+    assert other[find] in words(app)
     assert "meet it at the least" not in words(app)
     assert "Enough even if" not in words(app)
 
@@ -233,6 +235,13 @@ def test_a_first_look_says_for_which_table_it_is_true(wished, monkeypatch):
     app.run()
     assert "being looked at" not in words(app)
     assert "Less favourable tables were not all looked at" in words(app)
+
+
+def test_beside_a_rough_budget_stands_no_exact_risk(wished, monkeypatch):
+    """“About 3.9” stood beside 98.1 %."""
+    app = looking(monkeypatch, "the least budget that works", **wished)
+    assert answer_of(app).startswith("about ")
+    assert "an attacker" not in words(app)
 
 
 def test_an_amount_that_is_not_enough_at_first_sight_is_no_answer(wished, monkeypatch):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sqlite3
 import zipfile
 from contextlib import closing
@@ -37,6 +38,7 @@ from ui.release.page import folder_of
 from ui.session.choices import PROMISE
 from ui.session.compute import DECLARED, packed_table
 from ui.session.text import number, plain
+from ui.views import releases
 from ui.views.releases import zipped
 
 SCHEMA = Schema(
@@ -698,6 +700,47 @@ def test_the_ledger_hands_out_the_files_that_it_knows_and_no_others():
     page = start("ledger")
     assert not page.selectbox
     assert "Everything (ZIP)" not in {b.proto.label for b in page.get("download_button")}
+
+
+def test_a_record_is_read_again_only_when_its_file_is_another_and_when_it_is_handed_out(
+    monkeypatch,
+):
+    """A long history had every record read for each click on the page."""
+    app = ready()
+    app.button(key="release_now").click().run()
+    app.button(key="release_once_more").click().run()
+    app = with_file(app)
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    app.button(key="release_now").click().run()
+    check(app)
+    first, last = (folder_of(one.request_id) / "release.json" for one in Ledger().history())
+    read: list[Path] = []
+    hash_of = releases._hash_of
+    monkeypatch.setattr(releases, "_hash_of", lambda one: (read.append(one), hash_of(one))[1])
+    page = start("ledger")
+    assert (read.count(first), read.count(last)) == (1, 2)  # the newest one is handed out
+    page.run()
+    assert (read.count(first), read.count(last)) == (1, 3)
+    at = first.stat()
+    first.write_bytes(first.read_bytes().replace(b"0", b"1", 1))
+    os.utime(first, ns=(at.st_atime_ns, at.st_mtime_ns))
+    page.run()
+    place = next(one for one in page.selectbox(key="ledger_files").options if "Entry 2" in one)
+    page.selectbox(key="ledger_files").select(place).run()
+    assert not page.exception
+    assert any("Its record was changed" in one.value for one in page.error)
+    assert "Everything (ZIP)" not in {b.proto.label for b in page.get("download_button")}
+
+
+def test_a_data_set_with_two_tables_shares_its_budget_with_nobody_else():
+    with_budget(begin())
+    what = {"schema_hash": "0" * 64, "unit": "one patient", "person": "Ada"}
+    Ledger().create_dataset("Clinic", cap=None, same_people_as="Clinic", **what)
+    page = start("ledger")
+    check(page)
+    assert "Shared with" not in words(page)
+    Ledger().create_dataset("Ward", cap=None, same_people_as="Clinic", **what)
+    assert "Shared with: Ward (the same people" in words(start("ledger"))
 
 
 def test_a_changed_ledger_is_called_so(desk):

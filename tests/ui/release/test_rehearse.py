@@ -43,6 +43,7 @@ def test_a_rehearsal_shows_what_would_come_out_and_spends_nothing() -> None:
     finished(app)
     check(app)
     assert f"<strong>{FREE}</strong>" in pages(app)
+    assert "carried out 10 times, each time on 3,000 rows made up as the plan expects" in pages(app)
     assert "smoker = yes instead of no" in pages(app)
     assert Ledger().history() == ()
     assert Ledger().accounts() == ()

@@ -1,0 +1,142 @@
+"""What follows on a release: the next study, and nothing of the last one in it; and what was read
+once is not asked for again.
+"""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpci_core.ledger import Ledger
+from tests.ui.release.test_approved import approved, go
+from tests.ui.release.test_page import (
+    LINK,
+    button,
+    csv_bytes,
+    desk,
+    ready,
+    with_budget,
+    with_file,
+    words,
+)
+from tests.ui.test_pages import check, now, start
+from ui.session import quota
+from ui.session.settings import START
+
+__all__ = ["desk"]  # a ledger for every test
+TELLS = "**This plan was released** on "
+WEAK = LINK | {"split": "0.03~0.01~0.01", "n": "8000"}
+"""Of a plan that something grave speaks against."""
+
+
+def released() -> AppTest:
+    app = ready()
+    app.button(key="release_now").click().run()
+    check(app)
+    return app
+
+
+def is_blank(app: AppTest) -> bool:
+    """Whether nothing of a study is there."""
+    cards = [b for b in app.button if str(b.key).endswith("_line")]
+    assert app.title[0].value == "Describe the table, without opening it"
+    assert app.text_area(key="describe_text").value == ""
+    return not cards and app.number_input(key="describe_n").value is None and now(app) == START
+
+
+def test_after_a_release_one_button_begins_a_study_with_nothing_of_the_one_before():
+    app = go(released(), "plan", "approve")
+    app.text_input(key="plan_title").set_value("The first").run()
+    app = go(app, "release")
+    assert button(app, "new_study") is None  # another title, another plan
+    app = go(app, "plan", "approve")
+    app.text_input(key="plan_title").set_value("").run()
+    app = go(app, "release")
+    app.button(key="new_study").click().run()
+    app = go(app, "plan")
+    assert is_blank(app)
+    assert not {"title", "declared", "approved", "n"} & set(app.query_params)
+    assert TELLS not in words(app)
+
+
+def test_the_door_for_a_table_opens_no_released_plan_without_a_word():
+    app = go(released(), "explore")
+    app.button(key="door_private").click().run()
+    app = go(app, "plan")
+    assert TELLS in words(app)
+    assert not is_blank(app)
+    app.button(key="new_study").click().run()
+    check(app)
+    assert is_blank(app)
+    assert Ledger().history()[0].state == "done"
+
+
+def test_a_plan_that_was_changed_or_never_released_offers_none():
+    app = start("plan", **LINK, step="describe")
+    assert button(app, "new_study") is None
+    app = go(released(), "plan", "approve")
+    assert button(app, "new_study")
+    app.text_input(key="plan_title").set_value("Another").run()
+    assert button(app, "new_study") is None
+
+
+def test_where_the_ledger_is_off_no_page_asks_it(monkeypatch):
+    app = go(released(), "plan", "approve")
+    monkeypatch.setattr(quota, "is_public_demo", lambda: True)
+    app.run()
+    assert TELLS not in words(app)
+
+
+def test_a_ledger_that_cannot_be_read_keeps_nobody_from_planning(desk):
+    app = go(released(), "plan", "approve")
+    (desk / "ledger.sqlite").write_bytes(b"no ledger at all")
+    app.run()
+    check(app)
+    assert TELLS not in words(app)
+
+
+def to_the_button(app: AppTest) -> AppTest:
+    """Everything but the tick."""
+    app = with_budget(app)
+    app.file_uploader(key="release_file").upload("private.csv", csv_bytes(), "text/csv").run()
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    check(app)
+    return app
+
+
+def test_what_the_approver_read_is_not_asked_again_of_the_same_person():
+    app = to_the_button(approved(start("plan", step="approve", **WEAK)))
+    assert any("too long to be of use" in one.value for one in app.warning)  # it stays in sight
+    assert not [c for c in app.checkbox if c.key == "release_read"]
+    assert not button(app, "release_now").disabled
+    app.text_input(key="release_person").set_value("Bob").run()
+    assert not app.checkbox(key="release_read").value
+    assert button(app, "release_now").disabled
+
+
+def test_what_was_read_of_one_plan_is_asked_of_another():
+    app = go(approved(start("plan", step="approve", **WEAK)), "plan", "approve")
+    app.button(key="withdraw").click().run()
+    app.text_input(key="plan_title").set_value("Another").run()
+    app = to_the_button(go(app, "release"))
+    assert not app.checkbox(key="release_read").value
+    assert button(app, "release_now").disabled
+
+
+@pytest.mark.parametrize("how", ["look", "release"])
+def test_only_the_header_is_said_as_long_as_it_is_true(how):
+    app = with_file(ready())
+    assert any("Only its header was read" in one.value for one in app.success)
+    if how == "look":
+        app.button(key="release_look_now").click().run()
+    else:
+        content = b"age,smoker,ill\n" + b"1,no,no\n" * 10
+        with_file(app, content)
+        app.button(key="release_now").click().run()
+    assert not app.exception
+    assert Ledger().history() == ()
+    said = [one.value for one in app.success]
+    assert any("all 3 columns of the plan are there" in one for one in said)
+    assert not any("Only its header" in one for one in said)
+    with_file(app, name="another.csv")
+    assert any("Only its header was read" in one.value for one in app.success)
