@@ -34,7 +34,6 @@ def with_persons(most: int) -> DeclaredTable:
 
 
 KINDS = {
-    "described": described(EXAMPLE, target="unpenalised"),
     "by bounds": described(
         replace(EXAMPLE, schema=replace(EXAMPLE.schema, standard=None)), target="unpenalised"
     ),
@@ -63,7 +62,7 @@ def test_mechanisms_are_ranked_for_persons_as_they_are_released():
 
 
 def test_every_look_is_drawn_for_a_described_table_and_for_an_upload():
-    app = start("plan", **KINDS["described"].to_query())
+    app = start("plan", **described(EXAMPLE, target="unpenalised").to_query())
     for look_at in LOOKS:
         assert_answered(look(app, look_at))
     app = start("plan", step="describe")

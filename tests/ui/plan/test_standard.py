@@ -111,14 +111,16 @@ def searched():
 @pytest.mark.parametrize("goal", ["all", "zero"])
 def test_the_answers_of_a_described_table_agree_and_are_of_use(goal, searched):
     """One truth: budget, records and precision come from the same designs."""
-    source, choice = TableSource(PUBLIC), Choice(SCHEMA, "objective", True, searched)
+    schema = replace(SCHEMA, features=(SCHEMA.features[0], SCHEMA.features[2]))
+    source, choice = TableSource(PUBLIC), Choice(schema, "objective", True, searched)
 
     def answer(settings: Settings, find: Find) -> options.Option:
         case = make_case(settings, source)
         return parts_of(case, source, find, choice=choice)["answer"].find()
 
     about = {"goal_on": "pressure", "goal_value": 0.2, "goal_chance": 0.8}
-    settings = case_of(goal=goal, goal_length=1.0, **about).settings
+    table = packed_table(replace(TABLE, schema=schema))
+    settings = case_of(declared=table, d=2, goal=goal, goal_length=1.0, **about).settings
     least = answer(settings, "budget")
     assert least.works
     assert least.reportable == least.of
