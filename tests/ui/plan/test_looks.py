@@ -10,8 +10,9 @@ from dpci_core import DeclaredTable, Guesses, Persons
 from tests.ui.plan.test_page import look
 from tests.ui.test_pages import check, now, start, upload
 from ui.controls import declare
-from ui.plan.job import parts_of
+from ui.plan.job import memo_key, parts_of
 from ui.plan.numbers import ranking
+from ui.session import compute
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource, packed_table
 from ui.session.settings import CHOICES, Settings
@@ -34,6 +35,7 @@ def with_persons(most: int) -> DeclaredTable:
 
 
 KINDS = {
+    "described": described(EXAMPLE, target="unpenalised"),
     "by bounds": described(
         replace(EXAMPLE, schema=replace(EXAMPLE.schema, standard=None)), target="unpenalised"
     ),
@@ -62,7 +64,7 @@ def test_mechanisms_are_ranked_for_persons_as_they_are_released():
 
 
 def test_every_look_is_drawn_for_a_described_table_and_for_an_upload():
-    app = start("plan", **described(EXAMPLE, target="unpenalised").to_query())
+    app = start("plan", **KINDS["described"].to_query())
     for look_at in LOOKS:
         assert_answered(look(app, look_at))
     app = start("plan", step="describe")
@@ -79,6 +81,31 @@ def test_every_look_is_drawn_for_a_described_table_and_for_an_upload():
 
 def assert_answered(app) -> None:
     check(app)
-    kept = dict(app.session_state["memo"]._values)
+    is_own = now(app).dataset == "upload"
+    kept = dict((app.session_state["memo"] if is_own else compute.ANSWERS)._values)
     (why,) = {why for key, (_, why) in kept.items() if key[0] == ANSWERS[now(app).look]}
     assert why is None
+
+
+def test_an_answer_is_kept_under_everything_that_it_tells():
+    """What it holds of the settings reaches whoever is shown it, in another session too."""
+    source = TableSource(PUBLIC)
+    here = make_case(replace(KINDS["described"], goal="length", goal_on="age"), source)
+    columns = here.settings.declared
+    other = replace(here, settings=replace(here.settings, declared=f"{columns} of another person"))
+    for kind, but in (("budget", {"total"}), ("map", {"total", "n", "length"}), ("c", {"target"})):
+        assert memo_key(here, kind, but=but) != memo_key(other, kind, but=but)
+    on_another = replace(here, settings=replace(here.settings, goal_on="smoker=yes"))
+    split = parts_of(replace(here, settings=replace(here.settings, look="split")), source)["split"]
+    moved = replace(on_another.settings, look="split")
+    assert parts_of(replace(on_another, settings=moved), source)["split"].key != split.key
+
+
+def test_what_an_answer_does_not_rest_on_finds_it_again():
+    source, settings = TableSource(PUBLIC), KINDS["described"]
+    here, there = (
+        make_case(replace(now, look=look), source)
+        for now, look in ((settings, "map"), (settings.swept("total", 3.0), "split"))
+    )
+    assert memo_key(here, "budget", but={"total"}) == memo_key(there, "budget", but={"total"})
+    assert memo_key(here, "budget") != memo_key(there, "budget")
