@@ -11,7 +11,7 @@ from dpci_core.plan.csvw import csvw_of, schema_of_csvw
 from dpci_core.plan.file import MOST_CHARACTERS, as_json, as_yaml, read_plan, write_plan
 from dpci_core.plan.linear import LinearNumbers, LinearPlan
 from dpci_core.plan.link import LINK_KEY
-from dpci_core.plan.numbers import Lengths, PlanNumbers, shrinkage_of
+from dpci_core.plan.numbers import PlanNumbers, shrinkage_of
 from dpci_core.plan.plan import Plan
 from dpci_core.plan.script import notebook_text, to_notebook, to_script
 from dpci_core.plan.source import DEFAULT_UNIT, DeclaredTable, PublicTable
@@ -25,7 +25,6 @@ __all__ = [
     "Acceptance",
     "AnyPlan",
     "DeclaredTable",
-    "Lengths",
     "LinearNumbers",
     "LinearPlan",
     "Plan",

@@ -4,7 +4,6 @@ budget means.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -23,20 +22,7 @@ from dpci_core.report.covered import covered, weighted_rows
 from dpci_core.solvers.moments import Moments
 
 _FIELDS = ("estimate", "ci_length", "ci_length_sd", "vi_length", "nonprivate_length", "bias")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Lengths:
-    """One unit's forecast, arrays (p,): what the intervals lie around, planned length and its
-    standard deviation over the matrix noise, variability length, length without privacy, and the
-    expected distance of the estimate from its target."""
-
-    estimate: Array
-    ci_length: Array
-    ci_length_sd: Array
-    vi_length: Array
-    nonprivate_length: Array
-    bias: Array
+"""Of a forecast, in a record."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -44,7 +30,7 @@ class PlanNumbers:
     """What a plan promises, by forecast; the means are over coefficients, in encoded units. All but
     `promise` is about the first world, in which everything is as declared.
 
-    scaled, original: `Lengths` in encoded units, and per original unit of each column.  epsilon,
+    scaled, original: forecasts in encoded units, and per original unit of each column.  epsilon,
     delta: the guarantee at the plan's delta (`guarantee_at`).  promise: what holds in every
     world, of the effects in original units, (d,), the chance of the goal among it.
     is_not_reportable: (p,), coefficients that are not reportable, in encoded or original
@@ -55,8 +41,8 @@ class PlanNumbers:
 
     names: tuple[str, ...]
     n_records: int
-    scaled: Lengths
-    original: Lengths
+    scaled: Forecast
+    original: Forecast
     coverage: Array
     is_not_reportable: Flags
     ci_length_mean: float
@@ -165,8 +151,8 @@ def plan_numbers(
     return PlanNumbers(
         names=names,
         n_records=design.n_records,
-        scaled=_lengths(made),
-        original=_lengths(original),
+        scaled=_finite(made),
+        original=_finite(original),
         coverage=made.coverage,
         is_not_reportable=made.is_not_reportable | original.is_not_reportable,
         ci_length_mean=made.ci_length_mean,
@@ -203,7 +189,6 @@ def shrinkage_of(moments: Moments) -> float | None:
     return float(np.median(left[is_there] / full[is_there])) if is_there.any() else None
 
 
-def _lengths(found: Forecast) -> Lengths:
-    arrays = {name: getattr(found, name) for name in _FIELDS}
-    assert all(map(math.isfinite, np.concatenate(list(arrays.values()))))
-    return Lengths(**arrays)
+def _finite(found: Forecast) -> Forecast:
+    assert all(np.isfinite(getattr(found, name)).all() for name in _FIELDS)
+    return found

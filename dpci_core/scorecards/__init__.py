@@ -2,7 +2,7 @@
 forecast and an interval for its error.
 
 docs/proofs/selection.md#cards has the argument. `published` and `opsamp` hold methods of others for
-comparison, which never release; `program` solves them on public tables.
+comparison, which never release.
 """
 
 from dpci_core.scorecards.cards import WORK_LIMIT, Card, ScorecardClass, TooManyCardsError

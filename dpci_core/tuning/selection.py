@@ -214,7 +214,7 @@ def _share_out_rho(
     plan = None
     if n_candidates > 1:
         found = bounds(rho)
-        wider = ScoreBounds(found.training * WIDER, found.validation * WIDER, found.delta)
+        wider = ScoreBounds(found.training * WIDER, found.validation * WIDER)
         plan = plan_concentrated_selection(rho=rho, bounds=wider)
     return Spending(
         method="stability",
@@ -261,7 +261,7 @@ def share_out_selection(
             found = bounds(epsilon if is_sharp else DOWN.divide(epsilon, Decimal(2)))
             plan = plan_selection(
                 epsilon=epsilon,
-                bounds=ScoreBounds(found.training * WIDER, found.validation * WIDER, found.delta),
+                bounds=ScoreBounds(found.training * WIDER, found.validation * WIDER),
                 accounting="sharp" if is_sharp else "published",
             )
             return made(plan.train, plan.scale, "exponential", plan=plan)

@@ -36,18 +36,13 @@ class ScoreBounds:
 
     training: a record of T, at equal noise of the training (beta_T).
     validation: a record of V (beta_V).
-    delta: probability with which noise is outside the set that the bounds hold for, all candidates
-        together; 0 where they hold surely.
     """
 
     training: float
     validation: float
-    delta: float = 0.0
 
     def __post_init__(self) -> None:
         check_positive(training=self.training, validation=self.validation)
-        if not 0.0 <= self.delta < 1.0:
-            raise ValueError(f"Expected 0 <= delta={self.delta!r} < 1.")
 
 
 def linear_score_bounds(
@@ -84,31 +79,17 @@ def linear_score_bounds(
     return ScoreBounds(min(training, 1.0), 1.0 / n_validation * _UP)
 
 
-def histogram_score_bounds(
-    *,
-    n_train: int,
-    n_validation: int,
-    narrowest: float,
-    total: Literal["public", "noisy"] = "public",
-    epsilon: float | None = None,
-    n_candidates: int | None = None,
-    delta: float | None = None,
-) -> ScoreBounds:
+def histogram_score_bounds(*, n_train: int, n_validation: int, narrowest: float) -> ScoreBounds:
     """Return the bounds of minus the integrated squared error of a histogram, on a range of length
     1, up to a constant.
 
     Args:
         n_train, n_validation: rows of T and V (>= 1).
         narrowest: width of the narrowest bins among the candidates, in (0, 1/2].
-        total: "public" divides noisy counts by n, "noisy" by their own noisy total, as published,
-            which needs the other three.
-        epsilon: of one training.
-        n_candidates: how many.
-        delta: that all noisy totals are not far below n.
 
-    Raises:  ValueError for arguments that `total` does not take, or an n too small for "noisy".
+    Raises:  ValueError naming the argument.
     Source:  docs/proofs/selection.md#histograms; Chaudhuri and Vinterbo 2013, Theorem 6, have 6 in
-             the place of 4.
+             the place of 4, and divide noisy counts by their own total, which needs a delta.
 
     >>> found = histogram_score_bounds(n_train=16_000, n_validation=4_000, narrowest=1 / 256)
     >>> round(found.training, 12), round(found.validation, 12)
@@ -117,25 +98,7 @@ def histogram_score_bounds(
     check_count(n_train=n_train, n_validation=n_validation)
     if not 0.0 < narrowest <= 0.5:
         raise ValueError(f"Expected 0 < narrowest={narrowest!r} <= 0.5.")
-    check_choice(total, ("public", "noisy"), name="total")
-    validation = 2.0 / (narrowest * n_validation) * _UP
-    if total == "public":
-        if not epsilon is n_candidates is delta is None:
-            raise ValueError('Expected epsilon, n_candidates and delta with total="noisy" only.')
-        return ScoreBounds(4.0 / (narrowest * n_train) * _UP, validation)
-    check_positive(epsilon=epsilon)
-    check_count(n_candidates=n_candidates)
-    check_probability(delta=delta)
-    assert epsilon is not None
-    assert n_candidates is not None
-    assert delta is not None
-    nu = 2.0 * math.log(4.0 * n_candidates / delta) / (n_train * epsilon * math.sqrt(narrowest))
-    if not nu < 1.0:
-        raise ValueError(
-            f"Expected n_train={n_train} above {math.floor(nu * n_train)}: the noisy total may be "
-            'anything. Take total="public".'
-        )
-    return ScoreBounds(4.0 / (narrowest * n_train * (1.0 - nu)) * _UP, validation, delta)
+    return ScoreBounds(4.0 / (narrowest * n_train) * _UP, 2.0 / (narrowest * n_validation) * _UP)
 
 
 def _quotient(moved: float, scale: float) -> Decimal:
@@ -217,7 +180,7 @@ def plan_selection(
         bounds: of the scores.
         releases: "winner" or "retrained" (default: "winner", and "retrained" if published).
 
-    Privacy: (epsilon, bounds.delta)-DP.
+    Privacy: epsilon-DP.
     Source:  docs/proofs/selection.md#training-and-choice.
 
     >>> bounds = linear_score_bounds(n_train=24_130, n_validation=3_016, regularization=0.0005)
@@ -275,11 +238,8 @@ def plan_concentrated_selection(*, rho: Amount, bounds: ScoreBounds) -> Concentr
 
     Privacy: rho-zCDP; the choice is the exponential mechanism, whose privacy loss has a bounded
              range. Exponential noise would cost up to four times as much.
-    Raises:  ValueError for bounds with a delta.
     Source:  docs/proofs/selection.md#training-and-choice.
     """
-    if bounds.delta:
-        raise ValueError("Expected bounds without delta: zCDP has no room for one.")
     total = to_decimal(rho, name="rho")
     share = min((bounds.training / bounds.validation) ** 2, 0.5)
     taken = UP.multiply(total, min(_LARGEST_SHARE, Decimal(share)))

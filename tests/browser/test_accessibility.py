@@ -16,7 +16,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page
 
 from tests.browser.conftest import forget
-from tests.browser.driver import ROOT, Noise, press, wait_chart, wait_idle, wait_meta
+from tests.browser.driver import NAVIGATION, ROOT, Noise, press, wait_chart, wait_idle, wait_meta
 from tests.browser.screenshots import PAGES, arrive
 from tests.browser.tours import TOURS
 from ui.learn.path import SCREENS
@@ -180,10 +180,15 @@ def check_charts(page: Page) -> None:
 
 
 def check_navigation(page: Page) -> None:
-    """Every page that the navigation leads to is among ours."""
+    """The tab of the browser names the page, and every page that the navigation leads to is among
+    ours.
+    """
+    name = urlsplit(page.url).path.strip("/") or "explore"
+    assert page.title().startswith(f"{name.capitalize()} ·")
     links = page.get_by_test_id("stTopNavLink").all()
     paths = {urlsplit(link.get_attribute("href")).path for link in links}
     assert paths == FILES
+    assert [link.inner_text().strip() for link in links] == list(NAVIGATION)
 
 
 def check_contrast_in_the_dark(page: Page) -> None:

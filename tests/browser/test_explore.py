@@ -11,10 +11,8 @@ import pytest
 
 from dpci_core.plan.link import pack
 from tests.browser.driver import (
-    NAVIGATION,
     chart,
     press,
-    running_server,
     type_number,
     wait_chart,
     wait_idle,
@@ -31,16 +29,6 @@ SLIDERS = [
     ("c_slider", "c", lambda before, after: after > before),
 ]
 OTHER_SLIDERS = [("split_slider", "effects 51"), ("d_slider", "8")]
-
-
-def test_a_deep_link_on_a_fresh_server_goes_through_the_shell(open_page):
-    with running_server() as fresh:
-        page = open_page("/explore?n=5000", at=fresh)
-        wait_chart(page)
-        assert chart(page, "chart_intervals")["meta"]["n"] == 5000
-        links = page.get_by_test_id("stTopNavLink").all_inner_texts()
-        assert [link.strip() for link in links] == list(NAVIGATION)
-        page.close()
 
 
 def test_explore_is_downloaded_moved_by_keys_and_left_for_a_private_file(

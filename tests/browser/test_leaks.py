@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.driver import go, server_process, wait_chart, wait_idle
+from tests.browser.driver import chart, go, server_process, wait_chart, wait_idle
 from tests.browser.test_explore import choose
 from tests.test_deployment import BASE, Container
 
@@ -95,6 +95,7 @@ def test_the_image_works_on_read_only_files_under_a_base_path(open_page):
         container.wait()
         page = open_page(f"/{BASE}/explore?n=5000", at=f"http://127.0.0.1:{container.port}")
         wait_chart(page, patience=180.0)  # it compiles first: what it compiled before is elsewhere
+        assert chart(page, "chart_intervals")["meta"]["n"] == 5000
         assert page.locator("[data-testid=stException]").count() == 0
         go(page, "Evidence")
         page.get_by_role("button", name="Start the simulation").wait_for(timeout=60_000)

@@ -4,38 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.driver import type_number, wait_chart, wait_idle, wait_meta
-from tests.browser.test_back import EXPLORE, expect
+from tests.browser.driver import wait_idle
 
 pytestmark = pytest.mark.browser
-
-
-def test_a_reload_keeps_page_and_settings(open_page):
-    page = open_page("/explore")
-    wait_chart(page, "chart_intervals")
-    type_number(page, "total_number", "2")
-    wait_meta(page, "chart_intervals", "total", 2.0)
-    wait_idle(page)
-    page.reload()
-    wait_chart(page, "chart_intervals")
-    expect(page, EXPLORE, 2.0)
-
-
-def test_a_reload_on_describe_loses_nothing_that_was_typed(open_page):
-    page = open_page("/plan")
-    count = page.locator(".st-key-describe_n input")
-    count.fill("8000")
-    count.press("Tab")
-    wait_idle(page)
-    page.locator(".st-key-describe_text textarea").fill("age: 18 to 100\nill: no, yes")
-    page.get_by_role("button", name="Add these columns").click()
-    page.get_by_text("2 columns").wait_for()
-    wait_idle(page)
-    page.reload()
-    page.get_by_text("2 columns").wait_for()
-    page.wait_for_function(
-        "() => document.querySelector('.st-key-describe_n input')?.value === '8000'"
-    )
 
 
 def test_a_card_is_filled_in_by_keys_alone_and_its_field_keeps_the_focus(open_page):

@@ -276,9 +276,3 @@ def test_no_press_of_a_key_on_a_slider_is_lost(open_page, server):
     shown = chart(page, "chart_learn_promise")["meta"]["value"]
     assert slider.get_attribute("aria-valuetext") == f"{100 * shown:g} %"
     assert f"value={shown:g}" in page.url
-
-
-@pytest.mark.parametrize("name", ["Learn", "About"])
-def test_the_tab_of_the_browser_names_the_page(open_page, name):
-    page = open_page(f"/{name.lower()}")
-    page.wait_for_function("n => document.title.startsWith(n)", arg=name)

@@ -1,19 +1,16 @@
-"""RSPM, OPDisc, one-hot noise and OPSamp: their laws, their prices, the counterexample, and the
-integer program against listing everything.
-"""
+"""RSPM, OPDisc, one-hot noise and OPSamp: their laws, their prices and the counterexample."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from dpci_core.privacy.randomness import SystemSource
-from dpci_core.scorecards import cell_counts, program
+from dpci_core.scorecards import cell_counts
 from dpci_core.scorecards import opsamp as averaging
 from dpci_core.scorecards.opsamp import opsamp, stability
 from dpci_core.scorecards.published import (
@@ -219,74 +216,6 @@ def test_one_hot_noise_is_taken_off_and_is_permute_and_flip_on_one_entry() -> No
     share = (1 - (1 - a) ** 3) / (3 * a)  # the integral of (1 - a t)^2
     assert stats.binomtest(won, 5_000, share).pvalue > 1e-4
     assert stats.binomtest(won, 5_000, share + 0.05).pvalue < 1e-4
-
-
-# --- the program ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("method", [None, "rspm", "one_hot", "opdisc"])
-def test_the_program_finds_what_listing_finds(method) -> None:
-    rng = np.random.default_rng(5)
-    for draw in range(50):
-        ball = IntegerBall(2, 1) if draw % 2 else IntegerBall(2, 2, 5)
-        cells = table(60, 2, seed=draw)
-        objective, noise = ball.mistakes(cells).astype(float), None
-        if method is not None:
-            noise = draw_noise(ball, method, epsilon=1.0, n_draws=1, rng=rng)[0]
-            objective = objective - features_of(ball, method) @ noise
-        solved = program.solve_exactly(cells, ball, method=method, noise=noise, time_limit=30)
-        assert solved.is_certified
-        assert solved.value == pytest.approx(objective.min(), abs=1e-9)
-        if method is not None:
-            assert solved.vector == tuple(ball.vectors[objective.argmin()])
-
-
-def test_a_gap_is_never_allowed_and_a_stopped_solver_certifies_nothing(monkeypatch) -> None:
-    asked = []
-    real = program.milp
-
-    def milp(*args, **given):
-        asked.append(given["options"])
-        return real(*args, **given)
-
-    monkeypatch.setattr(program, "milp", milp)
-    cells = table(3_000, 6)
-    stopped = program.solve_exactly(cells, IntegerBall(6, 2, 7), time_limit=1e-3)
-    assert not stopped.is_certified
-    assert asked[0]["mip_rel_gap"] == 0.0
-    assert stopped.vector is None or stopped.gap > 0
-
-
-def test_a_certificate_needs_status_bound_and_a_vector_of_the_class(monkeypatch) -> None:
-    ball, cells = IntegerBall(2, 2, 5), table(60, 2)
-
-    def claimed(vector: tuple[int, ...], status: int) -> bool:
-        """Of a solver that names this vector and proves its mistakes."""
-        value = program.objective(cells, ball, np.array(vector), None, None)
-        picked = (np.array(vector)[:, None] == ball.values).astype(float).reshape(-1)
-        answer = SimpleNamespace(
-            x=picked, status=status, mip_dual_bound=value - float(cells[:, 1].sum())
-        )
-        monkeypatch.setattr(program, "milp", lambda *_, **__: answer)
-        return program.solve_exactly(cells, ball, time_limit=30).is_certified
-
-    assert claimed((1, 0, -1), 0)
-    assert not claimed((1, 0, -1), 1)  # stopped by the time
-    assert not claimed((2, 2, 2), 0)  # of squared norm 12
-
-
-def test_a_wrong_cost_is_caught_by_the_certificate(monkeypatch) -> None:
-    ball, cells = IntegerBall(2, 1), table(60, 2)
-    noise = draw_noise(ball, "one_hot", epsilon=1.0, n_draws=1, rng=np.random.default_rng(6))[0]
-    real = program._costs
-
-    def flipped(*args):
-        costs, norms = real(*args)
-        return -costs, norms
-
-    monkeypatch.setattr(program, "_costs", flipped)
-    solved = program.solve_exactly(cells, ball, method="one_hot", noise=noise, time_limit=30)
-    assert not solved.is_certified
 
 
 # --- OPSamp ---------------------------------------------------------------------------------------

@@ -406,10 +406,6 @@ def test_bad_bounds_and_plans() -> None:
     for bad in (0.0, -1.0, math.nan, math.inf):
         with pytest.raises(ValueError, match="training"):
             ScoreBounds(bad, 0.1)
-    with pytest.raises(ValueError, match="delta"):
-        ScoreBounds(0.1, 0.1, 1.0)
-    with pytest.raises(ValueError, match="without delta"):
-        plan_concentrated_selection(rho=1, bounds=ScoreBounds(0.1, 0.1, 1e-6))
     with pytest.raises(ValueError, match="n_train=0"):
         linear_score_bounds(n_train=0, n_validation=1, regularization=1.0)
     assert linear_score_bounds(n_train=1, n_validation=1, regularization=1e-6).training == 1.0
@@ -420,7 +416,7 @@ def test_bad_bounds_and_plans() -> None:
 
 def test_the_bounds_of_histograms_hold_and_are_nearly_attained() -> None:
     rng = np.random.default_rng(5)
-    worst = {"public": 0.0, "noisy": 0.0, "validation": 0.0}
+    worst = {"training": 0.0, "validation": 0.0}
     bins, n = 4, 40
     h = 1.0 / bins
     for trial in range(20_000):
@@ -440,57 +436,18 @@ def test_the_bounds_of_histograms_hold_and_are_nearly_attained() -> None:
             v = rng.dirichlet([0.3] * bins)
         public = [np.clip((x + noise) / n, 0, 1) for x in (counts, moved)]
         q = [(2 * v @ p - p @ p) / h for p in public]
-        worst["public"] = max(worst["public"], abs(q[0] - q[1]) * h * n)
-        cut = [np.maximum(x + noise, 0) for x in (counts, moved)]
-        totals = [x.sum() for x in cut]
-        if min(totals) > 0:
-            shares = [x / x.sum() for x in cut]
-            q = [(2 * v @ p - p @ p) / h for p in shares]
-            worst["noisy"] = max(worst["noisy"], abs(q[0] - q[1]) * h * max(totals))
+        worst["training"] = max(worst["training"], abs(q[0] - q[1]) * h * n)
         w = v.copy()
         step = min(0.1, w[b])
         w[b] -= step
         w[a] += step
         change = abs(2 * (v - w) @ public[0]) / h
         worst["validation"] = max(worst["validation"], change * h / 0.1)
-    assert 3.9 < worst["public"] <= 4.0 + 1e-9
-    assert 3.9 < worst["noisy"] <= 4.0 + 1e-9
+    assert 3.9 < worst["training"] <= 4.0 + 1e-9
     assert 1.9 < worst["validation"] <= 2.0 + 1e-9
     found = histogram_score_bounds(n_train=40, n_validation=10, narrowest=h)
     assert found.training == pytest.approx(4 / (h * 40), rel=1e-12)
     assert found.validation == pytest.approx(2 / (h * 10), rel=1e-12)
-    assert found.delta == 0.0
-
-
-def test_the_noisy_total_is_rarely_below_what_its_bound_counts_on() -> None:
-    rng = np.random.default_rng(6)
-    n, epsilon, bins, k, delta = 4_000, 0.5, 16, 3, 0.3
-    bounds = histogram_score_bounds(
-        n_train=n,
-        n_validation=10,
-        narrowest=1 / bins,
-        total="noisy",
-        epsilon=epsilon,
-        n_candidates=k,
-        delta=delta,
-    )
-    nu = 1.0 - 4.0 * bins / (n * bounds.training)
-    assert nu == pytest.approx(2 * math.log(4 * k / delta) * math.sqrt(bins) / (n * epsilon))
-    sums = n + rng.laplace(0, 2 / epsilon, (200_000, bins)).sum(axis=1)
-    assert (sums < n * (1 - nu)).mean() <= delta / k
-    assert bounds.delta == delta
-    with pytest.raises(ValueError, match="public"):
-        histogram_score_bounds(
-            n_train=30,
-            n_validation=10,
-            narrowest=1 / 16,
-            total="noisy",
-            epsilon=0.1,
-            n_candidates=3,
-            delta=1e-6,
-        )
-    with pytest.raises(ValueError, match="noisy"):
-        histogram_score_bounds(n_train=30, n_validation=10, narrowest=0.1, delta=1e-6)
 
 
 # --- privacy is no stability ----------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 
 from dpci_core import datasets
 from dpci_core.schema import CONSTANT
-from tests.ui.test_pages import now, visit
+from tests.ui.test_pages import now, picture_of, visit
 from ui.controls import currency
 from ui.evidence.coverage.job import Job
 from ui.explore import finding, later
@@ -69,6 +69,15 @@ def test_at_every_budget_and_number_of_records_there_is_something_to_draw(n):
 def test_so_there_is_with_other_features_and_penalties(moved):
     (rows,) = compute.interval_rows(view_of(START.swept(*moved)), "odds")
     assert np.isfinite(rows.ci_length).all()
+
+
+def test_an_axis_stands_still_while_the_budget_moves():
+    app = visit("explore")
+    panels = picture_of(app)["panels"]
+    for total in (1.5, 2.0, 4.0, 0.8):
+        app.number_input(key="total_number").set_value(total).run()
+        assert picture_of(app)["meta"]["total"] == total
+        assert picture_of(app)["panels"] == panels
 
 
 def test_what_cannot_be_reported_is_drawn_as_such():

@@ -17,11 +17,11 @@ def open_validate(**query: str):
     return start("coverage", d="3", n="2000", **query)
 
 
-def run_through(app, seconds: float = 90):
+def run_through(app):
     app.button(key="start").click().run()
     check(app)
     key = app.session_state["job"]
-    end = time.monotonic() + seconds
+    end = time.monotonic() + 90.0
     while jobs.QUEUE.find(key).is_active:
         assert time.monotonic() < end
         time.sleep(0.05)
@@ -50,7 +50,7 @@ def document_of(app) -> bytes:
     ).encode()
 
 
-def test_a_simulation_runs_and_is_drawn_over_the_forecast():
+def test_a_simulation_runs_and_is_drawn_over_the_forecast(subtests):
     app = open_validate()
     assert not charts_of(app)
     job = run_through(app)
@@ -62,12 +62,15 @@ def test_a_simulation_runs_and_is_drawn_over_the_forecast():
     first, second = [h.value for h in app.header if h.value.startswith("Simulated")]
     assert first.startswith("Simulated 95 % intervals cover ")
     assert second.startswith("Simulated intervals are within ")
+    with subtests.test("it goes stale when settings change, and not where it is shown otherwise"):
+        check_stale(app)
+    with subtests.test("another session finds a public job by its link but not a private one"):
+        assert len(charts_of(open_validate(job=job.key))) == 2
+        job.is_private_to_session = True
+        assert not charts_of(open_validate(job=job.key))
 
 
-def test_a_result_goes_stale_when_settings_change_and_comes_back():
-    """And not where the page alone is shown otherwise."""
-    app = open_validate()
-    run_through(app)
+def check_stale(app):
     app.selectbox(key="sweep").set_value("n").run()
     assert len(charts_of(app)) == 2
     app.text_input(key="total_number").set_value("3.0").run()
@@ -86,21 +89,9 @@ def test_a_double_click_starts_one_job():
     app.button(key="start").click().run()
     assert not any("No simulation yet" in c.value for c in app.caption)
     key = app.session_state["job"]
-    validate_again = app.session_state["job"]
-    assert key == validate_again
     assert app.button(key="start").disabled or not jobs.QUEUE.find(key).is_active
     assert len(jobs.QUEUE._jobs) == before + 1 or before >= jobs.KEPT_JOBS
     jobs.QUEUE.cancel(jobs.QUEUE.find(key))
-
-
-def test_another_session_finds_a_public_job_by_its_link_but_not_a_private_one():
-    app = open_validate()
-    job = run_through(app)
-    other = open_validate(job=job.key)
-    assert len(charts_of(other)) == 2
-    job.is_private_to_session = True
-    stranger = open_validate(job=job.key)
-    assert not charts_of(stranger)
 
 
 @pytest.mark.parametrize(
