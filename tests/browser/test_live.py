@@ -10,6 +10,8 @@ import pytest
 
 from tests.browser.driver import chart, wait_chart, wait_idle, wait_meta
 from tests.ui.test_pages import PAPER_TERMS
+from ui.controls.declare import example_of_a_number
+from ui.session.compute import DECLARED, packed_table
 
 pytestmark = pytest.mark.browser
 
@@ -113,6 +115,24 @@ def test_explore_follows_the_pointer_and_letting_go_sets_the_total(open_page):
     page.wait_for_function("() => !document.documentElement.dataset.dpciLive", timeout=10_000)
     label = page.locator(".st-key-total_slider input[type=range]").get_attribute("aria-valuetext")
     assert float(label) == pytest.approx(shown, rel=5e-3)
+
+
+def test_a_regression_of_a_number_follows_too(open_page):
+    table = packed_table(example_of_a_number())
+    link = {"dataset": DECLARED, "declared": table, "d": 5, "currency": "approx", "epsilon": "1"}
+    page = open_page(f"/explore?{urlencode(link)}")
+    wait_chart(page, "chart_intervals")
+    page.evaluate(WATCH)
+    title = page.locator(".picture h2").inner_text()
+    drag(page, "total_slider", steps=60)
+    page.wait_for_timeout(300)
+    frames = drawn(page)
+    assert len({position for position, _ in frames}) > 10
+    assert {strokes for _, strokes in frames} <= {4 * k + (5 - k) for k in range(6)}
+    assert page.locator(".picture h2").inner_text() != title
+    page.mouse.up()
+    wait_idle(page)
+    page.wait_for_function("() => !document.documentElement.dataset.dpciLive", timeout=10_000)
 
 
 def test_a_chart_with_every_feature_of_a_table_follows_too(open_page):

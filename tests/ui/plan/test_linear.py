@@ -146,7 +146,7 @@ def test_a_pure_epsilon_is_refused_with_the_nearest_way():
     assert now(app).currency == "approx"
 
 
-@pytest.mark.parametrize("find", ["budget", "precision"])
+@pytest.mark.parametrize("find", ["budget", "records", "precision"])
 def test_an_answer_meets_the_goal_and_a_little_less_does_not(find):
     designs = LinearDesigns(a_case(goal_length=6.0), SOURCE)
     option = designs.answer(find)
@@ -156,7 +156,8 @@ def test_an_answer_meets_the_goal_and_a_little_less_does_not(find):
         assert made < option.precision < 1.4 * made  # 90 % are to be as short, not the mean
         return
     assert option.works
-    less = designs.at(0.97 * option.typed, option.settings.n)
+    typed, n = option.typed, option.settings.n
+    less = designs.at(0.97 * typed, n) if find == "budget" else designs.at(typed, int(0.97 * n))
     assert not designs.described(less).meets
 
 

@@ -216,6 +216,12 @@ def test_the_papers_pairing_is_part_by_part():
     assert pair.parts == tuple(pure_to_zcdp(x) for x in ("0.5", "0.25", "0.25"))
 
 
+def test_the_guarantee_pairing_never_promises_less():
+    now = Settings(pairing="guarantee")
+    assert zcdp_to_epsilon(float(now.budget("zcdp").total), 1e-6) <= 1.0
+    assert zcdp_to_epsilon(float(now.budget("zcdp").total) * 1.001, 1e-6) > 1.0
+
+
 def test_typing_epsilon_delta_buys_the_largest_rho():
     now = convert_currency(Settings(), "approx")
     assert now.epsilon == "1"
