@@ -1,7 +1,10 @@
-"""Slow answers of Plan in a real browser: those of the last of many quick moves."""
+"""Slow answers of Plan in a real browser: stopped, computed after all, and those of the last of
+many quick moves.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from urllib.parse import urlencode
 
@@ -53,6 +56,23 @@ def is_answered(page, n: int, answer: str) -> bool:
         timeout=60_000,
     )
     return found.json_value() == "answered"
+
+
+def test_the_penalties_are_stopped_and_computed_after_all(open_page):
+    page = open_page(f"/plan?{urlencode(PAPER_TERMS)}&d=36")
+    wait_chart(page, "chart_plan_map")
+    page.locator(".st-key-look").get_by_text("Which penalty").click()
+    page.get_by_text(re.compile("Computing the penalties")).wait_for(timeout=60_000)
+    assert shown_budget(page)  # the cards stay, and nothing waits for the penalties
+    page.get_by_role("button", name="Stop", exact=True).click()
+    page.get_by_text("The computation was stopped").wait_for(timeout=60_000)
+    wait_idle(page)
+    assert page.locator(".st-key-chart_plan_c").count() == 0
+    page.get_by_role("button", name="Compute after all").click()
+    wait_chart(page, "chart_plan_c")
+    assert page.get_by_role("button", name="Use c = ").count() == 1
+    assert page.locator(".st-key-use_c_low_bias button").count() == 1  # the shortest is not offered
+    assert page.get_by_role("button", name="Stop", exact=True).count() == 0
 
 
 def test_after_many_quick_moves_the_answer_is_that_of_the_last(open_page):

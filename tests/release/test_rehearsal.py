@@ -118,7 +118,7 @@ def test_the_page_says_that_it_is_made_up(tmp_path: Path, capsys: pytest.Capture
     place = tmp_path / "page.html"
     assert main(["plan", "rehearse", str(tmp_path / "plan.yaml"), "-o", str(place)]) == 0
     assert FREE in capsys.readouterr().out
-    assert "10 releases of this plan" in place.read_text()
+    assert "This plan was carried out 10 times" in place.read_text()
 
 
 def test_persons_and_the_limit_of_memory() -> None:

@@ -252,7 +252,7 @@ def test_what_two_sessions_ask_of_a_public_table_is_computed_once(monkeypatch):
     assert n_asked == len(asked) > 0
     assert "plan_job" not in second.session_state
     assert shown(second) == shown(first)
-    second.number_input(key="precision_number").set_value(0.41).run()
+    second.text_input(key="precision_number").set_value("0.41").run()
     assert len(asked) > n_asked
     assert shown(second) != shown(first)
 
@@ -290,7 +290,7 @@ def test_a_kept_design_comes_with_its_numbers(monkeypatch):
     again = visit("plan", **link)
     lines = [m.value for m in again.markdown if m.value.startswith("- ε = ")]
     assert lines == [kept, kept]  # as they are where nobody knows them
-    app.number_input(key="precision_number").set_value(0.41).run()
+    app.text_input(key="precision_number").set_value("0.41").run()
     check(app)
     assert set(plan_jobs(jobs.QUICK)) != before  # of another goal they are computed
 
