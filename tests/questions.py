@@ -69,7 +69,7 @@ QUESTIONS = {
     "15": (
         "Do all assumed values stand on every plot and export?",
         "test_every_tab_of_explore_draws_one_picture_with_sentence_finding_and_assumptions",
-        "test_a_result_goes_stale_when_settings_change_and_comes_back",
+        "test_a_simulation_runs_and_is_drawn_over_the_forecast",
     ),
     "16": (
         "Does more budget never lengthen the planned interval?",
