@@ -202,7 +202,8 @@ def goals(plan: AnyPlan, numbers: Planned) -> list[str]:
     said = f"Goal: {_goal(plan, plan.goal)}. {_chance(plan.goal, numbers)}"
     if plan.goal.limits is not None and numbers.promise.within_reach is not None:
         half = _half_of_all(plan, plan.goal.limits) * numbers.promise.within_reach
-        said += f" Within reach of all at once: {_told_of_all(plan, half, _rounded_up)}."
+        often = f", in {percent(plan.goal.probability)} of releases"
+        said += f" Within reach of all at once{often}: {_told_of_all(plan, half, _rounded_up)}."
     return [said]
 
 
@@ -237,9 +238,7 @@ def _chance(goal: Target, numbers: Planned) -> str:
         where = f" at the least, decided by this: {promised.probability_decided_by}"
     if goal.is_power:
         return f"The chance of it is {chance} by this forecast{where}.{why}"
-    return (
-        f"It is that short in {chance} of the draws of the noise behind this forecast{where}.{why}"
-    )
+    return f"By forecast {chance} of releases are that precise{where}.{why}"
 
 
 def _goal(plan: AnyPlan, goal: Target) -> str:

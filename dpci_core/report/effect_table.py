@@ -125,10 +125,11 @@ class EffectTable:
         what = self.scale.heading
         ratio = "Times as long as without privacy"
         if self.is_released:
-            return "Effect", f"{what} ({100.0 * self.level:.10g} % interval)", ratio
+            return "Effect", f"{what} ({100.0 * self.level:.10g} % interval)", f"{ratio}, about"
         within = f"{what} known to {'within × or ÷' if self.is_odds else 'within ±'}"
         if self.worst:
-            return "Effect", f"{within}, as described", "Without privacy", "In the worst case"
+            worst = "Expected in the worst case"
+            return "Effect", f"{within}, as described", "Without privacy", worst
         return "Effect", within, "Without privacy", ratio
 
     @property
@@ -152,7 +153,8 @@ class EffectTable:
                 times = tell(row.at_worst) if row.at_worst < math.inf else "may not be reportable"
             return row.label, tell(row.half), tell(row.without), times
         estimate, low, high = map(tell, row.interval)
-        return row.label, f"{estimate} ({low} to {high})", times
+        about = f"{ratio:.1f}" if ratio < _MOST_RATIO else times  # of matrices with noise
+        return row.label, f"{estimate} ({low} to {high})", about
 
     def _teller(self) -> Callable[[float], str]:
         """How a value on the scale of the rows is told, with the same decimals in every row."""

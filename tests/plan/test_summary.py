@@ -169,7 +169,7 @@ def test_lengths_as_described_and_at_most_are_told_apart() -> None:
     assert shown.heads[1:] == (
         "Odds ratio known to within × or ÷, as described",
         "Without privacy",
-        "In the worst case",
+        "Expected in the worst case",
     )
     assert shown.cells[1][3] == "may not be reportable"
     assert float(shown.cells[2][3]) == pytest.approx(most, abs=1e-3)
@@ -345,5 +345,8 @@ def test_the_goal_stands_in_the_units_it_was_typed_in(goal, said):
     assert said in to_html(plan, numbers)
     assert read_plan(as_yaml(plan)) == plan
     near = replace(numbers, promise=replace(numbers.promise, within_reach=1.5))
-    is_said = "Within reach of all at once: a factor of 1.35." in goals(plan, near)[0]
+    is_said = (
+        "Within reach of all at once, in 50 % of releases: a factor of 1.35."
+        in goals(plan, near)[0]
+    )
     assert is_said == ("limits" in goal)

@@ -228,7 +228,7 @@ def test_what_privacy_costs_is_told_from_released_numbers(made: Release) -> None
     z = NormalDist().inv_cdf(0.975)
     for row, c, cells in zip(shown.rows, made.coefficients, shown.cells, strict=False):
         assert row.half / row.without == pytest.approx(c.scaled.length / (2 * z * c.sampling_se))
-        assert cells[2] == f"{row.half / row.without:.2f}"
+        assert cells[2] == f"{row.half / row.without:.1f}"
     assert shown.rows[0].half == pytest.approx(10 * made.coefficients[0].original.length / 2)
     digits = {len(part.partition(".")[2]) for cells in shown.cells for part in numbers(cells[1])}
     assert len(digits) == 1

@@ -95,7 +95,8 @@ class Option:
         length, or a value that is told from zero. Of the least favourable world, with the fewest
         records that a release takes.
     length: expected of what the goal is about, in its units.
-    probability: of meeting the goal.
+    probability, as_described: of meeting the goal, in the least favourable world with the fewest
+        records, and if the table is as described.
     reportable, of: how many effects can be reported, of how many.
     against: how many times as long as without privacy, on average.
     as_if: records that give intervals so long without privacy.
@@ -112,6 +113,7 @@ class Option:
     meets: bool
     length: float
     probability: float
+    as_described: float
     reportable: int
     of: int
     against: float
@@ -184,6 +186,7 @@ def option_of(
         meets=probability > 0.0 and abs(precision) <= abs(asked) * (1.0 + 1e-9),
         length=found.length * case.scale,
         probability=probability,
+        as_described=found.probability,
         reportable=int(np.count_nonzero(~lost)),
         of=len(lost),
         against=made.ci_length_mean / made.nonprivate_length_mean,

@@ -132,9 +132,13 @@ def reach_sentence(case: PlannedCase, option: Option, find: Find) -> str:
     """
     found = option.promise
     assert found is not None
-    hardest = f", fewest if {plain(found.probability_decided_by)}" if option.has_worlds else ""
-    met = f" Of releases {percent(option.probability)} meet it at the least{hardest}."
-    met = "" if option.is_lost else met
+    chance, best = percent(option.probability), percent(option.as_described)
+    hardest = ""
+    if chance != best and (decides := found.probability_decided_by) != found.worlds[0]:
+        hardest = f", fewest if {plain(decides)}; {best} if the table is as described"
+    level = f"{100.0 * case.design.confidence_level:g} % intervals"
+    meet = "tell it" if case.target.is_power else f"have such {level}"
+    met = "" if option.is_lost else f" Of releases {chance} {meet} at the least{hardest}."
     said = f"**{_verdict(case, option, find)}**{met}{_spare(case, option, find)} {reach(found)}"
     return f"{said} {_ELSEWHERE[find]}" if falls_short(option, find) else said
 

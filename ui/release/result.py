@@ -40,7 +40,7 @@ def panel(
     if said := acceptance(made):
         st.info(plain(said))
     board(report_html(made), "The report")
-    for compared in (against_goal(made, goal), against_plan(made, planned)):
+    for compared in (against_goal(made, goal, planned), against_plan(made, planned)):
         st.markdown(compared)
     after.section(made)
     _files(folder)
@@ -52,8 +52,10 @@ def _counted(made: AnyRelease) -> str:
     return "rows" if made.schema.persons is None else made.counted
 
 
-def against_goal(made: AnyRelease, goal: Target | None) -> str:
-    """Whether intervals are as short as the plan asked; nothing of a goal that is no length."""
+def against_goal(made: AnyRelease, goal: Target | None, planned: Planned | None = None) -> str:
+    """Whether intervals are as short as the plan asked, and whether it could promise that; nothing
+    of a goal that is no length.
+    """
     if goal is None or goal.most is None:
         return ""
     coefficients = made.coefficients
@@ -66,7 +68,10 @@ def against_goal(made: AnyRelease, goal: Target | None) -> str:
     is_told = goal.coefficient is None and goal.limits is None
     is_told = is_told or not any(c.is_not_estimable for c in named)
     if is_told and all(length <= limit for length, limit in zip(lengths, most, strict=True)):
-        return "**The goal of the plan is met.**"
+        promised = None if planned is None else planned.promise.probability
+        is_rare = promised is not None and promised < goal.probability
+        luck = ", though the plan could not promise it for every table" if is_rare else ""
+        return f"**The goal of the plan is met**{luck}."
     return "**The goal of the plan is missed** by this release."
 
 

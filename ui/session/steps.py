@@ -55,8 +55,10 @@ GOAL_DRAFT = linked.text("goal_draft", 2_000, widget="draft_of_goal")
 
 def now(settings: Settings) -> Step:
     """The step of the page Plan; settings that came with a link, or from another page, are there to
-    choose a budget for.
+    choose a budget for. Who describes a table of her own, and has not yet, stays there.
     """
+    if HOW.value == "type" and settings.dataset not in ("declared", "upload"):
+        return "describe"
     return cast("Step", _STEP.value or ("choose" if settings.to_query() else "describe"))
 
 

@@ -174,7 +174,7 @@ def test_an_amount_that_is_not_enough_is_no_answer(wished, monkeypatch, find):
     assert "Your goal is missed" in words(app)
     other = {"budget": "“Records” above finds how many", "records": "“Budget” above finds which"}
     assert other[find] in words(app)
-    assert "meet it at the least" not in words(app)
+    assert "at the least" not in words(app)
     assert "Enough even if" not in words(app)
 
 

@@ -24,6 +24,7 @@ OPTION = Option(
     meets=True,
     length=0.5,
     probability=0.9,
+    as_described=0.9,
     reportable=3,
     of=3,
     against=1.1,

@@ -70,7 +70,7 @@ def test_an_option_promises_no_more_than_its_worst_world():
     said = words.reach_sentence(case, found, "precision")
     assert f"{found.promise.reportable} of 5 coefficients can be reported" in said
     assert plain(found.promise.probability_decided_by) in said
-    assert f"Of releases {percent(found.probability)} meet it at the least" in said
+    assert f"Of releases {percent(found.probability)} have such 95 % intervals at the least" in said
     gone = np.flatnonzero(found.promise.chance < 0.95)
     sentences = " ".join(one.sentence for one in found.cautions)
     assert all(case.records.feature_names[j].replace("=", ": ") in sentences for j in gone)
@@ -95,6 +95,20 @@ def test_the_records_needed_keep_their_promise():
     assert promised.probability == answer.promise.probability >= case.target.probability
     enough = f"**Your goal is met with {answer.settings.n:,} records.**"
     assert enough in words.reach_sentence(case, answer, "records")
+
+
+def test_the_chance_is_told_of_the_worst_table_and_of_the_one_described():
+    case = a_case()
+    option = options.Designs(case, SOURCE).answer("budget")
+    assert option.probability < option.as_described
+    said = words.reach_sentence(case, option, "budget")
+    assert f"; {percent(option.as_described)} if the table is as described." in said
+    alike = replace(option, probability=option.as_described)
+    assert "as described" not in words.reach_sentence(case, alike, "budget")
+    own = replace(
+        option, promise=replace(option.promise, probability_decided_by=option.promise.worlds[0])
+    )
+    assert "fewest" not in words.reach_sentence(case, own, "budget")
 
 
 @pytest.mark.parametrize("find", ["budget", "records"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,7 +11,7 @@ from dpci_core.planner import Target
 from tests.release_example import Desk
 from ui.release.result import against_goal
 
-MET, MISSED = "**The goal of the plan is met.**", "**The goal of the plan is missed**"
+MET, MISSED = "**The goal of the plan is met**.", "**The goal of the plan is missed**"
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +37,13 @@ def test_a_coefficient_that_is_not_reported_is_no_goal_met(made):
     assert against_goal(other, Target(1e6, coefficient=0)).startswith(MISSED)
     assert against_goal(other, Target(1e6, coefficient=1)) == MET
     assert against_goal(other, Target(limits=(1e6, 1e6))).startswith(MISSED)
+
+
+def test_a_goal_that_is_met_by_luck_is_said_to_be_so(made):
+    goal = Target(limits=(9.0, 9.0), probability=0.9)
+    for chance, luck in ((0.89, True), (0.91, False)):
+        planned = SimpleNamespace(promise=SimpleNamespace(probability=chance))
+        assert ("could not promise" in against_goal(made, goal, planned)) == luck
 
 
 def test_power_says_nothing_of_one_release(made):
