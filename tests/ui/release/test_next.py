@@ -95,6 +95,14 @@ def test_a_ledger_that_cannot_be_read_keeps_nobody_from_planning(desk):
     assert TELLS not in words(app)
 
 
+@pytest.mark.parametrize("step", ["goal", "choose", "approve"])
+def test_where_a_table_is_still_to_be_described_no_other_is_planned_for(step):
+    """As after Back from a new study: no plan that nobody made is there to approve."""
+    app = start("plan", step=step, how="type")
+    assert app.title[0].value == "Describe the table, without opening it"
+    assert app.query_params["step"] in ("describe", ["describe"])
+
+
 def to_the_button(app: AppTest) -> AppTest:
     """Everything but the tick."""
     app = with_budget(app)
