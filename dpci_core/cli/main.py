@@ -31,8 +31,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return int(options.run(options))
+    except FileNotFoundError as error:
+        return refuse(error if error.filename is None else _missing(Path(error.filename)))
     except (ValueError, OSError, RuntimeError) as error:
         return refuse(error)
+
+
+def _missing(path: Path) -> ValueError:
+    """That there is no such file, or not even its folder."""
+    return ValueError(f"There is no {path if path.parent.exists() else path.parent}.")
 
 
 def _name() -> str:

@@ -31,7 +31,14 @@ from dpci_core.plan.moments_file import read_moments
 from dpci_core.plan.summary import goals
 from dpci_core.release.rehearsal import FREE, rehearse
 from dpci_core.report.cautions import reach, sentences
-from dpci_core.report.words import number, number_at_most, percent, risk
+from dpci_core.report.words import (
+    neighbours,
+    number,
+    number_at_most,
+    percent,
+    person_rules,
+    risk,
+)
 from dpci_core.solvers.moments import Moments
 
 FORMS: dict[str, Callable[[AnyPlan], str]] = {
@@ -87,11 +94,16 @@ def _rehearse(options: argparse.Namespace) -> int:
 def _in_words(plan: AnyPlan, found: Planned) -> str:
     """A plan's numbers for people."""
     epsilon, delta = plan.design.budget.guarantee(plan.delta)
+    whose = plan.persons
+    about = []
+    if whose is not None:
+        about = [neighbours(whose.rows), person_rules(f"“{whose.column}”", whose.rows)]
     facts, rows = _LENGTHS[type(found)](plan, found)
     return "\n".join(
         [
             plan.title,
             f"epsilon = {number_at_most(epsilon)} at delta = {delta:g}. {risk(epsilon, delta)}",
+            *about,
             *facts,
             f"{reach(found.promise)} {planned_effects(plan, found).saying()}",
             *goals(plan, found),
@@ -110,16 +122,17 @@ def _effects(plan: AnyPlan, found: LinearNumbers) -> tuple[list[str], list[str]]
     """Lengths of a linear regression, in units of the outcome."""
     shown = planned_effects(plan, found)
     share = f"The influence of about {percent(max(found.share_clipped, 0.0))} of them is cut."
-    facts = [f"n = {found.n_records:,} records. {share}"]
+    facts = [f"n = {found.n_records:,} {plan.counted}. {share}"]
     return facts, [f"{row[0]:<44}{'  '.join(row[1:])}" for row in (shown.heads, *shown.cells)]
 
 
 def _coefficients(plan: AnyPlan, found: PlanNumbers) -> tuple[list[str], list[str]]:
     """Lengths of a penalised model, in encoded units."""
     facts = [
-        f"n = {found.n_records:,}; mean length {number(found.ci_length_mean)}, variability "
-        f"{number(found.vi_length_mean)}, without privacy {number(found.nonprivate_length_mean)}; "
-        f"as if only {found.as_if_records:,} records, without privacy. Forecast coverage "
+        f"n = {found.n_records:,} {plan.counted}; mean length {number(found.ci_length_mean)}, "
+        f"variability {number(found.vi_length_mean)}, without privacy "
+        f"{number(found.nonprivate_length_mean)}; as if only "
+        f"{found.as_if_records:,} records, without privacy. Forecast coverage "
         f"{100 * found.coverage_mean:.1f} %.",
     ]
     headers = (

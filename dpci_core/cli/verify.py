@@ -13,6 +13,8 @@ from dpci_core.report.refusals import said
 
 def run_verify(options: argparse.Namespace) -> int:
     """Print what was found; exit code 1 if anything is wrong, or not signed."""
+    if not options.release.exists():
+        raise ValueError(f"There is nothing at {options.release}.")
     folder = options.release if options.release.is_dir() else options.release.parent
     found = check_signature(folder, public_key=pinned(options))
     problems = list(map(said, found.problems))

@@ -80,7 +80,7 @@ def test_show_tells_the_chance_and_the_lengths_of_the_least_favourable_world(
     words = capsys.readouterr().out
     chance, effects = promised["probability"], promised["effects"]
     longest = max(effects, key=lambda one: one["longest"] * STEPS[one["name"]])
-    assert f"{percent(chance)} of the draws" in words
+    assert f"{percent(chance)} of releases" in words
     within = math.exp(longest["longest"] * STEPS[longest["name"]] / 2.0)
     assert longest["longest_decided_by"] == promised["worlds"][0]
     told = (
@@ -216,9 +216,12 @@ def test_what_goes_wrong_is_a_sentence(
         (["show", bad], "design.budget.model: Expected model=-1 > 0"),
         (["export", bad, "--to", "script"], "design.budget.model"),
         (["split", "--plan", bad], "design.budget.model"),
-        (["show", str(tmp_path / "none.yaml")], "none.yaml"),
+        (["show", str(tmp_path / "none.yaml")], f"There is no {tmp_path / 'none.yaml'}."),
         (["records", "--plan", aimless], "this plan has no goal"),
-        (["export", file, "--to", "json", "-o", str(tmp_path / "no" / "x")], "No such file"),
+        (
+            ["export", file, "--to", "json", "-o", str(tmp_path / "no" / "x")],
+            f"There is no {tmp_path / 'no'}.",
+        ),
         (["split", "--plan", file, "--write", str(tmp_path / "x.txt")], ".yaml, .yml or .json"),
     ):
         assert main(["plan", *arguments]) == 1
@@ -318,6 +321,10 @@ def test_persons_are_declared_by_one_command(
     assert found["reason"].startswith("One person with up to 4 rows is protected: with 90 persons")
     plan = read_plan(asked)
     assert plan.persons == Persons("patient id", 4)
+    assert main(["plan", "show", str(asked)]) == 0
+    shown = capsys.readouterr().out
+    assert "in all of its up to 4 rows; the number of persons is public." in shown
+    assert "says the column “patient id”: of each person the first 4 rows count" in shown
     assert (plan.n_records, plan.design.rows_per_person) == (90, 4)
     ranked = said(capsys, "rank", "--plan", str(asked), "--epsilon", "1", "--delta", "1e-6")
     for row in ranked["designs"]:

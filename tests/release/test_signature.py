@@ -53,6 +53,7 @@ def test_a_release_is_signed_and_anyone_can_check_a_copy(folder, released, capsy
     assert main(["verify", str(folder / "release.json"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["is_good"]
     assert main(["verify", str(folder / "none" / "x")]) == 1
+    assert f"There is nothing at {folder / 'none' / 'x'}." in capsys.readouterr().err
     assert main(["verify", str(folder), "--public-key", "x"]) == 1
 
 
