@@ -309,7 +309,7 @@ def test_on_a_phone_the_numbers_at_the_right_have_a_head_in_both_terms(open_page
     page = open_page("/", width=390, height=844)
     wait_chart(page)
     assert "÷ without privacy" in page.locator(".picture svg text").all_text_contents()
-    page.locator(".st-key-choices").get_by_role("radio", name="In the paper's terms").click()
+    page.locator(".st-key-choices").get_by_role("radio", name="As in the paper").click()
     page.locator(".picture .sub", has_text="penalised at c").wait_for()
     wait_idle(page)
     assert "÷ variability" in page.locator(".picture svg text").all_text_contents()

@@ -19,10 +19,10 @@ METHOD_WORDS = {n: w.partition(" ")[0] for n, w in labels_of(CALIBRATIONS).items
 LOSS_WORDS = {n: w.partition(" ")[0] for n, w in labels_of(LOSSES).items()}
 
 
-TERMS = {"plain": "In plain terms", "paper": "In the paper's terms"}
+TERMS = {"plain": "In plain terms", "paper": "As in the paper"}
 _TERMS_HELP = (
-    "Plain: odds ratios, each for a step of its own column. The paper's: coefficients of columns "
-    "on one scale, shrunk by a penalty."
+    "Plain: odds ratios, each for a step of its own column. As in the paper: another estimate with "
+    "other intervals, coefficients of columns on one scale, shrunk by a penalty."
 )
 
 

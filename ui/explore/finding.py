@@ -213,7 +213,7 @@ def is_longer(cost: float) -> bool:
 
 def times_as_long(cost: float) -> str:
     """How long against the same without privacy, to stand after "intervals"."""
-    return f"{factor(cost)} times as long" if is_longer(cost) else "no longer"
+    return f"{factor(cost)} times as long" if is_longer(cost) else "hardly longer"
 
 
 def _against_plain(cost: float) -> str:

@@ -123,8 +123,8 @@ def test_no_ratio_says_that_privacy_shortens_an_interval():
     """Two estimates are divided: a little below 1 is 1, and a real error is shown."""
     pure = [Combination("pure", way, "logistic") for way in ("objective", "output")]
     said = finding.length_ratio_sentence(pure[:1], [0.99])
-    assert said == "Privacy makes intervals no longer on average"
-    assert "no longer (objective) or 1.60 times as long (output)" in (
+    assert said == "Privacy makes intervals hardly longer on average"
+    assert "hardly longer (objective) or 1.60 times as long (output)" in (
         finding.length_ratio_sentence(pure, [0.99, 1.6])
     )
     assert "0.80 times as long" in finding.length_ratio_sentence(pure[:1], [0.8])
