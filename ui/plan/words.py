@@ -242,10 +242,13 @@ def split_words(settings: Settings) -> str:
 def design_lines(case: PlannedCase, option: Option) -> str:
     """A design on a card."""
     now, risk = option.settings, risk_of(option.design.budget, option.settings.delta)
+    chance = chance_words(case.settings.goal, case.settings.goal_chance)
+    surely = f", {chance}{' of releases' if '%' in chance else ''}"
+    where = ", in the least favourable case" if option.has_worlds else ""
     lines = (
         f"{now.typed.letter} = **{number(option.typed, 4)}**. {risk}",
         f"**{now.n:,}** records",
-        f"{plain(label(case))}: **{found_words(case, option.precision)}**",
+        f"{plain(label(case))}: **{found_words(case, option.precision)}**{surely}{where}",
         f"**{option.reportable} of {option.of}** coefficient{'' if option.of == 1 else 's'} "
         "can be reported" + ("" if option.works else "; the goal is missed"),
         method(option.design),
