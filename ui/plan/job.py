@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from dpci_core import StoppedError, watched
 from dpci_core.base.watch import Stage
@@ -253,6 +253,8 @@ class PlanJob(Task):
     now, stages: the answer it is at, and how far the search for it is.
     share: of the draws that such answers usually take.
     """
+
+    begins_anew: ClassVar[bool] = True
 
     about: Settings
     parts: tuple[Part, ...]

@@ -186,5 +186,6 @@ _PANEL = JobPanel(
     stop_key="plan_stop",
     least_ahead=1,
     stop="Stop",
+    waiting="Waiting: {ahead} before this one.",
     poll=0.3,
 )

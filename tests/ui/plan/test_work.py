@@ -28,6 +28,10 @@ from ui.session.settings import Settings
 pytestmark = pytest.mark.usefixtures("patient")
 
 
+_HOOKS = ("gives_way", "holds_up", "is_there")
+"""What a queue and a page say of a job."""
+
+
 def plan_jobs(queue: jobs.JobQueue) -> list[PlanJob]:
     return [job for job in queue._jobs.values() if isinstance(job, PlanJob)]
 
@@ -227,7 +231,7 @@ def test_nothing_of_an_uploaded_table_stays_with_the_job():
     held = [
         value
         for name, value in vars(job).items()
-        if name not in ("key", "state", "about", "looked_at", "stop", "gives_way", "is_there")
+        if name not in ("key", "state", "about", "looked_at", "stop", *_HOOKS)
     ]
     assert job.question == frozenset()  # nobody else may share it
     assert not compute.ANSWERS._values
@@ -304,6 +308,20 @@ def test_work_that_stopped_because_its_page_was_gone_begins_anew(slow, monkeypat
     app.run()
     check(app)
     assert job_of(app) is not job
+    assert job_of(app).is_active
+
+
+def test_work_that_gave_way_to_who_waits_begins_anew_when_its_page_is_back(slow):
+    app = open_slow()
+    first = job_of(app)
+    other, _, _ = make_job()
+    jobs.QUICK.submit(other)
+    first.looked_at -= jobs.UNSEEN_SECONDS
+    wait_for(lambda: other.state == "done")
+    assert first.state == "cancelled"
+    app.run()
+    check(app)
+    assert job_of(app) is not first
     assert job_of(app).is_active
 
 
