@@ -264,9 +264,9 @@ class PlanJob(Task):
     stages: tuple[Stage, ...] = ()
     share: float = 0.0
 
-    def left(self, memo: LRU) -> set[Key]:
+    def left(self, memo: LRU) -> frozenset[Key]:
         """The answers it is still to give."""
-        return {part.key for part in self.parts if memo.peek(part.key) is None}
+        return frozenset(part.key for part in self.parts if memo.peek(part.key) is None)
 
     def _execute(self) -> bool:
         parts, memo = self.parts, self.memo

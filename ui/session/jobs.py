@@ -2,9 +2,9 @@
 session.
 
 Knows no Streamlit. Pages ask a job how it stands; a job whose page was closed is stopped, and one
-that nobody has asked about for a while, sooner where it holds up others. Sessions that ask the same public question wait in one
-place. A release is no such job: it is drawn where it is booked, and nothing stops it half way.
-Finished jobs keep their small results, never the table.
+that nobody has asked about for a while, sooner where it holds up others. Sessions that ask the same
+public question wait in one place. A release is no such job: it is drawn where it is booked, and
+nothing stops it half way. Finished jobs keep their small results, never the table.
 """
 
 from __future__ import annotations

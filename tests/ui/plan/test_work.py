@@ -131,6 +131,22 @@ def test_stopped_work_says_so_gives_no_answer_and_is_done_after_all_on_request(s
     assert "use_c_low_bias" in buttons(app)
 
 
+def test_another_question_is_asked_though_the_last_was_stopped(monkeypatch):
+    """The page said that it was stopped, of a question that had never begun."""
+    app = start("plan", **SMALL)
+    monkeypatch.setattr("ui.plan.options.needed_budget", lambda moments, **_: endless(case_of(app)))
+    monkeypatch.setattr(plan_work, "PATIENCE", 0.02)
+    app.text_input(key="precision_number").set_value("0.4").run()
+    job = job_of(app)
+    app.button(key="plan_stop").click().run()
+    wait_for(lambda: not job.is_active)
+    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
+    app.segmented_control(key="find").set_value("precision").run()
+    check(app)
+    assert shown(app) not in ("…", "–")
+    assert not any("was stopped" in info.value for info in app.info)
+
+
 def test_another_move_computes_again_after_a_stop(slow, monkeypatch):
     app = open_slow()
     job = job_of(app)
@@ -299,6 +315,38 @@ def test_a_kept_design_comes_with_its_numbers(monkeypatch):
     assert set(plan_jobs(jobs.QUICK)) != before  # of another goal they are computed
 
 
+def test_how_the_work_stands_is_told_at_the_answer_then_at_the_kept_design(monkeypatch):
+    """After a reload it stood beside the kept design, and the answer looked as if nothing went
+    on.
+    """
+    app = start("plan", **SMALL)
+    app.button(key="keep_design").click().run()
+    link = {k: v if isinstance(v, str) else v[0] for k, v in app.query_params.items()}
+    case, search, beside = case_of(app), needed_budget, plan_work.beside
+    monkeypatch.setattr(compute, "ANSWERS", LRU(64))
+    monkeypatch.setattr(
+        plan_work, "beside", lambda *a: replace(beside(*a), find=lambda: endless(case))
+    )
+    monkeypatch.setattr("ui.plan.options.needed_budget", lambda moments, **_: endless(case))
+    monkeypatch.setattr(plan_work, "PATIENCE", 0.02)
+    again = visit("plan", **link)
+    check(again)
+    assert stands(again)["plan_stop"] < stands(again)["use_design"] < stands(again)["remove_kept"]
+    monkeypatch.setattr("ui.plan.options.needed_budget", search)
+    jobs.QUICK.cancel(job_of(again))
+    wait_for(lambda: not job_of(again).is_active)
+    again.run().button(key="plan_again").click().run()
+    wait_for(lambda: job_of(again).now == "the design beside it")
+    check(again.run())
+    assert least_total(again) > 0.0
+    assert stands(again)["use_design"] < stands(again)["plan_stop"] < stands(again)["remove_kept"]
+
+
+def stands(app) -> dict[str, int]:
+    """The buttons from top to bottom."""
+    return {button.key: place for place, button in enumerate(app.button)}
+
+
 def test_work_that_stopped_because_its_page_was_gone_begins_anew(slow, monkeypatch):
     app = open_slow()
     job = job_of(app)
@@ -385,7 +433,7 @@ def test_what_is_done_is_told_and_no_time_that_could_rise():
     job.run()
     told = {said for _, said in seen}
     assert {f"Computing the map (line {k} of 13) …" for k in range(1, 14)} <= told
-    assert "Computing the least budget that works (amount 1) …" in told
+    assert "Computing the least budget that works (try 1) …" in told
     names = tuple(f"Computing {one.name} " for one in parts.values())
     assert all(said.startswith(names) for said in told - {"Computing …"})  # before it begins
     assert [share for share, _ in seen] == sorted(share for share, _ in seen)
