@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from dpci_core import StoppedError, watched
 from dpci_core.base.watch import Stage
@@ -254,6 +254,8 @@ class PlanJob(Task):
     share: of the draws that such answers usually take.
     """
 
+    begins_anew: ClassVar[bool] = True
+
     about: Settings
     parts: tuple[Part, ...]
     memo: LRU | None
@@ -262,9 +264,9 @@ class PlanJob(Task):
     stages: tuple[Stage, ...] = ()
     share: float = 0.0
 
-    def left(self, memo: LRU) -> set[Key]:
+    def left(self, memo: LRU) -> frozenset[Key]:
         """The answers it is still to give."""
-        return {part.key for part in self.parts if memo.peek(part.key) is None}
+        return frozenset(part.key for part in self.parts if memo.peek(part.key) is None)
 
     def _execute(self) -> bool:
         parts, memo = self.parts, self.memo

@@ -334,7 +334,7 @@ class Amounts(ABC, Generic[CaseT]):
         amount, low, high = start, 0.0, math.inf
         best: Option | None = None
         last: Option | None = None
-        for _ in counted("amount", islice(count(), _MOST_LOOKS)):  # how many shows at the end
+        for _ in counted("try", islice(count(), _MOST_LOOKS)):  # how many shows at the end
             needed, option = math.inf, None
             try:
                 here = at(amount)

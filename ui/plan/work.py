@@ -17,7 +17,7 @@ from ui.plan.options import Find, Option
 from ui.session import compute, jobs, state, steps
 from ui.session.case import Case, PlannedCase
 
-_JOB = "plan_job"
+_JOB, _ASKED = "plan_job", "plan_asked"
 PATIENCE = 0.25
 """Seconds for which answers are waited for that may come by then; a fifth of it, until it shows
 that they will not.
@@ -30,6 +30,8 @@ _QUICK = 21
 """With more coefficients no answer comes in time."""
 _TALL = 420
 """Pixels of the place of a look, so that what is below hardly moves when it comes."""
+_AHEAD = ("first", "ways")
+"""What shows on the way to the answer, in its place."""
 _ANALYSES = ("map", "split", "mechanisms", "c")
 
 
@@ -54,12 +56,17 @@ class Work:
         """
         is_look = name in _ANALYSES
         with st.container(border=is_look, height=_TALL if is_look else "content"):
-            if name != self.missing[-1]:  # the look, where it is among them
+            if name != self._told_at:
                 st.caption("Being computed …" if self.is_active else "Not computed.")
             elif self.is_active and self.job is not None:
                 _PANEL.watch(was_active=True)
             else:
                 self._at_rest()
+
+    @property
+    def _told_at(self) -> str:
+        """The first answer that is missing and has a place of its own."""
+        return next(name for name in self.missing if name not in _AHEAD)
 
     def _at_rest(self) -> None:
         if self.problem is not None:
@@ -99,10 +106,10 @@ def work_on(case: PlannedCase, kept: PlannedCase | None = None) -> Work:
         None if job is None else job.left(memo)
     )  # before what is missing: an answer that comes in between is known
     missing = parts_left(parts, memo)
-    if job is not None and job.is_active and left != {part.key for part in missing.values()}:
+    if job is not None and job.is_active and left != _keys(missing):
         jobs.queue_of(job).cancel(job)
         job = None
-    if missing and not _is_kept(job, case):
+    if missing and not _is_kept(job, case, missing):
         job = _start(case, missing)
     is_active = (
         job is not None and job.is_active
@@ -128,13 +135,20 @@ def _pin_of(part: Part) -> Key:
     return ("pinned", *part.key)
 
 
-def _is_kept(job: PlanJob | None, case: PlannedCase) -> bool:
+def _is_kept(job: PlanJob | None, case: PlannedCase, missing: dict[str, Part]) -> bool:
     """Whether the job is at work on the right answers, or was stopped by somebody, or failed, at
-    these very settings; one that stopped because its page was gone begins anew.
+    these very settings with all of these questions; one that stopped because its page was gone, or
+    for others' sake, begins anew.
     """
     if job is None or job.is_active:
         return job is not None
-    return job.about == case.settings and (job.stop.is_set() or job.state == "failed")
+    key, had = st.session_state.get(_ASKED, ("", frozenset()))
+    is_about = job.about == case.settings and job.key == key and _keys(missing) <= had
+    return is_about and (job.stop.is_set() or job.state == "failed")
+
+
+def _keys(parts: dict[str, Part]) -> frozenset[Key]:
+    return frozenset(part.key for part in parts.values())
 
 
 def _start(case: PlannedCase, missing: dict[str, Part]) -> PlanJob | None:
@@ -143,8 +157,9 @@ def _start(case: PlannedCase, missing: dict[str, Part]) -> PlanJob | None:
     """
     held = case.records.X.nbytes if case.settings.dataset == "upload" else 0
     memo, parts = state.answers(), tuple(missing.values())
-    shared = frozenset() if memo is state.memo() else frozenset(part.key for part in parts)
+    shared = frozenset() if memo is state.memo() else _keys(missing)
     job = PlanJob(about=case.settings, parts=parts, memo=memo, held=held, question=shared)
+    st.session_state[_ASKED] = job.key, _keys(missing)  # not with the job: they tell of an upload
     queue = jobs.QUICK if len(case.names) <= numbers.MANY else jobs.QUEUE
     if not state.submit(_JOB, job, queue):
         return None
@@ -186,5 +201,6 @@ _PANEL = JobPanel(
     stop_key="plan_stop",
     least_ahead=1,
     stop="Stop",
+    waiting="Waiting: {ahead} before this one.",
     poll=0.3,
 )

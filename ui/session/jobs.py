@@ -2,9 +2,9 @@
 session.
 
 Knows no Streamlit. Pages ask a job how it stands; a job whose page was closed is stopped, and one
-that nobody has asked about for a while. Sessions that ask the same public question wait in one
-place. A release is no such job: it is drawn where it is booked, and nothing stops it half way.
-Finished jobs keep their small results, never the table.
+that nobody has asked about for a while, sooner where it holds up others. Sessions that ask the same
+public question wait in one place. A release is no such job: it is drawn where it is booked, and
+nothing stops it half way. Finished jobs keep their small results, never the table.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from dpci_core.base.array import Array
 from dpci_core.base.engine_names import HERE, engine_parts, workers_named
@@ -38,6 +38,10 @@ polls of hidden tabs, so this is generous.
 """
 LEFT_SECONDS = 60.0
 """The same once its page is closed: time for a reload, a lost line, a phone that looked away."""
+UNSEEN_SECONDS = 120.0
+"""The same where somebody waits for another answer and its page would start it anew: hidden tabs
+poll at least once a minute.
+"""
 KEPT_JOBS = 40
 GAVE_WAY = (
     "It had run for more than {minutes} minutes and others were waiting, so it was stopped. Ask "
@@ -65,6 +69,9 @@ class Task:
     is_there: whether the page that looked last is still open.
     """
 
+    begins_anew: ClassVar[bool] = False
+    """Whether its page starts it anew where it was stopped for others' sake."""
+
     is_private_to_session: bool = False
     question: frozenset[Hashable] = frozenset()
     is_there: Callable[[], bool] = lambda: True
@@ -78,6 +85,8 @@ class Task:
     stop: threading.Event = field(default_factory=threading.Event)
     gives_way: Callable[[], bool] = lambda: False
     """Whether it has run long enough that those who wait come first; its queue says so."""
+    holds_up: Callable[[], bool] = lambda: False
+    """Whether others wait while nobody looks at it; its queue says so."""
 
     @property
     def is_active(self) -> bool:
@@ -92,6 +101,11 @@ class Task:
             return now - max(self.looked_at, self._there_at) > LEFT_SECONDS
         self._there_at = now
         return now - self.looked_at > ABANDONED_SECONDS
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether a page that is on screen looks at it."""
+        return time.monotonic() - self.looked_at <= UNSEEN_SECONDS
 
     def is_answered_by(self, other: Task) -> bool:
         """Whether another gives what is asked here."""
@@ -131,7 +145,7 @@ class Task:
         return 0
 
     def _should_stop(self) -> bool:
-        return self.is_left or self.stop.is_set() or self.gives_way()
+        return self.is_left or self.stop.is_set() or self.gives_way() or self.holds_up()
 
     def _take(self, progress: Progress) -> None:
         self.progress = progress
@@ -285,12 +299,19 @@ class JobQueue:
                 job = self._waiting.pop(0)
                 job.state = "running"
             job.gives_way = partial(self._is_others_turn, job, time.monotonic())
+            job.holds_up = partial(self._is_in_the_way, job)
             job.run()
 
     def _is_others_turn(self, job: Task, started: float) -> bool:
         """Whether it took its time and somebody waits for another answer."""
         is_long = time.monotonic() - started > 60.0 * most_minutes()
         return is_long and not all(other.is_answered_by(job) for other in list(self._waiting))
+
+    def _is_in_the_way(self, job: Task) -> bool:
+        """Whether all who look on wait for another answer, and it can begin anew."""
+        seen = [other for other in (job, *self._waiting) if other.is_seen]
+        is_wanted = any(other.is_answered_by(job) for other in seen)
+        return job.begins_anew and bool(seen) and not is_wanted
 
 
 def _apart(tasks: Iterable[Task]) -> list[Task]:

@@ -28,6 +28,10 @@ from ui.session.settings import Settings
 pytestmark = pytest.mark.usefixtures("patient")
 
 
+_HOOKS = ("gives_way", "holds_up", "is_there")
+"""What a queue and a page say of a job."""
+
+
 def plan_jobs(queue: jobs.JobQueue) -> list[PlanJob]:
     return [job for job in queue._jobs.values() if isinstance(job, PlanJob)]
 
@@ -125,6 +129,22 @@ def test_stopped_work_says_so_gives_no_answer_and_is_done_after_all_on_request(s
     lengths = charts_of(app)[0]["data"][0]
     np.testing.assert_allclose(sorted(lengths["x"]), found.curve.regularization)
     assert "use_c_low_bias" in buttons(app)
+
+
+def test_another_question_is_asked_though_the_last_was_stopped(monkeypatch):
+    """The page said that it was stopped, of a question that had never begun."""
+    app = start("plan", **SMALL)
+    monkeypatch.setattr("ui.plan.options.needed_budget", lambda moments, **_: endless(case_of(app)))
+    monkeypatch.setattr(plan_work, "PATIENCE", 0.02)
+    app.text_input(key="precision_number").set_value("0.4").run()
+    job = job_of(app)
+    app.button(key="plan_stop").click().run()
+    wait_for(lambda: not job.is_active)
+    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
+    app.segmented_control(key="find").set_value("precision").run()
+    check(app)
+    assert shown(app) not in ("…", "–")
+    assert not any("was stopped" in info.value for info in app.info)
 
 
 def test_another_move_computes_again_after_a_stop(slow, monkeypatch):
@@ -227,7 +247,7 @@ def test_nothing_of_an_uploaded_table_stays_with_the_job():
     held = [
         value
         for name, value in vars(job).items()
-        if name not in ("key", "state", "about", "looked_at", "stop", "gives_way", "is_there")
+        if name not in ("key", "state", "about", "looked_at", "stop", *_HOOKS)
     ]
     assert job.question == frozenset()  # nobody else may share it
     assert not compute.ANSWERS._values
@@ -295,6 +315,38 @@ def test_a_kept_design_comes_with_its_numbers(monkeypatch):
     assert set(plan_jobs(jobs.QUICK)) != before  # of another goal they are computed
 
 
+def test_how_the_work_stands_is_told_at_the_answer_then_at_the_kept_design(monkeypatch):
+    """After a reload it stood beside the kept design, and the answer looked as if nothing went
+    on.
+    """
+    app = start("plan", **SMALL)
+    app.button(key="keep_design").click().run()
+    link = {k: v if isinstance(v, str) else v[0] for k, v in app.query_params.items()}
+    case, search, beside = case_of(app), needed_budget, plan_work.beside
+    monkeypatch.setattr(compute, "ANSWERS", LRU(64))
+    monkeypatch.setattr(
+        plan_work, "beside", lambda *a: replace(beside(*a), find=lambda: endless(case))
+    )
+    monkeypatch.setattr("ui.plan.options.needed_budget", lambda moments, **_: endless(case))
+    monkeypatch.setattr(plan_work, "PATIENCE", 0.02)
+    again = visit("plan", **link)
+    check(again)
+    assert stands(again)["plan_stop"] < stands(again)["use_design"] < stands(again)["remove_kept"]
+    monkeypatch.setattr("ui.plan.options.needed_budget", search)
+    jobs.QUICK.cancel(job_of(again))
+    wait_for(lambda: not job_of(again).is_active)
+    again.run().button(key="plan_again").click().run()
+    wait_for(lambda: job_of(again).now == "the design beside it")
+    check(again.run())
+    assert least_total(again) > 0.0
+    assert stands(again)["use_design"] < stands(again)["plan_stop"] < stands(again)["remove_kept"]
+
+
+def stands(app) -> dict[str, int]:
+    """The buttons from top to bottom."""
+    return {button.key: place for place, button in enumerate(app.button)}
+
+
 def test_work_that_stopped_because_its_page_was_gone_begins_anew(slow, monkeypatch):
     app = open_slow()
     job = job_of(app)
@@ -304,6 +356,20 @@ def test_work_that_stopped_because_its_page_was_gone_begins_anew(slow, monkeypat
     app.run()
     check(app)
     assert job_of(app) is not job
+    assert job_of(app).is_active
+
+
+def test_work_that_gave_way_to_who_waits_begins_anew_when_its_page_is_back(slow):
+    app = open_slow()
+    first = job_of(app)
+    other, _, _ = make_job()
+    jobs.QUICK.submit(other)
+    first.looked_at -= jobs.UNSEEN_SECONDS
+    wait_for(lambda: other.state == "done")
+    assert first.state == "cancelled"
+    app.run()
+    check(app)
+    assert job_of(app) is not first
     assert job_of(app).is_active
 
 
@@ -367,7 +433,7 @@ def test_what_is_done_is_told_and_no_time_that_could_rise():
     job.run()
     told = {said for _, said in seen}
     assert {f"Computing the map (line {k} of 13) …" for k in range(1, 14)} <= told
-    assert "Computing the least budget that works (amount 1) …" in told
+    assert "Computing the least budget that works (try 1) …" in told
     names = tuple(f"Computing {one.name} " for one in parts.values())
     assert all(said.startswith(names) for said in told - {"Computing …"})  # before it begins
     assert [share for share, _ in seen] == sorted(share for share, _ in seen)

@@ -24,7 +24,7 @@ DESIGN = Design(
 )
 
 
-def job(m: int = 40, k: int = 20, **changes: object) -> Job:
+def job(m: int = 40, k: int = 20, kind: type[Job] = Job, **changes: object) -> Job:
     rng = np.random.default_rng(0)
     X = np.c_[rng.uniform(-0.5, 0.5, (400, 2)), np.full(400, 0.5)]
     values = {
@@ -40,7 +40,7 @@ def job(m: int = 40, k: int = 20, **changes: object) -> Job:
         "X": X,
         "y": np.where(rng.random(400) < 0.5, 1.0, -1.0),
     }
-    return Job(**{**values, **changes})
+    return kind(**{**values, **changes})
 
 
 def wait_for(condition, seconds: float = 60) -> None:
@@ -71,6 +71,50 @@ def test_a_long_job_gives_way_to_those_who_wait(queue, monkeypatch):
     wait_for(lambda: other.state == "done")
     assert long.state == "failed"
     assert long.problem == jobs.GAVE_WAY.format(minutes=0)
+
+
+class Search(Job):
+    """One that its page starts anew."""
+
+    begins_anew = True
+
+
+@pytest.mark.parametrize(
+    ("kind", "waits", "gives_way"),
+    [
+        (Search, "for another answer", True),
+        (Search, "for the same answer", False),
+        (Search, "and does not look either", False),
+        (Search, "nobody", False),
+        (Job, "for another answer", False),
+    ],
+)
+def test_what_nobody_looks_at_gives_way_to_who_waits(kind, waits, gives_way):
+    """A session that had gone on to another page held up everybody for minutes. A simulation, which
+    may be left and is not started anew, goes on.
+    """
+    queue = jobs.JobQueue()
+    running = job(m=LONG, kind=kind, question=frozenset({"mine"}))
+    queue.submit(running)
+    wait_for(lambda: running.progress is not None)
+    asked = "mine" if waits == "for the same answer" else "another"
+    other = job(question=frozenset({asked}))
+    if waits != "nobody":
+        queue.submit(other)
+    time.sleep(0.2)
+    assert running.state == "running"  # while its page looks at it
+    running.looked_at -= jobs.UNSEEN_SECONDS
+    if waits == "and does not look either":
+        other.looked_at -= jobs.UNSEEN_SECONDS
+    if gives_way:
+        wait_for(lambda: other.state == "done")
+        assert (running.state, running.problem) == ("cancelled", "")
+        assert not running.stop.is_set()  # nobody has stopped it
+        return
+    time.sleep(0.5)
+    assert running.state == "running"
+    for one in (running, other):
+        queue.cancel(one)
 
 
 def test_jobs_run_in_order_and_know_their_place():
