@@ -66,7 +66,7 @@ wider interval as a rule excludes neither a strong effect nor its opposite, and 
 reader knew before. Another number from 10 to 50 would serve as well; this one was fixed before
 any design was looked at. It is of level 95 % whatever level is asked for, so that a wider level
 never loses a coefficient."""
-LARGEST_WIDTH, _TOLD_LEVEL = math.log(MOST_ODDS), 0.95
+LARGEST_WIDTH, TOLD_LEVEL = math.log(MOST_ODDS), 0.95
 _TOLERATED_SHORTFALL = 0.03
 _ROUNDING = 1.0 + 1e-9
 _SEED = 20_111_201
@@ -357,9 +357,9 @@ class DrawnIntervals:
         if not self.told.any():
             return self.told
         length, level = self.lengths.mean(axis=0), self.design.confidence_level
-        if level != _TOLD_LEVEL:
+        if level != TOLD_LEVEL:
             of = partial(self.truth.half_width, dim=self.dim)
-            length = length * of(confidence_level=_TOLD_LEVEL) / of(confidence_level=level)
+            length = length * of(confidence_level=TOLD_LEVEL) / of(confidence_level=level)
         return np.asarray(np.where(self.told > 0.0, self.told * length, 0.0))
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +18,10 @@ Number = int | float
 Apply = Callable[[Any], None]
 
 _REFUSED = "refused"
+_GROUPED = re.compile(r"-?[1-9]\d{0,2}(,\d{3})+")
+"""A whole number with commas between thousands."""
+_NO_NUMBER = "Type a number with a decimal point, such as 1.5, and without commas."
+_NOT_WHOLE = "Type a whole number, such as 20 or 8,000."
 _SAME = 1e-9
 
 
@@ -158,8 +163,8 @@ def number_field(
     name, beside: of the widget where it is not the key, and of another for the same value.
     """
     name = name or key
-    put(name, _written(value), () if is_shown else None)
-    read = _whole if isinstance(value, int) else _number_in
+    put(name, written(value), () if is_shown else None)
+    read = whole_in if isinstance(value, int) else number_in
     st.text_input(
         label,
         key=name,
@@ -169,34 +174,53 @@ def number_field(
     )
 
 
-def _written(value: Number | None) -> str:
+def written(value: Number | None, digits: int = 6) -> str:
+    """A number as it stands in its field, empty where there is none; of what is not whole so many
+    digits.
+    """
     if value is None:
         return ""
-    return str(value) if isinstance(value, int) else f"{value:.6g}".replace("e-0", "e-")
+    return str(value) if isinstance(value, int) else f"{value:.{digits}g}".replace("e-0", "e-")
 
 
-def _number_in(entry: str) -> float:
+def number_in(entry: str) -> float:
     """The number that was typed.
 
     Raises:  ValueError in words.
 
-    >>> _number_in("1e-3"), _whole("1e5")
-    (0.001, 100000)
+    >>> number_in("1e-3")
+    0.001
     """
-    try:
-        value = float(entry)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise ValueError("Type a number with a decimal point, such as 1.5, and without commas.")
+    value = _finite(entry)
+    if value is None:
+        raise ValueError(_NO_NUMBER)
     return value
 
 
-def _whole(entry: str) -> int:
-    value = _number_in(entry)
-    if not value.is_integer():
-        raise ValueError("Type a whole number.")
+def whole_in(entry: str) -> int:
+    """The whole number that was typed. Commas may stand between thousands; a point may only where
+    an exponent follows, for 800.000 is eight hundred thousand to many.
+
+    Raises:  ValueError in words.
+
+    >>> whole_in("8,000"), whole_in("1.25e5")
+    (8000, 125000)
+    """
+    entry = entry.strip()
+    is_grouped = _GROUPED.fullmatch(entry) is not None
+    value = _finite(entry.replace(",", "") if is_grouped else entry)
+    if value is None or not value.is_integer() or ("." in entry and "e" not in entry.lower()):
+        raise ValueError(_NOT_WHOLE)
     return int(value)
+
+
+def _finite(entry: str) -> float | None:
+    """The number that an entry is, None where it is none."""
+    try:
+        value = float(entry)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
 
 
 def within(grid: Sequence[Number], apply: Apply) -> Apply:

@@ -241,7 +241,8 @@ def _asked(case: PlannedCase, label: str, shown: float | None) -> None:
 
     is_factor = goals.has_odds(case) and not case.target.is_power and shown is not None
     if is_factor and shown is not None:
-        grid = sorted({*FACTORS, shown})
+        most = goals.most_factor(case)
+        grid = sorted({*(one for one in FACTORS if one < most), most, shown})
         compact("precision", label, shown, grid, apply, help=_FACTOR_HELP, show="×/÷ {:.4g}".format)
         return
     number_field("precision", label, shown, apply, name="precision_number")

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import streamlit as st
 
 from dpci_core import datasets
+from dpci_core.base.errors import expect
 from dpci_core.base.limits import MOST_ROWS_PER_PERSON
 from dpci_core.report.words import PERSONS_PLANNED
 from dpci_core.schema import Column, NumericColumn, Persons, Schema
@@ -22,6 +23,7 @@ from dpci_core.schema.spelling import usual_yes
 from dpci_core.schema.twin import Rate
 from ui.controls import declare, design, plan_file, suggest, upload
 from ui.controls.lines import Cells, names_of, read_lines
+from ui.controls.paired import whole_in, written
 from ui.controls.sidebar import dataset_label, feature_names, take_dataset
 from ui.kit.bound import among, bound
 from ui.plan import cards, draft
@@ -48,7 +50,7 @@ _FEW = 8
 _MOST_SAID = 5
 """Columns of which it is said at the button what they lack."""
 _LINES = """age: 18 to 100 years, per 10
-sex: F, M
+smoker: no 80 %, yes 20 %
 systolic_bp: 60 to 260 mmHg, typical 130, spread 18, per 10
 diabetes: no, yes"""
 _DOOR = (
@@ -103,7 +105,7 @@ def panel() -> None:
 
 def typed_words() -> str:
     """What of a draft is there, for beside the step; empty where nothing is."""
-    n = st.session_state.get("describe_n")
+    n = None if _wrong_n() else _n()
     columns = len(cards.names())
     parts = [f"{n:,} records"] if n is not None else []
     parts += [f"{columns} column{'s' if columns > 1 else ''}"] if columns else []
@@ -124,26 +126,22 @@ def _records(settings: Settings, how: str) -> None:
     said, of = st.session_state, _number_of(settings, how)
     is_kept = how == "type" and steps.DRAFT.value
     if "describe_n" not in said or (said.get("describe_n_of") != of and not is_kept):
-        said["describe_n"] = of[-1]
+        said["describe_n"] = written(of[-1])
         said["describe_n_of"] = of
         draft.begin()
     left, right = st.columns(2)
     has_persons = how == "type" and _has_persons()
-    left.number_input(
+    left.text_input(
         f"Number of {'persons' if has_persons else 'records'} (public)",
-        -draft.TYPED,
-        draft.TYPED,
-        value=None,
-        step=1,
         key="describe_n",
         persist_state="session",
         placeholder="for example 8,000",
         help=f"Anyone may know how many {'persons' if has_persons else 'records'} there are; the "
         "guarantee does not hide it.",
     )
-    if refused := _refused_number(st.session_state["describe_n"]):
-        left.error(refused)
-    elif how == "type" and st.session_state["describe_n"] is None:
+    if wrong := _wrong_n():
+        left.error(wrong)
+    elif how == "type" and _n() is None:
         left.caption("Not known yet? Type a guess: Choose finds how many your goal needs.")
     if how == "type":
         if "describe_unit" not in st.session_state:
@@ -158,12 +156,28 @@ def _records(settings: Settings, how: str) -> None:
         _missing()
 
 
-def _refused_number(n: int | None) -> str:
-    """Why a number of records cannot be planned for; empty where it can, or is not typed yet."""
-    low, high = (int(end) for end in LIMITS["n"])
-    if n is None or low <= n <= high:
-        return ""
-    return f"Plans are made for {low:,} to {high:,} of them; {n:,} is outside."
+def _n() -> int | None:
+    """The number of records that was typed, None where none was.
+
+    Raises:  ValueError in words.
+    """
+    typed = text_of(st.session_state.get("describe_n"))
+    if not typed:
+        return None
+    n, (low, high) = whole_in(typed), LIMITS["n"]
+    expect(low <= n <= high, f"Plans are made for {low:,} to {high:,} of them.")
+    return n
+
+
+def _wrong_n(empty: str = "") -> str:
+    """Why the number of records that was typed cannot be planned for, empty where it can.
+
+    empty: what is said where none was typed.
+    """
+    try:
+        return empty if _n() is None else ""
+    except ValueError as problem:
+        return in_words(problem)
 
 
 def _has_persons() -> bool:
@@ -268,13 +282,12 @@ def _here(settings: Settings) -> None:
 
 def _take_set(key: str) -> None:
     take_dataset(key)
-    st.session_state["describe_n"] = state.settings().n
+    st.session_state["describe_n"] = written(state.settings().n)
 
 
 def _use_set(key: str) -> None:
-    n = st.session_state.get("describe_n")
     take_dataset(key)
-    _go_on(n)
+    _go_on()
 
 
 def _file() -> None:
@@ -287,13 +300,12 @@ def _file() -> None:
         _continue("Continue", _go_on)
 
 
-def _go_on(n: int | None = None) -> None:
+def _go_on() -> None:
     """Take the number of records, and go on."""
-    n = st.session_state.get("describe_n") if n is None else n
-    if problem := _NO_RECORDS if n is None else _refused_number(n):
+    if problem := _wrong_n(_NO_RECORDS):
         st.session_state[_SAID] = [problem]
         return
-    state.update(n=int(cast(int, n)))
+    state.update(n=_n())
     steps.METHOD.take("chosen" if state.settings().dataset == "upload" else "own")
     steps.go("goal")
 
@@ -391,7 +403,7 @@ def _draft(settings: Settings) -> None:
     st.session_state["describe_rate"] = suggest.rate_line(table.guesses.base_rate)
     st.session_state["describe_pairs"] = suggest.pairs_line(table.guesses.pairs)
     st.session_state["describe_unit"] = table.unit
-    st.session_state["describe_n"] = settings.n
+    st.session_state["describe_n"] = written(settings.n)
     _fill_persons(table.schema.persons)
 
 
@@ -412,7 +424,7 @@ def _example() -> None:
     state.update(n=8_000)
     declare.take(declare.example())
     steps.METHOD.take("chosen")
-    st.session_state["describe_n"] = 8_000
+    st.session_state["describe_n"] = written(8_000)
 
 
 def _add_lines() -> None:
@@ -435,7 +447,7 @@ def _add(found: dict[str, Cells]) -> None:
     """
     now = state.settings()
     if now.dataset == DECLARED and declare.is_example(declared_table(now.declared)):
-        _fill([], target=None, outcome=None, positive=None, n=None, unit=_UNIT, rate="", pairs="")
+        _fill([], target=None, outcome=None, positive=None, n="", unit=_UNIT, rate="", pairs="")
     if any("if missing" in cells for cells in found.values()):
         st.session_state["describe_fill"] = draft.FILL_IN
     cards.add(found)
@@ -546,13 +558,12 @@ def _lacking(known: Mapping[str, Column]) -> list[str]:
     opened.
     """
     said = st.session_state
-    n, target = (said.get(f"describe_{name}") for name in ("n", "target"))
-    found = [_NO_RECORDS if n is None else _refused_number(n)]
+    found = [_wrong_n(_NO_RECORDS)]
     if _has_persons() and not text_of(said.get("describe_whose")):
         found.append("Name the column that says whose row it is.")
     if not cards.rows():
         found.append("Describe at least one column.")
-    elif not target:
+    elif not said.get(cards.TARGET):
         found.append("Choose the outcome.")
     else:
         found.append(_wrong_number() if cards.is_of_number() else _wrong_codes())
@@ -649,7 +660,7 @@ def _hand_in() -> None:
         state.put(for_outcome(now))
     elif _unit_of(outcome) != _unit_of(was) or now.goal_on not in names:
         state.put(now.with_usual_goal())
-    state.update(n=int(said["describe_n"]))
+    state.update(n=_n())
     if old is None:
         steps.METHOD.take("chosen")
     said[_OF] = state.settings().declared

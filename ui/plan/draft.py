@@ -21,8 +21,8 @@ from ui.session.forms import FIELDS as CELLS
 from ui.session.forms import Row
 
 _BEGUN, _LOST = "describe_begun", "describe_lost"
-TYPED = 10**15
-"""A number field takes what is typed up to this, to say below it what is wrong with it."""
+_LARGEST = 10**15
+"""A number of records in a draft of before, when it was kept as a number."""
 OUTCOMES = (YES_NO, NUMBER) = ("Yes or no", "A number")
 """What the outcome is."""
 ANSWERS = ("No", "Yes")
@@ -37,7 +37,8 @@ def _is_line(value: object) -> bool:
     return isinstance(value, str) and not any("\ud800" <= c <= "\udfff" for c in value)
 
 
-def _is_text(value: object) -> bool:
+def is_text(value: object) -> bool:
+    """Whether a field of words may hold this."""
     return _is_line(value) and len(cast(str, value)) <= _LONGEST
 
 
@@ -51,25 +52,25 @@ def _within(low: float, high: float) -> Callable[[object], bool]:
 
 
 FIELDS: dict[str, Callable[[object], bool]] = {
-    "n": lambda value: type(value) is int and abs(value) <= TYPED,
-    "unit": _is_text,
+    "n": lambda value: is_text(value) or (type(value) is int and abs(value) <= _LARGEST),
+    "unit": is_text,
     "persons": ANSWERS.__contains__,
-    "whose": _is_text,
+    "whose": is_text,
     "most": lambda value: type(value) is int and 1 <= value <= MOST_ROWS_PER_PERSON,
-    "target": _is_text,
+    "target": is_text,
     "outcome": OUTCOMES.__contains__,
-    "positive": _is_text,
+    "positive": is_text,
     "fill": (LEAVE_OUT, FILL_IN).__contains__,
     "complete": _within(100.0 * COMPLETE[0], 100.0),
-    "rate": _is_text,
-    "pairs": _is_text,
+    "rate": is_text,
+    "pairs": is_text,
 }
 """What stands beside the columns, and what it may be: names of session keys after "describe_"."""
 
 _OF = {str: _is_line, float: _is_number, bool: lambda value: isinstance(value, bool)}
 _CELLS: dict[str, Callable[[object], bool]] = {
     **{name: _OF[field.of] for name, field in CELLS.items()},
-    "column": _is_text,
+    "column": is_text,
 }
 """What is typed of a column may be this."""
 
@@ -115,6 +116,8 @@ def read() -> list[Row] | None:
         return None
     st.session_state[_BEGUN] = ""
     rows: list[Row] = found.pop("rows")
+    if "n" in found:
+        found["n"] = str(found["n"])
     st.session_state.update({f"describe_{name}": value for name, value in found.items()})
     return rows
 

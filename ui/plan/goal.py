@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -11,17 +10,22 @@ import streamlit as st
 from dpci_core import DeclaredTable
 from dpci_core.plan.link import pack, unpack
 from dpci_core.schema import CONSTANT
+from ui.controls.paired import number_in, written
 from ui.kit.bound import among
 from ui.plan import words
+from ui.plan.draft import is_text
 from ui.session import state, steps, text
 from ui.session.case import PlannedCase, make_target, place_of, target_of_all, unit_of
 from ui.session.compute import DECLARED, declared_table, packed_table
+from ui.session.forms import text_of
 from ui.session.settings import PRECISION, Settings
 from ui.session.words import in_words
 from ui.views import goals, path
 
 _OF, _SAID, _BEGUN = "goal_of", "goal_said", "goal_begun"
 _FEW = 8
+_DIGITS = 9
+"""Of a number that was set, as it stands in its field: 1.2 is not 1.19999999999."""
 ALL, OTHER, MEAN = "all", "other", "mean"
 FIRST = {ALL: "Know every effect closely", OTHER: "Another goal"}
 KINDS = {
@@ -97,16 +101,16 @@ def _as_set(case: PlannedCase) -> None:
     said["goal_first"] = ALL if settings.goal == ALL else OTHER
     said["goal_chance"] = settings.goal_chance
     if settings.goal == ALL:
-        said[_key(ALL, "")] = goals.as_number(case, settings.goal_length)
+        said[_key(ALL, "")] = written(goals.as_number(case, settings.goal_length), _DIGITS)
         return
     said["goal"] = MEAN if place is None else settings.goal
     if place is None:
-        said["goal_mean"] = settings.goal_length
+        said["goal_mean"] = written(settings.goal_length, _DIGITS)
         return
     name = case.names[place]
     said["goal_on"] = name
     value = settings.goal_value if settings.goal == "zero" else settings.goal_length
-    said[_key(settings.goal, name)] = goals.as_number(case, value)
+    said[_key(settings.goal, name)] = written(goals.as_number(case, value), _DIGITS)
 
 
 def _is_typed(case: PlannedCase, key: object, value: object) -> bool:
@@ -115,12 +119,12 @@ def _is_typed(case: PlannedCase, key: object, value: object) -> bool:
         return value in (FIRST if key == "goal_first" else KINDS)
     if key == "goal_on":
         return value in case.names
+    if key == "goal_chance":
+        chances = (*words.CHANCES, case.settings.goal_chance)
+        return isinstance(value, float) and value in chances
     numbers = {"goal_mean", _key(ALL, "")}
     numbers |= {_key(kind, name) for kind in KINDS for name in case.names}
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-        return False
-    chances = (*words.CHANCES, case.settings.goal_chance)
-    return value in chances if key == "goal_chance" else key in numbers
+    return key in numbers and value != "" and is_text(value)
 
 
 def _packed(case: PlannedCase) -> str:
@@ -201,11 +205,8 @@ def _amount(case: PlannedCase, kind: str, on: str) -> None:
 
 
 def _number(key: str, label: str, help: str, example: str = "") -> None:
-    st.number_input(
+    st.text_input(
         label,
-        value=None,
-        step=None,
-        format="%.9g",
         key=key,
         persist_state="session",
         help=help,
@@ -232,9 +233,9 @@ def _take(case: PlannedCase) -> None:
         said[_SAID] = ["Choose the effect that it is about."]
         return
     there = _about(case, "length" if kind == MEAN else kind, on)
-    typed = said.get("goal_mean" if kind == MEAN else _key(kind, on))
+    typed = text_of(said.get("goal_mean" if kind == MEAN else _key(kind, on)))
     try:
-        changes = changes_by(there, typed)
+        changes = changes_by(there, number_in(typed) if typed else None)
     except ValueError as problem:
         said[_SAID] = [in_words(problem)]
         return

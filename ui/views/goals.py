@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 from dpci_core.base.errors import expect
+from dpci_core.intervals.forecast import LARGEST_WIDTH, TOLD_LEVEL
 from dpci_core.report.words import as_typed
 from dpci_core.schema import CONSTANT
 from ui.session import text
@@ -130,6 +132,16 @@ def told(case: AnyCase) -> Told:
     return kind(unit)
 
 
+def most_factor(case: AnyCase) -> float:
+    """The largest factor to within which an odds ratio can be asked for, rounded down: what reaches
+    further is never reported (`MOST_ODDS`). That is fixed at level 95 %, and carried to the level
+    of the case by the normal law.
+    """
+    level = case.design.confidence_level
+    own, usual = (NormalDist().inv_cdf((1.0 + at) / 2.0) for at in (level, TOLD_LEVEL))
+    return math.floor(100.0 * math.exp(LARGEST_WIDTH / 2.0 * own / usual)) / 100.0
+
+
 def has_odds(case: AnyCase) -> bool:
     """Whether the goal is about a factor on odds: not of the mean, of the intercept, of an SVM."""
     return told(case).is_factor
@@ -237,8 +249,16 @@ def from_number(case: AnyCase, typed: float | None) -> dict[str, float]:
         raise ValueError(f"Type {'the odds ratio' if is_zero and how.is_factor else how.what}.")
     if not is_zero:
         value = how.length(float(typed))
+        if how.is_factor and typed > (most := most_factor(case)):
+            raise ValueError(
+                f"Type a factor up to {most:g}: wider odds intervals are not reported."
+            )
     elif how.is_factor:
         expect(0 < typed != 1, "The odds ratio has to be above 0 and another than 1.")
+        expect(
+            1.0 / LARGEST_FACTOR <= typed <= LARGEST_FACTOR,
+            f"Type an odds ratio from {1.0 / LARGEST_FACTOR:g} to {LARGEST_FACTOR:,.0f}.",
+        )
         value = math.log(typed)
     else:
         expect(typed != 0, "Give another number than 0.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -67,6 +68,7 @@ FOUND = "plan_found"
 """The session's name of the settings that an answer on Choose is for, and of what it says."""
 
 
+_ARTICLE = re.compile(r"(?:one|an?|1)\s+", re.I)
 _MOST = 4
 """Columns that a line of the plan so far names."""
 
@@ -122,11 +124,7 @@ def so_far(case: PlannedCase | None, step: Step, *, typed: str = "") -> None:
 
 def _lines(case: PlannedCase, step: Step) -> list[str]:
     settings = case.settings
-    most = None if settings.persons is None else settings.persons.rows
-    found = [
-        f"**{settings.n:,} {counted_as(most)}** ({plain(protected(_unit(settings), most))})",
-        _table_words(case),
-    ]
+    found = [_count_words(settings), _table_words(case)]
     if step == "describe":
         return found
     found.append(f"Goal: {plain(goals.goal_words(case))}")
@@ -161,6 +159,16 @@ def _named(names: Sequence[str]) -> str:
     """The first names, and how many more."""
     more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
     return f"{', '.join(plain(name) for name in names[:_MOST])}{more}"
+
+
+def _count_words(settings: Settings) -> str:
+    """How many records or persons there are, and what each is."""
+    unit, persons = _unit(settings), settings.persons
+    most = None if persons is None else persons.rows
+    count = f"**{settings.n:,} {counted_as(most)}**"
+    if most is None:
+        return f"{count}, one per {plain(_ARTICLE.sub('', unit))}"
+    return f"{count} ({plain(protected(unit, most))})"
 
 
 def _unit(settings: Settings) -> str:

@@ -50,6 +50,8 @@ def test_a_typed_number_beyond_the_ends_is_refused_in_words():
 
 POINT = "Type a number with a decimal point, such as 1.5, and without commas."
 
+WHOLE = "Type a whole number, such as 20 or 8,000."
+
 
 @pytest.mark.parametrize(
     ("key", "typed", "words"),
@@ -59,9 +61,11 @@ POINT = "Type a number with a decimal point, such as 1.5, and without commas."
         ("total", "nan", POINT),
         ("total", "1e400", POINT),
         ("n", "1e12", "Type a number from 100 to 1,000,000."),
-        ("n", "30,000", POINT),
-        ("n", "300.5", "Type a whole number."),
-        ("d", "1,5", POINT),
+        ("n", "0,500", WHOLE),
+        ("n", "3,00", WHOLE),
+        ("n", "300.5", WHOLE),
+        ("n", "800.000", WHOLE),
+        ("d", "1,5", WHOLE),
         ("c", "half", POINT),
         ("hessian", "0,25", POINT),
     ],
@@ -84,6 +88,14 @@ def test_a_number_with_an_exponent_is_the_number_it_says():
     app.text_input(key="c_number").set_value("1.25e-3").run()
     assert (now(app).n, now(app).c) == (200_000, 0.00125)
     assert [app.text_input(key=f"{key}_number").value for key in "nc"] == ["200000", "0.00125"]
+
+
+@pytest.mark.parametrize("page", ["explore", "plan"])
+def test_thousands_of_a_whole_number_may_have_commas_between(page):
+    app = start(page, n="20000")
+    app.text_input(key="n_number").set_value("30,000").run()
+    assert now(app).n == 30_000
+    assert not app.warning
 
 
 def test_the_method_of_a_regression_of_a_number_refuses_a_comma_too():

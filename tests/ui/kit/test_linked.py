@@ -126,7 +126,7 @@ def test_nothing_of_an_uploaded_file_travels():
     app.radio(key="goal_first").set_value("other").run()
     app.radio(key="goal").set_value("length").run()
     app.radio(key="goal_on").set_value("age").run()
-    app.number_input(key="goal_length_age").set_value(1.23).run()
+    app.text_input(key="goal_length_age").set_value("1.23").run()
     app.button(key="goal_continue").click().run()
     check(app)
     assert now(app).goal_on == "age"

@@ -18,6 +18,7 @@ from dpci_core.plan.link import pack
 from dpci_core.schema import CategoricalColumn, NumericColumn, Persons, Schema
 from tests.ui.test_pages import ROOT, now, position, start, told_focus
 from ui.controls import declare, suggest
+from ui.controls.lines import read_lines
 from ui.plan import draft
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
@@ -62,9 +63,9 @@ def open_card(app, place: int) -> int:
     return int(line.key.split("_")[1])
 
 
-def described(n: int = 8_000):
+def described(n: int | str = 8_000):
     app = start("plan")
-    app.number_input(key="describe_n").set_value(n)
+    app.text_input(key="describe_n").set_value(str(n))
     add(app, LINES)
     app.radio(key="describe_target_pick").set_value("diabetes").run()
     return app
@@ -73,8 +74,14 @@ def described(n: int = 8_000):
 def test_it_starts_empty_and_asks_for_the_number_of_records_first():
     app = start("plan")
     assert title(app) == "Describe the table, without opening it"
-    first = app.number_input[0]
-    assert (first.label, first.value) == ("Number of records (public)", None)
+    first = app.text_input[0]
+    assert (first.key, first.label) == ("describe_n", "Number of records (public)")
+    assert first.value == ""
+    example = app.text_area(key="describe_text").placeholder
+    assert "smoker: no 80 %, yes 20 %" in example
+    read, wrong = read_lines(example)
+    assert not wrong
+    assert read["smoker"]["shares"] == "80; 20"
     assert app.text_area(key="describe_text").value == ""
     assert now(app).dataset == Settings().dataset
     assert "Nothing yet" in str([c.value for c in app.caption])
@@ -106,8 +113,8 @@ def test_no_guess_of_the_example_stays_in_a_table_of_ones_own():
     assert declare.is_example(declared_table(now(app).declared))
     assert any("built-in example" in info.value for info in app.info)
     add(app, LINES)
-    assert app.number_input(key="describe_n").value is None
-    app.number_input(key="describe_n").set_value(8_000)
+    assert app.text_input(key="describe_n").value == ""
+    app.text_input(key="describe_n").set_value("8000")
     app.radio(key="describe_target_pick").set_value("diabetes").run()
     go_on(app)
     table = declared_table(now(app).declared)
@@ -129,7 +136,7 @@ def test_what_is_missing_is_said_at_the_button_all_at_once():
     assert "how many records" in problem.value
     assert "at least one column" in problem.value
     add(app, "age, sex, ill")
-    app.number_input(key="describe_n").set_value(500)
+    app.text_input(key="describe_n").set_value("500")
     go_on(app)
     assert "Choose the outcome" in app.error[0].value
     app.radio(key="describe_target_pick").set_value("ill").run()
@@ -167,7 +174,7 @@ def test_the_outcome_is_picked_and_leaves_the_columns_by_itself():
 
 def test_the_usual_codes_of_an_outcome_are_offered():
     app = add(start("plan"), "age: 0 to 100\nill")
-    app.number_input(key="describe_n").set_value(500)
+    app.text_input(key="describe_n").set_value("500")
     app.radio(key="describe_target_pick").set_value("ill").run()
     app.pills(key="describe_usual").set_value("0; 1").run()
     assert not app.exception
@@ -218,7 +225,7 @@ def test_of_seven_lines_the_six_good_ones_are_taken():
 def test_a_described_table_comes_back_to_be_changed():
     app = go_on(described())
     app.button(key="step_describe").click().run()
-    assert app.number_input(key="describe_n").value == 8_000
+    assert app.text_input(key="describe_n").value == "8000"
     assert app.radio(key="describe_target_pick").value == "diabetes"
     add(app, "bmi: 12 to 60, per 5")
     go_on(app)
@@ -335,7 +342,7 @@ def test_a_number_that_was_moved_at_another_step_is_not_put_back(hasty):
     app.button(key="step_choose").click().run()
     app.text_input(key="n_number").set_value("21000").run()
     app.button(key="step_describe").click().run()
-    assert app.number_input(key="describe_n").value == 21_000
+    assert app.text_input(key="describe_n").value == "21000"
     assert "draft" not in app.query_params
     go_on(app)
     assert now(app).n == 21_000
@@ -355,8 +362,8 @@ def test_a_set_that_is_here_is_planned_for_by_the_same_path():
     app = start("plan")
     app.segmented_control(key="describe_how").set_value("here").run()
     assert not app.exception
-    assert app.number_input(key="describe_n").value == now(app).n
-    app.number_input(key="describe_n").set_value(12_000)
+    assert app.text_input(key="describe_n").value == str(now(app).n)
+    app.text_input(key="describe_n").set_value("12000")
     go_on(app)
     assert (now(app).dataset, now(app).n) == ("census", 12_000)
     assert title(app) == "What do you need from the intervals?"
@@ -388,8 +395,8 @@ def test_one_person_may_have_several_rows():
     app = described(900)
     app.radio(key="describe_persons").set_value("Yes").run()
     assert not app.exception
-    assert app.number_input[0].label == "Number of persons (public)"
-    assert app.number_input[0].value == 900
+    assert app.text_input(key="describe_n").label == "Number of persons (public)"
+    assert app.text_input(key="describe_n").value == "900"
     go_on(app)
     assert "whose row it is" in app.error[0].value
     add(app, "patient_id: 1 to 9")
@@ -412,15 +419,69 @@ def test_one_person_may_have_several_rows():
 def test_a_number_of_records_outside_is_refused_where_it_is_typed():
     app = start("plan")
     for n in (0, -5, 99, 10**12):
-        app.number_input(key="describe_n").set_value(n).run()
+        app.text_input(key="describe_n").set_value(str(n)).run()
         assert "100 to 1,000,000" in app.error[0].value
     add(app, LINES)
     app.radio(key="describe_target_pick").set_value("diabetes").run()
     go_on(app)
     assert title(app) == "Describe the table, without opening it"
     assert all("100 to 1,000,000" in e.value for e in app.error)
-    app.number_input(key="describe_n").set_value(8_000).run()
+    app.text_input(key="describe_n").set_value("8000").run()
     assert not app.error
+
+
+@pytest.mark.parametrize(
+    "typed", ["0,5", "0,500", "8,00", "8.000", "800.000", "8000.5", "8 000", "many", "nan", "1e400"]
+)
+def test_what_is_no_whole_number_of_records_is_refused_in_words_and_stays(typed):
+    """A field of numbers made 5 of "0,5" and 1 of "1e12" before anybody could refuse it."""
+    app = start("plan")
+    add(app, LINES)
+    app.radio(key="describe_target_pick").set_value("diabetes").run()
+    app.text_input(key="describe_n").set_value(typed).run()
+    assert [one.value for one in app.error] == [NOT_WHOLE]
+    assert "records" not in next(c.value for c in app.caption if "Typed so far" in c.value)
+    app = opened("".join(app.query_params["draft"]))
+    assert app.text_input(key="describe_n").value == typed
+    before = now(app)
+    go_on(app)
+    assert title(app) == "Describe the table, without opening it"
+    assert NOT_WHOLE in app.error[-1].value
+    assert now(app) == before
+
+
+NOT_WHOLE = "Type a whole number, such as 20 or 8,000."
+
+
+@pytest.mark.parametrize("typed", ["8,000", " 8000 ", "8e3"])
+def test_a_number_of_records_may_have_commas_between_thousands(typed):
+    app = described(typed)
+    assert "8,000 records" in next(c.value for c in app.caption if "Typed so far" in c.value)
+    go_on(app)
+    assert title(app) == "What do you need from the intervals?"
+    assert now(app).n == 8_000
+
+
+def test_a_draft_of_before_has_its_number_of_records():
+    app = start("plan", draft=pack({"rows": [], "n": 8_000}))
+    assert not app.warning
+    assert app.text_input(key="describe_n").value == "8000"
+
+
+@pytest.mark.parametrize(
+    ("unit", "words"),
+    [
+        ("one person", "**8,000 records**, one per person"),
+        ("One visit", "**8,000 records**, one per visit"),
+        ("patient", "**8,000 records**, one per patient"),
+        ("onesie", "**8,000 records**, one per onesie"),
+    ],
+)
+def test_the_plan_so_far_says_what_each_record_is_and_not_that_one_has_all(unit, words):
+    app = described()
+    app.text_input(key="describe_unit").set_value(unit)
+    go_on(app)
+    assert any(f"- {words}\n" in m.value.replace("\u00a0", " ") for m in app.markdown)
 
 
 def test_what_cannot_be_is_refused_at_its_field_and_its_card_is_open():
@@ -456,7 +517,7 @@ BMI = {"column": "bmi", "kind": "number", "lowest": 15, "highest": 60}
 
 def test_a_column_can_be_left_out_of_the_model():
     app = start("plan")
-    app.number_input(key="describe_n").set_value(8_000)
+    app.text_input(key="describe_n").set_value("8000")
     add(app, f"patient_id\n{LINES}")
     app.radio(key="describe_target_pick").set_value("diabetes").run()
     go_on(app)
@@ -471,7 +532,7 @@ def test_a_column_can_be_left_out_of_the_model():
 
 def test_a_table_is_described_by_cards_alone():
     app = start("plan")
-    app.number_input(key="describe_n").set_value(8_000)
+    app.text_input(key="describe_n").set_value("8000")
     for number, name in enumerate(("age", "sex", "ill")):
         app.button(key="describe_add").click().run()
         app.text_input(key=f"card_{number}_column").set_value(name).run()
@@ -594,7 +655,7 @@ def test_of_many_columns_the_first_is_open_and_the_button_names_a_few():
     add(app, ", ".join([*(f"x{k}" for k in range(30)), "ill"]))
     assert len(cards_of(app)) == 31
     assert len([one for one in app.text_input if one.key.endswith("_column")]) == 1
-    app.number_input(key="describe_n").set_value(500)
+    app.text_input(key="describe_n").set_value("500")
     app.selectbox(key="describe_target_pick").set_value("ill").run()
     app.text_input(key="card_30_levels").set_value("0; 1").run()
     go_on(app)
@@ -610,10 +671,10 @@ def reloaded(app):
 def test_a_reload_keeps_what_was_typed_until_somebody_goes_on():
     app = start("plan")
     assert "draft" not in app.query_params
-    app.number_input(key="describe_n").set_value(8_000).run()
+    app.text_input(key="describe_n").set_value("8000").run()
     assert "8,000 records" in str([c.value for c in app.caption])
     app = reloaded(app)
-    assert app.number_input(key="describe_n").value == 8_000
+    assert app.text_input(key="describe_n").value == "8000"
     add(app, LINES)
     assert "4 columns" in str([c.value for c in app.caption])
     app.radio(key="describe_target_pick").set_value("diabetes").run()
@@ -667,10 +728,10 @@ def test_a_draft_that_is_none_of_ours_is_dropped_and_that_is_said(content):
     assert not app.exception
     assert "The draft in this address cannot be read" in str([w.value for w in app.warning])
     assert "draft" not in app.query_params
-    assert app.number_input(key="describe_n").value is None
+    assert app.text_input(key="describe_n").value == ""
     assert app.radio(key="describe_persons").value == "No"
     assert app.text_area(key="describe_text").value == ""
-    app.number_input(key="describe_n").set_value(8_000).run()
+    app.text_input(key="describe_n").set_value("8000").run()
     app.run()
     assert not app.warning
 
@@ -720,7 +781,7 @@ def test_a_no_is_the_reference_beside_its_yes_until_somebody_types_another_order
         == "sex · 2 values, false (reference), true, how often is not said: some may be rare"
     )
     add(app, "smoker: yes, no")
-    app.number_input(key="describe_n").set_value(8_000)
+    app.text_input(key="describe_n").set_value("8000")
     go_on(app)
     smoker, sex = declared_table(now(app).declared).schema.features
     assert (smoker.levels, sex.levels) == (("yes", "no"), ("false", "true"))
@@ -764,7 +825,7 @@ sex: F 50 %, M 50 %
 bp: 60 to 260 mmHg, typical 130, spread 18
 diabetes: no, yes"""
     app = start("plan")
-    app.number_input(key="describe_n").set_value(8_000)
+    app.text_input(key="describe_n").set_value("8000")
     app.number_input(key="describe_complete").set_value(95.0)
     add(app, lines)
     app.radio(key="describe_target_pick").set_value("diabetes").run()
@@ -832,7 +893,7 @@ def test_a_new_study_begins_with_no_budget_of_the_one_before():
     app.query_params["step"] = "describe"
     app.run()
     app.segmented_control(key="describe_how").set_value("type").run()
-    app.number_input(key="describe_n").set_value(8_000)
+    app.text_input(key="describe_n").set_value("8000")
     add(app, LINES)
     app.radio(key="describe_target_pick").set_value("diabetes").run()
     go_on(app)

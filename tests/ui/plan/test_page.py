@@ -12,6 +12,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from dpci_core import (
     DeclaredTable,
@@ -24,6 +25,7 @@ from dpci_core import (
     needed_budget,
     needed_records,
 )
+from dpci_core.intervals.forecast import MOST_ODDS
 from dpci_core.plan.link import pack
 from dpci_core.planner.needed import OutOfReachError
 from dpci_core.planner.targets import meeting_probability, outcome
@@ -39,6 +41,7 @@ from ui.session.case import Case, make_case, single
 from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
 from ui.session.settings import USUAL_CHANCE, Settings, from_query
 from ui.session.text import number
+from ui.views.goals import from_number
 
 pytestmark = pytest.mark.usefixtures("patient")
 
@@ -62,20 +65,20 @@ def look(app, name: str):
     return app
 
 
-def set_goal(app, kind: str, *, on: str = "", amount: float | None = None, chance: float = 0.5):
+def set_goal(app, kind: str, *, on: str = "", amount: float | str = "", chance: float = 0.5):
     """Back to the step Goal, another goal, and on."""
     app.button(key="step_goal").click().run()
     app.radio(key="goal_first").set_value("all" if kind == "all" else "other").run()
     if kind != "all":
         app.radio(key="goal").set_value(kind).run()
     if kind == "all":
-        app.number_input(key="goal_all_").set_value(amount)
+        app.text_input(key="goal_all_").set_value(str(amount))
     elif kind == "mean":
-        app.number_input(key="goal_mean").set_value(amount)
+        app.text_input(key="goal_mean").set_value(str(amount))
     else:
         pick = app.radio if any(r.key == "goal_on" for r in app.radio) else app.selectbox
         pick(key="goal_on").set_value(on).run()
-        app.number_input(key=f"goal_{kind}_{on}").set_value(amount)
+        app.text_input(key=f"goal_{kind}_{on}").set_value(str(amount))
     app.select_slider(key="goal_chance").set_value(chance)
     app.button(key="goal_continue").click().run()
     assert not app.exception
@@ -265,6 +268,69 @@ def test_a_factor_is_half_an_interval_of_log_odds():
     assert f"to within a factor of {number(factor)}" in words(app)
 
 
+POINT = "Type a number with a decimal point, such as 1.5, and without commas."
+MOST = "Type a factor up to 4.47: wider odds intervals are not reported."
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed", "words"),
+    [
+        ("all", "1,5", POINT),
+        ("all", "0,5", POINT),
+        ("all", "1.5 or so", POINT),
+        ("all", "1e400", POINT),
+        ("all", "1", "The factor has to be above 1."),
+        ("all", "", "Type the factor."),
+        ("all", "1e12", MOST),
+        ("all", "4.48", MOST),
+        ("length", "1,5", POINT),
+        ("length", "1e12", MOST),
+        ("zero", "1,2", POINT),
+        ("zero", "1e12", "Type an odds ratio from 0.0001 to 10,000."),
+        ("zero", "1e-12", "Type an odds ratio from 0.0001 to 10,000."),
+        ("mean", "0,4", POINT),
+    ],
+)
+def test_an_amount_that_nobody_meant_or_could_use_is_refused_and_stays(kind, typed, words, hasty):
+    """A field of numbers made 15 of "1,5" and 5 of "0,5" before anybody could refuse it; a factor
+    of 1e12 was a goal that every design met.
+    """
+    app = start("plan", **SMALL, goal="all", step="goal")
+    before = now(app)
+    app = set_goal(app, kind, on="age", amount=typed)
+    assert [one.value.replace("\\", "").split("\n")[-1] for one in app.error] == [f"- {words}"]
+    assert now(app) == before
+    link = {k: v if isinstance(v, str) else v[0] for k, v in app.query_params.items()}
+    key = {"all": "goal_all_", "mean": "goal_mean"}.get(kind, f"goal_{kind}_age")
+    assert app.text_input(key=key).value == typed
+    if typed:
+        assert visit("plan", **link).text_input(key=key).value == typed
+
+
+@pytest.mark.parametrize(("level", "most"), [("0.95", 4.47), ("0.99", 7.16), ("0.8", 2.66)])
+def test_the_widest_factor_that_can_be_asked_for_is_the_widest_odds_interval_told(level, most):
+    """At another level it is the same interval of level 95 %."""
+    case = case_of(start("plan", **SMALL, goal="all", level=level))
+    told_for = norm.ppf(0.975) / norm.ppf(0.5 + float(level) / 2.0)
+    assert 2.0 * math.log(most) * told_for <= math.log(MOST_ODDS)
+    assert 2.0 * math.log(most + 0.01) * told_for > math.log(MOST_ODDS)
+    length = from_number(case, most)["goal_length"]
+    assert length == pytest.approx(2.0 * math.log(most))
+    with pytest.raises(ValueError, match=f"up to {most:g}: "):
+        from_number(case, most + 0.01)
+
+
+def test_no_factor_that_is_refused_is_on_the_slider_of_the_precision(hasty):
+    app = start("plan", **SMALL, goal="all")
+    assert [float(x.split()[-1]) for x in app.select_slider(key="precision_slider").options][
+        -2:
+    ] == [4.0, 4.47]
+    before = now(app)
+    app.text_input(key="precision_number").set_value("5").run()
+    assert any("to 4.47." in one.value for one in app.warning)
+    assert now(app) == before
+
+
 def test_nothing_is_filled_in_for_a_described_table(hasty):
     app = start("plan", dataset=DECLARED, declared=packed_table(declare.example()), d="5")
     app.button(key="step_goal").click().run()
@@ -276,7 +342,7 @@ def test_nothing_is_filled_in_for_a_described_table(hasty):
     app.radio(key="goal").set_value("zero").run()
     assert app.radio(key="goal_on").value is None
     app.radio(key="goal_on").set_value("age").run()
-    assert app.number_input(key="goal_zero_age").value is None
+    assert app.text_input(key="goal_zero_age").value == ""
     assert "age, per 10 years" in words(app) + str(app.radio(key="goal_on").options)
     app.button(key="goal_continue").click().run()
     assert "Type the odds ratio" in app.error[0].value
@@ -285,27 +351,27 @@ def test_nothing_is_filled_in_for_a_described_table(hasty):
 def test_what_is_typed_of_a_goal_stays_until_goal_or_table_is_another(hasty):
     app = start("plan", **SMALL, goal="all")
     app.button(key="step_goal").click().run()
-    app.number_input(key="goal_all_").set_value(1.7).run()
+    app.text_input(key="goal_all_").set_value("1.7").run()
     app.select_slider(key="goal_chance").set_value(0.8).run()
     app.radio(key="goal_first").set_value("other").run()
     assert not app.select_slider  # a kind of goal is asked for first
     app.radio(key="goal").set_value("zero").run()
     app.radio(key="goal_on").set_value("age").run()
-    app.number_input(key="goal_zero_age").set_value(1.3).run()
+    app.text_input(key="goal_zero_age").set_value("1.3").run()
     app.button(key="step_describe").click().run()
     app.button(key="step_goal").click().run()
     assert app.radio(key="goal").value == "zero"
-    assert app.number_input(key="goal_zero_age").value == 1.3
+    assert app.text_input(key="goal_zero_age").value == "1.3"
     app.radio(key="goal_first").set_value("all").run()
-    assert app.number_input(key="goal_all_").value == 1.7
+    assert app.text_input(key="goal_all_").value == "1.7"
     assert app.select_slider(key="goal_chance").value == 0.8
     app.session_state["settings"] = replace(now(app), d=4)
     app.run()
-    assert app.number_input(key="goal_all_").value == pytest.approx(math.exp(0.25))
+    assert app.text_input(key="goal_all_").value == "1.28402542"
     app.radio(key="goal_first").set_value("other").run()
     app.radio(key="goal").set_value("zero").run()
     app.radio(key="goal_on").set_value("age").run()
-    assert app.number_input(key="goal_zero_age").value is None
+    assert app.text_input(key="goal_zero_age").value == ""
     assert app.select_slider(key="goal_chance").value == USUAL_CHANCE
 
 
@@ -315,13 +381,13 @@ def test_what_is_typed_of_a_goal_survives_a_reload_and_is_gone_when_it_is_taken(
     app.radio(key="goal_first").set_value("other").run()
     app.radio(key="goal").set_value("zero").run()
     app.radio(key="goal_on").set_value("age").run()
-    app.number_input(key="goal_zero_age").set_value(1.3).run()
+    app.text_input(key="goal_zero_age").set_value("1.3").run()
     app.select_slider(key="goal_chance").set_value(0.8).run()
     link = {k: v if isinstance(v, str) else v[0] for k, v in app.query_params.items()}
     again = visit("plan", **link)
     assert again.radio(key="goal").value == "zero"
     assert again.radio(key="goal_on").value == "age"
-    assert again.number_input(key="goal_zero_age").value == 1.3
+    assert again.text_input(key="goal_zero_age").value == "1.3"
     assert again.select_slider(key="goal_chance").value == 0.8
     assert now(again).goal == "all"  # nothing is taken over before somebody goes on
     again.button(key="goal_continue").click().run()
@@ -334,14 +400,15 @@ def test_what_is_typed_of_a_goal_survives_a_reload_and_is_gone_when_it_is_taken(
     [
         "1.broken",
         pack({"goal_first": "other", "goal": "none", "goal_on": "nobody", "goal_chance": 7}),
-        pack({"goal_all_": "1e400", "goal_of": ["x"], "settings": 1, "goal_continue": True}),
+        pack({"goal_all_": 1.7, "goal_mean": "\ud800", "goal_chance": 2}),
+        pack({"goal_all_": True, "goal_of": ["x"], "settings": 1, "goal_continue": True}),
     ],
 )
 def test_a_draft_of_a_goal_that_no_widget_can_hold_changes_nothing(draft, hasty):
     app = start("plan", **SMALL, goal="all", step="goal", goal_draft=draft)
     app.radio(key="goal_first").set_value("all").run()
     check(app)
-    assert app.number_input(key="goal_all_").value == pytest.approx(math.exp(0.25))
+    assert app.text_input(key="goal_all_").value == "1.28402542"
     assert app.select_slider(key="goal_chance").value == USUAL_CHANCE
     assert now(app).goal == "all"
 
@@ -388,7 +455,7 @@ def test_an_impossible_target_is_answered_with_what_is_possible():
     [
         ("mean", -1, "Give a length above 0"),
         ("mean", 1e12, "up to a thousand million"),
-        ("mean", None, "Type the number"),
+        ("mean", "", "Type the number"),
         ("zero", 1, "above 0 and another than 1"),
         ("length", 1, "has to be above 1"),
     ],

@@ -235,7 +235,7 @@ def test_nothing_of_an_uploaded_table_stays_with_the_job():
     app.selectbox(key="upload_target").set_value("rich").run()
     app.selectbox(key="upload_positive_rich").set_value("yes").run()
     check(app)
-    assert app.number_input(key="describe_n").value == 400
+    assert app.text_input(key="describe_n").value == "400"
     app.button(key="describe_continue").click().run()
     app.session_state["linked"]["method"] = "own"
     app.button(key="step_choose").click().run()

@@ -122,7 +122,7 @@ def test_the_approved_plan_is_not_lost_by_a_change():
 def test_what_is_typed_and_not_taken_over_is_said_beside_the_price():
     app = approved(start("plan", step="approve", **LINK))
     go(app, "plan", "describe")
-    app.number_input(key="describe_n").set_value(3_300).run()
+    app.text_input(key="describe_n").set_value("3300").run()
     app.button(key="step_release").click().run()
     check(app)
     assert "What is released is the plan as it is here. Approved by Ada on " in words(app)

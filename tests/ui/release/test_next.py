@@ -41,7 +41,7 @@ def is_blank(app: AppTest) -> bool:
     cards = [b for b in app.button if str(b.key).endswith("_line")]
     assert app.title[0].value == "Describe the table, without opening it"
     assert app.text_area(key="describe_text").value == ""
-    return not cards and app.number_input(key="describe_n").value is None and now(app) == START
+    return not cards and app.text_input(key="describe_n").value == "" and now(app) == START
 
 
 def test_after_a_release_one_button_begins_a_study_with_nothing_of_the_one_before():
