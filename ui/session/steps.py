@@ -44,7 +44,7 @@ NOTES = linked.text("notes", 4_000, widget="plan_notes")
 WITHIN = linked.text("publish_within", 24, widget="plan_publish_within")
 REPORTED = linked.text("publish_reported", 4, widget="plan_publish_reported")
 """The rule of the plan about what may be published, as typed; empty for none."""
-_WRITTEN = "step_written"
+_WRITTEN, _ANEW = "step_written", "step_begun_anew"
 _APPROVED = linked.text("approved", 200, widget="approved")
 _OF = linked.text("approved_plan", 64, widget="approved_plan")
 DRAFT = linked.text("draft", MOST_IN_LINK, widget="describe_draft")
@@ -55,9 +55,9 @@ GOAL_DRAFT = linked.text("goal_draft", 2_000, widget="draft_of_goal")
 
 def now(settings: Settings) -> Step:
     """The step of the page Plan; settings that came with a link, or from another page, are there to
-    choose a budget for. Who describes a table of her own, and has not yet, stays there.
+    choose a budget for. Who began a study of her own stays at its table until that is there.
     """
-    if HOW.value == "type" and settings.dataset not in ("declared", "upload"):
+    if st.session_state.get(_ANEW) and settings.dataset not in ("declared", "upload"):
         return "describe"
     return cast("Step", _STEP.value or ("choose" if settings.to_query() else "describe"))
 
@@ -107,6 +107,7 @@ def begin_anew() -> None:
         choice.take(choice.default)
     GOAL_DRAFT.take("")
     withdraw()
+    st.session_state[_ANEW] = True
 
 
 def rule() -> Acceptance | None:

@@ -96,9 +96,11 @@ def test_a_ledger_that_cannot_be_read_keeps_nobody_from_planning(desk):
 
 
 @pytest.mark.parametrize("step", ["goal", "choose", "approve"])
-def test_where_a_table_is_still_to_be_described_no_other_is_planned_for(step):
-    """As after Back from a new study: no plan that nobody made is there to approve."""
-    app = start("plan", step=step, how="type")
+def test_after_a_new_study_was_begun_no_other_is_planned_for(step):
+    """As after Back: no plan that nobody made is there to approve."""
+    app = released()
+    app.button(key="new_study").click().run()
+    app = go(app, "plan", step)
     assert app.title[0].value == "Describe the table, without opening it"
     assert app.query_params["step"] in ("describe", ["describe"])
 
