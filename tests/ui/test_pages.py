@@ -591,6 +591,13 @@ def upload(app: AppTest, content: bytes = CSV.encode(), name: str = "mine.csv") 
     app.file_uploader(key="upload_file").upload(name, content, "text/csv").run()
 
 
+def upload_rich(app: AppTest) -> None:
+    """The file, of which “rich” is the outcome and “yes” what it is about."""
+    upload(app)
+    app.selectbox(key="upload_target").set_value("rich").run()
+    app.selectbox(key="upload_positive_rich").set_value("yes").run()
+
+
 @pytest.fixture
 def let_go(monkeypatch):
     """What Streamlit is told to let go of: the number of a file, or all of a session."""
@@ -631,9 +638,7 @@ def test_the_bytes_of_a_file_go_when_its_page_is_left(let_go):
 
 def test_an_uploaded_table_proposes_what_is_usual_and_may_be_encoded_by_it():
     app = start("plan")
-    upload(app)
-    app.selectbox(key="upload_target").set_value("rich").run()
-    app.selectbox(key="upload_positive_rich").set_value("yes").run()
+    upload_rich(app)
     check(app)
     schema = app.session_state["upload"].schema
     numbers = [c for c in schema.features if isinstance(c, NumericColumn)]
@@ -666,9 +671,7 @@ def test_a_yes_that_a_file_has_more_often_is_no_reference():
 
 def test_a_declared_file_is_explored_and_stays_in_its_session():
     app, other = start(), start()
-    upload(app)
-    app.selectbox(key="upload_target").set_value("rich").run()
-    app.selectbox(key="upload_positive_rich").set_value("yes").run()
+    upload_rich(app)
     check(app)
     assert "age" in json.dumps(picture_of(app)["labels"])
     assert "upload" not in json.dumps(dict(app.query_params))

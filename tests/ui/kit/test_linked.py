@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.ui.test_pages import ROOT, check, now, picture_of, start, upload, visit
+from tests.ui.test_pages import ROOT, check, now, picture_of, start, upload_rich, visit
 from ui.session.settings import START, from_query
 
 CHANGES = [
@@ -117,9 +117,7 @@ def test_a_lone_pin_is_the_first():
 
 def test_nothing_of_an_uploaded_file_travels():
     app = start()
-    upload(app)
-    app.selectbox(key="upload_target").set_value("rich").run()
-    app.selectbox(key="upload_positive_rich").set_value("yes").run()
+    upload_rich(app)
     app.button(key="pin").click().run()
     app.switch_page(str(ROOT / "pages" / "plan.py")).run()
     app.button(key="step_goal").click().run()

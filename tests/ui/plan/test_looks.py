@@ -8,7 +8,7 @@ import pytest
 
 from dpci_core import DeclaredTable, Guesses, Persons
 from tests.ui.plan.test_page import look
-from tests.ui.test_pages import check, now, start, upload
+from tests.ui.test_pages import check, now, start, upload_rich
 from ui.controls import declare
 from ui.plan.job import memo_key, parts_of
 from ui.plan.numbers import ranking
@@ -68,9 +68,7 @@ def test_every_look_is_drawn_for_a_described_table_and_for_an_upload():
     for look_at in LOOKS:
         assert_answered(look(app, look_at))
     app = start("plan", step="describe")
-    upload(app)
-    app.selectbox(key="upload_target").set_value("rich").run()
-    app.selectbox(key="upload_positive_rich").set_value("yes").run()
+    upload_rich(app)
     app.button(key="describe_continue").click().run()
     app.session_state["linked"]["method"] = "own"
     app.button(key="step_choose").click().run()

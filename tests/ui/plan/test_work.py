@@ -15,7 +15,7 @@ from dpci_core import best_regularization, forecast, needed_budget
 from dpci_core.planner.needed import OutOfReachError
 from tests.base.test_watch import same
 from tests.ui.plan.test_page import SMALL, case_of, least_total, look, shown
-from tests.ui.test_pages import charts_of, check, start, upload, visit
+from tests.ui.test_pages import charts_of, check, start, upload_rich, visit
 from ui.plan import numbers as planning
 from ui.plan import pictures
 from ui.plan import work as plan_work
@@ -231,9 +231,7 @@ def test_a_search_of_minutes_waits_with_the_simulations(monkeypatch):
 
 def test_nothing_of_an_uploaded_table_stays_with_the_job():
     app = start("plan", look="c", step="describe")
-    upload(app)
-    app.selectbox(key="upload_target").set_value("rich").run()
-    app.selectbox(key="upload_positive_rich").set_value("yes").run()
+    upload_rich(app)
     check(app)
     assert app.text_input(key="describe_n").value == "400"
     app.button(key="describe_continue").click().run()
@@ -284,9 +282,7 @@ def test_what_is_asked_of_an_upload_is_kept_by_its_session_alone(monkeypatch):
     monkeypatch.setattr(planning, "best_c", lambda *a: ranked.append(a) or search(*a))
     for _ in range(2):
         app = start("plan", look="c", step="describe")
-        upload(app)
-        app.selectbox(key="upload_target").set_value("rich").run()
-        app.selectbox(key="upload_positive_rich").set_value("yes").run()
+        upload_rich(app)
         app.button(key="describe_continue").click().run()
         app.session_state["linked"]["method"] = "own"
         app.button(key="step_choose").click().run()

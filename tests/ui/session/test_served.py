@@ -91,13 +91,19 @@ def test_large_tables_are_computed_one_at_a_time(monkeypatch):
     assert done == [served.LARGE - 1, served.LARGE]
 
 
-def test_nothing_more_is_computed_for_who_has_left(monkeypatch):
+@pytest.fixture
+def there(monkeypatch):
+    """The sessions with an open page, of which this run's is one."""
     there = {"ada"}
     server = SimpleNamespace(is_active_session=there.__contains__)
     monkeypatch.setattr(served.runtime, "exists", lambda: True)
     monkeypatch.setattr(served.runtime, "get_instance", lambda: server)
     running = SimpleNamespace(session_id="ada")
     monkeypatch.setattr(served, "get_script_run_ctx", lambda **_: running)
+    return there
+
+
+def test_nothing_more_is_computed_for_who_has_left(there, monkeypatch):
     stopped = []
     monkeypatch.setattr(served.st, "stop", lambda: stopped.append(set(there)))
     with served.served(served.LARGE):
@@ -110,13 +116,7 @@ def test_nothing_more_is_computed_for_who_has_left(monkeypatch):
         pass  # the turn is free again
 
 
-def test_whether_a_page_is_open_can_be_asked_after_its_run(monkeypatch):
-    there = {"ada"}
-    server = SimpleNamespace(is_active_session=there.__contains__)
-    monkeypatch.setattr(served.runtime, "exists", lambda: True)
-    monkeypatch.setattr(served.runtime, "get_instance", lambda: server)
-    running = SimpleNamespace(session_id="ada")
-    monkeypatch.setattr(served, "get_script_run_ctx", lambda **_: running)
+def test_whether_a_page_is_open_can_be_asked_after_its_run(there, monkeypatch):
     is_there = served.presence()
     monkeypatch.setattr(served, "get_script_run_ctx", lambda **_: None)
     assert is_there()
