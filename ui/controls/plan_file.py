@@ -6,21 +6,19 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import streamlit as st
 
 from dpci_core import Plan, read_plan
-from dpci_core.ledger import Ledger
 from dpci_core.plan import AnyPlan, as_json, as_yaml, notebook_text, to_html, to_script
 from dpci_core.plan.base import Planned
 from dpci_core.plan.moments_file import NamedMoments, moments_of
 from dpci_core.report.cautions import Caution, sentences
 from dpci_core.report.words import counted_as
 from ui.kit.exports import download
-from ui.session import access, state, steps, text
+from ui.session import state, steps, text
 from ui.session.case import PlannedCase
 from ui.session.compute import DECLARED, ImportedFit, declared_table
 from ui.session.plan_settings import plan_of, settings_of
@@ -34,8 +32,6 @@ MOST_BYTES_OF_A_PLAN = 1_000_000
 MOST_OF_A_TITLE = 200
 """Characters."""
 _APPROVED, _READ = "plan_approved", "plan_warnings_read"
-_BUSY_SECONDS = 0.2
-"""For which a page that only tells of a release waits for the ledger."""
 
 
 def numbers_of(case: PlannedCase, plan: AnyPlan) -> Planned:
@@ -97,50 +93,6 @@ def has_read(plan: AnyPlan, person: str, said: Sequence[Caution]) -> bool:
 
 
 NEW_STUDY = "New study"
-
-
-def say_released(case: PlannedCase) -> None:
-    """That the plan of a case was released already, with a way to the next study."""
-    if (booked_at := _released(case)) is None:
-        return
-    with st.container(border=True, horizontal=True, vertical_alignment="center"):
-        st.markdown(
-            f"**This plan was released** on {booked_at[:10]}. A change makes another plan "
-            "of the same table.",
-            width="stretch",
-        )
-        st.button(NEW_STUDY, key="new_study", on_click=new_study)
-
-
-def _released(case: PlannedCase) -> str | None:
-    """When the plan of a case was last released; None where the ledger is not asked here."""
-    if case.settings.dataset != DECLARED or not access.has_ledger():
-        return None
-    try:
-        digest = bare_plan(case).digest
-        ledger = Ledger(read_only=True, busy_seconds=_BUSY_SECONDS)
-        seen = tuple(_seen(ledger.path.with_name(ledger.path.name + end)) for end in ("", "-wal"))
-        return _releases(ledger.path, seen).get(digest)
-    except (ValueError, OSError):  # what is wrong with it is said where it is asked to book
-        return None
-
-
-def _seen(file: Path) -> tuple[int, ...]:
-    """Number, time and size of a file that may be missing."""
-    try:
-        at = file.stat()
-    except FileNotFoundError:
-        return ()
-    return at.st_ino, at.st_mtime_ns, at.st_size
-
-
-@lru_cache(maxsize=4)
-def _releases(path: Path, seen: object) -> dict[str, str]:
-    """When plans were last released, by their digests; read again when the ledger's files were
-    written to.
-    """
-    charges = Ledger(path, read_only=True, busy_seconds=_BUSY_SECONDS).history()
-    return {c.plan_hash: c.booked_at for c in charges if c.state == "done"}
 
 
 def new_study() -> None:

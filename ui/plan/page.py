@@ -12,7 +12,7 @@ from ui.plan import approve, choose, describe, goal
 from ui.session import state, steps
 from ui.session.case import PlannedCase, make_case
 from ui.session.words import in_words
-from ui.views import path
+from ui.views import path, releases
 
 
 def page() -> None:
@@ -37,7 +37,7 @@ def page() -> None:
                 {"goal": goal.panel, "choose": choose.panel, "approve": approve.panel}[step](case)
         if case is not None:
             with top:
-                plan_file.say_released(case)
+                releases.say_released(case)
     with right:
         path.so_far(case, step, typed=describe.typed_words() if step == "describe" else "")
     state.mirror_to_link()  # a draft that was typed in this run is in the address before a reload

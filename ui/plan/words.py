@@ -148,12 +148,17 @@ _SPARE = 0.95
 
 
 def _spare(case: PlannedCase, option: Option, find: Find) -> str:
-    """Say where an amount is the least with which effects can be reported, not that of the goal."""
+    """Say where an amount is the least with which effects can be reported and are of use, not that
+    of the goal.
+    """
     if find == "precision" or not option.works:
         return ""
     if abs(option.precision) >= _SPARE * abs(goal_asked(case)):
         return ""
-    return " The goal alone would need less; with less, some effects could not be reported."
+    return (
+        " The goal alone would need less; with less, some effects could not be reported or would "
+        "be of no use."
+    )
 
 
 _ELSEWHERE: dict[Find, str] = {

@@ -328,25 +328,30 @@ def memo() -> compute.LRU:
     return st.session_state.setdefault(_MEMO, compute.LRU(64))  # type: ignore[no-any-return]
 
 
+def _with_table(shared: compute.LRU) -> compute.LRU:
+    """The session's memory where the table is its own; else that of all sessions."""
+    return shared if source().store is compute.PUBLIC else memo()
+
+
 def curves() -> compute.LRU:
     """Where curves over the range of a control are kept: with the session if their table is, else
     for all sessions.
     """
-    return compute.CURVES if source().store is compute.PUBLIC else memo()
+    return _with_table(compute.CURVES)
 
 
 def animations() -> compute.LRU:
     """Return the store of charts for all positions of a slider: the session's if its table is, else
     that of all sessions.
     """
-    return compute.ANIMATIONS if source().store is compute.PUBLIC else memo()
+    return _with_table(compute.ANIMATIONS)
 
 
 def answers() -> compute.LRU:
     """Where the slow answers of the page Plan are kept: with the session if their table is, else
     for all sessions.
     """
-    return compute.ANSWERS if source().store is compute.PUBLIC else memo()
+    return _with_table(compute.ANSWERS)
 
 
 def pinned() -> list[Settings]:

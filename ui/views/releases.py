@@ -1,4 +1,6 @@
-"""The folders of finished releases, as the pages Release and Ledger find them."""
+"""Finished releases: their folders, as the pages Release and Ledger find them, and what the page
+Plan says of them.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,20 @@ from functools import lru_cache
 from pathlib import Path
 
 import platformdirs
+import streamlit as st
 
-from dpci_core.ledger import Charge
+from dpci_core.ledger import Charge, Ledger
 from dpci_core.release.record import RECORD_NAME
+from ui.controls import plan_file
 from ui.kit.exports import MIME
+from ui.session import access
+from ui.session.case import PlannedCase
+from ui.session.compute import DECLARED
 
 FOLDER_VARIABLE = "DPCI_RELEASES"
 """Names the folder of finished releases in the environment."""
+_BUSY_SECONDS = 0.2
+"""For which a page that only tells of a release waits for the ledger."""
 
 
 def releases_folder() -> Path:
@@ -59,9 +68,14 @@ def _hash_of(record: Path) -> str:
     return hashlib.sha256(record.read_bytes()).hexdigest()
 
 
-def _seen(record: Path) -> tuple[int, int, int]:
-    """What the system says of a file without opening it: its number, time and size."""
-    at = record.stat()
+def _seen(file: Path) -> tuple[int, ...]:
+    """What the system says of a file without opening it: its number, time and size; nothing of one
+    that is missing.
+    """
+    try:
+        at = file.stat()
+    except FileNotFoundError:
+        return ()
     return at.st_ino, at.st_mtime_ns, at.st_size
 
 
@@ -82,3 +96,41 @@ def zipped(folder: Path) -> bytes:
         for file in files_in(folder):
             archive.write(file, file.name)
     return out.getvalue()
+
+
+# --- on the page Plan -----------------------------------------------------------------------------
+
+
+def say_released(case: PlannedCase) -> None:
+    """That the plan of a case was released already, with a way to the next study."""
+    if (booked_at := _released(case)) is None:
+        return
+    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        st.markdown(
+            f"**This plan was released** on {booked_at[:10]}. A change makes another plan "
+            "of the same table.",
+            width="stretch",
+        )
+        st.button(plan_file.NEW_STUDY, key="new_study", on_click=plan_file.new_study)
+
+
+def _released(case: PlannedCase) -> str | None:
+    """When the plan of a case was last released; None where the ledger is not asked here."""
+    if case.settings.dataset != DECLARED or not access.has_ledger():
+        return None
+    try:
+        digest = plan_file.bare_plan(case).digest
+        ledger = Ledger(read_only=True, busy_seconds=_BUSY_SECONDS)
+        seen = tuple(_seen(ledger.path.with_name(ledger.path.name + end)) for end in ("", "-wal"))
+        return _booked(ledger.path, seen).get(digest)
+    except (ValueError, OSError):  # what is wrong with it is said where it is asked to book
+        return None
+
+
+@lru_cache(maxsize=4)
+def _booked(path: Path, seen: object) -> dict[str, str]:
+    """When plans were last released, by their digests; read again when the ledger's files were
+    written to.
+    """
+    charges = Ledger(path, read_only=True, busy_seconds=_BUSY_SECONDS).history()
+    return {c.plan_hash: c.booked_at for c in charges if c.state == "done"}
