@@ -24,7 +24,7 @@ from dpci_core.schema.copula import Pair
 from dpci_core.schema.twin import Rate
 from ui.session import state
 from ui.session.choices import UNPENALISED
-from ui.session.compute import DECLARED, packed_table, usual_encoding
+from ui.session.compute import DECLARED, declared_table, packed_table, usual_encoding
 from ui.session.forms import (
     FORMS,
     LEFT_OUT,
@@ -34,7 +34,7 @@ from ui.session.forms import (
     column_of,
     text_of,
 )
-from ui.session.settings import Settings
+from ui.session.settings import START, Settings, for_outcome
 
 USUAL_ROWS = Guesses().n_rows
 _DIGITS = 10
@@ -282,6 +282,13 @@ def take(table: DeclaredTable) -> None:
     """Plan with this description: all its columns, without penalty, method and budget to be
     found."""
     state.put(with_table(state.settings(), table))
+
+
+def anew(now: Settings) -> Settings:
+    """The settings of a first study of the table that these describe."""
+    table = declared_table(now.declared)
+    bare = replace(table, schema=replace(table.schema, standard=usual_encoding(table.schema)))
+    return for_outcome(with_table(replace(START, n=now.n), bare))
 
 
 def with_table(now: Settings, table: DeclaredTable) -> Settings:

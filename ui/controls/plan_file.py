@@ -17,6 +17,7 @@ from dpci_core.plan.base import Planned
 from dpci_core.plan.moments_file import NamedMoments, moments_of
 from dpci_core.report.cautions import Caution, sentences
 from dpci_core.report.words import counted_as
+from ui.controls import declare
 from ui.kit.exports import download
 from ui.session import state, steps, text
 from ui.session.case import PlannedCase
@@ -92,14 +93,24 @@ def has_read(plan: AnyPlan, person: str, said: Sequence[Caution]) -> bool:
     return (of, who) == (plan.digest, person) and read.issuperset(sentences(said))
 
 
-NEW_STUDY = "New study"
+def ask_next() -> bool:
+    """The ways to the study after this one; whether one was taken."""
+    with st.container(horizontal=True):
+        is_same = st.button("Another study of this table", key="same_table")
+        is_new = st.button("New study", key="new_study")
+    if is_same:  # as it is described, with no goal, budget or design yet
+        _new_study(declare.anew(state.settings()))
+        steps.METHOD.take("chosen")
+    elif is_new:
+        _new_study(START)
+    return is_same or is_new
 
 
-def new_study() -> None:
-    """Begin with a table that is yet to be described: nothing of the plan on screen stays there;
-    what was released of it is in the ledger and its files.
+def _new_study(first: Settings) -> None:
+    """Begin with these settings: nothing else of the plan on screen stays there; what was released
+    of it is in the ledger and its files.
     """
-    state.put(START)
+    state.put(first)
     steps.begin_anew()
     for key in [key for key in st.session_state if str(key).startswith("describe_")]:
         if key != "describe_next":  # no card gets the number of one before

@@ -33,6 +33,7 @@ from ui.session.text import plain
 
 _CARDS, _NEXT, _OPENED = "describe_cards", "describe_next", "describe_opened"
 _SHOWN, _TRIED, _WANTED = "describe_shown", "describe_tried", "describe_wanted"
+_ASKED = "describe_asked"
 _CSS = """<style>
 .st-key-cards [data-testid^=stNumberInputStep] { display: none }
 .st-key-cards [class*=_line] button > div { justify-content: start; text-align: start }
@@ -79,7 +80,7 @@ def names() -> list[str]:
 
 def fill(typed: Iterable[Mapping[str, Any]]) -> None:
     """Have a new card for each of these columns, and no other."""
-    st.session_state.update({_CARDS: {}, _OPENED: set(), _TRIED: False})
+    st.session_state.update({_CARDS: {}, _OPENED: set(), _ASKED: set(), _TRIED: False})
     for row in typed:
         _new(row)
     _open_what_lacks()
@@ -124,17 +125,14 @@ def say_all(first: int) -> None:
     _open(first)
 
 
-def ask_shares(names: Sequence[str]) -> None:
-    """Open the cards of these columns when they are drawn next, the cursor at the shares of the
-    first.
-    """
-    st.session_state[_WANTED] = tuple(names)
+def ask_shares(name: str) -> None:
+    """Put the cursor at the shares of this column when its card is drawn next."""
+    st.session_state[_WANTED] = name
 
 
 def draw(roles: Mapping[str, str], known: Mapping[str, Column], *, is_filled: bool) -> None:
     """Draw all cards; is_filled: with what an empty cell counts as."""
     bad = wrong(roles, known, is_all=st.session_state.get(_TRIED, False))
-    asked = _open_wanted()
     st.html(_CSS)
     with st.container(key="cards", gap="xsmall"):
         for number, row in _cards().items():
@@ -155,21 +153,30 @@ def draw(roles: Mapping[str, str], known: Mapping[str, Column], *, is_filled: bo
                 if is_open:
                     _fields(number, row, role, bad.get(number), is_filled=is_filled)
                     _buttons(number)
+                elif not role:
+                    _ask_usual(number, row, bad.get(number))
     opened = [[f"card_{number}_line", number in _opened()] for number in _cards()]
     _expanded(key="cards_expanded", data={"cards": opened})
     st.button("Add a column", key="describe_add", on_click=_add_empty)
     if (shown := st.session_state.pop(_SHOWN, None)) in _cards():
         bring(f"card_{shown}", focus="alert")
-    if asked is not None:
-        bring(f"card_{asked}_shares", focus="field")
+    wanted = st.session_state.pop(_WANTED, None)
+    for number, row in _cards().items():
+        if text_of(row.get("column")) == wanted:
+            bring(f"card_{number}_shares", focus="field")
 
 
-def _open_wanted() -> int | None:
-    """Open the cards whose shares are asked for; the number of the first."""
-    names = st.session_state.pop(_WANTED, ())
-    found = [number for number, row in _cards().items() if text_of(row.get("column")) in names]
-    _opened().update(found)
-    return found[0] if found else None
+def _ask_usual(number: int, row: Cells, bad: CellError | None) -> None:
+    """Below the line of a closed card what the plan would otherwise be careful about; a field that
+    was there stays, for whoever goes on by the keyboard.
+    """
+    form, asked = form_of(row), st.session_state.setdefault(_ASKED, set())
+    for name in form.asked if _is_finished(row) else ():
+        if not text_of(row.get(name)):
+            asked.add((number, name))
+        if (number, name) in asked:
+            _field(number, row, name)
+            _say(bad, (name,))
 
 
 def outcome() -> Cells:

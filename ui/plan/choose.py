@@ -282,12 +282,12 @@ def _ask_shares(case: PlannedCase, option: Option) -> None:
             type="tertiary",
             icon=":material/edit:",
             on_click=_go_to_shares,
-            args=(names,),
+            args=(names[0],),
         )
 
 
-def _go_to_shares(names: tuple[str, ...]) -> None:
-    cards.ask_shares(names)
+def _go_to_shares(name: str) -> None:
+    cards.ask_shares(name)
     steps.describe()
 
 

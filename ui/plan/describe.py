@@ -340,9 +340,9 @@ def _typed(settings: Settings) -> None:
     if cards.rows():
         _outcome()
         st.markdown(
-            "**The columns.** Open one to complete or change it. What is suggested comes from its "
-            "name and bounds: type what you know over it, since the length of every interval "
-            "depends on it."
+            "**The columns.** Open one to complete or change it, and type what you know: a "
+            "suggestion is a guess from names and bounds, and a value of which nobody says how "
+            "often it occurs may be rare, which takes more budget."
         )
     else:
         st.button(

@@ -88,6 +88,7 @@ class ColumnForm:
     word: what a person reads.
     fields: of its card, in rows.
     needed: fields without which a row is not finished.
+    asked: fields that a closed card shows too while they are empty.
     note: what the fields mean.
     line: a row in a few words, beside the column that filled it.
     to_row: the row of a column, and of what is guessed of its values.
@@ -100,6 +101,7 @@ class ColumnForm:
     word: str
     fields: tuple[tuple[str, ...], ...]
     needed: tuple[str, ...]
+    asked: tuple[str, ...] = ()
     note: str
     line: Callable[[Row, Column | None], str]
     to_row: Callable[[Any, Any], dict[str, object]]
@@ -330,6 +332,7 @@ FORMS: dict[type[Column], ColumnForm] = {
         word="Yes/no or categories",
         fields=(("levels", "shares"), ("effect", "if missing")),
         needed=("levels",),
+        asked=("shares",),
         note="All values, with semicolons between them: effects are reported against the first. "
         "How often they occur stands in the same order, such as 80; 20; left empty, some may be "
         "rare, which takes more budget. An ordered scale that is coded 1 to 5 can be a number.",

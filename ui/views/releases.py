@@ -22,6 +22,7 @@ from ui.kit.exports import MIME
 from ui.session import access
 from ui.session.case import PlannedCase
 from ui.session.compute import DECLARED
+from ui.views import path
 
 FOLDER_VARIABLE = "DPCI_RELEASES"
 """Names the folder of finished releases in the environment."""
@@ -105,13 +106,13 @@ def say_released(case: PlannedCase) -> None:
     """That the plan of a case was released already, with a way to the next study."""
     if (booked_at := _released(case)) is None:
         return
-    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+    with st.container(border=True):
         st.markdown(
             f"**This plan was released** on {booked_at[:10]}. A change makes another plan "
-            "of the same table.",
-            width="stretch",
+            "of the same table."
         )
-        st.button(plan_file.NEW_STUDY, key="new_study", on_click=plan_file.new_study)
+        if plan_file.ask_next():
+            path.show("describe")
 
 
 def _released(case: PlannedCase) -> str | None:

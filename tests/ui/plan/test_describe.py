@@ -842,9 +842,9 @@ def test_a_public_set_rests_on_no_description():
     assert not [one for one in app.caption if one.value.startswith("It rests on")]
 
 
-def test_shares_that_are_asked_for_are_open_with_the_cursor_there():
+def test_shares_that_are_asked_for_have_the_cursor():
     app = go_on(described())
-    app.session_state["describe_wanted"] = ("sex",)
+    app.session_state["describe_wanted"] = "sex"
     app.button(key="step_describe").click().run()
     assert app.text_input(key="card_1_shares").value == ""
     assert not [field for field in app.text_input if field.key == "card_0_column"]
@@ -853,6 +853,22 @@ def test_shares_that_are_asked_for_are_open_with_the_cursor_there():
     assert "bring_card_1_shares" in brought[0]
     app.run()
     assert not told_focus(app)
+
+
+def test_a_closed_card_asks_how_often_its_values_occur_and_keeps_the_field():
+    """So that the first plan is made with it, and a keyboard finds the next field where it was."""
+    app = described()
+    asked = [field.key for field in app.text_input if field.key.endswith("_shares")]
+    assert asked == ["card_1_shares"]  # of "sex", and not of the outcome
+    field = app.text_input(key="card_1_shares")
+    field.set_value("50; 40").run()
+    assert any("add up to 100" in one.value for one in app.error)
+    field.set_value("60; 40").run()
+    assert not app.error
+    assert app.text_input(key="card_1_shares").value == "60; 40"
+    assert any("60 % (reference)" in line for line in cards_of(app))
+    go_on(app)
+    assert declared_table(now(app).declared).schema.features[1].shares == (0.6, 0.4)
 
 
 def door(app, name: str):

@@ -4,6 +4,8 @@ once is not asked for again.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -21,7 +23,8 @@ from tests.ui.release.test_page import (
 )
 from tests.ui.test_pages import check, now, start
 from ui.session import quota
-from ui.session.settings import START
+from ui.session.compute import declared_table
+from ui.session.settings import BUDGET, PRECISION, START
 
 __all__ = ["desk"]  # a ledger for every test
 TELLS = "**This plan was released** on "
@@ -57,6 +60,30 @@ def test_after_a_release_one_button_begins_a_study_with_nothing_of_the_one_befor
     assert is_blank(app)
     assert not {"title", "declared", "approved", "n"} & set(app.query_params)
     assert TELLS not in words(app)
+
+
+@pytest.mark.parametrize("page", ["plan", "release"])
+def test_another_study_of_the_same_table_begins_with_its_columns_and_nothing_else(page):
+    app = go(released(), "plan", "approve")
+    of, n = declared_table(now(app).declared), now(app).n
+    if page == "release":
+        app = go(app, "release")
+    app.button(key="same_table").click().run()
+    app = go(app, "plan")
+    cards = [b for b in app.button if str(b.key).endswith("_line")]
+    assert app.title[0].value == "Describe the table, without opening it"
+    assert len(cards) == len(of.schema.features) + 1
+    assert app.text_input(key="describe_n").value == str(n)
+    first = START.in_plain_terms()
+    assert {name: getattr(now(app), name) for name in (*BUDGET, *PRECISION)} == {
+        name: getattr(first, name) for name in (*BUDGET, *PRECISION)
+    }
+    table = declared_table(now(app).declared)
+    assert replace(table.schema, standard=None) == replace(of.schema, standard=None)
+    assert not {"title", "approved"} & set(app.query_params)
+    app.button(key="describe_continue").click().run()
+    check(app)
+    assert app.title[0].value == "What do you need from the intervals?"
 
 
 def test_the_door_for_a_table_opens_no_released_plan_without_a_word():
