@@ -91,7 +91,10 @@ def _approval(case: PlannedCase) -> None:
             st.text_input("Approved by", known, disabled=True, key="approve_known")
         else:
             st.text_input("Approved by", key="approve_person", max_chars=100)
-        st.caption("Name and today's date are added to the plan; its hash stays that of the page.")
+        typed = "" if known else " Without a login that is whichever name is typed."
+        st.caption(
+            f"Name and today's date are added to the plan; its hash stays that of the page.{typed}"
+        )
         stops = _stops(case, bare)
         box(stops)
         is_read = not stops or st.checkbox(

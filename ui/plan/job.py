@@ -65,7 +65,7 @@ def parts_of(
 
     choice: how the method is searched for; None where it is set by hand.
 
-    A search for an amount took 770 to 1,260 draws on the simulated census, one for the best split
+    A search for an amount took 4,000 to 4,500 draws on the simulated census, one for the best split
     1,380 to 3,090, a ranking 5,740 to 6,660, or 3,080 above 20 features, a search for c 1,660 to
     1,760.
     """
@@ -152,9 +152,9 @@ def _searched(case: Case, source: TableSource, find: Find, choice: Choice) -> di
 
     return {
         "first": Part(
-            key=("first", choice.mechanism, *key), name="a first look", draws=1_000, find=first
+            key=("first", choice.mechanism, *key), name="a first look", draws=5_000, find=first
         ),
-        "ways": Part(key=("ways", *key), name="the mechanisms", draws=2_000, find=both),
+        "ways": Part(key=("ways", *key), name="the mechanisms", draws=1_000, find=both),
         "answer": Part(
             key=("chosen", choice.mechanism, *key),
             name=_NAMES[find],
@@ -186,10 +186,9 @@ _NAMES: dict[Find, str] = {
     "records": "the records needed",
     "precision": "the precision",
 }
-_DRAWS: dict[Find, int] = {"budget": 3_500, "records": 3_500, "precision": 1_500}
-_SEARCH_DRAWS: dict[Find, int] = {"budget": 18_000, "records": 18_000, "precision": 8_000}
-"""A search for encoding, penalty and split took 4,600 to 7,200 draws on the example and on tables
-with a dozen features; an amount takes two or three of them."""
+_DRAWS: dict[Find, int] = {"budget": 4_500, "records": 4_000, "precision": 200}
+_SEARCH_DRAWS: dict[Find, int] = {"budget": 100_000, "records": 80_000, "precision": 30_000}
+"""What a search for encoding, penalty and split took on the example."""
 
 
 def _analysis(case: Case, source: TableSource, look: str) -> Part:
@@ -251,7 +250,7 @@ class PlanJob(Task):
     of the session's.
 
     now, stages: the answer it is at, and how far the search for it is.
-    share: of the draws that such answers usually take.
+    share, is_late: of the draws that such answers usually take, and whether this one takes more.
     """
 
     begins_anew: ClassVar[bool] = True
@@ -263,6 +262,7 @@ class PlanJob(Task):
     now: str = ""
     stages: tuple[Stage, ...] = ()
     share: float = 0.0
+    is_late: bool = False
 
     def left(self, memo: LRU) -> frozenset[Key]:
         """The answers it is still to give."""
@@ -277,6 +277,7 @@ class PlanJob(Task):
 
             def count(done: int, part: Part = part, before: int = before) -> None:
                 self.share = (before + min(done, _NEVER_ALL * part.draws)) / total
+                self.is_late = done > part.draws
 
             if memo.peek(part.key) is None:  # another session's job may have found it by now
                 try:

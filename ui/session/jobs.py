@@ -81,6 +81,7 @@ class Task:
     problem: str = ""
     address: str = ""
     looked_at: float = field(default_factory=time.monotonic)
+    begun_at: float = field(default_factory=time.monotonic, init=False)
     _there_at: float = field(default_factory=time.monotonic, init=False)
     stop: threading.Event = field(default_factory=threading.Event)
     gives_way: Callable[[], bool] = lambda: False
@@ -113,7 +114,7 @@ class Task:
 
     def run(self) -> None:
         """Run to the end; never raises."""
-        self.state = "running"
+        self.state, self.begun_at = "running", time.monotonic()
         try:
             is_done = not self._should_stop() and self._execute()
             if is_done or self.stop.is_set() or not self.gives_way():
@@ -298,13 +299,13 @@ class JobQueue:
                     self._lock.wait()
                 job = self._waiting.pop(0)
                 job.state = "running"
-            job.gives_way = partial(self._is_others_turn, job, time.monotonic())
+            job.gives_way = partial(self._is_others_turn, job)
             job.holds_up = partial(self._is_in_the_way, job)
             job.run()
 
-    def _is_others_turn(self, job: Task, started: float) -> bool:
+    def _is_others_turn(self, job: Task) -> bool:
         """Whether it took its time and somebody waits for another answer."""
-        is_long = time.monotonic() - started > 60.0 * most_minutes()
+        is_long = time.monotonic() - job.begun_at > 60.0 * most_minutes()
         return is_long and not all(other.is_answered_by(job) for other in list(self._waiting))
 
     def _is_in_the_way(self, job: Task) -> bool:
