@@ -80,6 +80,7 @@ def parts_of(
         find=lambda: designs_of(case, source).answer(find),
     )
     if not isinstance(case, Case):
+        answer = replace(answer, draws=_DRAWS_OF_A_NUMBER)
         first = replace(answer, key=("first", *answer.key), name="a first look")
         look_at = LinearDesigns(case, source, is_first=True)
         return {"first": replace(first, find=lambda: look_at.answer(find)), "answer": answer}
@@ -187,6 +188,8 @@ _NAMES: dict[Find, str] = {
     "precision": "the precision",
 }
 _DRAWS: dict[Find, int] = {"budget": 4_500, "records": 4_000, "precision": 200}
+_DRAWS_OF_A_NUMBER = 700
+"""Of a first look 400, of a whole search 1,000, which cost more each."""
 _SEARCH_DRAWS: dict[Find, int] = {"budget": 100_000, "records": 80_000, "precision": 30_000}
 """What a search for encoding, penalty and split took on the example."""
 
