@@ -43,7 +43,7 @@ from dpci_core.planner.targets import (
     smallest_told_from_zero,
 )
 from dpci_core.planner.worlds import AnyForecast, foreseen
-from dpci_core.privacy.budget import PureDP, to_float_down
+from dpci_core.privacy.budget import PARTS, PureDP, to_float_down
 from dpci_core.regression.design import LinearDesign
 from dpci_core.report.cautions import REPORTABLE_CHANCE, Caution, cautions
 from dpci_core.schema import Schema, StandardEncoding
@@ -79,6 +79,15 @@ _TINY = 1e-9
 """A value that no design tells from zero."""
 _MOST_LOOKS = 16
 """Designs that are looked at for one answer."""
+_MOVES = {
+    "covariance": (Decimal(2), Decimal("3.5"), Decimal(5)),
+    "hessian": (Decimal("0.75"), Decimal("0.55"), Decimal("1.3")),
+}
+"""Times the share of a matrix in the shortest intervals on average: tried for the goal."""
+_SMALLER = (0.85, 0.7)
+"""Times the penalty there, with every share of the covariance."""
+_LEAST_SHARE, _SHARE = Decimal("0.2"), Decimal("0.001")
+"""Of the coefficients in a split that is tried, and the steps of all."""
 _A_DECADE = 6
 """Totals, and numbers of records, for which designs are searched for."""
 
@@ -482,25 +491,84 @@ class Searched(FirstLook):
         """The case with the design there."""
         now = self.asked(typed, n)
         found = self._found(typed, n)
-        if self.is_split_free:
-            shares = split_of(found.design.budget, now.split.with_locks())
-            now = replace(now, split=shares.with_total(now.split.total))
+        if not self.is_split_free:
+            return self._with(now, found)
+        if now.is_shaped:
+            return _split_for_shape(self._with(_split_as(found.design, now), found), self.source)
+        better = self._for_goal(typed, n)
+        return self._with(_split_as(better.design, now), better)
+
+    def _with(self, now: Settings, found: _Found) -> Case:
+        """The case with encoding and penalty of what was searched for nearby."""
         c = _as_near(found.design, now.design(now.combinations[0]))
-        case = self.made(now, found.encoding, min(c, LIMITS["c"][1]))
-        return _split_for_goal(case, self.source) if self.is_split_free else case
+        return self.made(now, found.encoding, min(c, LIMITS["c"][1]))
+
+    def _for_goal(self, typed: float, n: int) -> _Found:
+        """What was searched for nearest to there, its split and penalty moved to where most effects
+        can be reported and the goal is nearest, in every world: intervals that are shortest on
+        average leave too little for the covariance where a release is to meet the goal surely, and
+        shorter ones bear less bias.
+        """
+        near, found = self._near(typed, n), self._found(typed, n)
+        goal = tuple(getattr(near, name) for name in PRECISION)
+
+        def search() -> _Found:
+            first = self._with(_split_as(found.design, near), found)
+            best = first, self._cost(first)
+            for c in (1.0, *_SMALLER):
+                case = first if c == 1.0 else self._with_less_penalty(first, found.encoding, c)
+                if case is not None:
+                    best = self._moved(case, "covariance", best)
+            best = self._moved(best[0], "hessian", best)
+            return _Found(found.encoding, best[0].design)
+
+        return self.memo.get(("goal", self._key(near), goal), search)
+
+    def _cost(self, case: Case) -> tuple[float, float]:
+        """What counts of a case: effects that are promised, then how near the goal is."""
+        promised = promise_of(case, self.worlds(case))
+        nearest = promised.within_reach
+        return -promised.reportable, -(promised.probability or 0.0) if nearest is None else nearest
+
+    def _with_less_penalty(
+        self, case: Case, encoding: StandardEncoding, factor: float
+    ) -> Case | None:
+        """The case with so many times the penalty; None where that cannot run."""
+        try:
+            return self.made(case.settings, encoding, float(f"{factor * case.settings.c:.3g}"))
+        except InfeasibleDesignError:
+            return None
+
+    def _moved(
+        self, case: Case, part: str, best: tuple[Case, tuple[float, float]]
+    ) -> tuple[Case, tuple[float, float]]:
+        """The best of these and of a case with other shares for a matrix."""
+        budget = case.design.budget
+        for factor in counted("split", _MOVES[part]):
+            moved = _with_share(case, part, factor * getattr(budget, part) / budget.total)
+            if moved is not None and (there := self._cost(moved)) < best[1]:
+                best = moved, there
+        return best
 
     @cached_property
     def shapes(self) -> tuple[Triangle, ...]:
         """The shapes that are tried at every amount."""
         return shapes_of(self.encoders)
 
-    def _found(self, typed: float, n: int) -> _Found:
-        """What was searched for nearest to there."""
-        near = self.asked(
+    def _near(self, typed: float, n: int) -> Settings:
+        """The settings for which a method is searched for nearest to there."""
+        return self.asked(
             _round(typed, LIMITS[self.case.settings.currency]), int(_round(n, LIMITS["n"]))
         )
+
+    def _key(self, near: Settings) -> tuple[object, ...]:
+        """What a search of a method rests on: not the goal."""
         bare = replace(basis(near, "precision"), split=from_shares(near.split.total))
-        key = ("standard", bare.usual(*PRECISION), id(self.source.upload))
+        return bare.usual(*PRECISION), id(self.source.upload)
+
+    def _found(self, typed: float, n: int) -> _Found:
+        """What was searched for nearest to there."""
+        near = self._near(typed, n)
 
         def search() -> _Found:
             design = near.design(near.combinations[0])
@@ -513,7 +581,7 @@ class Searched(FirstLook):
             )
             return _Found(answer.encoding, replace(answer.design, n_records=near.n))
 
-        return self.memo.get(key, search)
+        return self.memo.get(("standard", *self._key(near)), search)
 
     def method_of(self, case: Case) -> object:
         """Nothing: encoding and split are others at other amounts."""
@@ -557,12 +625,29 @@ def _as_near(found: Design, asked: Design) -> float:
     return float(f"{found.regularization * math.sqrt(less / more):.3g}")
 
 
-def _split_for_goal(case: Case, source: TableSource) -> Case:
-    """The case with the split that goes with the shape of its noise, where that has one; without,
-    the search has found it for all worlds.
+def _split_as(found: Design, now: Settings) -> Settings:
+    """The settings with the shares of a design."""
+    shares = split_of(found.budget, now.split.with_locks())
+    return replace(now, split=shares.with_total(now.split.total))
+
+
+def _with_share(case: Case, part: str, share: Decimal) -> Case | None:
+    """The case with another share of the total for one of the matrices; None where the coefficients
+    would have too little.
     """
-    if case.design.geometry is None:
-        return case
+    budget = case.design.budget
+    amounts = {name: getattr(budget, name) / budget.total for name in PARTS} | {part: share}
+    amounts["model"] = 1 - amounts["hessian"] - amounts["covariance"]
+    if amounts["model"] < _LEAST_SHARE:
+        return None
+    shares = tuple(amounts[name].quantize(_SHARE) for name in PARTS)
+    split = from_shares(case.settings.split.total, shares)
+    now = replace(case.settings, split=split)
+    return replace(case, settings=now, design=now.design(now.combinations[0]))
+
+
+def _split_for_shape(case: Case, source: TableSource) -> Case:
+    """The case with the split that goes with the shape of its noise."""
     try:
         best = best_split(
             worlds_of_case(case, source),
@@ -571,8 +656,7 @@ def _split_for_goal(case: Case, source: TableSource) -> Case:
         )
     except InfeasibleDesignError:
         return case
-    split = split_of(best.design.budget, case.settings.split.with_locks())
-    return make_penalised(replace(case.settings, split=split), source)
+    return make_penalised(_split_as(best.design, case.settings), source)
 
 
 # --- what is asked, and what comes of it ----------------------------------------------------------
