@@ -207,7 +207,7 @@ def refusal(key: str) -> None:
 
 def is_refused(key: str) -> bool:
     """Whether the last move of a control was refused."""
-    return _refused(key) != ("", "")
+    return bool(_refused(key)[0])
 
 
 def _refused(key: str) -> tuple[str, str]:

@@ -122,8 +122,8 @@ def read_rate(line: str) -> Rate:
         ends = []
     if not 1 <= len(ends) <= 2 or not all(0.0 < end < 1.0 for end in ends):
         raise ValueError(
-            "The share of “yes” is a number between 0 and 100 with a decimal point, such as 0.5, "
-            "or a range, such as 10 to 30."
+            "The share of “yes” is a number between 0 and 100, such as 20 or 0.5 with a decimal "
+            "point, or a range, such as 10 to 30."
         )
     if len(ends) == 1 or ends[0] == ends[1]:
         return float(f"{ends[0]:.12g}")

@@ -63,7 +63,7 @@ def test_a_suggestion_is_made_of_no_text_that_is_no_number():
 
 @pytest.mark.parametrize("line", ["0,5", "0,5 to 1,5", "10 to 20,5 %", "1,000"])
 def test_a_share_with_a_comma_is_refused_in_words(line):
-    with pytest.raises(ValueError, match="with a decimal point, such as"):
+    with pytest.raises(ValueError, match=r"0 and 100, such as 20 or .* with a decimal point"):
         suggest.read_rate(line)
 
 
