@@ -28,10 +28,10 @@ from tests.browser.driver import (
 from tests.ui.release.test_page import LINK, SCHEMA
 
 DRAFT = {
-    "n": 8_000,
+    "n": "8000",
     "target": "ill",
     "rows": [
-        {"column": "age", "kind": "number", "lowest": 18, "highest": 100, "units": "years"},
+        {"column": "age", "kind": "number", "lowest": "18", "highest": "100", "units": "years"},
         {"column": "sex", "kind": "levels", "levels": "f; m", "shares": "60; 30"},
         {"column": "patient_id", "kind": "not in the model"},
         {"column": "bmi"},

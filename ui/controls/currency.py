@@ -8,11 +8,12 @@ from decimal import Decimal
 
 import streamlit as st
 
-from ui.controls.paired import FINE, Number, compact, log_grid, paired
+from ui.controls.paired import FINE, compact, log_grid, paired
 from ui.kit.bound import among, bound
 from ui.session import state, text
 from ui.session.choices import CURRENCIES, labels_of
 from ui.session.settings import Settings, in_currency
+from ui.session.typed import Number
 
 ENDS = ("more private", "more accurate")
 """What the two ends of a total mean."""

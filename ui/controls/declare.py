@@ -29,6 +29,7 @@ from ui.session.forms import (
     FORMS,
     LEFT_OUT,
     OUTCOME_FIELDS,
+    POINTS,
     CellError,
     Row,
     column_of,
@@ -239,8 +240,7 @@ def _effects(row: Row, column: Column, *, is_number: bool) -> dict[str, float]:
             raise CellError(
                 row,
                 "effect",
-                f"“{part.strip()}” is no number{'' if is_number else ' above 0'}. Numbers have a "
-                "decimal point, 1.5, and semicolons between them.",
+                f"“{part.strip()}” is no number{'' if is_number else ' above 0'}. {POINTS}",
             )
         found.append(typed if is_number else math.log(typed))
     names = column.feature_names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ui.controls import hints
-from ui.controls.paired import Apply, Number, compact, log_grid, paired
+from ui.controls.paired import Apply, compact, log_grid, paired
 from ui.controls.shape import shape_control, update_features
 from ui.kit.bound import among, bound
 from ui.session import state, text
@@ -18,6 +18,7 @@ from ui.session.choices import (
     labels_of,
 )
 from ui.session.settings import Settings
+from ui.session.typed import Number
 
 
 def n_control(settings: Settings, n_table: int) -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpci_core.plan import LinearPlan
 from ui.controls import design
-from ui.controls.paired import number_field, refusal, within
+from ui.controls.paired import number_field, refusal
 from ui.session import state
 from ui.session.budget import from_shares
 from ui.session.choices import CURRENCIES
@@ -35,11 +35,8 @@ def method_controls(settings: Settings) -> None:
     """Level, steps and clips."""
     design.level_control(settings)
     for name, (label, help) in _LINEAR.items():
-        low, high = LIMITS[name]
-        key, value = f"linear_{name}", getattr(settings, name)
-        number_field(
-            key, label, value, within((low, high), partial(_set, name)), is_shown=False, help=help
-        )
+        key, value, take = f"linear_{name}", getattr(settings, name), partial(_set, name)
+        number_field(key, label, value, take, limits=LIMITS[name], is_shown=False, help=help)
         refusal(key)
 
 

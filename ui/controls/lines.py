@@ -16,9 +16,11 @@ import math
 import re
 from collections.abc import Iterator
 
+from ui.session.typed import written
+
 Cells = dict[str, object]
 """What a line says of a column, by the names of its fields."""
-_NUMBER = r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?"
+_NUMBER = r"-?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e-?\d+)?"
 _TO = r"\s*(?:to|-|–|…|\.\.+)\s*"
 _BOUNDS = re.compile(rf"({_NUMBER}){_TO}({_NUMBER})(?![\d.])(.*)", re.I)
 _NAME_FIRST = re.compile(rf"(\w+)\s+([^\s\d]\S*\s+)?({_NUMBER}{_TO}{_NUMBER}(?![\d.]))(.*)", re.I)
@@ -26,6 +28,7 @@ _NAME_FIRST = re.compile(rf"(\w+)\s+([^\s\d]\S*\s+)?({_NUMBER}{_TO}{_NUMBER}(?![
 _SHARE_FIRST = re.compile(r"(\w+)\s+(\S+\s+\d+(?:\.\d+)?\s*%)")
 """A name and its first level with its share, without a colon."""
 _LIKE_BOUNDS = re.compile(rf"-?\d+,\d+{_TO}-?\d|-?\d+{_TO}-?\d+,\d", re.I)
+_LIKE_SHARE = re.compile(r"\s\d+,\d+\s*%")
 """Numbers with a decimal comma, which also separates."""
 _PARTS = re.compile(r"[;,](?!\d{3}(?!\d))")
 """Between what is said after the bounds; a comma before three digits belongs to a number."""
@@ -43,6 +46,7 @@ _QUOTED = re.compile(r'\s*"[^"]*"')
 _SEPARATOR = re.compile(r"\t|[;,](?!\d{3}(?!\d))")
 _WORDS = ("typical", "spread", "per", "step", "missing", "log")
 """What stands after bounds, and names no column without a colon."""
+_POINT = "numbers have a decimal point, 0.5, not a comma."
 _FEW = 6
 """Words of a line that are repeated."""
 _TINY = 1e-6
@@ -73,6 +77,8 @@ def read_lines(text: str) -> tuple[dict[str, Cells], dict[str, ValueError]]:
 
 def _line(line: str, place: int) -> dict[str, Cells]:
     """The columns that one line names, and what it says of each."""
+    if _LIKE_SHARE.search(line):
+        raise ValueError(f"Line {place}: {_POINT}")
     columns = _columns(line)
     if all(said is None for _, said in columns):
         return {name: {} for name in _names(line, place)}
@@ -182,10 +188,11 @@ def _cells(said: str, where: str) -> Cells:
             raise ValueError(
                 f"{where}: the lowest, {low:,.10g}, is not below the highest, {high:,.10g}."
             )
-        bounds: Cells = {"kind": "number", "lowest": low, "highest": high}
+        lowest, highest = written(low, None), written(high, None)
+        bounds: Cells = {"kind": "number", "lowest": lowest, "highest": highest}
         return bounds | _about(match[3], where)
     if _LIKE_BOUNDS.match(said):
-        raise ValueError(f"{where}: numbers have a decimal point, 0.5, not a comma.")
+        raise ValueError(f"{where}: {_POINT}")
     parts = [part.strip() for part in re.split(r"[,;]", said) if part.strip()]
     if len(parts) < 2:
         raise ValueError(
@@ -218,8 +225,7 @@ def _about(rest: str, where: str) -> Cells:
     for place, part in enumerate(one.strip() for one in _PARTS.split(rest)):
         found = {name: match for name, each in _USUAL.items() if (match := each.fullmatch(part))}
         for name, usual in found.items():
-            number = _value(usual[1], where)
-            cells[name] = f"{number:.12g}" if name == "if missing" else number
+            cells[name] = written(_value(usual[1], where), None)
         if part.lower() == "log":
             cells["log"] = True
         elif place == 0 and part and not found and _UNIT.fullmatch(part):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -12,16 +11,12 @@ import streamlit as st
 from ui.kit.bound import is_stale, put
 from ui.session import text
 from ui.session.settings import LIMITS
+from ui.session.typed import Limits, Number, number_in, whole_in, written
 from ui.session.words import in_words
 
-Number = int | float
 Apply = Callable[[Any], None]
 
 _REFUSED = "refused"
-_GROUPED = re.compile(r"-?[1-9]\d{0,2}(,\d{3})+")
-"""A whole number with commas between thousands."""
-_NO_NUMBER = "Type a number with a decimal point, such as 1.5, and without commas."
-_NOT_WHOLE = "Type a whole number, such as 20 or 8,000."
 _SAME = 1e-9
 
 
@@ -135,7 +130,8 @@ def _number(
         key,
         f"{label}, typed",
         value,
-        within(grid, apply),
+        apply,
+        limits=(grid[0], grid[-1]),
         name=f"{key}_number",
         beside=f"{key}_slider",
         is_shown=is_shown,
@@ -149,89 +145,28 @@ def number_field(
     value: Number | None,
     apply: Apply,
     *,
+    limits: Limits | None = None,
     name: str = "",
     beside: str | None = None,
     is_shown: bool = True,
     **more: Any,
 ) -> None:
-    """A number as it was typed; one that is emptied keeps its own.
-
-    It is a field of words that is read here, for a field of numbers changes what was typed before
-    anybody can refuse it: the browser leaves out a comma, so that 0,5 is 5, and Streamlit reads a
-    whole number up to its first letter, so that 1e3 is 1.
+    """A number as it was typed; one that is emptied keeps its own. What is refused stays to be
+    corrected, but beside a slider, which shows what holds.
 
     name, beside: of the widget where it is not the key, and of another for the same value.
     """
     name = name or key
-    put(name, written(value), () if is_shown else None)
+    entry = _refused(key)[1] if beside is None else ""
+    put(name, entry or written(value), () if is_shown else None)
     read = whole_in if isinstance(value, int) else number_in
     st.text_input(
         label,
         key=name,
         on_change=take,
-        args=(name, key, lambda entry: apply(read(entry)), beside),
+        args=(name, key, lambda entry: apply(read(entry, limits)), beside),
         **more,
     )
-
-
-def written(value: Number | None, digits: int = 6) -> str:
-    """A number as it stands in its field, empty where there is none; of what is not whole so many
-    digits.
-    """
-    if value is None:
-        return ""
-    return str(value) if isinstance(value, int) else f"{value:.{digits}g}".replace("e-0", "e-")
-
-
-def number_in(entry: str) -> float:
-    """The number that was typed.
-
-    Raises:  ValueError in words.
-
-    >>> number_in("1e-3")
-    0.001
-    """
-    value = _finite(entry)
-    if value is None:
-        raise ValueError(_NO_NUMBER)
-    return value
-
-
-def whole_in(entry: str) -> int:
-    """The whole number that was typed. Commas may stand between thousands; a point may only where
-    an exponent follows, for 800.000 is eight hundred thousand to many.
-
-    Raises:  ValueError in words.
-
-    >>> whole_in("8,000"), whole_in("1.25e5")
-    (8000, 125000)
-    """
-    entry = entry.strip()
-    is_grouped = _GROUPED.fullmatch(entry) is not None
-    value = _finite(entry.replace(",", "") if is_grouped else entry)
-    if value is None or not value.is_integer() or ("." in entry and "e" not in entry.lower()):
-        raise ValueError(_NOT_WHOLE)
-    return int(value)
-
-
-def _finite(entry: str) -> float | None:
-    """The number that an entry is, None where it is none."""
-    try:
-        value = float(entry)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
-
-
-def within(grid: Sequence[Number], apply: Apply) -> Apply:
-    """What refuses a typed number beyond the ends of a slider, or beyond two others, in words."""
-
-    def typed(value: Number) -> None:
-        if not grid[0] <= value <= grid[-1]:
-            raise ValueError(f"Type a number from {grid[0]:,.12g} to {grid[-1]:,.12g}.")
-        apply(value)
-
-    return typed
 
 
 def short(value: float) -> str:
@@ -254,7 +189,7 @@ def take(widget_key: str, key: str, apply: Apply, beside: str | None = None) -> 
     try:
         apply(value)
     except ValueError as problem:
-        st.session_state[_REFUSED] = (key, in_words(problem))
+        st.session_state[_REFUSED] = (key, in_words(problem), value)
 
 
 def footnote(key: str, note: str) -> None:
@@ -266,9 +201,19 @@ def footnote(key: str, note: str) -> None:
 
 def refusal(key: str) -> None:
     """Why the last move of a control was refused, if it was."""
-    refused = st.session_state.get(_REFUSED)
-    if refused and refused[0] == key:
-        st.warning(refused[1])
+    if why := _refused(key)[0]:
+        st.warning(why)
+
+
+def is_refused(key: str) -> bool:
+    """Whether the last move of a control was refused."""
+    return bool(_refused(key)[0])
+
+
+def _refused(key: str) -> tuple[str, str]:
+    """Why the last move of a control was refused, and what was typed; empty if it was not."""
+    of, why, entry = st.session_state.get(_REFUSED, ("", "", ""))
+    return (why, str(entry)) if of == key else ("", "")
 
 
 FINE = (1, 1.1, 1.25, 1.4, 1.6, 1.8, 2, 2.25, 2.5, 2.8, 3.2, 3.6, 4, 4.5, 5, 5.6, 6.3, 7, 8, 9)

@@ -14,7 +14,17 @@ from dpci_core.schema.copula import Pair
 from dpci_core.schema.spelling import no_first
 from dpci_core.schema.twin import Rate
 from dpci_core.schema.worlds import UNKNOWN_RATE
-from ui.session.forms import LEFT_OUT, Row, form_of, levels_of, shares_of, text_of
+from ui.session.forms import (
+    LEFT_OUT,
+    CellError,
+    Row,
+    form_of,
+    levels_of,
+    number_of,
+    shares_of,
+    text_of,
+)
+from ui.session.typed import written
 
 STRENGTHS = {"weak": 0.3, "medium": 0.6, "strong": 0.9}
 _USUAL = (
@@ -54,12 +64,16 @@ def suggestion_of(row: Row) -> tuple[float, float] | None:
     """What is suggested of a number that has its bounds, and neither a typical value nor a
     spread.
     """
-    low, high, is_log = row.get("lowest"), row.get("highest"), row.get("log") is True
-    if low is None or high is None or row.get("kind") == LEFT_OUT or not form_of(row).has_bounds:
+    if row.get("kind") == LEFT_OUT or not form_of(row).has_bounds:
+        return None
+    try:
+        low, high = number_of(row, "lowest"), number_of(row, "highest")
+    except CellError:
+        return None
+    is_log = row.get("log") is True
+    if low is None or high is None or text_of(row.get("typical")) or text_of(row.get("spread")):
         return None
     if not (math.isfinite(high - low) and low < high and (low > 0.0 or not is_log)):
-        return None
-    if not row.get("typical") is row.get("spread") is None:
         return None
     return suggested(str(row.get("column", "")), low, high, is_log=is_log)
 
@@ -70,7 +84,8 @@ def with_suggestions(rows: Sequence[Row]) -> tuple[list[Row], tuple[str, ...]]:
     names = []
     for row in rows:
         if (found := suggestion_of(row)) is not None:
-            row = {**row, "typical": found[0], "spread": found[1]}
+            typical, spread = (written(value, None) for value in found)
+            row = {**row, "typical": typical, "spread": spread}
             names.append(str(row["column"]))
         filled.append(row)
     return filled, tuple(names)
@@ -107,8 +122,8 @@ def read_rate(line: str) -> Rate:
         ends = []
     if not 1 <= len(ends) <= 2 or not all(0.0 < end < 1.0 for end in ends):
         raise ValueError(
-            "The share of “yes” is a number between 0 and 100, such as 20, or a range, such as 10 "
-            "to 30."
+            "The share of “yes” is a number between 0 and 100, such as 20 or 0.5 with a decimal "
+            "point, or a range, such as 10 to 30."
         )
     if len(ends) == 1 or ends[0] == ends[1]:
         return float(f"{ends[0]:.12g}")

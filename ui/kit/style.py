@@ -37,9 +37,9 @@ button[kind=tertiary]:is(:active, [aria-expanded=true]) { color: light-dark(LIGH
 .js-plotly-plot .main-svg g:not(.hoverlayer *) > text { fill: currentColor !important }
 
 /* One ring that nobody overlooks: around what has the keyboard, or around what stands for a bare input. */
-:focus-visible:not(main, input:is([type=range], [type=radio], [type=checkbox], [type=number], [role=combobox])),
+:focus-visible:not(main, input:is([type=range], [type=radio], [type=checkbox], [role=combobox])),
 [data-testid=stSlider] div:has(> * > input:focus-visible), label:has(input:focus-visible),
-:is([role=group], [data-testid=stNumberInputContainer], [data-testid=stMultiSelectTagsContainer]):has(
+:is([role=group], [data-testid=stMultiSelectTagsContainer]):has(
   > input:focus-visible) {
   outline: 3px solid light-dark(LIGHT_LINK, DARK_LINK) !important; outline-offset: 2px; border-radius: 0.25rem }
 /* Choices stand close together: further out, the ring would cross the words of the next. */

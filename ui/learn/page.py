@@ -14,7 +14,7 @@ import streamlit as st
 
 from dpci_core import StoppedError, watched
 from ui.controls.hints import link_problem
-from ui.controls.paired import Number, paired
+from ui.controls.paired import paired
 from ui.kit import again, linked, turns
 from ui.kit.bound import among, bound
 from ui.kit.exports import download_csv
@@ -29,6 +29,7 @@ from ui.learn.numbers import Numbers
 from ui.learn.path import LESSON, SCREENS, address, find
 from ui.session import state
 from ui.session.text import unbroken
+from ui.session.typed import Number
 
 TABS = {"path": "The path", "teachers": "For teachers"}
 _TAB = linked.one_of("learn", TABS, default="path", widget="learn_tab")

@@ -26,6 +26,7 @@ from ui.session.forms import (
     CellError,
     form_of,
     levels_of,
+    number_of,
     text_of,
 )
 from ui.session.text import number as short
@@ -35,11 +36,10 @@ _CARDS, _NEXT, _OPENED = "describe_cards", "describe_next", "describe_opened"
 _SHOWN, _TRIED, _WANTED = "describe_shown", "describe_tried", "describe_wanted"
 _ASKED = "describe_asked"
 _CSS = """<style>
-.st-key-cards [data-testid^=stNumberInputStep] { display: none }
 .st-key-cards [class*=_line] button > div { justify-content: start; text-align: start }
 .st-key-cards > div > [class*=st-key-card_] { padding: 0.25rem 1rem 0.5rem }
 </style>"""
-"""No step is a usual one for bounds; a line begins on the left."""
+"""A line begins on the left."""
 _expanded = st.components.v2.component(
     "dpci_expanded",
     html="<span></span>",
@@ -109,14 +109,25 @@ def wrong(
     found, names = {}, declare.wrong_names(rows())
     for (number, row), bad in zip(_cards().items(), names, strict=True):
         name = text_of(row.get("column"))
-        is_feature = name not in roles and row.get("kind") != LEFT_OUT
-        if not is_all and not (name if bad else _is_finished(row)):
-            continue
-        if bad is None and is_feature:
+        if bad is None and name not in roles and row.get("kind") != LEFT_OUT:
             bad = declare.wrong_cell(row, known.get(name), is_number=is_of_number())
-        if bad is not None and set(row) - {"kind"}:
+        if bad is not None and (_is_told(row, bad) or (is_all and set(row) - {"kind"})):
             found[number] = bad
     return found
+
+
+def wrong_outcome() -> CellError | None:
+    """What is wrong with the outcome as a number."""
+    try:
+        declare.outcome_of(suggest.with_suggestions([outcome()])[0][0])
+    except CellError as problem:
+        return problem
+    return None
+
+
+def _is_told(row: Cells, bad: CellError) -> bool:
+    """Whether something wrong is more than what is not typed yet."""
+    return _is_finished(row) or bool(text_of(row.get(bad.field)))
 
 
 def say_all(first: int) -> None:
@@ -216,6 +227,8 @@ def ask_outcome() -> None:
         with st.grid(3, min_column_width=140, vertical_alignment="bottom"):
             for name in OUTCOME_FIELDS:
                 _field(number, row, name)
+        if (bad := wrong_outcome()) is not None and _is_told(row, bad):
+            _say(bad, OUTCOME_FIELDS)
         return
     _field(number, row, "levels")
     if not text_of(row.get("levels")):
@@ -253,8 +266,9 @@ def _usual(row: Cells) -> str:
     """The typical value and the spread of a number, and whether somebody typed them."""
     if (found := suggest.suggestion_of(row)) is not None:
         return f", typical {short(found[0])}, spread {short(found[1])} (suggested)"
-    if form_of(row).has_bounds and None not in (row.get("typical"), row.get("spread")):
-        return f", typical {row['typical']:,.10g}, spread {row['spread']:,.10g}"
+    if form_of(row).has_bounds and text_of(row.get("typical")):
+        typical, spread = number_of(row, "typical"), number_of(row, "spread")
+        return f", typical {typical:,.10g}, spread {spread:,.10g}"
     return ""
 
 
@@ -298,19 +312,8 @@ def _field(number: int, row: Cells, name: str) -> None:
     if name in ("typical", "spread") and (found := suggest.suggestion_of(row)) is not None:
         example = short(found[name == "spread"])
     take = partial(_take, number, name)
-    if field.of is bool:
+    if field.is_tick:
         st.checkbox(field.label, help=field.help, **bound(key, value is True, take, options=()))
-    elif field.of is float:
-        given = None if value is None else float(cast(float, value))
-        st.number_input(
-            field.label,
-            value=None,
-            step=None,
-            format="%.10g",
-            placeholder=example,
-            help=field.help,
-            **bound(key, given, take, empty="", options=()),
-        )
     else:
         st.text_input(
             field.label,

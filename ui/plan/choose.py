@@ -17,7 +17,7 @@ from dpci_core.planner.promise import MORE_INCOMPLETE
 from dpci_core.report.cautions import REPORTABLE_CHANCE
 from dpci_core.schema.worlds import untold
 from ui.controls import currency, design, linear
-from ui.controls.paired import Number, compact, log_grid, number_field, refusal
+from ui.controls.paired import compact, log_grid, number_field, refusal
 from ui.controls.shape import encode_by, shape_control
 from ui.controls.sidebar import feature_names
 from ui.controls.split import split_controls, split_slider
@@ -32,6 +32,7 @@ from ui.session.case import Case, NumberCase, PlannedCase, make_case, place_of
 from ui.session.choices import MECHANISMS
 from ui.session.compute import DECLARED, declared_table, schema_of
 from ui.session.settings import LIMITS, Settings, from_query
+from ui.session.typed import Number
 from ui.session.words import in_words
 from ui.views import goals, path
 from ui.views.cautions import box

@@ -23,7 +23,6 @@ from dpci_core.schema.spelling import usual_yes
 from dpci_core.schema.twin import Rate
 from ui.controls import declare, design, plan_file, suggest, upload
 from ui.controls.lines import Cells, names_of, read_lines
-from ui.controls.paired import whole_in, written
 from ui.controls.sidebar import dataset_label, feature_names, take_dataset
 from ui.kit.bound import among, bound
 from ui.plan import cards, draft
@@ -32,6 +31,7 @@ from ui.session.compute import DECLARED, declared_table
 from ui.session.forms import Row, levels_of, shares_of, text_of
 from ui.session.settings import BUDGET, LIMITS, Settings, for_outcome
 from ui.session.text import plain
+from ui.session.typed import number_in, whole_in, written
 from ui.session.words import in_words
 from ui.views import path
 
@@ -44,6 +44,7 @@ HOWS = {
 _OF, _SAID = "describe_of", "describe_said"
 _HEADER, _BAD_LINES = "describe_header_line", "describe_bad_lines"
 _UNIT = "one person"
+_MOST, _COMPLETE = "Largest number of rows of a person", "Expected share of complete rows (%)"
 _ONE_ROW, _SEVERAL = draft.ANSWERS
 _FEW = 8
 """So many choices stand side by side; more are in a list."""
@@ -209,23 +210,21 @@ def _persons() -> None:
         help="Its cells are compared and never kept or shown. A row with an empty one is left out.",
     )
     if "describe_most" not in st.session_state:
-        st.session_state["describe_most"] = 4
-    right.number_input(
-        "Largest number of rows of a person",
-        1,
-        MOST_ROWS_PER_PERSON,
-        step=1,
+        st.session_state["describe_most"] = "4"
+    right.text_input(
+        _MOST,
         key="describe_most",
         persist_state="session",
         help="Of somebody with more, the first ones count.",
     )
+    _refused(right, _most)
     st.caption(PERSONS_PLANNED)
 
 
 def _missing() -> None:
     """What becomes of rows with missing cells, and how many are expected to be complete."""
     said = st.session_state
-    for name, usual in (("fill", draft.LEAVE_OUT), ("complete", 100.0)):
+    for name, usual in (("fill", draft.LEAVE_OUT), ("complete", "100")):
         if f"describe_{name}" not in said:
             said[f"describe_{name}"] = usual
     left, right = st.columns(2)
@@ -239,16 +238,33 @@ def _missing() -> None:
         "cell counts as what stands under “If missing”; where nothing stands there, the row is "
         "left out.",
     )
-    right.number_input(
-        "Expected share of complete rows (%)",
-        100.0 * COMPLETE[0],
-        100.0,
+    right.text_input(
+        _COMPLETE,
         key="describe_complete",
         persist_state="session",
-        step=1.0,
-        format="%.4g",
         help="From what you knew beforehand, such as another year. Lengths are planned with it.",
     )
+    _refused(right, _complete)
+
+
+def _most() -> int:
+    """The largest number of rows of a person; raises ValueError in words."""
+    return whole_in(text_of(st.session_state.get("describe_most")), (1, MOST_ROWS_PER_PERSON))
+
+
+def _complete() -> float:
+    """The expected share of complete rows; raises ValueError in words."""
+    limits = (100.0 * COMPLETE[0], 100.0)
+    return number_in(text_of(st.session_state.get("describe_complete")), limits) / 100.0
+
+
+def _wrong(label: str, read: Callable[[], object]) -> str:
+    """Why what was typed in a field cannot be, empty where it can."""
+    try:
+        read()
+    except ValueError as problem:
+        return f"{label}: {in_words(problem)}"
+    return ""
 
 
 # --- a table that is here -------------------------------------------------------------------------
@@ -398,7 +414,7 @@ def _draft(settings: Settings) -> None:
         outcome=None,
         positive=schema.positive or None,
         fill=draft.FILL_IN if any(column.fill for column in schema.features) else draft.LEAVE_OUT,
-        complete=100.0 * schema.complete,
+        complete=written(100.0 * schema.complete, 12),
     )
     st.session_state["describe_rate"] = suggest.rate_line(table.guesses.base_rate)
     st.session_state["describe_pairs"] = suggest.pairs_line(table.guesses.pairs)
@@ -411,7 +427,7 @@ def _fill_persons(persons: Persons | None) -> None:
     said = st.session_state
     said["describe_persons"] = _ONE_ROW if persons is None else _SEVERAL
     if persons is not None:
-        said["describe_whose"], said["describe_most"] = persons.column, persons.rows
+        said["describe_whose"], said["describe_most"] = persons.column, written(persons.rows)
 
 
 def _fill(rows: Sequence[Row], **said: object) -> None:
@@ -503,7 +519,8 @@ def _typed_rate() -> str:
     """How often the outcome is “yes”, where that was typed of its column."""
     row, levels = cards.outcome(), _outcome_levels()
     shares, yes = shares_of(row), usual_yes(levels)
-    return shares[levels.index(yes)].strip() if yes and len(shares) == len(levels) else ""
+    is_told = yes and len(shares) == len(levels) and declare.wrong_cell(row) is None
+    return shares[levels.index(yes)].strip() if is_told else ""
 
 
 def _pick_positive() -> None:
@@ -558,15 +575,18 @@ def _lacking(known: Mapping[str, Column]) -> list[str]:
     opened.
     """
     said = st.session_state
-    found = [_wrong_n(_NO_RECORDS)]
-    if _has_persons() and not text_of(said.get("describe_whose")):
-        found.append("Name the column that says whose row it is.")
+    found = [_wrong_n(_NO_RECORDS), _wrong(_COMPLETE, _complete)]
+    if _has_persons():
+        found.append(_wrong(_MOST, _most))
+        if not text_of(said.get("describe_whose")):
+            found.append("Name the column that says whose row it is.")
     if not cards.rows():
         found.append("Describe at least one column.")
     elif not said.get(cards.TARGET):
         found.append("Choose the outcome.")
     else:
-        found.append(_wrong_number() if cards.is_of_number() else _wrong_codes())
+        is_number = cards.is_of_number()
+        found.append(str(cards.wrong_outcome() or "") if is_number else _wrong_codes())
         if wrong := cards.wrong(_roles(), known):
             cards.say_all(next(iter(wrong)))
             found += [str(cell) for cell in wrong.values()][:_MOST_SAID]
@@ -582,15 +602,6 @@ def _wrong_codes() -> str:
         return f"Type the values of “{target}”, as the file writes them: two at least."
     if not st.session_state.get("describe_positive"):
         return f"Say which value of “{target}” counts as yes."
-    return ""
-
-
-def _wrong_number() -> str:
-    """What is wrong with the outcome as a number; empty where nothing is."""
-    try:
-        declare.outcome_of(_typed_outcome())
-    except ValueError as problem:
-        return in_words(problem)
     return ""
 
 
@@ -620,7 +631,7 @@ def _hand_in() -> None:
         return
     persons = None
     if _has_persons():
-        persons = Persons(text_of(said["describe_whose"]), int(said["describe_most"]))
+        persons = Persons(text_of(said["describe_whose"]), _most())
     now = state.settings()
     old = declared_table(now.declared) if now.dataset == DECLARED else None
     unfilled = {"if missing": None} if said.get("describe_fill") == draft.LEAVE_OUT else {}
@@ -640,7 +651,7 @@ def _hand_in() -> None:
             correlation=old.guesses.correlation if old else 0.0,
             before=old,
             persons=persons,
-            complete=float(said.get("describe_complete", 100.0)) / 100.0,
+            complete=_complete(),
         )
         declare.take(table)
     except ValueError as problem:

@@ -7,22 +7,17 @@ address of a plan. No shared memory holds any of it.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import streamlit as st
 
-from dpci_core.base.limits import MOST_ROWS_PER_PERSON
 from dpci_core.plan.link import pack, unpack
-from dpci_core.schema.declare import COMPLETE
 from ui.session import steps
 from ui.session.forms import FIELDS as CELLS
 from ui.session.forms import Row
 
 _BEGUN, _LOST = "describe_begun", "describe_lost"
-_LARGEST = 10**15
-"""A number of records in a draft of before, when it was kept as a number."""
 OUTCOMES = (YES_NO, NUMBER) = ("Yes or no", "A number")
 """What the outcome is."""
 ANSWERS = ("No", "Yes")
@@ -42,34 +37,28 @@ def is_text(value: object) -> bool:
     return _is_line(value) and len(cast(str, value)) <= _LONGEST
 
 
-def _is_number(value: object) -> bool:
-    is_real = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_real and abs(cast(float, value)) <= sys.float_info.max
-
-
-def _within(low: float, high: float) -> Callable[[object], bool]:
-    return lambda value: type(value) in (int, float) and low <= cast(float, value) <= high
+def _is_tick(value: object) -> bool:
+    return isinstance(value, bool)
 
 
 FIELDS: dict[str, Callable[[object], bool]] = {
-    "n": lambda value: is_text(value) or (type(value) is int and abs(value) <= _LARGEST),
+    "n": is_text,
     "unit": is_text,
     "persons": ANSWERS.__contains__,
     "whose": is_text,
-    "most": lambda value: type(value) is int and 1 <= value <= MOST_ROWS_PER_PERSON,
+    "most": is_text,
     "target": is_text,
     "outcome": OUTCOMES.__contains__,
     "positive": is_text,
     "fill": (LEAVE_OUT, FILL_IN).__contains__,
-    "complete": _within(100.0 * COMPLETE[0], 100.0),
+    "complete": is_text,
     "rate": is_text,
     "pairs": is_text,
 }
 """What stands beside the columns, and what it may be: names of session keys after "describe_"."""
 
-_OF = {str: _is_line, float: _is_number, bool: lambda value: isinstance(value, bool)}
 _CELLS: dict[str, Callable[[object], bool]] = {
-    **{name: _OF[field.of] for name, field in CELLS.items()},
+    **{name: _is_tick if field.is_tick else _is_line for name, field in CELLS.items()},
     "column": is_text,
 }
 """What is typed of a column may be this."""
@@ -116,8 +105,6 @@ def read() -> list[Row] | None:
         return None
     st.session_state[_BEGUN] = ""
     rows: list[Row] = found.pop("rows")
-    if "n" in found:
-        found["n"] = str(found["n"])
     st.session_state.update({f"describe_{name}": value for name, value in found.items()})
     return rows
 

@@ -10,7 +10,6 @@ import streamlit as st
 from dpci_core import DeclaredTable
 from dpci_core.plan.link import pack, unpack
 from dpci_core.schema import CONSTANT
-from ui.controls.paired import number_in, written
 from ui.kit.bound import among
 from ui.plan import words
 from ui.plan.draft import is_text
@@ -19,6 +18,7 @@ from ui.session.case import PlannedCase, make_target, place_of, target_of_all, u
 from ui.session.compute import DECLARED, declared_table, packed_table
 from ui.session.forms import text_of
 from ui.session.settings import PRECISION, Settings
+from ui.session.typed import number_in, written
 from ui.session.words import in_words
 from ui.views import goals, path
 

@@ -9,10 +9,12 @@ import streamlit as st
 from dpci_core.schema import Schema
 from dpci_core.schema.declare import RADIUS
 from dpci_core.schema.numeric import LIMIT
+from ui.controls.paired import number_field, refusal
 from ui.controls.shape import encode_by
 from ui.kit.bound import among, bound
 from ui.session.compute import usual_encoding
 
+_MOST = 1e3
 ENCODINGS = {True: "By typical value and spread", False: "By bounds"}
 
 
@@ -32,23 +34,25 @@ def controls(schema: Schema) -> None:
     if isinstance(now.shape, tuple):
         left.caption("Rows outside the crowd of the planning rows count less.")
     else:
-        left.number_input(
-            "Row radius R, in spreads",
-            RADIUS[0],
-            1e3,
-            step=None,
-            format="%.6g",
-            **bound(
-                "standard_radius", now.shape, lambda r: encode_by(replace(now, shape=float(r)))
-            ),
-            help="Rows longer than R count less. A small R needs less noise, and adds bias.",
+        with left:
+            number_field(
+                "standard_radius",
+                "Row radius R, in spreads",
+                now.shape,
+                lambda radius: encode_by(replace(now, shape=radius)),
+                limits=(RADIUS[0], _MOST),
+                is_shown=False,
+                help="Rows longer than R count less. A small R needs less noise, and adds bias.",
+            )
+            refusal("standard_radius")
+    with right:
+        number_field(
+            "standard_limit",
+            "Limit, in spreads",
+            now.limit,
+            lambda limit: encode_by(replace(now, limit=limit)),
+            limits=(LIMIT[0], _MOST),
+            is_shown=False,
+            help="Values further from the typical one count as that far.",
         )
-    right.number_input(
-        "Limit, in spreads",
-        LIMIT[0],
-        1e3,
-        step=None,
-        format="%.6g",
-        **bound("standard_limit", now.limit, lambda x: encode_by(replace(now, limit=float(x)))),
-        help="Values further from the typical one count as that far.",
-    )
+        refusal("standard_limit")

@@ -15,7 +15,7 @@ from dpci_core.report import afterwards
 from dpci_core.report.cautions import not_reportable
 from dpci_core.report.effect_table import Scale
 from dpci_core.report.words import called
-from ui.session.forms import FORMS
+from ui.session.forms import FORMS, ask_number
 from ui.session.text import number, plain
 from ui.session.words import in_words
 
@@ -65,15 +65,14 @@ def _combination(after: ReleaseInference) -> None:
     if not chosen:
         return
     weights = {}
-    for place, column in zip(chosen, _grid(len(chosen)), strict=True):
-        weights[place] = column.number_input(
-            f"Weight of {plain(called(place))}",
-            value=1.0,
-            step=1.0,
-            format="%.10g",
-            key=f"after_weight_{place}",
-        )
+    for name, place in zip(chosen, _grid(len(chosen)), strict=True):
+        with place:
+            weight = ask_number(f"Weight of {called(name)}", 1.0, f"after_weight_{name}")
+        if weight is not None:
+            weights[name] = weight
     looked = st.checkbox("Chosen after looking at the release", key="after_looked")
+    if len(weights) < len(chosen):
+        return
     if not any(weights.values()):
         st.caption("Give one of them a weight other than 0.")
         return
@@ -119,6 +118,8 @@ def _prediction(after: ReleaseInference) -> None:
     for column, place in zip(columns, _grid(len(columns)), strict=True):
         with place:
             row[column.name] = FORMS[type(column)].ask(column, f"after_row_{column.name}")
+    if None in row.values():
+        return
     st.markdown(prediction_words(after.made, after.predict(row)[0]))
     st.caption(afterwards.POINTWISE)
 

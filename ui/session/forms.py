@@ -6,6 +6,7 @@ A kind that is not in the table can be planned with and released, but not typed.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,36 +17,36 @@ from dpci_core.base.errors import ArgumentError
 from dpci_core.schema import CategoricalColumn, Column, NumberGuess, NumericColumn
 from dpci_core.schema.categorical import SHARES_SLACK
 from ui.session.text import plain
+from ui.session.typed import Limits, number_in, written
 from ui.session.words import in_words
 
 LEFT_OUT = "not in the model"
+POINTS = "Numbers have a decimal point, 1.5, and semicolons between them."
 Row = Mapping[str, Any]
-"""What is typed of one column, by the names of `FIELDS`; "column" is its name, and "kind" the word
-of its form. What is empty may be absent.
+"""What is typed of one column, texts and a tick by the names of `FIELDS`; "column" is its name, and
+"kind" the word of its form. What is empty may be absent.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a card: what it is called, what is typed (a text, a number or a tick), an example,
-    and more about it.
-    """
+    """A field of a card: what it is called, an example, more about it, and whether it is a tick."""
 
     label: str
-    of: type[str] | type[float] | type[bool] = str
     example: str = ""
     help: str | None = None
+    is_tick: bool = False
 
 
 FIELDS = {
     "column": Field("Name of the column", example="as in the first line of the file"),
     "kind": Field("Kind"),
-    "lowest": Field("Lowest possible", float),
-    "highest": Field("Highest possible", float),
+    "lowest": Field("Lowest possible"),
+    "highest": Field("Highest possible"),
     "units": Field("Unit", example="years"),
-    "step": Field("Report effects per", float, "1"),
-    "typical": Field("Typical value", float),
-    "spread": Field("Spread", float),
+    "step": Field("Report effects per", example="1"),
+    "typical": Field("Typical value"),
+    "spread": Field("Spread"),
     "levels": Field("Values, as the file writes them", example="no; yes"),
     "shares": Field("How often each occurs (%)", example="80; 20"),
     "effect": Field(
@@ -62,8 +63,8 @@ FIELDS = {
     ),
     "log": Field(
         "Log scale",
-        bool,
         help="For amounts such as income, where ratios count. Spread and step are factors then.",
+        is_tick=True,
     ),
 }
 
@@ -93,7 +94,7 @@ class ColumnForm:
     line: a row in a few words, beside the column that filled it.
     to_row: the row of a column, and of what is guessed of its values.
     from_row: the column of a row, and the column of this kind that filled it.
-    ask: a field for one cell, with its key.
+    ask: a field for one cell, with its key; None while what is typed there cannot be one.
     widened: the column with bounds so many times as far apart; None for a column without bounds.
     """
 
@@ -106,7 +107,7 @@ class ColumnForm:
     line: Callable[[Row, Column | None], str]
     to_row: Callable[[Any, Any], dict[str, object]]
     from_row: Callable[[Row, Any], Column]
-    ask: Callable[[Any, str], float | str]
+    ask: Callable[[Any, str], float | str | None]
     widened: Callable[[Any, float], Any] | None = None
 
     @property
@@ -150,23 +151,23 @@ def _number_row(column: NumericColumn, guess: NumberGuess | None) -> dict[str, o
     if typical is None and guess is not None:
         typical, spread = guess.centre, guess.spread
     return {
-        "lowest": column.low,
-        "highest": column.high,
+        "lowest": written(column.low, None),
+        "highest": written(column.high, None),
         "if missing": column.fill,
-        "typical": typical,
-        "spread": spread,
+        "typical": written(typical, None),
+        "spread": written(spread, None),
         "units": column.units,
-        "step": column.step,
+        "step": written(column.step, None),
         "log": column.takes_log,
     }
 
 
 def _numeric(row: Row, known: NumericColumn | None) -> NumericColumn:
-    for end in ("lowest", "highest"):
-        why = f"a number is needed, or the kind “{KINDS[LEFT_OUT]}”."
-        _check(text_of(row.get(end)) != "", row, end, why)
     numbers = ("lowest", "highest", "typical", "spread", "step", "if missing")
-    low, high, typical, spread, step, missing = (_maybe(row, name) for name in numbers)
+    low, high, typical, spread, step, missing = (number_of(row, name) for name in numbers)
+    for end, bound in (("lowest", low), ("highest", high)):
+        why = f"a number is needed, or the kind “{KINDS[LEFT_OUT]}”."
+        _check(bound is not None, row, end, why)
     assert low is not None
     assert high is not None
     why = f"it has to be above the lowest, {low:,.10g}; {high:,.10g} is not."
@@ -196,25 +197,26 @@ def _numeric(row: Row, known: NumericColumn | None) -> NumericColumn:
 
 
 def _number_line(row: Row, _: Column | None) -> str:
-    units, step = text_of(row.get("units")), row.get("step")
-    ends = " to ".join(f"{row[end]:,.10g}" for end in ("lowest", "highest"))
+    units, step = text_of(row.get("units")), number_of(row, "step")
+    ends = " to ".join(f"{number_of(row, end):,.10g}" for end in ("lowest", "highest"))
     found = [f"number, {ends} {units}".strip()]
     found += ["log scale"] if row.get("log") is True else []
     return ", ".join([*found, f"effects per {step:,.10g}"] if step is not None else found)
 
 
-def _ask_number(column: NumericColumn, key: str) -> float:
+def ask_number(label: str, usual: float, key: str, limits: Limits | None = None) -> float | None:
+    """A field for a number; None while what is typed there is none, as is said below it."""
+    entry = st.text_input(plain(label), written(usual, None), key=key)
+    try:
+        return number_in(entry, limits)
+    except ValueError as problem:
+        st.error(in_words(problem))
+        return None
+
+
+def _ask_number(column: NumericColumn, key: str) -> float | None:
     units = f" ({column.units})" if column.units else ""
-    return float(
-        st.number_input(
-            plain(f"{column.name}{units}"),
-            min_value=float(column.low),
-            max_value=float(column.high),
-            value=float(column.middling),
-            format="%.10g",
-            key=key,
-        )
-    )
+    return ask_number(f"{column.name}{units}", column.middling, key, (column.low, column.high))
 
 
 def _widened(column: NumericColumn, factor: float) -> NumericColumn:
@@ -233,20 +235,24 @@ def _levels_row(column: CategoricalColumn, guess: tuple[float, ...] | None) -> d
 
 def levels_of(row: Row) -> tuple[str, ...]:
     """The values that are typed, with semicolons between them, or commas where there is none."""
-    typed = text_of(row.get("levels"))
-    parts = typed.split(";" if ";" in typed else ",")
-    return tuple(part.strip() for part in parts if part.strip())
+    return tuple(part.strip() for part in _parts(row, "levels") if part.strip())
 
 
 def shares_of(row: Row) -> list[str]:
     """The percentages that are typed of them, separated in the same way."""
-    typed = text_of(row.get("shares"))
+    return _parts(row, "shares")
+
+
+def _parts(row: Row, field: str) -> list[str]:
+    typed = text_of(row.get(field))
     return typed.split(";" if ";" in typed else ",")
 
 
 def _levels(row: Row, known: CategoricalColumn | None) -> CategoricalColumn:
     old = _unchanged(row, known)
     levels = old.levels if old else levels_of(row)
+    why = "values with a comma in them need semicolons between."
+    _check(old is not None or not _COMMAS.fullmatch(text_of(row.get("levels"))), row, "levels", why)
     _check(len(levels) >= 2, row, "levels", "at least two are needed, with semicolons between.")
     other = text_of(row.get("if missing")) or None
     why = f"“{other}” is not one of the values."
@@ -254,10 +260,12 @@ def _levels(row: Row, known: CategoricalColumn | None) -> CategoricalColumn:
     parts = filter(str.strip, shares_of(row))
     shares = tuple(_number(row, "shares", part) / 100.0 for part in parts) or None
     if shares:
-        why = f"{len(levels)} are needed, one for each value."
+        point = f" {POINTS}" if "," in text_of(row.get("shares")) else ""
+        why = f"{len(levels)} are needed, one for each value.{point}"
         _check(len(shares) == len(levels), row, "shares", why)
         total = math.fsum(shares)
-        why = f"they have to add up to 100, none below 0; these add up to {100.0 * total:.4g}."
+        why = "they have to add up to 100, none below 0; these add up to "
+        why += f"{100.0 * total:.4g}.{point}"
         _check(min(shares) >= 0.0 and abs(total - 1.0) <= SHARES_SLACK, row, "shares", why)
     return CategoricalColumn(
         text_of(row.get("column")), levels, other, old is None or old.has_reference, shares
@@ -293,18 +301,24 @@ def text_of(value: object) -> str:
     return "" if value is None else str(value).strip()
 
 
-def _maybe(row: Row, field: str) -> float | None:
-    """The number in a field, None where it is empty."""
-    return _number(row, field, row[field]) if text_of(row.get(field)) else None
+def number_of(row: Row, field: str) -> float | None:
+    """The number that is typed in a field, None where it is empty.
+
+    Raises:  CellError.
+    """
+    typed = text_of(row.get(field))
+    return _number(row, field, typed) if typed else None
 
 
-def _number(row: Row, field: str, value: object) -> float:
+def _number(row: Row, field: str, typed: str) -> float:
     try:
-        return float(text_of(value))
-    except ValueError:
-        raise CellError(row, field, "a number is needed.") from None
+        return number_in(typed)
+    except ValueError as problem:
+        raise CellError(row, field, in_words(problem)) from None
 
 
+_COMMAS = re.compile(r"(?=.*\d,\d)(?=.*,\s)[^;]*")
+"""Values with commas between, of which some stand within a number."""
 _LISTED = 5
 """Values that a line names."""
 OUTCOME_FIELDS = ("lowest", "highest", "units", "typical", "spread")

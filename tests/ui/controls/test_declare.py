@@ -46,7 +46,7 @@ OUTCOME = {
 }
 
 
-AGE = {"column": "age", "kind": "number", "lowest": 0, "highest": 100}
+AGE = {"column": "age", "kind": "number", "lowest": "0", "highest": "100"}
 SEX = {"column": "sex", "kind": "levels", "levels": "f; m; x"}
 
 
@@ -85,6 +85,25 @@ def test_the_rows_return_what_was_put_in():
     )
     assert through_the_rows(table, before=table) == table
     assert declared_table(packed_table(table)) == table
+
+
+def test_numbers_of_a_plan_are_read_from_their_cells_as_the_same():
+    third = 1.0 / 3.0
+    column = NumericColumn("a", -third, 0.1 + 0.2, typical=1e-7, spread=third, step=0.7)
+    table = table_of(column)
+    assert through_the_rows(table).schema.features == (column,)
+    assert declare.to_rows(table)[0]["highest"] == "0.30000000000000004"
+
+
+@pytest.mark.parametrize("field", ["lowest", "highest", "typical", "spread", "step", "if missing"])
+@pytest.mark.parametrize("typed", ["0,5", "1,000", "many", "nan", "1e400"])
+def test_a_cell_that_is_no_number_is_refused_at_its_field(field: str, typed: str):
+    wrong = declare.wrong_cell(AGE | {field: typed})
+    assert wrong is not None
+    assert (wrong.field, wrong.why) == (field, POINT)
+
+
+POINT = "Type a number with a decimal point, such as 1.5, and without commas."
 
 
 def test_effects_are_typed_for_the_step_of_their_column():
@@ -177,16 +196,23 @@ def test_the_example_is_a_table_to_plan_with():
             [SEX | {"shares": "50; 20; 20"}],
             "“sex”, how often .*: they have to add up to 100, none below 0; these add up to 90",
         ),
-        ([AGE | {"typical": 50}], "“age”, spread: a number is needed"),
         (
-            [AGE | {"typical": 500, "spread": 1}],
+            [SEX | {"levels": "f; m", "shares": "0,5"}],
+            r"add up to 5\. Numbers have a decimal point",
+        ),
+        ([SEX | {"levels": "f; m", "shares": "99,5; 0,5"}], "“sex”, how often .*: Type a number"),
+        ([SEX | {"levels": "f; m", "shares": "99,5, 0,5"}], r"2 are .* value\. Numbers have a dec"),
+        ([SEX | {"levels": "0,5, 1,7"}], "“sex”, values, as .*: values with a comma in them need"),
+        ([AGE | {"typical": "50"}], "“age”, spread: a number is needed"),
+        (
+            [AGE | {"typical": "500", "spread": "1"}],
             "“age”, typical value: it has to lie within 0 to 100",
         ),
-        ([AGE | {"typical": 50, "spread": 0}], "“age”, spread: it has to be above 0"),
-        ([AGE | {"typical": 50, "spread": 5e9}], "“age”, spread: Expected spread=5000000000.0"),
-        ([AGE | {"step": -1}], "“age”, report effects per: it has to be above 0"),
+        ([AGE | {"typical": "50", "spread": "0"}], "“age”, spread: it has to be above 0"),
+        ([AGE | {"typical": "50", "spread": "5e9"}], "“age”, spread: Expected spread=5000000000.0"),
+        ([AGE | {"step": "-1"}], "“age”, report effects per: it has to be above 0"),
         ([AGE | {"log": True}], "“age”, lowest possible: on a log scale"),
-        ([AGE | {"lowest": 100}], "“age”, highest possible: it has to be above the lowest, 100"),
+        ([AGE | {"lowest": "100"}], "“age”, highest possible: it has to be above the lowest, 100"),
         ([AGE, AGE], "age.*twice"),
         ([AGE | {"if missing": "300"}], "“age”, an empty cell .*: it has to lie within 0 to 100"),
         (
@@ -211,7 +237,7 @@ def test_values_may_have_commas_between_them_where_no_semicolon_is():
 
 def test_a_bound_of_zero_is_a_bound():
     (row,) = declare.to_rows(table_of(NumericColumn("a", 0, 1)))
-    assert (row["lowest"], row["highest"]) == (0, 1)
+    assert (row["lowest"], row["highest"]) == ("0", "1")
 
 
 def test_empty_rows_are_left_out():

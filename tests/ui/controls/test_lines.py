@@ -23,12 +23,12 @@ def test_bounds_units_and_what_is_usual():
     assert found == {
         "systolic_bp": {
             "kind": "number",
-            "lowest": 60.0,
-            "highest": 260.0,
+            "lowest": "60",
+            "highest": "260",
             "units": "mmHg",
-            "typical": 130.0,
-            "spread": 18.0,
-            "step": 10.0,
+            "typical": "130",
+            "spread": "18",
+            "step": "10",
         }
     }
 
@@ -36,11 +36,11 @@ def test_bounds_units_and_what_is_usual():
 @pytest.mark.parametrize(
     ("said", "low", "high"),
     [
-        ("18-100", 18.0, 100.0),
-        ("18 – 100 years", 18.0, 100.0),
-        ("-5 to 40 °C", -5.0, 40.0),
-        ("1 to 1,000,000 €, log, per 2", 1.0, 1e6),
-        ("0.5..2", 0.5, 2.0),
+        ("18-100", "18", "100"),
+        ("18 – 100 years", "18", "100"),
+        ("-5 to 40 °C", "-5", "40"),
+        ("1 to 1,000,000 €, log, per 2", "1", "1000000"),
+        ("0.5..2", "0.5", "2"),
     ],
 )
 def test_bounds_are_written_in_many_ways(said, low, high):
@@ -52,15 +52,15 @@ def test_bounds_are_written_in_many_ways(said, low, high):
 @pytest.mark.parametrize(
     ("said", "cells"),
     [
-        ("15 to 60, typical 27, spread 5", {"typical": 27.0, "spread": 5.0}),
-        ("15 to 60 typical 27", {"typical": 27.0}),
+        ("15 to 60, typical 27, spread 5", {"typical": "27", "spread": "5"}),
+        ("15 to 60 typical 27", {"typical": "27"}),
         ("15 to 60 kg,missing 20,log", {"units": "kg", "if missing": "20", "log": True}),
-        ("15 to 60 mg per l, ±5", {"units": "mg per l", "spread": 5.0}),
-        ("15 to 60, per 1,000", {"step": 1_000.0}),
+        ("15 to 60 mg per l, ±5", {"units": "mg per l", "spread": "5"}),
+        ("15 to 60, per 1,000", {"step": "1000"}),
     ],
 )
 def test_what_is_usual_is_no_unit(said, cells):
-    bounds = {"kind": "number", "lowest": 15.0, "highest": 60.0}
+    bounds = {"kind": "number", "lowest": "15", "highest": "60"}
     assert columns_of(f"bmi: {said}")["bmi"] == bounds | cells
 
 
@@ -77,14 +77,14 @@ def test_one_share_that_is_not_said_is_the_rest():
 
 
 WARD = {"kind": "levels", "levels": "a; b; c", "shares": "50; 30; 20"}
-AGE = {"kind": "number", "lowest": 30.0, "highest": 90.0, "units": "years"}
+AGE = {"kind": "number", "lowest": "30", "highest": "90", "units": "years"}
 
 
 @pytest.mark.parametrize(
     ("line", "found"),
     [
         ("age years 30 to 90", {"age": AGE}),
-        ("age (years) 30-90, per 10", {"age": AGE | {"step": 10.0}}),
+        ("age (years) 30-90, per 10", {"age": AGE | {"step": "10"}}),
         ("age 30 to 90 years", {"age": AGE}),
         ("ward a 50 %, b 30 %, c 20%", {"ward": WARD}),
         ("sex,ward: a 50 %, b 30 %, c 20 %,ill", {"sex": {}, "ward": WARD, "ill": {}}),
@@ -95,8 +95,8 @@ AGE = {"kind": "number", "lowest": 30.0, "highest": 90.0, "units": "years"}
         (
             "age: 30 to 90 years, per 10, dose 1 to 2, sex: F, M",
             {
-                "age": AGE | {"step": 10.0},
-                "dose": {"kind": "number", "lowest": 1.0, "highest": 2.0},
+                "age": AGE | {"step": "10"},
+                "dose": {"kind": "number", "lowest": "1", "highest": "2"},
                 "sex": {"kind": "levels", "levels": "F; M"},
             },
         ),
@@ -143,6 +143,27 @@ def test_blanks_are_gone_through_once():
     gap = " " * 1_000_000
     assert columns_of(f"city: a{gap}b, c")["city"]["levels"] == f"a{gap}b; c"
     assert columns_of(f"city: a{gap}80{gap}%, b 20 %")["city"]["shares"] == "80; 20"
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("smoker: no 99,5 %, yes 0,4 %", "numbers have a decimal point"),
+        ("smoker no 99,5%, yes 0,5%", "numbers have a decimal point"),
+        ("dose: 0,125 to 0,500 mg", "numbers have a decimal point"),
+        ("dose: 0 to 1, typical 0,125", "“typical 0,125” is not understood"),
+        ("dose: 0 to 9, typical 2,5", "“5” is not understood"),
+    ],
+)
+def test_a_decimal_comma_makes_no_other_number_and_no_other_value(line, words):
+    """Four values were read in the first, and bounds of 125 and 500 in the third."""
+    found, wrong = read_lines(line)
+    assert not found
+    assert words in str(wrong[line])
+
+
+def test_shares_may_be_values():
+    assert columns_of("dose: 1 %, 2.5 %, 10 %")["dose"]["levels"] == "1 %; 2.5 %; 10 %"
 
 
 def test_a_header_line_gives_names_alone():

@@ -29,22 +29,42 @@ def test_a_suggestion_is_usual_by_name_or_the_middle_of_the_bounds(name, low, hi
 
 def test_what_is_typed_stays_and_what_is_wrong_is_left_to_be_told():
     rows = [
-        {"column": "a", "kind": "number", "lowest": 0, "highest": 12},
-        {"column": "b", "kind": "number", "lowest": 0, "highest": 9, "typical": 2, "spread": 1},
-        {"column": "c", "kind": "number", "lowest": 0, "highest": 9, "typical": 2},
-        {"column": "d", "kind": "number", "lowest": 9, "highest": 0},
-        {"column": "e", "kind": "number", "lowest": 0, "highest": 9, "log": True},
+        {"column": "a", "kind": "number", "lowest": "0", "highest": "12"},
+        {
+            "column": "b",
+            "kind": "number",
+            "lowest": "0",
+            "highest": "9",
+            "typical": "2",
+            "spread": "1",
+        },
+        {"column": "c", "kind": "number", "lowest": "0", "highest": "9", "typical": "2"},
+        {"column": "d", "kind": "number", "lowest": "9", "highest": "0"},
+        {"column": "e", "kind": "number", "lowest": "0", "highest": "9", "log": True},
         {"column": "f", "kind": "levels", "levels": "x; y"},
         {"column": "g", "kind": "number"},
-        {"column": "h", "kind": LEFT_OUT, "lowest": 0, "highest": 9},
-        {"column": "i", "lowest": 0, "highest": 9},  # a number, unless it says another kind
+        {"column": "h", "kind": LEFT_OUT, "lowest": "0", "highest": "9"},
+        {"column": "i", "lowest": "0", "highest": "9"},  # a number, unless it says another kind
     ]
     filled, found = suggest.with_suggestions(rows)
     assert found == ("a", "i")
     none = [None] * 5
-    assert [row.get("typical") for row in filled] == [6, 2, 2, *none, 4.5]
-    assert [row.get("spread") for row in filled] == [2, 1, None, *none, 1.5]
+    assert [row.get("typical") for row in filled] == ["6", "2", "2", *none, "4.5"]
+    assert [row.get("spread") for row in filled] == ["2", "1", None, *none, "1.5"]
     assert sum("typical" in row for row in rows) == 2  # the rows themselves are left as they were
+
+
+def test_a_suggestion_is_made_of_no_text_that_is_no_number():
+    row = {"column": "a", "kind": "number", "lowest": "0,5", "highest": "12"}
+    assert suggest.suggestion_of(row) is None
+    assert suggest.suggestion_of(row | {"lowest": "0"}) is not None
+    assert suggest.suggestion_of(row | {"lowest": "0", "spread": "0,5"}) is None
+
+
+@pytest.mark.parametrize("line", ["0,5", "0,5 to 1,5", "10 to 20,5 %", "1,000"])
+def test_a_share_with_a_comma_is_refused_in_words(line):
+    with pytest.raises(ValueError, match=r"0 and 100, such as 20 or .* with a decimal point"):
+        suggest.read_rate(line)
 
 
 @pytest.mark.parametrize("line", ["", "20", "10 to 30", "0.25", "2.5 to 97.5"])

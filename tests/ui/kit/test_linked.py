@@ -14,7 +14,7 @@ CHANGES = [
     ("lengths", "selectbox", "compared_table", "census-10", "compared"),
     ("lengths", "segmented_control", "compared_split_of", "best", "compared_split"),
     ("coverage", "segmented_control", "effort", "Usual", "effort"),
-    ("coverage", "number_input", "seed", 7, "seed"),
+    ("coverage", "text_input", "seed", "7", "seed"),
 ]
 
 
@@ -67,7 +67,7 @@ def test_a_choice_that_does_not_exist_is_named(name, text):
     app = start("coverage", **{name: text})
     assert any(name in warning.value for warning in app.warning)
     assert app.segmented_control(key="effort").value == "Quick"
-    assert app.number_input(key="seed").value == 1
+    assert app.text_input(key="seed").value == "1"
 
 
 def test_an_emptied_control_changes_nothing():
@@ -78,7 +78,7 @@ def test_an_emptied_control_changes_nothing():
 
 
 def test_the_largest_seed_travels():
-    assert start("coverage", seed=str(2**31 - 1)).number_input(key="seed").value == 2**31 - 1
+    assert start("coverage", seed=str(2**31 - 1)).text_input(key="seed").value == str(2**31 - 1)
 
 
 def pinned(app):

@@ -22,7 +22,7 @@ from ui.controls.lines import read_lines
 from ui.plan import draft
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
-from ui.session.forms import LEFT_OUT
+from ui.session.forms import FIELDS, LEFT_OUT
 from ui.session.plan_settings import plan_of
 from ui.session.settings import BUDGET, Settings, from_query
 
@@ -189,13 +189,13 @@ def test_the_usual_codes_of_an_outcome_are_offered():
 def test_rows_with_missing_cells_are_left_out_or_filled_in():
     app = described()
     assert app.radio(key="describe_fill").value == "Leave out"
-    app.number_input(key="describe_complete").set_value(90.0)
+    app.text_input(key="describe_complete").set_value("90")
     go_on(app)
     schema = declared_table(now(app).declared).schema
     assert schema.complete == 0.9
     assert [column.fill for column in schema.features] == ["", "", ""]
     app.button(key="step_describe").click().run()
-    assert app.number_input(key="describe_complete").value == 90.0
+    assert app.text_input(key="describe_complete").value == "90"
     add(app, "bmi: 12 to 60 points, missing 27")
     assert app.radio(key="describe_fill").value == "Fill in"
     go_on(app)
@@ -292,10 +292,10 @@ def test_a_line_that_is_not_understood_is_refused_where_it_is_typed_and_at_the_b
 
 def drafted(**cells: object):
     """A draft of one number and an outcome of levels."""
-    age = {"column": "age", "kind": "number", "lowest": 18, "highest": 100}
+    age = {"column": "age", "kind": "number", "lowest": "18", "highest": "100"}
     ill = {"column": "ill", "kind": "levels", "levels": "no; yes"}
     rows = [age | cells, ill, ill | {"column": "smoker"}]
-    return pack({"rows": rows, "n": 8_000, "target": "ill", "positive": "yes"})
+    return pack({"rows": rows, "n": "8000", "target": "ill", "positive": "yes"})
 
 
 def opened(draft: str) -> AppTest:
@@ -325,7 +325,7 @@ def test_an_odds_ratio_that_is_none_is_refused_at_its_field_and_breaks_nothing(t
 
 
 def test_guessed_effects_are_odds_ratios_as_they_were_typed():
-    app = start("plan", draft=drafted(effect="1.5", step=10))
+    app = start("plan", draft=drafted(effect="1.5", step="10"))
     go_on(app)
     table = declared_table(now(app).declared)
     assert table.guesses.effects == {"age": pytest.approx(math.log(1.5) / 10, rel=1e-9)}
@@ -401,7 +401,7 @@ def test_one_person_may_have_several_rows():
     assert "whose row it is" in app.error[0].value
     add(app, "patient_id: 1 to 9")
     app.text_input(key="describe_whose").set_value("patient_id")
-    app.number_input(key="describe_most").set_value(3)
+    app.text_input(key="describe_most").set_value("3")
     go_on(app)
     table = declared_table(now(app).declared)
     assert table.schema.persons == Persons("patient_id", 3)
@@ -462,12 +462,6 @@ def test_a_number_of_records_may_have_commas_between_thousands(typed):
     assert now(app).n == 8_000
 
 
-def test_a_draft_of_before_has_its_number_of_records():
-    app = start("plan", draft=pack({"rows": [], "n": 8_000}))
-    assert not app.warning
-    assert app.text_input(key="describe_n").value == "8000"
-
-
 @pytest.mark.parametrize(
     ("unit", "words"),
     [
@@ -486,11 +480,11 @@ def test_the_plan_so_far_says_what_each_record_is_and_not_that_one_has_all(unit,
 
 def test_what_cannot_be_is_refused_at_its_field_and_its_card_is_open():
     rows = [
-        {"column": "age", "kind": "number", "lowest": 100, "highest": 18},
-        BMI | {"typical": 90, "spread": 1},
+        {"column": "age", "kind": "number", "lowest": "100", "highest": "18"},
+        BMI | {"typical": "90", "spread": "1"},
         {"column": "sex", "kind": "levels", "levels": "f"},
-        {"column": "fine", "kind": "number", "lowest": 0, "highest": 1},
-        {"column": "half", "kind": "number", "lowest": 15},
+        {"column": "fine", "kind": "number", "lowest": "0", "highest": "1"},
+        {"column": "half", "kind": "number", "lowest": "15"},
         {"column": "fine", "kind": "levels", "levels": "f; m"},
     ]
     app = opened(pack({"rows": rows}))
@@ -504,7 +498,7 @@ def test_what_cannot_be_is_refused_at_its_field_and_its_card_is_open():
     assert cards_of(app)[0] == "age · to be corrected"
     assert cards_of(app)[4] == "half · still needed: lowest possible and highest possible"
     for error, field in zip(app.error[:2], ("card_0_highest", "card_1_typical"), strict=True):
-        below = position(app, "error", error.value) - position(app, "number_input", field)
+        below = position(app, "error", error.value) - position(app, "text_input", field)
         assert 0 < below <= 4  # at the row of its field
     app = add(start("plan"), "bmi: 15 to 60, typical 90, spread 2")
     assert "**Typical value**: it has to lie within 15 to 60" in app.error[0].value
@@ -512,7 +506,116 @@ def test_what_cannot_be_is_refused_at_its_field_and_its_card_is_open():
     assert "it has to lie within 0 to 1,234,567." in app.error[0].value
 
 
-BMI = {"column": "bmi", "kind": "number", "lowest": 15, "highest": 60}
+BMI = {"column": "bmi", "kind": "number", "lowest": "15", "highest": "60"}
+
+
+POINT = "Type a number with a decimal point, such as 1.5, and without commas."
+
+
+@pytest.mark.parametrize(
+    ("field", "typed"),
+    [
+        ("lowest", "0,5"),
+        ("highest", "1,000"),
+        ("typical", "half"),
+        ("spread", "1e400"),
+        ("step", "1,5"),
+    ],
+)
+def test_a_cell_that_is_no_number_is_told_below_its_row_and_stays_also_after_a_reload(field, typed):
+    """A field of numbers made 5 of "0,5", and the bound of a column was another."""
+    app = described()
+    number = open_card(app, 0)
+    app.text_input(key=f"card_{number}_{field}").set_value(typed).run()
+    for _ in range(2):
+        assert not app.exception
+        assert cards_of(app)[0] == "age · to be corrected"
+        assert [one.value for one in app.error] == [f"**{FIELDS[field].label}**: {POINT}"]
+        below = position(app, "error", app.error[0].value)
+        assert 0 < below - position(app, "text_input", f"card_{number}_{field}") <= 5
+        assert app.text_input(key=f"card_{number}_{field}").value == typed
+        app = opened("".join(app.query_params["draft"]))
+    go_on(app)
+    assert f"“age”, {FIELDS[field].label.lower()}: {POINT}" in told(app)
+    assert now(app).dataset != DECLARED
+    app.text_input(key=f"card_{number}_{field}").set_value("").run()
+    assert POINT not in told(app)
+
+
+def test_a_bound_that_is_no_number_is_told_before_the_other_is_typed():
+    app = start("plan")
+    app.button(key="describe_add").click().run()
+    app.text_input(key="card_0_column").set_value("dose").run()
+    assert not app.error
+    app.text_input(key="card_0_lowest").set_value("0,5").run()
+    assert cards_of(app) == ["dose · to be corrected"]
+    assert told(app) == f"**Lowest possible**: {POINT}"
+    app.text_input(key="card_0_lowest").set_value("0.5").run()
+    assert not app.error
+    assert cards_of(app) == ["dose · still needed: lowest possible and highest possible"]
+    app.text_input(key="card_0_highest").set_value("1e1").run()
+    assert cards_of(app) == ["dose · number, 0.5 to 10, typical 5.25, spread 1.6 (suggested)"]
+
+
+def test_a_bound_of_the_outcome_that_is_no_number_is_told_below_its_row():
+    app = described()
+    app.radio(key="describe_target_pick").set_value("systolic_bp").run()
+    assert not app.error
+    app.text_input(key="card_2_highest").set_value("220,5").run()
+    assert told(app) == f"**Highest possible**: {POINT}"
+    below = position(app, "error", app.error[0].value) - position(
+        app, "text_input", "card_2_highest"
+    )
+    assert 0 < below <= 4
+    go_on(app)
+    assert f"“systolic_bp”, highest possible: {POINT}" in told(app)
+    assert now(app).dataset != DECLARED
+    app.text_input(key="card_2_highest").set_value("220.5").run()
+    go_on(app)
+    assert declared_table(now(app).declared).schema.outcome.high == 220.5
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "why"),
+    [
+        ("most", "1,5", "Type a whole number, such as 20 or 8,000."),
+        ("most", "0,500", "Type a whole number, such as 20 or 8,000."),
+        ("most", "1e12", "Type a number from 1 to 1,000."),
+        ("most", "", "Type a whole number, such as 20 or 8,000."),
+        ("complete", "97,5", POINT),
+        ("complete", "0", "Type a number from 5 to 100."),
+        ("complete", "", POINT),
+    ],
+)
+def test_rows_of_a_person_and_complete_rows_are_refused_as_they_were_typed(name, typed, why):
+    """A field of numbers made 15 rows of "1,5", and 975 % of "97,5"."""
+    app = described()
+    app.radio(key="describe_persons").set_value("Yes").run()
+    app.text_input(key="describe_whose").set_value("patient").run()
+    app.text_input(key=f"describe_{name}").set_value(typed).run()
+    for _ in range(2):
+        assert [one.value for one in app.error] == [why]
+        assert app.text_input(key=f"describe_{name}").value == typed
+        app = opened("".join(app.query_params["draft"]))
+    go_on(app)
+    label = {"most": "Largest number of rows", "complete": "Expected share of complete rows"}[name]
+    assert any(label in one.value and why in one.value for one in app.error)
+    assert now(app).dataset != DECLARED
+    app.text_input(key=f"describe_{name}").set_value("20").run()
+    assert not app.error
+    go_on(app)
+    assert title(app) == "What do you need from the intervals?"
+
+
+def test_shares_with_commas_become_no_share_of_yes():
+    """Of no; yes, "0,5" was 0 % and 5 %, which stood under the share of “yes” without a word."""
+    app = described()
+    number = open_card(app, 3)
+    app.radio(key="describe_target_pick").set_value("sex").run()
+    app.text_input(key=f"card_{number}_shares").set_value("0,5").run()
+    assert "Numbers have a decimal point, 1.5, and semicolons between them." in told(app)
+    app.radio(key="describe_target_pick").set_value("diabetes").run()
+    assert app.text_input(key="describe_rate").value == ""
 
 
 def test_a_column_can_be_left_out_of_the_model():
@@ -536,12 +639,12 @@ def test_a_table_is_described_by_cards_alone():
     for number, name in enumerate(("age", "sex", "ill")):
         app.button(key="describe_add").click().run()
         app.text_input(key=f"card_{number}_column").set_value(name).run()
-    app.number_input(key="card_0_lowest").set_value(18.0)
-    app.number_input(key="card_0_highest").set_value(100.0)
+    app.text_input(key="card_0_lowest").set_value("18")
+    app.text_input(key="card_0_highest").set_value("100")
     app.text_input(key="card_0_units").set_value("years")
-    app.number_input(key="card_0_step").set_value(10.0)
-    app.number_input(key="card_0_typical").set_value(60.0)
-    app.number_input(key="card_0_spread").set_value(16.0)
+    app.text_input(key="card_0_step").set_value("10")
+    app.text_input(key="card_0_typical").set_value("60")
+    app.text_input(key="card_0_spread").set_value("16")
     app.text_input(key="card_0_effect").set_value("1.5")
     app.segmented_control(key="card_1_kind").set_value("levels").run()
     app.text_input(key="card_1_levels").set_value("F; M")
@@ -570,13 +673,13 @@ def test_a_table_is_described_by_cards_alone():
 def test_nothing_is_lost_when_a_card_is_added_moved_or_removed():
     app = described()
     number = open_card(app, 0)
-    app.number_input(key=f"card_{number}_typical").set_value(61.0)
-    app.number_input(key=f"card_{number}_spread").set_value(12.0).run()
+    app.text_input(key=f"card_{number}_typical").set_value("61")
+    app.text_input(key=f"card_{number}_spread").set_value("12").run()
     age, sex, pressure, outcome = cards_of(app)
     assert age.endswith("typical 61, spread 12")
     app.button(key=f"card_{number}_down").click().run()
     assert cards_of(app) == [sex, age, pressure, outcome]
-    assert app.number_input(key=f"card_{number}_typical").value == 61.0
+    assert app.text_input(key=f"card_{number}_typical").value == "61"
     app.button(key="describe_add").click().run()
     app.text_input(key="card_4_column").set_value("bmi").run()
     assert cards_of(app)[:4] == [sex, age, pressure, outcome]
@@ -585,11 +688,11 @@ def test_nothing_is_lost_when_a_card_is_added_moved_or_removed():
     app.button(key=f"card_{other}_remove").click().run()
     still = "bmi · still needed: lowest possible and highest possible"
     assert cards_of(app) == [age, pressure, outcome, still]
-    assert app.number_input(key=f"card_{number}_typical").value == 61.0
+    assert app.text_input(key=f"card_{number}_typical").value == "61"
     app.button(key=f"card_{number}_next").click().run()
     assert cards_of(app) == [age, pressure, outcome, still]
     open_card(app, 0)
-    assert app.number_input(key=f"card_{number}_spread").value == 12.0
+    assert app.text_input(key=f"card_{number}_spread").value == "12"
     app = reloaded(app)
     assert cards_of(app) == [age, pressure, outcome, still]
 
@@ -680,11 +783,11 @@ def test_a_reload_keeps_what_was_typed_until_somebody_goes_on():
     app.radio(key="describe_target_pick").set_value("diabetes").run()
     app.text_input(key="describe_unit").set_value("one visit")
     app.radio(key="describe_persons").set_value("Yes").run()
-    app.number_input(key="describe_most").set_value(7).run()
+    app.text_input(key="describe_most").set_value("7").run()
     app = reloaded(app)
     assert app.radio(key="describe_target_pick").value == "diabetes"
     assert app.radio(key="describe_positive_pick").value == "yes"
-    assert app.number_input(key="describe_most").value == 7
+    assert app.text_input(key="describe_most").value == "7"
     app.radio(key="describe_persons").set_value("No").run()
     go_on(app)
     assert title(app) == "What do you need from the intervals?"
@@ -826,7 +929,7 @@ bp: 60 to 260 mmHg, typical 130, spread 18
 diabetes: no, yes"""
     app = start("plan")
     app.text_input(key="describe_n").set_value("8000")
-    app.number_input(key="describe_complete").set_value(95.0)
+    app.text_input(key="describe_complete").set_value("95")
     add(app, lines)
     app.radio(key="describe_target_pick").set_value("diabetes").run()
     go_on(app)

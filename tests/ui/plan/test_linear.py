@@ -97,7 +97,7 @@ def test_one_person_may_have_several_rows_with_an_outcome_that_is_a_number(hasty
     app.radio(key="describe_target_pick").set_value("systolic_bp").run()
     app.radio(key="describe_persons").set_value("Yes").run()
     app.text_input(key="describe_whose").set_value("patient").run()
-    app.number_input(key="describe_most").set_value(3).run()
+    app.text_input(key="describe_most").set_value("3").run()
     go_on(app)
     assert title(app) == "What do you need from the intervals?"
     settings = now(app)

@@ -284,14 +284,30 @@ def test_mechanism_and_split_are_chosen_and_can_be_moved(wished):
 
 def test_the_encoding_can_be_set_by_hand(hasty):
     app = start("plan", **LINK)
-    app.number_input(key="standard_radius").set_value(3.5).run()
-    app.number_input(key="standard_limit").set_value(3.0).run()
+    app.text_input(key="standard_radius").set_value("3.5").run()
+    app.text_input(key="standard_limit").set_value("3").run()
     check(app)
     schema = declared_table(now(app).declared).schema
     assert schema.standard == StandardEncoding(shape=3.5, limit=3.0)
     app.radio(key="is_standard").set_value(False).run()
     check(app)
     assert declared_table(now(app).declared).schema == replace(schema, standard=None)
+
+
+def test_a_comma_in_the_encoding_is_refused_and_stays_until_it_is_corrected(hasty):
+    """A field of numbers made 35 of "3,5"."""
+    app = start("plan", **LINK)
+    before = now(app)
+    for key in ("standard_radius", "standard_limit"):
+        for typed, words in (("3,5", "Type a number with a decimal point"), ("1e12", "1 to 1,000")):
+            app.text_input(key=key).set_value(typed).run()
+            check(app)
+            assert any(words in one.value for one in app.warning)
+            assert app.text_input(key=key).value == typed
+            assert now(app) == before
+    app.text_input(key="standard_limit").set_value("3").run()
+    assert not [one for one in app.warning if "Type a number" in one.value]
+    assert declared_table(now(app).declared).schema.standard.limit == 3.0
 
 
 def test_one_choice_sets_the_map_of_a_described_table_and_takes_it_back(hasty):
@@ -303,7 +319,7 @@ def test_one_choice_sets_the_map_of_a_described_table_and_takes_it_back(hasty):
     found = declared_table(now(app).declared).schema.standard
     assert isinstance(found.shape, tuple)
     assert found.limit == before.limit
-    assert not [one for one in app.number_input if one.key == "standard_radius"]
+    assert not [one for one in app.text_input if one.key == "standard_radius"]
     app.multiselect(key="names").set_value(["pressure", "smoker=yes"]).run()
     check(app)
     assert len(declared_table(now(app).declared).schema.standard.shape) == 3

@@ -225,7 +225,7 @@ def test_a_finished_release_answers_more_at_no_charge():
         [one.low for one in together.intervals.values()]
     )
     app.multiselect(key="after_names").set_value(["age", "smoker=yes"]).run()
-    app.number_input(key="after_weight_smoker=yes").set_value(-2.0).run()
+    app.text_input(key="after_weight_smoker=yes").set_value("-2").run()
     check(app)
     found = after.contrast({"age": 1, "smoker=yes": -2})
     assert release_after.combination_words({"age": 1.0, "smoker=yes": -2.0}, found) in words(app)
@@ -233,7 +233,7 @@ def test_a_finished_release_answers_more_at_no_charge():
     app.checkbox(key="after_looked").check().run()
     wider = after.contrast({"age": 1, "smoker=yes": -2}, after_looking=True)
     assert f"to {number(wider.interval.high)}**" in words(app)
-    app.number_input(key="after_row_age").set_value(70.0).run()
+    app.text_input(key="after_row_age").set_value("70").run()
     app.selectbox(key="after_row_smoker").set_value("yes").run()
     check(app)
     (row,) = after.predict({"age": 70.0, "smoker": "yes"})
@@ -241,11 +241,35 @@ def test_a_finished_release_answers_more_at_no_charge():
     assert f"chance of ill = yes is **{number(row.probability.estimate)}**" in words(app)
     assert len(Ledger().history()) == 1
     assert "after.ipynb" in {b.proto.label for b in app.get("download_button")}
-    fields = [app.number_input(key=f"after_{one}") for one in ("row_age", "weight_smoker=yes")]
-    assert {field.proto.format for field in fields} == {"%.10g"}  # .0005 is not shown as 0.00
-    fields[1].set_value(1e200).run()
+    app.text_input(key="after_weight_smoker=yes").set_value("1e200").run()
     assert not app.exception
     assert "from 1e-100 to 1e+100" in app.error[0].value.replace("\\", "")
+
+
+@pytest.mark.parametrize("typed", ["0,5", "1,5", "half", ""])
+def test_a_comma_in_a_weight_or_a_value_is_refused_at_its_field_and_nothing_is_answered(typed):
+    """A field of numbers made 5 of "0,5", and answered for that."""
+    app = ready()
+    app.button(key="release_now").click().run()
+    app.multiselect(key="after_names").set_value(["age", "smoker=yes"]).run()
+    assert "Whether both are 0: p" in words(app)
+    assert "chance of ill = yes is" in words(app)
+    for key, answer in (
+        ("after_weight_smoker=yes", "Whether both are 0: p"),
+        ("after_row_age", "chance of ill = yes is"),
+    ):
+        app.text_input(key=key).set_value(typed).run()
+        assert [one.value for one in app.error] == [POINT]
+        assert position(app, "error", POINT) == position(app, "text_input", key) + 1
+        assert app.text_input(key=key).value == typed
+        assert answer not in words(app)
+        app.text_input(key=key).set_value("1e-1").run()
+        assert answer in words(app)
+    app.text_input(key="after_row_age").set_value("1e12").run()
+    assert app.error[0].value == "Type a number from 0 to 100."
+
+
+POINT = "Type a number with a decimal point, such as 1.5, and without commas."
 
 
 def test_what_is_left_is_said_anew_beside_a_choice_whose_words_stay():

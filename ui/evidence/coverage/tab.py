@@ -12,6 +12,7 @@ import streamlit as st
 
 from dpci_core import Design, ExperimentResult
 from ui.controls.job_panel import JobPanel
+from ui.controls.paired import is_refused, number_field, refusal
 from ui.controls.sidebar import current_view, feature_names, is_ready
 from ui.evidence.coverage import charts
 from ui.evidence.coverage.charts import Comparison
@@ -81,7 +82,10 @@ def _start_controls(view: compute.View) -> None:
         "10,000 and 1,000.",
         disabled=active,
     )
-    middle.number_input("Seed", 0, _LARGEST_SEED, **_SEED.bound(int(_SEED.value)), disabled=active)
+    with middle:
+        seed, limits = int(_SEED.value), (0, _LARGEST_SEED)
+        number_field("seed", "Seed", seed, _SEED.take, limits=limits, disabled=active)
+        refusal("seed")
     too_large = view.records.X.size > jobs.LARGEST_TABLE
     right.button(
         "Start the simulation",
@@ -89,7 +93,7 @@ def _start_controls(view: compute.View) -> None:
         key="start",
         on_click=_start,
         args=(view,),
-        disabled=active or too_large or not _designs(view),
+        disabled=active or too_large or is_refused("seed") or not _designs(view),
     )
     if too_large:
         st.warning("This table is too large to be resampled here: take fewer features.")
@@ -105,8 +109,8 @@ def _designs(view: compute.View) -> dict[Combination, Design]:
 
 
 def _start(view: compute.View) -> None:
-    if _PANEL.is_active:
-        return  # a double click
+    if _PANEL.is_active or is_refused("seed"):
+        return  # a double click, or a seed that was typed just before
     m, k = _EFFORT[_THOROUGH.value]
     if not view.settings.is_penalised:
         m = k  # its estimates need the matrices, which only whole intervals have

@@ -30,6 +30,36 @@ def run_through(app):
     return jobs.QUEUE.find(key)
 
 
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("0,5", "Type a whole number, such as 20 or 8,000."),
+        ("1.5", "Type a whole number, such as 20 or 8,000."),
+        ("1e12", "Type a number from 0 to 2,147,483,647."),
+    ],
+)
+def test_a_seed_that_is_no_whole_number_is_refused_and_nothing_starts(typed, words):
+    """A field of numbers made 5 of "0,5" and 1 of "1e12"."""
+    app = open_validate(seed="7")
+    app.text_input(key="seed").set_value(typed).run()
+    check(app)
+    assert [one.value for one in app.warning] == [words]
+    assert app.text_input(key="seed").value == typed
+    assert app.button(key="start").disabled
+    app.text_input(key="seed").set_value("1,000").run()
+    assert app.text_input(key="seed").value == "1000"
+    assert not app.warning
+    assert not app.button(key="start").disabled
+
+
+def test_a_seed_that_is_refused_with_a_click_on_start_starts_nothing():
+    app = open_validate()
+    app.text_input(key="seed").set_value("0,5")
+    app.button(key="start").click().run()
+    check(app)
+    assert "job" not in app.session_state
+
+
 def document_of(app) -> bytes:
     found = validate._Finished
     job = jobs.QUEUE.find(app.session_state["job"])
