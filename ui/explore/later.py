@@ -155,8 +155,11 @@ def _best(view: compute.View) -> Best:
     lost, now_lost = found.forecast.is_not_reportable, outcome.forecast.is_not_reportable
     if lost.all():
         return Best(None, words="No split brings any of these coefficients within reach.")
-    if np.any(lost & ~now_lost):  # shorter, and one effect less
-        return Best(now)
+    if found.gain < _WORTH:
+        return Best(None, words="This is the best split, or as good.")
+    if n_lost := int(np.sum(lost & ~now_lost)):
+        more = f"{n_lost} more effect{'' if n_lost == 1 else 's'} could not be reported"
+        return Best(None, words=f"Another split is {100 * found.gain:.0f} % shorter, but {more}.")
     return Best(split_of(found.design.budget, now), found.gain)
 
 
@@ -166,8 +169,6 @@ def _line(best: Best | None, view: compute.View) -> None:
         st.markdown("Looking for the best split …" if view.drawn else "")
     elif best.split is None:
         st.markdown(text.plain(best.words))
-    elif best.gain < _WORTH:
-        st.markdown("This is the best split, or as good.")
     else:
         labels = distinguishing_labels([o.combination for o in view.drawn])
         about = f" ({labels[0]})" if len(labels) > 1 else ""

@@ -41,9 +41,9 @@ def with_total(settings: Settings, total: str) -> Settings:
     return replace(settings, split=from_shares(Decimal(total)))
 
 
-def link(page: str, settings: Settings) -> str:
-    """The address of a page with these settings, relative to this page."""
-    query = urlencode(settings.to_query())
+def link(page: str, settings: Settings, **more: str) -> str:
+    """The address of a page with these settings, relative to this page; more: what else it says."""
+    query = urlencode(settings.to_query() | more)
     return f"{page}?{query}" if query else page
 
 
@@ -251,7 +251,7 @@ EXERCISES = (
         task=f"With ε = 1 and {BASE.n:,} records: how few records without privacy would do as "
         "well?",
         where="Plan with these settings",
-        address=link("plan", BASE) + "&find=precision",
+        address=link("plan", BASE, find="precision"),
         solve=_price,
     ),
     Exercise(
@@ -265,8 +265,8 @@ EXERCISES = (
         title="Dividing a budget",
         task="Which share for the coefficients makes the mean interval shortest? How flat is the "
         "optimum?",
-        where="Plan: split of the budget",
-        address=link("plan", replace(BASE, look="split")),
+        where="Learn: the split",
+        address=screen_link("split", 0.5),
         solve=_shares,
     ),
     Exercise(
@@ -291,19 +291,21 @@ EXERCISES = (
     ),
 )
 
-PRESETS: tuple[tuple[str, str, Settings], ...] = (
-    ("Strict, ε = 0.3", "explore", with_total(BASE, "0.3")),
-    ("Typical, ε = 1", "explore", BASE),
-    ("Weak protection, ε = 8 (shows a warning)", "explore", with_total(BASE, "8")),
-    (
-        "Objective and output perturbation side by side",
-        "explore",
-        replace(BASE, mechanisms=("objective", "output")),
+PRESETS = {
+    "Strict, ε = 0.3": link("explore", with_total(BASE, "0.3")),
+    "Typical, ε = 1": link("explore", BASE),
+    "Weak protection, ε = 8 (shows a warning)": link("explore", with_total(BASE, "8")),
+    "Objective and output perturbation side by side": link(
+        "explore", replace(BASE, mechanisms=("objective", "output"))
     ),
-    ("Pure ε and zCDP at the same (ε, δ)", "explore", replace(BASE, definitions=("pure", "zcdp"))),
-    ("A million records", "explore", replace(BASE, n=1_000_000)),
-    ("How many records for a length of 0.2?", "plan", replace(BASE, goal_length=0.2)),
-)
+    "Pure ε and zCDP at the same (ε, δ)": link(
+        "explore", replace(BASE, definitions=("pure", "zcdp"))
+    ),
+    "A million records": link("explore", replace(BASE, n=1_000_000)),
+    "How many records for a length of 0.2?": link(
+        "plan", replace(BASE, goal_length=0.2), find="records"
+    ),
+}
 
 
 def lesson() -> None:
@@ -329,9 +331,7 @@ def lesson() -> None:
     is_solved = st.toggle("Show the solutions", key="solutions")
     _tasks(is_solved=is_solved)
     st.header("Settings by link")
-    st.markdown(
-        "\n".join(f"- [{words}]({link(where, settings)})" for words, where, settings in PRESETS)
-    )
+    st.markdown("\n".join(f"- [{words}]({address})" for words, address in PRESETS.items()))
     st.caption("Links open in a new tab, with settings of their own; yours stay as they are.")
 
 
@@ -357,7 +357,7 @@ def _joining() -> None:
         )
     else:
         if "://" not in typed:
-            st.caption("Taken as http.")
+            st.caption(f"Taken as {root}.")
         share.show(f"{root}/{screen_link(path.LESSON[0].key, path='lesson')}")
 
 
@@ -373,19 +373,23 @@ def _take_class_address(typed: str) -> None:
 
 
 def _for_others(typed: str) -> str:
-    """Scheme, host and port of an address, http where it has no scheme, with the base path of this
-    server; empty if no other machine reaches it, or it can be no address.
+    """Scheme, host and port of an address, with the base path of this server; where it has no
+    scheme, http and the port of this page. Empty if no other machine reaches it, or it can be no
+    address.
     """
+    own = urlsplit(st.context.url or "")
     try:
         found = urlsplit(typed if "://" in typed else f"http://{typed}")
-        host, _ = found.hostname or "localhost", found.port  # a port that is none raises
+        host, port = found.hostname or "localhost", found.port  # a port that is none raises
     except ValueError:
         return ""
     is_ours = host in _EVERYWHERE or quota.is_loopback(host)
     if found.scheme not in ("http", "https") or is_ours or not _can_be_host(host):
         return ""
-    base = urlsplit(st.context.url or "").path.rpartition("/")[0]
-    return f"{found.scheme}://{found.netloc.rpartition('@')[2]}{base}"
+    place = found.netloc.rpartition("@")[2]
+    if "://" not in typed and port is None and own.port is not None:
+        place = f"{place}:{own.port}"
+    return f"{found.scheme}://{place}{own.path.rpartition('/')[0]}"
 
 
 def _can_be_host(host: str) -> bool:

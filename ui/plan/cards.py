@@ -229,6 +229,10 @@ def ask_outcome() -> None:
                 _field(number, row, name)
         if (bad := wrong_outcome()) is not None and _is_told(row, bad):
             _say(bad, OUTCOME_FIELDS)
+        st.caption(
+            "The noise of such a release is Gaussian: its ε is promised with a tiny chance δ that "
+            "it fails, which is less than the same ε without a δ."
+        )
         return
     _field(number, row, "levels")
     if not text_of(row.get("levels")):

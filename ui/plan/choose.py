@@ -147,7 +147,8 @@ def _found(case: PlannedCase, shown: str | None, *, is_first: bool) -> None:
 def _true_for(case: PlannedCase) -> str:
     """The table that a first look is about."""
     table = declared_table(case.settings.declared)
-    even = ", all values of a column equally often" if untold(table.schema, table.guesses) else ""
+    names = " and ".join(text.plain(name) for name in untold(table.schema, table.guesses))
+    even = f", all values of {names} equally often" if names else ""
     return f"if the table is as you described it{even}"
 
 
@@ -261,6 +262,11 @@ def _reach(case: PlannedCase, option: Option, find: Find) -> None:
     else:
         st.warning(said)
     _ask_shares(case, option)
+    if not option.works and isinstance(case, NumberCase):
+        st.caption(
+            "“Choose the method for me” below looks for steps, clips and a split that hold in "
+            "less favourable tables too."
+        )
     st.markdown(words.against_sentence(option))
     if law := words.law_sentence(case, option):
         st.markdown(law)

@@ -138,7 +138,7 @@ def reach_sentence(case: PlannedCase, option: Option, find: Find) -> str:
         hardest = f", fewest if {plain(decides)}; {best} if the table is as described"
     level = f"{100.0 * case.design.confidence_level:g} % intervals"
     meet = "tell it" if case.target.is_power else f"have such {level}"
-    met = "" if option.is_lost else f" Of releases {chance} {meet} at the least{hardest}."
+    met = "" if option.is_lost else f" At least {chance} of releases {meet}{hardest}."
     said = f"**{_verdict(case, option, find)}**{met}{_spare(case, option, find)} {reach(found)}"
     return f"{said} {_ELSEWHERE[find]}" if falls_short(option, find) else said
 
@@ -222,6 +222,11 @@ def ways_sentence(found: Ways, find: Find, chosen: str) -> str:
         if option is None or best is None:
             said.append(f"{word} perturbation cannot run here.")
             continue
+        if find != "precision" and not (option.works and best.works):
+            if option.works or best.works:
+                does = "meets" if option.works else "does not meet"
+                said.append(f"{word} perturbation {does} the goal, by a first look.")
+            continue
         if option.reportable < best.reportable:
             few = f"{option.reportable} of {option.of} can be reported"
             said.append(f"{word} perturbation: {few}, by a first look.")
@@ -231,7 +236,9 @@ def ways_sentence(found: Ways, find: Find, chosen: str) -> str:
             "records": (option.settings.n / best.settings.n, "times as many records"),
             "precision": (abs(option.precision / best.precision), "times as long intervals"),
         }[find]
-        said.append(f"{word} perturbation: {number(times, 2)} {what}, by a first look.")
+        said.append(
+            f"By a first look at both, {word.lower()} perturbation: {number(times, 2)} {what}."
+        )
     return " ".join(said)
 
 
@@ -263,18 +270,12 @@ def design_lines(case: PlannedCase, option: Option) -> str:
 
 
 def map_sentence(case: PlannedCase, marks: Sequence[Mark]) -> str:
-    """The takeaway of the map."""
-    settings, words = case.settings, f"goal: {goal_words(case)}"
+    """The takeaway of the map: the goal, the settings, and the answers that are known."""
+    words, letter = f"goal: {goal_words(case)}", case.settings.typed.letter
     here, *answers = marks
-    parts = [
-        f"{mark.word} {settings.typed.letter} = {number(mark.x)} at n = {mark.y:,.0f}"
-        for mark in answers
-    ] or ["neither more budget nor more records within range is enough"]
-    letter = settings.typed.letter
-    return (
-        f"{words[0].upper()}{words[1:]}. Your settings: {letter} = {as_typed(here.x)}, "
-        f"n = {here.y:,.0f}; " + ("; ".join(parts) + ".")
-    )
+    parts = [f"Your settings: {letter} = {as_typed(here.x)}, n = {here.y:,.0f}"]
+    parts += [f"{one.word} {letter} = {number(one.x)} at n = {one.y:,.0f}" for one in answers]
+    return f"{words[0].upper()}{words[1:]}. {'; '.join(parts)}."
 
 
 def way(row: RankedDesign) -> Combination:

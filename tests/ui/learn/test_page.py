@@ -227,6 +227,7 @@ def test_a_class_gets_an_address_that_others_reach_and_nothing_of_the_projector(
         ("http://192.168.1.20:8501/learn", "http://192.168.1.20:8501"),
         ("https://stats.example.org/learn?x=1#y", "https://stats.example.org"),
         ("192.168.1.20:8501", "http://192.168.1.20:8501"),
+        ("192.168.1.20", "http://192.168.1.20:8601"),
         ("http://0.0.0.0:8501", ""),
         ("http://192.168.1.20:99999", ""),
         ("localhost:8501", ""),
@@ -237,13 +238,19 @@ def test_a_class_gets_an_address_that_others_reach_and_nothing_of_the_projector(
         ("http://[fd00::7]:8501", "http://[fd00::7]:8501"),
     ],
 )
-def test_an_address_for_a_class_is_scheme_host_and_port_and_goes_into_share(typed, root):
+def test_an_address_for_a_class_is_scheme_host_and_port_and_goes_into_share(
+    typed, root, monkeypatch
+):
+    """The port is that of this page where an address is typed without a scheme."""
+    monkeypatch.setattr(
+        type(learn_teach.st.context), "url", property(lambda _: "http://localhost:8601/learn")
+    )
     app = start("learn", learn="teachers")
     app.text_input(key="class_address").set_value(typed).run()
     assert bool(app.error) == (root == "")
     link = "?screen=promise&path=lesson"
     assert [c.value for c in app.code] == ([f"{root}/learn{link}"] if root else [])
-    assert any(c.value == "Taken as http." for c in app.caption) == (
+    assert any(c.value == f"Taken as {root}." for c in app.caption) == (
         "//" not in typed and root > ""
     )
     app.segmented_control(key="learn_tab").set_value("path").run()

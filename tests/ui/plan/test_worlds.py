@@ -70,7 +70,7 @@ def test_an_option_promises_no_more_than_its_worst_world():
     said = words.reach_sentence(case, found, "precision")
     assert f"{found.promise.reportable} of 5 coefficients can be reported" in said
     assert plain(found.promise.probability_decided_by) in said
-    assert f"Of releases {percent(found.probability)} have such 95 % intervals at the least" in said
+    assert f"At least {percent(found.probability)} of releases have such 95 % intervals" in said
     gone = np.flatnonzero(found.promise.chance < 0.95)
     sentences = " ".join(one.sentence for one in found.cautions)
     assert all(case.records.feature_names[j].replace("=", ": ") in sentences for j in gone)
@@ -146,7 +146,7 @@ def test_a_look_is_about_every_world_and_the_fewest_records(look, monkeypatch):
     assert seen == [(len(list(EXAMPLE.worlds())), case.fewest)]
 
 
-def test_the_split_for_a_goal_is_about_every_world_and_the_fewest_records(monkeypatch):
+def test_the_split_for_a_shape_is_about_every_world_and_the_fewest_records(monkeypatch):
     case, seen = a_case(), []
 
     def recorded(worlds, *, design, **_):
@@ -157,7 +157,7 @@ def test_the_split_for_a_goal_is_about_every_world_and_the_fewest_records(monkey
     budget = replace(case.design.budget, metric=Decimal("0.01"))
     design = replace(case.design, budget=budget, geometry=Geometry(ridge=0.03, leverage=9.0))
     with pytest.raises(StopIteration):
-        options._split_for_goal(replace(case, design=design), SOURCE)
+        options._split_for_shape(replace(case, design=design), SOURCE)
     assert seen == [(len(list(EXAMPLE.worlds())), case.fewest)]
 
 
