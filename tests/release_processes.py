@@ -17,6 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 from dpci_core.ledger import Cap
+from dpci_core.privacy.randomness import load_noise
 from dpci_core.release import ReleaseLostError, load_release, once, run
 from tests.release_example import RHO, Desk, make_plan
 
@@ -160,7 +161,7 @@ def race(folder: Path, processes: int) -> dict[str, object]:
     """
     folder = folder / "desk"
     desk = new_desk(folder, 1)
-    run.price_of(desk.plan)  # kept, and the children inherit it
+    run.price_of(desk.plan), load_noise()  # kept, and the children inherit it
     draws = log_draws(folder)
     children = [attempt(desk, f"r{k // 2}", None) for k in range(processes)]
     codes = Counter(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)

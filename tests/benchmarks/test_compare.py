@@ -127,7 +127,9 @@ def test_noise_shaped_like_the_records_is_planned_for_the_objective_only(backgro
     for label in compare.SHAPED:
         cells = [c for c in cells_of("adult-10") if c.calibration == label]
         assert {c.mechanism for c in cells} == {"objective"}
-        for cell in cells:
+        ends = (cells[0], cells[-1])
+        assert len({c.privacy for c in ends}) == len({c.loss for c in ends}) == 2
+        for cell in ends:
             design = background.design(cell)
             assert design.budget.total == cell.design().budget.total
             assert design.switches == CALIBRATIONS[label]

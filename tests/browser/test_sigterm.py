@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page
 
 from dpci_core.ledger import Charge, Ledger
 from tests.browser.driver import Server, server_process, wait_idle
-from tests.browser.test_steward import set_budget
+from tests.browser.test_steward import fill, set_budget
 from tests.ui.release.test_page import LINK, csv_bytes, rows
 
 pytestmark = pytest.mark.soak
@@ -29,13 +29,6 @@ def charge_of(place: Path) -> Charge | None:
     found = Ledger(place / "ledger.sqlite", read_only=True).history()
     assert len(found) <= 1
     return found[0] if found else None
-
-
-def fill(page: Page, key: str, text: str) -> None:
-    field = page.locator(f".st-key-{key} input").first
-    field.fill(text)
-    field.press("Tab")
-    wait_idle(page)
 
 
 def ask(page: Page, table: Path) -> None:

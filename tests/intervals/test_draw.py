@@ -367,7 +367,7 @@ def test_the_solver_is_hidden_by_noise_of_its_own(monkeypatch: pytest.MonkeyPatc
         )
         z = (
             np.array(
-                [draw_coefficients(A, shares=shares, source=SystemSource())[0] for _ in range(2000)]
+                [draw_coefficients(A, shares=shares, source=SystemSource())[0] for _ in range(1000)]
             )
             - still.theta
         )

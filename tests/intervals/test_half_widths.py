@@ -497,16 +497,16 @@ def test_coverage_under_the_law_of_the_noise(
     alone.
 
     Where coefficients fall back to the plain half-widths with their allowance, coverage is at least
-    the level. Standard errors are below 0.002 at p = 3 and 0.001 at p = 6; both share their draws,
+    the level. Standard errors are below 0.003 at p = 3 and 0.0015 at p = 6; both share their draws,
     so less in the comparison.
     """
     problem = Problem(p, definition, mechanism, times=times)
-    H, S = noisy(problem, 1500, 1)
+    H, S = noisy(problem, 700, 1)
     normal, laplace = problem.variances(np.linalg.inv(problem.H), problem.S, np.eye(p))
     coverages, shares = [], []
     for switch in (True, False):
         found = widths_of(problem, H, S, design=design_of(problem, noise_aware=switch))
-        assert found.is_noise_aware.shape == (1500, p)
+        assert found.is_noise_aware.shape == (700, p)
         assert np.all(found.is_noise_aware.mean(axis=0) > 0.7 if switch else ~found.is_noise_aware)
         shares.append(found.is_noise_aware.mean(axis=0))
         coverages.append(
@@ -536,9 +536,11 @@ MUCH_NOISE = [
     for names in itertools.product(
         ("pure", "zcdp"), ("objective", "output"), (1.0, 0.3), (10.0, 100.0)
     )
+    if sum(name in ("pure", "output", 1.0, 10.0) for name in names) % 2
 ]
 """Definition, mechanism, matrix budgets and model budget against the usual ones: little model
-noise, so that the noise on S is most of the variance of a coefficient."""
+noise, so that the noise on S is most of the variance of a coefficient. Half of all, with every
+three values together."""
 
 
 @pytest.mark.parametrize(("definition", "mechanism", "times", "model"), MUCH_NOISE)

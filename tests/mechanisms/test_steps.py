@@ -367,7 +367,7 @@ def test_they_are_shorter_and_hold_what_they_say(census, planned) -> None:
     assert steps.plain is None
     assert steps.gain is None
     assert steps.design.clip < 1.0
-    k = 200
+    k = 100
     found = run_experiment(
         census.X,
         census.y,

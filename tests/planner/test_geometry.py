@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from dpci_core.design import Geometry
 from dpci_core.mechanisms.metric import metric_noise
 from dpci_core.planner import best_geometry, best_split, shaped, with_room
 from dpci_core.planner import geometry as planning
-from dpci_core.planner.geometry import _looks, without_geometry
+from dpci_core.planner.geometry import GeometryAnswer, _looks, without_geometry
 from dpci_core.planner.split import quick_split
 from dpci_core.simulation.run import run_experiment
 from dpci_core.solvers.moments import Moments, Spread
@@ -50,12 +51,16 @@ def design(budget: ZCDP | PureDP, **fields: object) -> Design:
 RHO = ZCDP(model="0.06", hessian="0.03", covariance="0.03")
 
 
+@cache
+def planned() -> GeometryAnswer:
+    return best_geometry(*table(), design=design(RHO))
+
+
 def test_the_plan_is_shorter_keeps_the_total_and_its_own_rules() -> None:
-    X, y = table()
-    found = best_geometry(X, y, design=design(RHO))
+    found = planned()
     assert found.gain > 0.05
     assert found.forecast.ci_length_mean < found.plain_forecast.ci_length_mean
-    assert found.plain == best_split(fit(X, y), design=design(RHO)).design
+    assert found.plain == best_split(fit(*table()), design=design(RHO)).design
     assert found.design.budget.total == RHO.total == found.plain.budget.total
     geometry = found.design.geometry
     assert geometry is not None
@@ -84,11 +89,9 @@ def test_where_nothing_is_shorter_the_answer_is_the_best_split() -> None:
 
 
 def test_forecast_and_experiment_agree() -> None:
-    X, y = table()
-    found = best_geometry(X, y, design=design(RHO))
+    found = planned()
     result = run_experiment(
-        X,
-        y,
+        *table(),
         designs=[found.plain, found.design],
         n_variability=200,
         n_coverage=200,

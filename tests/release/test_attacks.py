@@ -282,7 +282,7 @@ def check_kills(found: dict, rounds: int) -> None:
 
 @posix
 def test_killed_anywhere_a_release_is_drawn_at_most_once_and_never_free(memory: Path) -> None:
-    check_kills(happened("kill", memory, 60), 60)
+    check_kills(happened("kill", memory, 44), 44)
 
 
 @posix

@@ -117,10 +117,19 @@ def test_the_command_line_goes_the_whole_way(tmp_path: Path, capsys) -> None:
     assert read_plan(out / "plan.yaml").digest == made.plan_hash
 
 
-def test_a_better_split_is_a_plan_of_the_same_total(tmp_path: Path, capsys) -> None:
+def test_a_better_split_is_a_plan_of_the_same_total(tmp_path: Path, capsys, monkeypatch) -> None:
+    """The search itself, in every world: tests/ui/plan/test_linear.py."""
+    asked, search = [], LinearPlan.with_best_design
+
+    def in_one_world(plan, worlds):
+        asked.append(len(worlds))
+        return search(plan, worlds[:1])
+
+    monkeypatch.setattr(LinearPlan, "with_best_design", in_one_world)
     plan, better = tmp_path / "plan.yaml", tmp_path / "better.yaml"
     plan.write_text(as_yaml(linear_plan(guesses=replace(GUESSES, n_rows=100))))
     assert main(["plan", "split", "--plan", str(plan), "--write", str(better)]) == 0
+    assert asked == [len(read_plan(plan).worlds())]
     found = capsys.readouterr().out
     assert "steps, clip" in found
     assert "sets of assumptions that were checked" in found

@@ -30,7 +30,7 @@ CANDIDATES = tuple(
     Candidate(learner=Learner(loss=Logistic(), method=method, regularization=c))
     for method, c in zip(("objective_tight", "output"), C, strict=True)
 )
-SAMPLES = 1_200
+SAMPLES = 900
 
 
 class Undivided(np.random.Generator):

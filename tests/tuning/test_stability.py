@@ -90,7 +90,7 @@ def test_chances_are_those_of_exponential_noise() -> None:
 
 @pytest.mark.parametrize("noise", ["exponential", "gumbel"])
 def test_a_release_chooses_by_the_same_law(noise) -> None:
-    draws = [choose(SCORES, scale=0.1, noise=noise, source=SystemSource()) for _ in range(20_000)]
+    draws = [choose(SCORES, scale=0.1, noise=noise, source=SystemSource()) for _ in range(8_000)]
     counts = np.bincount(draws, minlength=4)
     law = noisy_max_probabilities(SCORES, scale=0.1, noise=noise)
     assert stats.chisquare(counts, law * counts.sum()).pvalue > RELEASED

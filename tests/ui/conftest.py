@@ -7,6 +7,8 @@ from functools import cache
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import local_script_runner
 
 from tests.ui.test_pages import stop_jobs
 from ui.plan import work as plan_work
@@ -14,13 +16,14 @@ from ui.session import compute
 
 
 @pytest.fixture(scope="session", autouse=True)
-def packages_are_searched_once() -> Iterator[None]:
+def packages_are_searched_and_pages_compiled_once() -> Iterator[None]:
     """Streamlit's own start of a test reads the metadata of every installed package, in search of
-    components: half the time of a small page.
+    components: half the time of a small page. Each run of a test compiles its page anew.
     """
     with pytest.MonkeyPatch.context() as patch:
         found = cache(manifest_scanner.scan_component_manifests)
         patch.setattr(manifest_scanner, "scan_component_manifests", found)
+        patch.setattr(local_script_runner, "ScriptCache", cache(ScriptCache))
         yield
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import wraps
 from types import SimpleNamespace
 
 import pytest
@@ -21,6 +22,11 @@ from ui.session.quota import (
 )
 
 FILE = "/_stcore/upload_file/ada/1"
+
+
+def looped(test):
+    """The test in an event loop of its own."""
+    return wraps(test)(lambda **given: asyncio.run(test(**given)))
 
 
 class Inner:
@@ -89,41 +95,37 @@ def gate_of(inner, held=None, **quota):
         ("", None, 400),
     ],
 )
-def test_it_answers_to_its_own_names_and_pages_only(host, origin, status):
-    async def run():
-        gate = gate_of(Inner(), hosts=frozenset({"localhost", "127.0.0.1", "::1", "example.org"}))
-        named = {"host": host} | ({} if origin is None else {"origin": origin})
-        assert await ask(gate, **named) == status
-        assert await ask(gate, "/_stcore/health", host="10.0.0.7") == 200
-        if status != 200:
-            assert await ask(gate, "/_stcore/stream", "websocket", **named) == 1013
-
-    asyncio.run(run())
+@looped
+async def test_it_answers_to_its_own_names_and_pages_only(host, origin, status):
+    gate = gate_of(Inner(), hosts=frozenset({"localhost", "127.0.0.1", "::1", "example.org"}))
+    named = {"host": host} | ({} if origin is None else {"origin": origin})
+    assert await ask(gate, **named) == status
+    assert await ask(gate, "/_stcore/health", host="10.0.0.7") == 200
+    if status != 200:
+        assert await ask(gate, "/_stcore/stream", "websocket", **named) == 1013
 
 
-def test_a_full_dashboard_says_so_and_empties_again():
-    async def run():
-        inner = Inner()
-        gate = gate_of(inner, visitors=3, visitors_each=2)
-        stream = ("/_stcore/stream", "websocket")
-        open_pages = [asyncio.create_task(ask(gate, *stream, client="10.0.0.1")) for _ in range(2)]
-        await asyncio.sleep(0)
-        assert await ask(gate, *stream, client="10.0.0.1") == 1013  # its share
-        assert await ask(gate, *stream, x_forwarded_for="9.9.9.9, 10.0.0.1") == 1013
-        assert await ask(gate, "/_stcore/health") == 200
-        open_pages.append(asyncio.create_task(ask(gate, *stream, client="10.0.0.2")))
-        await asyncio.sleep(0)
-        assert await ask(gate, *stream, client="10.0.0.3") == 1013
-        assert await ask(gate, accept="text/html,*/*", client="10.0.0.3") == 503
-        assert await ask(gate, "/_stcore/health") == 503
-        assert await ask(gate, "/static/a.js", accept="*/*", client="10.0.0.2") == 200
-        inner.end.set()
-        await asyncio.gather(*open_pages)
-        assert await ask(gate, "/_stcore/health") == 200
-        assert await ask(gate, *stream, client="10.0.0.3") is None
-        assert gate._open == {}
-
-    asyncio.run(run())
+@looped
+async def test_a_full_dashboard_says_so_and_empties_again():
+    inner = Inner()
+    gate = gate_of(inner, visitors=3, visitors_each=2)
+    stream = ("/_stcore/stream", "websocket")
+    open_pages = [asyncio.create_task(ask(gate, *stream, client="10.0.0.1")) for _ in range(2)]
+    await asyncio.sleep(0)
+    assert await ask(gate, *stream, client="10.0.0.1") == 1013  # its share
+    assert await ask(gate, *stream, x_forwarded_for="9.9.9.9, 10.0.0.1") == 1013
+    assert await ask(gate, "/_stcore/health") == 200
+    open_pages.append(asyncio.create_task(ask(gate, *stream, client="10.0.0.2")))
+    await asyncio.sleep(0)
+    assert await ask(gate, *stream, client="10.0.0.3") == 1013
+    assert await ask(gate, accept="text/html,*/*", client="10.0.0.3") == 503
+    assert await ask(gate, "/_stcore/health") == 503
+    assert await ask(gate, "/static/a.js", accept="*/*", client="10.0.0.2") == 200
+    inner.end.set()
+    await asyncio.gather(*open_pages)
+    assert await ask(gate, "/_stcore/health") == 200
+    assert await ask(gate, *stream, client="10.0.0.3") is None
+    assert gate._open == {}
 
 
 async def sent(gate, messages, client="10.0.0.1"):
@@ -243,53 +245,43 @@ async def refused(gate, *sizes, stays=True, text=None):
     return codes, len(got)
 
 
-def test_a_page_that_sends_too_much_is_closed_before_anything_waits():
-    async def run():
-        assert await refused(gate_of(Inner()), gate.LARGEST_MESSAGE + 1) == ([1009], 0)
-        assert await refused(gate_of(Inner()), *[400_000] * 5) == ([1008], 0)
-        assert await refused(gate_of(Inner()), *[0] * 100_000) == ([1008], 0)
-
-    asyncio.run(run())
+@looped
+async def test_a_page_that_sends_too_much_is_closed_before_anything_waits():
+    assert await refused(gate_of(Inner()), gate.LARGEST_MESSAGE + 1) == ([1009], 0)
+    assert await refused(gate_of(Inner()), *[400_000] * 5) == ([1008], 0)
+    assert await refused(gate_of(Inner()), *[0] * 100_000) == ([1008], 0)
 
 
 @pytest.mark.parametrize("text", ["", "\U0001f600" * 999_000], ids=["empty", "long"])
-def test_text_which_no_page_sends_closes_the_page_and_is_never_held(text):
+@looped
+async def test_text_which_no_page_sends_closes_the_page_and_is_never_held(text):
     """Characters are not bytes, and a text was neither counted nor paced."""
-
-    async def run():
-        assert await refused(gate_of(Inner()), text=text) == ([1003], 0)
-        assert await refused(gate_of(Inner()), *[400_000] * 2, text=text) == ([1003], 0)
-
-    asyncio.run(run())
+    assert await refused(gate_of(Inner()), text=text) == ([1003], 0)
+    assert await refused(gate_of(Inner()), *[400_000] * 2, text=text) == ([1003], 0)
 
 
-def test_who_leaves_while_messages_wait_frees_the_place_at_once():
+@looped
+async def test_who_leaves_while_messages_wait_frees_the_place_at_once():
     """The second of these would have to wait for a minute and a half, and the last for seven."""
-
-    async def run():
-        gate_ = gate_of(Inner())
-        gate_._paces["10.0.0.1"] = gate.Pace(1.0)
-        assert await refused(gate_, 0, *[900_000] * 2, stays=False) == ([], 2)
-
-    asyncio.run(run())
+    gate_ = gate_of(Inner())
+    gate_._paces["10.0.0.1"] = gate.Pace(1.0)
+    assert await refused(gate_, 0, *[900_000] * 2, stays=False) == ([], 2)
 
 
-def test_a_proxy_of_this_machine_is_not_one_visitor():
-    async def run():
-        inner = Inner()
-        gate = gate_of(inner, visitors=10, visitors_each=2)
-        stream = ("/_stcore/stream", "websocket")
-        tasks = [
-            asyncio.create_task(ask(gate, *stream, x_forwarded_for=f"1.1.1.1, 10.0.0.{k % 2}"))
-            for k in range(4)
-        ]
-        await asyncio.sleep(0)
-        assert inner.reached == 4
-        assert await ask(gate, *stream, x_forwarded_for="2.2.2.2, 10.0.0.1") == 1013
-        inner.end.set()
-        await asyncio.gather(*tasks)
-
-    asyncio.run(run())
+@looped
+async def test_a_proxy_of_this_machine_is_not_one_visitor():
+    inner = Inner()
+    gate = gate_of(inner, visitors=10, visitors_each=2)
+    stream = ("/_stcore/stream", "websocket")
+    tasks = [
+        asyncio.create_task(ask(gate, *stream, x_forwarded_for=f"1.1.1.1, 10.0.0.{k % 2}"))
+        for k in range(4)
+    ]
+    await asyncio.sleep(0)
+    assert inner.reached == 4
+    assert await ask(gate, *stream, x_forwarded_for="2.2.2.2, 10.0.0.1") == 1013
+    inner.end.set()
+    await asyncio.gather(*tasks)
 
 
 @pytest.mark.parametrize(
@@ -308,27 +300,23 @@ def test_a_proxy_of_this_machine_is_not_one_visitor():
         (FILE, 10 * MB, {"bob": 15 * MB, "cyd": 12 * MB}, 413),
     ],
 )
-def test_uploads_have_quotas_and_need_the_login(path, length, held, status):
-    async def run():
-        inner = Inner()
-        inner.end.set()
-        gate = gate_of(inner, held, upload=10 * MB, upload_session=20 * MB, upload_all=30 * MB)
-        assert await ask(gate, path, method="PUT", content_length=str(length)) == status
-        assert inner.reached == (status == 200)
-        assert await ask(gate, path, method="DELETE") == 200
-
-    asyncio.run(run())
+@looped
+async def test_uploads_have_quotas_and_need_the_login(path, length, held, status):
+    inner = Inner()
+    inner.end.set()
+    gate = gate_of(inner, held, upload=10 * MB, upload_session=20 * MB, upload_all=30 * MB)
+    assert await ask(gate, path, method="PUT", content_length=str(length)) == status
+    assert inner.reached == (status == 200)
+    assert await ask(gate, path, method="DELETE") == 200
 
 
-def test_a_length_beside_a_body_in_pieces_counts_for_nothing():
-    async def run():
-        inner = Inner()
-        inner.end.set()
-        told = {"content_length": "5", "transfer_encoding": "chunked"}
-        assert await ask(gate_of(inner), FILE, method="PUT", **told) == 411
-        assert inner.reached == 0
-
-    asyncio.run(run())
+@looped
+async def test_a_length_beside_a_body_in_pieces_counts_for_nothing():
+    inner = Inner()
+    inner.end.set()
+    told = {"content_length": "5", "transfer_encoding": "chunked"}
+    assert await ask(gate_of(inner), FILE, method="PUT", **told) == 411
+    assert inner.reached == 0
 
 
 def test_an_empty_file_is_held_too(monkeypatch):
@@ -346,76 +334,67 @@ def test_only_addresses_of_this_machine_are_its_own():
         assert not is_loopback(host)
 
 
-def test_a_network_of_ipv6_is_one_visitor():
-    async def run():
-        inner = Inner()
-        gate = gate_of(inner, visitors=10, visitors_each=2)
-        stream = ("/_stcore/stream", "websocket")
-        named = [f"2001:db8:1:2::{k:x}" for k in range(2)]
-        tasks = [asyncio.create_task(ask(gate, *stream, x_forwarded_for=one)) for one in named]
-        await asyncio.sleep(0)
-        for same in ("2001:db8:1:2:ffff::", "2001:DB8:1:2::9%eth0", "[2001:db8:1:2::7]:4711"):
-            assert await ask(gate, *stream, x_forwarded_for=same) == 1013
-        assert await ask(gate, *stream, client="2001:db8:1:2::8") == 1013
-        tasks += [
-            asyncio.create_task(ask(gate, *stream, client=other))
-            for other in ("2001:db8:1:3::", "::ffff:192.0.2.1", "::ffff:192.0.2.2", "192.0.2.1")
-        ]
-        await asyncio.sleep(0)
-        assert await ask(gate, *stream, client="::ffff:192.0.2.1") == 1013
-        assert inner.reached == 6
-        inner.end.set()
-        await asyncio.gather(*tasks)
-
-    asyncio.run(run())
+@looped
+async def test_a_network_of_ipv6_is_one_visitor():
+    inner = Inner()
+    gate = gate_of(inner, visitors=10, visitors_each=2)
+    stream = ("/_stcore/stream", "websocket")
+    named = [f"2001:db8:1:2::{k:x}" for k in range(2)]
+    tasks = [asyncio.create_task(ask(gate, *stream, x_forwarded_for=one)) for one in named]
+    await asyncio.sleep(0)
+    for same in ("2001:db8:1:2:ffff::", "2001:DB8:1:2::9%eth0", "[2001:db8:1:2::7]:4711"):
+        assert await ask(gate, *stream, x_forwarded_for=same) == 1013
+    assert await ask(gate, *stream, client="2001:db8:1:2::8") == 1013
+    tasks += [
+        asyncio.create_task(ask(gate, *stream, client=other))
+        for other in ("2001:db8:1:3::", "::ffff:192.0.2.1", "::ffff:192.0.2.2", "192.0.2.1")
+    ]
+    await asyncio.sleep(0)
+    assert await ask(gate, *stream, client="::ffff:192.0.2.1") == 1013
+    assert inner.reached == 6
+    inner.end.set()
+    await asyncio.gather(*tasks)
 
 
-def test_files_on_their_way_count():
-    async def run():
-        inner = Inner()
-        gate = gate_of(inner, upload=10 * MB, upload_session=20 * MB, upload_all=25 * MB)
-        size = {"method": "PUT", "content_length": str(10 * MB)}
-        tasks = [asyncio.create_task(ask(gate, FILE, **size)) for _ in range(2)]
-        await asyncio.sleep(0)
-        assert await ask(gate, FILE, **size) == 413
-        assert await ask(gate, FILE.replace("ada", "bob"), **size) == 413
-        inner.end.set()
-        await asyncio.gather(*tasks)
-        assert await ask(gate, FILE, **size) == 200
-
-    asyncio.run(run())
+@looped
+async def test_files_on_their_way_count():
+    inner = Inner()
+    gate = gate_of(inner, upload=10 * MB, upload_session=20 * MB, upload_all=25 * MB)
+    size = {"method": "PUT", "content_length": str(10 * MB)}
+    tasks = [asyncio.create_task(ask(gate, FILE, **size)) for _ in range(2)]
+    await asyncio.sleep(0)
+    assert await ask(gate, FILE, **size) == 413
+    assert await ask(gate, FILE.replace("ada", "bob"), **size) == 413
+    inner.end.set()
+    await asyncio.gather(*tasks)
+    assert await ask(gate, FILE, **size) == 200
 
 
-def test_one_address_leaves_room_for_the_files_of_others():
+@looped
+async def test_one_address_leaves_room_for_the_files_of_others():
     """Also where it says how long its files are and never sends them."""
-
-    async def run():
-        inner = Inner()
-        gate = gate_of(inner, upload=20 * MB, upload_session=40 * MB, upload_all=80 * MB)
-        gate.uploaders.allow("eve")
-        many = {"method": "PUT", "content_length": str(20 * MB)}
-        files = [f"/_stcore/upload_file/{who}/1" for who in ("ada", "ada", "bob", "eve")]
-        claims = [asyncio.create_task(ask(gate, f, client="10.0.0.1", **many)) for f in files[:2]]
-        await asyncio.sleep(0)
-        assert await ask(gate, files[2], client="10.0.0.1", **many) == 413
-        claims.append(asyncio.create_task(ask(gate, files[3], client="10.0.0.2", **many)))
-        await asyncio.sleep(0)
-        inner.end.set()
-        assert await asyncio.gather(*claims) == [200, 200, 200]
-
-    asyncio.run(run())
+    inner = Inner()
+    gate = gate_of(inner, upload=20 * MB, upload_session=40 * MB, upload_all=80 * MB)
+    gate.uploaders.allow("eve")
+    many = {"method": "PUT", "content_length": str(20 * MB)}
+    files = [f"/_stcore/upload_file/{who}/1" for who in ("ada", "ada", "bob", "eve")]
+    claims = [asyncio.create_task(ask(gate, f, client="10.0.0.1", **many)) for f in files[:2]]
+    await asyncio.sleep(0)
+    assert await ask(gate, files[2], client="10.0.0.1", **many) == 413
+    claims.append(asyncio.create_task(ask(gate, files[3], client="10.0.0.2", **many)))
+    await asyncio.sleep(0)
+    inner.end.set()
+    assert await asyncio.gather(*claims) == [200, 200, 200]
 
 
-def test_of_uploads_that_are_refused_at_the_door_nothing_is_kept():
-    async def run():
-        gate = gate_of(Inner())
-        for k in range(3):
-            path = f"/_stcore/upload_file/nobody{k}/1"
-            assert await ask(gate, path, method="PUT", client="10.0.0.1", content_length="1") == 404
-        assert await ask(gate, FILE, method="PUT", client="10.0.0.1") == 411
-        assert not gate._came
-
-    asyncio.run(run())
+@looped
+async def test_of_uploads_that_are_refused_at_the_door_nothing_is_kept():
+    gate = gate_of(Inner())
+    for k in range(3):
+        path = f"/_stcore/upload_file/nobody{k}/1"
+        assert await ask(gate, path, method="PUT", client="10.0.0.1", content_length="1") == 404
+    assert await ask(gate, FILE, method="PUT", client="10.0.0.1") == 411
+    assert not gate._came
 
 
 def test_a_session_whose_page_left_is_kept_for_a_while_and_then_ended(monkeypatch):

@@ -148,23 +148,17 @@ def test_a_pure_epsilon_is_refused_with_the_nearest_way():
     assert now(app).currency == "approx"
 
 
-@pytest.mark.parametrize("find", ["budget", "records", "precision"])
-def test_an_answer_meets_the_goal_and_a_little_less_does_not(find):
+def test_a_precision_is_met_by_the_releases_that_are_asked_for():
     designs = LinearDesigns(a_case(goal_length=6.0), SOURCE)
-    option = designs.answer(find)
-    if find == "precision":
-        plan = designs.case.plan
-        made = max(plan.promise().longest * (10.0, 1.0))
-        assert made < option.precision < 1.4 * made  # 90 % are to be as short, not the mean
-        return
-    assert option.works
-    typed, n = option.typed, option.settings.n
-    less = designs.at(0.97 * typed, n) if find == "budget" else designs.at(typed, int(0.97 * n))
-    assert not designs.described(less).meets
+    made = max(designs.case.plan.promise().longest * (10.0, 1.0))
+    precision = designs.answer("precision").precision
+    assert made < precision < 1.4 * made  # 90 % are to be as short, not the mean
 
 
-@pytest.mark.parametrize("find", ["budget", "records"])
-def test_no_amount_is_looked_at_twice(find, monkeypatch):
+@pytest.mark.parametrize(("find", "is_first"), [("budget", True), ("records", False)])
+def test_an_answer_meets_the_goal_a_little_less_does_not_and_none_is_looked_at_twice(
+    find, is_first, monkeypatch
+):
     """Between the least that is enough and the one below it lies none that is shown."""
     looked, describe = [], LinearDesigns.described
     monkeypatch.setattr(
@@ -173,11 +167,15 @@ def test_no_amount_is_looked_at_twice(find, monkeypatch):
     searched, name = [], f"needed_{find}"
     search = getattr(options, name)
     monkeypatch.setattr(options, name, lambda *a, **k: searched.append(a) or search(*a, **k))
-    option = LinearDesigns(a_case(goal_length=6.0), SOURCE, is_first=True).answer(find)
+    designs = LinearDesigns(a_case(goal_length=6.0), SOURCE, is_first=is_first)
+    option = designs.answer(find)
     assert option.works
     amounts = [(case.settings.typed_total, case.n) for case in looked]
     assert 1 < len(amounts) == len(set(amounts))
     assert len(searched) == 1  # the method is the same everywhere, and so is what it needs
+    typed, n = option.typed, option.settings.n
+    less = designs.at(0.97 * typed, n) if find == "budget" else designs.at(typed, int(0.97 * n))
+    assert not designs.described(less).meets
 
 
 def test_from_the_goal_to_an_approved_plan_with_its_files(patient):
@@ -232,18 +230,25 @@ def test_other_pages_say_where_a_number_has_its_place():
     assert "The outcome of this table is a number" in told(app)
 
 
-def test_the_method_is_chosen_for_every_world(hasty):
+def test_the_method_is_chosen_for_every_world(hasty, monkeypatch):
+    asked, search = [], LinearPlan.with_best_design
+
+    def kept(plan, worlds=None):
+        asked.append((plan, worlds, search(plan, worlds)))
+        return asked[-1][-1]
+
+    monkeypatch.setattr(LinearPlan, "with_best_design", kept)
     app = start("plan", **LINK | {"epsilon": "1.4", "step": "choose"})
     before = now(app)
     app.button(key="choose_linear").click().run()
     check(app)
     chosen = now(app)
     assert (chosen.split.total, chosen.n) == (before.split.total, before.n)
-    plan, _ = plan_of_number(before)
-    best = plan.with_best_design()
+    ((plan, worlds, best),) = asked
+    assert (plan, worlds) == (plan_of_number(before)[0], None)
     found, made = best.design, chosen.linear_design
     assert (made.steps, made.clip, made.row_clip) == (found.steps, found.clip, found.row_clip)
     shares = [float(part / found.budget.total) for part in found.budget.parts]
     assert [chosen.split.share(k) / 100 for k in range(3)] == pytest.approx(shares, rel=1e-3)
-    assert plan.with_best_design(plan.worlds()[:1]).design != found
+    assert search(plan, plan.worlds()[:1]).design != found
     assert (best.promise().longest < plan.promise().longest).all()

@@ -17,7 +17,8 @@ from dpci_core import DeclaredTable, Guesses, forecast
 from dpci_core.plan.summary import _goal
 from dpci_core.report.cautions import cautions, gravest
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding
-from tests.ui.plan.test_work import endless, job_of, wait_for
+from tests.ui.plan.test_work import endless, job_of
+from tests.ui.session.test_jobs import wait_for
 from tests.ui.test_pages import check, now, start
 from ui.evidence.coverage import tab as validate_page
 from ui.plan import options

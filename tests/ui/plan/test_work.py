@@ -5,7 +5,6 @@ newest settings.
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +14,7 @@ from dpci_core import best_regularization, forecast, needed_budget
 from dpci_core.planner.needed import OutOfReachError
 from tests.base.test_watch import same
 from tests.ui.plan.test_page import SMALL, case_of, least_total, look, shown
+from tests.ui.session.test_jobs import wait_for
 from tests.ui.test_pages import charts_of, check, start, upload_rich, visit
 from ui.plan import numbers as planning
 from ui.plan import pictures
@@ -46,13 +46,6 @@ def endless(case: Case, *_: object) -> object:
     """A search that ends only when it is stopped."""
     while True:
         forecast(case.moments, design=case.design, n_draws=2)
-
-
-def wait_for(condition, seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 @pytest.fixture
