@@ -227,7 +227,6 @@ def test_a_class_gets_an_address_that_others_reach_and_nothing_of_the_projector(
         ("http://192.168.1.20:8501/learn", "http://192.168.1.20:8501"),
         ("https://stats.example.org/learn?x=1#y", "https://stats.example.org"),
         ("192.168.1.20:8501", "http://192.168.1.20:8501"),
-        ("192.168.1.20", "http://192.168.1.20:8601"),
         ("http://0.0.0.0:8501", ""),
         ("http://192.168.1.20:99999", ""),
         ("localhost:8501", ""),
@@ -238,13 +237,7 @@ def test_a_class_gets_an_address_that_others_reach_and_nothing_of_the_projector(
         ("http://[fd00::7]:8501", "http://[fd00::7]:8501"),
     ],
 )
-def test_an_address_for_a_class_is_scheme_host_and_port_and_goes_into_share(
-    typed, root, monkeypatch
-):
-    """The port is that of this page where an address is typed without a scheme."""
-    monkeypatch.setattr(
-        type(learn_teach.st.context), "url", property(lambda _: "http://localhost:8601/learn")
-    )
+def test_an_address_for_a_class_is_scheme_host_and_port_and_goes_into_share(typed, root):
     app = start("learn", learn="teachers")
     app.text_input(key="class_address").set_value(typed).run()
     assert bool(app.error) == (root == "")
@@ -259,6 +252,23 @@ def test_an_address_for_a_class_is_scheme_host_and_port_and_goes_into_share(
     assert any("Others cannot reach" in c.value for c in app.caption) == (root == "")
     app.segmented_control(key="learn_tab").set_value("teachers").run()
     assert app.text_input(key="class_address").value == typed
+
+
+@pytest.mark.parametrize(
+    ("typed", "root"),
+    [
+        ("192.168.1.20", "http://192.168.1.20:8601"),
+        ("lab-3:80", "http://lab-3:80"),
+        ("https://stats.example.org", "https://stats.example.org"),
+    ],
+)
+def test_an_address_without_a_scheme_has_the_port_of_this_page(typed, root, monkeypatch):
+    monkeypatch.setattr(
+        type(learn_teach.st.context), "url", property(lambda _: "http://localhost:8601/learn")
+    )
+    app = start("learn", learn="teachers")
+    app.text_input(key="class_address").set_value(typed).run()
+    assert app.code[0].value.startswith(f"{root}/learn?")
 
 
 def test_the_lesson_names_its_goals_and_every_minute_of_45():
