@@ -32,8 +32,8 @@ def _found(view: compute.View, outcome: compute.Outcome, made: Forecast) -> str:
     there = {float(f"{c:.1g}"): _lost_at(view, outcome, c, view.settings.n) for c in tried}
     best = min(there, key=lambda c: there[c], default=None)
     if best is not None and there[best] < lost:
-        left = f", not yet {there[best]} of these {lost}" if there[best] else ""
-        return f"A smaller penalty helps: c = {number(best, 1)} lets them be reported{left}."
+        which = f"{lost - there[best]} of these {lost}" if there[best] else "them"
+        return f"A smaller penalty helps: c = {number(best, 1)} lets {which} be reported."
     more = min(_MORE * view.settings.n, LIMITS["n"][1])
     if _lost_at(view, outcome, view.settings.c, int(more)) < lost:
         return text.RECORDS_HELP

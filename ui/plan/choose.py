@@ -226,13 +226,14 @@ def _precision(case: PlannedCase, option: Option | None, is_answer: bool, is_fir
     chance = words.chance_words(case.settings.goal, case.settings.goal_chance)
     if is_answer:
         st.markdown(f"**{label}**")
-        shown = None if option is None else goals.found_words(case, option.precision)
+        told = option if option is not None and option.reportable else None
+        shown = None if told is None else goals.found_words(case, told.precision)
         _found(case, shown, is_first=is_first)
-        if option is not None and option.is_lost:
+        if told is not None and told.is_lost:
             st.markdown("of what can be reported")
     else:
         _asked(case, label, goals.as_number(case, goals.asked(case)))
-    st.markdown(f"{chance[0].upper()}{chance[1:]}{' of releases' if '%' in chance else ''}.")
+    st.markdown(f"In {chance} of releases." if "%" in chance else f"{chance.capitalize()}.")
 
 
 def _asked(case: PlannedCase, label: str, shown: float | None) -> None:

@@ -201,7 +201,7 @@ def _amount(case: PlannedCase, kind: str, on: str) -> None:
             label, example = "Smallest odds ratio worth detecting", "1.2"
             note = "If the true odds ratio is this one, the interval should leave out 1."
     unit = goals.unit_words(there) if kind == "zero" else how.unit
-    _number(_key(kind, on), text.plain(label.format(unit=unit)), note, example)
+    _number(_key(kind, on), label.format(unit=text.plain(unit)), note, example)
 
 
 def _number(key: str, label: str, help: str, example: str = "") -> None:

@@ -255,7 +255,7 @@ def design_lines(case: PlannedCase, option: Option) -> str:
     """A design on a card."""
     now, risk = option.settings, risk_of(option.design.budget, option.settings.delta)
     chance = chance_words(case.settings.goal, case.settings.goal_chance)
-    surely = f", {chance}{' of releases' if '%' in chance else ''}"
+    surely = f", in {chance} of releases" if "%" in chance else f", {chance}"
     where = ", in the least favourable case" if option.has_worlds else ""
     lines = (
         f"{now.typed.letter} = **{number(option.typed, 4)}**. {risk}",

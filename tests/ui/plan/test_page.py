@@ -223,7 +223,7 @@ def test_a_design_is_kept_beside_another_and_the_link_restores_both():
     assert "ε = **1**" in kept
     assert "73.2 %" in kept
     assert "ε = **2**" in here
-    assert "**, 90 % of releases\n" in here  # of one table: no world is less favourable
+    assert "**, in 90 % of releases\n" in here  # of one table: no world is less favourable
     link = {k: v if isinstance(v, str) else v[0] for k, v in app.query_params.items()}
     again = visit("plan", **link)
     assert [m.value for m in again.markdown] == [m.value for m in app.markdown]
