@@ -190,7 +190,7 @@ _NAMES: dict[Find, str] = {
 _DRAWS: dict[Find, int] = {"budget": 4_500, "records": 4_000, "precision": 200}
 _DRAWS_OF_A_NUMBER = 700
 """Of a first look 400, of a whole search 1,000, which cost more each."""
-_SEARCH_DRAWS: dict[Find, int] = {"budget": 100_000, "records": 80_000, "precision": 30_000}
+_SEARCH_DRAWS: dict[Find, int] = {"budget": 120_000, "records": 110_000, "precision": 40_000}
 """What a search for encoding, penalty and split took on the example."""
 
 

@@ -79,11 +79,11 @@ _TINY = 1e-9
 """A value that no design tells from zero."""
 _MOST_LOOKS = 16
 """Designs that are looked at for one answer."""
-_MOVES = {
-    "covariance": (Decimal(2), Decimal("3.5"), Decimal(5)),
-    "hessian": (Decimal("0.75"), Decimal("0.55"), Decimal("1.3")),
-}
-"""Times the share of a matrix in the shortest intervals on average: tried for the goal."""
+_MORE = (Decimal(2), Decimal("3.5"), Decimal(5))
+"""Times the share of the covariance in the shortest intervals on average: tried for the goal, one
+after the other while that helps."""
+_OTHER = ((Decimal("0.75"), Decimal("0.55")), (Decimal("1.3"), Decimal("1.7")))
+"""The same of the Hessian, in two directions."""
 _SMALLER = (0.85, 0.7)
 """Times the penalty there, with every share of the covariance."""
 _LEAST_SHARE, _SHARE = Decimal("0.2"), Decimal("0.001")
@@ -518,8 +518,9 @@ class Searched(FirstLook):
             for c in (1.0, *_SMALLER):
                 case = first if c == 1.0 else self._with_less_penalty(first, found.encoding, c)
                 if case is not None:
-                    best = self._moved(case, "covariance", best)
-            best = self._moved(best[0], "hessian", best)
+                    best = self._moved(case, "covariance", _MORE, best)
+            for factors in _OTHER:
+                best = self._moved(best[0], "hessian", factors, best)
             return _Found(found.encoding, best[0].design)
 
         return self.memo.get(("goal", self._key(near), goal), search)
@@ -540,14 +541,19 @@ class Searched(FirstLook):
             return None
 
     def _moved(
-        self, case: Case, part: str, best: tuple[Case, tuple[float, float]]
+        self,
+        case: Case,
+        part: str,
+        factors: Sequence[Decimal],
+        best: tuple[Case, tuple[float, float]],
     ) -> tuple[Case, tuple[float, float]]:
-        """The best of these and of a case with other shares for a matrix."""
+        """The best of these and of a case with more and more, or less, for a matrix."""
         budget = case.design.budget
-        for factor in counted("split", _MOVES[part]):
+        for factor in counted("split", factors):
             moved = _with_share(case, part, factor * getattr(budget, part) / budget.total)
-            if moved is not None and (there := self._cost(moved)) < best[1]:
-                best = moved, there
+            if moved is None or (there := self._cost(moved)) >= best[1]:
+                break
+            best = moved, there
         return best
 
     @cached_property
