@@ -4,6 +4,7 @@ newest settings.
 
 from __future__ import annotations
 
+import math
 import threading
 from dataclasses import replace
 
@@ -445,7 +446,8 @@ def test_a_search_that_takes_more_draws_than_usual_is_late(monkeypatch):
     assert late[-1][0] < 1.0
 
 
-def test_what_is_done_is_told_and_no_share_of_a_search():
+def test_what_is_done_is_told_and_no_share_of_a_search(monkeypatch):
+    monkeypatch.setattr(plan_work, "_BRIEF", math.inf)
     job, _, parts = make_job()
     seen = []
     job._should_stop = lambda: bool(seen.append((job.share, plan_work._progress_words(job))))
