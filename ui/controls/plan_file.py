@@ -93,16 +93,20 @@ def has_read(plan: AnyPlan, person: str, said: Sequence[Caution]) -> bool:
     return (of, who) == (plan.digest, person) and read.issuperset(sentences(said))
 
 
-def ask_next() -> bool:
-    """The ways to the study after this one; whether one was taken."""
+def ask_next(dataset: str) -> bool:
+    """The ways to the study after one that was released from this data set; whether one was
+    taken.
+    """
     with st.container(horizontal=True):
         is_same = st.button("Another study of this table", key="same_table")
         is_new = st.button("New study", key="new_study")
     if is_same:  # as it is described, with no goal, budget or design yet
         _new_study(declare.anew(state.settings()))
         steps.METHOD.take("chosen")
+        st.session_state[steps.PEOPLE] = dataset
     elif is_new:
         _new_study(START)
+        st.session_state.pop(steps.PEOPLE, None)
     return is_same or is_new
 
 

@@ -177,6 +177,18 @@ def draw(roles: Mapping[str, str], known: Mapping[str, Column], *, is_filled: bo
             bring(f"card_{number}_shares", focus="field")
 
 
+def lacking_shares(roles: Mapping[str, str]) -> list[str]:
+    """The columns of the model of which nobody said how often their values occur."""
+    return [
+        text_of(row.get("column"))
+        for row in rows()
+        if text_of(row.get("column")) not in roles
+        and row.get("kind") != LEFT_OUT
+        and _is_finished(row)
+        and not all(text_of(row.get(name)) for name in form_of(row).asked)
+    ]
+
+
 def _ask_usual(number: int, row: Cells, bad: CellError | None) -> None:
     """Below the line of a closed card what the plan would otherwise be careful about; a field that
     was there stays, for whoever goes on by the keyboard.

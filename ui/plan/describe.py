@@ -371,6 +371,12 @@ def _typed(settings: Settings) -> None:
     cards.draw(_roles(), _known(settings), is_filled=is_filled)
     if cards.rows():
         _rate_and_pairs()
+    if untold := cards.lacking_shares(_roles()):
+        st.warning(
+            f"How often do the values of {plain(' and '.join(untold))} occur? Without it the plan "
+            "allows for rare ones, which can take several times the budget, or put the goal out of "
+            "reach."
+        )
     _continue("Continue", _hand_in)
 
 
@@ -575,7 +581,7 @@ def _lacking(known: Mapping[str, Column]) -> list[str]:
     opened.
     """
     said = st.session_state
-    found = [_wrong_n(_NO_RECORDS), _wrong(_COMPLETE, _complete)]
+    found = [_wrong_n(_NO_RECORDS), _wrong(_COMPLETE, _complete), _left_lines()]
     if _has_persons():
         found.append(_wrong(_MOST, _most))
         if not text_of(said.get("describe_whose")):
@@ -593,6 +599,13 @@ def _lacking(known: Mapping[str, Column]) -> list[str]:
             if (more := len(wrong) - _MOST_SAID) > 0:
                 found.append(f"{more} more column{'s' if more > 1 else ''} below.")
     return [sentence for sentence in found if sentence]
+
+
+def _left_lines() -> str:
+    """That lines stand in their box which are no columns yet; empty where none do."""
+    if not text_of(st.session_state.get("describe_text")):
+        return ""
+    return "Lines above were not added: correct them and add them, or delete them."
 
 
 def _wrong_codes() -> str:

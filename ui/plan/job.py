@@ -280,7 +280,7 @@ class PlanJob(Task):
 
             def count(done: int, part: Part = part, before: int = before) -> None:
                 self.share = (before + min(done, _NEVER_ALL * part.draws)) / total
-                self.is_late = done > part.draws
+                self.is_late = before + done > total
 
             if memo.peek(part.key) is None:  # another session's job may have found it by now
                 try:

@@ -16,6 +16,7 @@ from ui.controls import person
 from ui.kit.bound import among
 from ui.kit.top import told_here
 from ui.release import words
+from ui.session import steps
 from ui.session.choices import CURRENCIES, PROMISE, labels_of
 from ui.session.settings import Settings
 from ui.session.text import plain
@@ -41,10 +42,12 @@ def data_set(ledger: Ledger, asked: ModelTask[Any]) -> Account | None:
     schema = schema_hash(asked.plan.schema)
     fitting = {a.account_id: a for a in ledger.accounts() if a.schema_hash == schema}
     options = [*fitting, _NEW]
-    if st.session_state.get(_CHOSEN) not in options:
-        st.session_state[_CHOSEN] = options[-2] if fitting else _NEW
     if not fitting:
+        st.session_state[_CHOSEN] = _NEW
         return None
+    booked = [c for c in ledger.history() if c.plan_hash == asked.digest]
+    if st.session_state.get(_CHOSEN) not in options:
+        st.session_state[_CHOSEN] = booked[-1].account_id if booked else options[-2]
     chosen = st.selectbox(
         "Data set",
         options,
@@ -54,16 +57,17 @@ def data_set(ledger: Ledger, asked: ModelTask[Any]) -> Account | None:
         key=_CHOSEN,
         persist_state="session",
     )
+    if booked and chosen not in [charge.account_id for charge in booked]:
+        st.warning(
+            f"This very plan was paid for from “{plain(booked[-1].dataset)}” on "
+            f"{booked[-1].booked_at[:10]}. The same file holds the same people: they share that "
+            "budget."
+        )
     if not chosen:
         return None
     st.session_state.pop(_SAID, None)
-    st.caption(_left(fitting[chosen]))
+    st.caption(ledger_text.left(fitting[chosen]))
     return fitting[chosen]
-
-
-def _left(account: Account) -> str:
-    left = f"{ledger_text.symbol(account.cap)} = {ledger_text.shown(account.remaining)} left"
-    return f"{left}. {ledger_text.NEEDS_APPROVAL}" if account.needs_approval else left
 
 
 def people(ledger: Ledger) -> bool:
@@ -71,13 +75,14 @@ def people(ledger: Ledger) -> bool:
     names = list(dict.fromkeys(a.dataset for a in ledger.accounts()))
     if not names:
         return True
+    before = st.session_state.get(steps.PEOPLE)
     st.radio(
         "Are these people in another data set of the ledger too, all or some of them?",
         [OTHERS, *names],
         format_func=lambda name: (
             name if name == OTHERS else f"Yes, in “{name}”: they share its budget"
         ),
-        index=None,
+        index=1 + names.index(before) if before in names else None,
         key=_PEOPLE,
     )
     if approval_comes_first(ledger):

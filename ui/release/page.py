@@ -227,7 +227,7 @@ def _released_before(account: Account, chosen: ModelTask[Any], last: Charge) -> 
     """The newest charge of this question: its result, or what became of it."""
     st.header("3 · The release")
     st.info(words.before_words(last))
-    if plan_file.ask_next():
+    if plan_file.ask_next(account.dataset):
         path.show("describe")
     made: AnyRelease | None = None
     if last.state != "failed" and last.request_id.count("/") == 2:

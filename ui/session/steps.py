@@ -7,6 +7,7 @@ the same plan: title and approval are part of its digest, by which the ledger kn
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Literal, cast
 
@@ -44,8 +45,11 @@ NOTES = linked.text("notes", 4_000, widget="plan_notes")
 WITHIN = linked.text("publish_within", 24, widget="plan_publish_within")
 REPORTED = linked.text("publish_reported", 4, widget="plan_publish_reported")
 """The rule of the plan about what may be published, as typed; empty for none."""
+PEOPLE = "people_before"
+"""The session's name of the data set whose table is studied again."""
 _WRITTEN, _ANEW = "step_written", "step_begun_anew"
 _APPROVED = linked.text("approved", 200, widget="approved")
+_HASH, _ANOTHER = re.compile(r" \(plan [0-9a-f]{12}\)\.$"), "another"
 _OF = linked.text("approved_plan", 64, widget="approved_plan")
 DRAFT = linked.text("draft", MOST_IN_LINK, widget="describe_draft")
 """What is typed at the step Describe and not taken over yet."""
@@ -141,12 +145,20 @@ def take_words(plan: AnyPlan) -> None:
     factor = None if rule is None else rule.within
     WITHIN.take("" if factor is None else repr(factor).removesuffix(".0"))
     REPORTED.take("" if rule is None else str(rule.reported))
-    _note(plan.approved, plan.digest)
+    is_of_another = _HASH.search(plan.approved) and not plan.approved.endswith(_hashed(plan.digest))
+    _note(plan.approved, _ANOTHER if is_of_another else plan.digest)
 
 
 def approve(person: str, digest: str) -> None:
-    """Note who approved the plan with this digest, today."""
-    _note(f"Approved by {person} on {datetime.now(UTC):%Y-%m-%d}.", digest)
+    """Note who approved the plan with this digest, today; a file that is changed afterwards shows
+    it.
+    """
+    _note(f"Approved by {person} on {datetime.now(UTC):%Y-%m-%d}{_hashed(digest)}", digest)
+
+
+def _hashed(digest: str) -> str:
+    """The end of an approval, which says of which plan it is."""
+    return f" (plan {digest[:12]})."
 
 
 def withdraw() -> None:

@@ -89,6 +89,12 @@ def _lowered(sentence: str) -> str:
     return sentence[0].lower() + sentence[1:]
 
 
+def left(account: Account) -> str:
+    """What is left of a budget, and whether another person has to approve."""
+    said = f"{symbol(account.cap)} = {shown(account.remaining)} left"
+    return f"{said}. {NEEDS_APPROVAL}" if account.needs_approval else said
+
+
 def left_after(account: Account, spent: Decimal) -> str:
     """What a charge would leave of a budget."""
     left = exact_difference(account.remaining, spent)

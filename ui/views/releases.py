@@ -26,8 +26,6 @@ from ui.views import path
 
 FOLDER_VARIABLE = "DPCI_RELEASES"
 """Names the folder of finished releases in the environment."""
-_BUSY_SECONDS = 0.2
-"""For which a page that only tells of a release waits for the ledger."""
 
 
 def releases_folder() -> Path:
@@ -104,24 +102,27 @@ def zipped(folder: Path) -> bytes:
 
 def say_released(case: PlannedCase) -> None:
     """That the plan of a case was released already, with a way to the next study."""
-    if (booked_at := _released(case)) is None:
+    if (released := _released(case)) is None:
         return
+    booked_at, dataset = released
     with st.container(border=True):
         st.markdown(
             f"**This plan was released** on {booked_at[:10]}. A change makes another plan "
             "of the same table."
         )
-        if plan_file.ask_next():
+        if plan_file.ask_next(dataset):
             path.show("describe")
 
 
-def _released(case: PlannedCase) -> str | None:
-    """When the plan of a case was last released; None where the ledger is not asked here."""
+def _released(case: PlannedCase) -> tuple[str, str] | None:
+    """When the plan of a case was last released, and from which data set; None where the ledger is
+    not asked here.
+    """
     if case.settings.dataset != DECLARED or not access.has_ledger():
         return None
     try:
         digest = plan_file.bare_plan(case).digest
-        ledger = Ledger(read_only=True, busy_seconds=_BUSY_SECONDS)
+        ledger = Ledger(read_only=True, busy_seconds=path.BUSY_SECONDS)
         seen = tuple(_seen(ledger.path.with_name(ledger.path.name + end)) for end in ("", "-wal"))
         return _booked(ledger.path, seen).get(digest)
     except (ValueError, OSError):  # what is wrong with it is said where it is asked to book
@@ -129,9 +130,9 @@ def _released(case: PlannedCase) -> str | None:
 
 
 @lru_cache(maxsize=4)
-def _booked(path: Path, seen: object) -> dict[str, str]:
-    """When plans were last released, by their digests; read again when the ledger's files were
-    written to.
+def _booked(file: Path, seen: object) -> dict[str, tuple[str, str]]:
+    """When plans were last released and from which data set, by their digests; read again when the
+    ledger's files were written to.
     """
-    charges = Ledger(path, read_only=True, busy_seconds=_BUSY_SECONDS).history()
-    return {c.plan_hash: c.booked_at for c in charges if c.state == "done"}
+    charges = Ledger(file, read_only=True, busy_seconds=path.BUSY_SECONDS).history()
+    return {c.plan_hash: (c.booked_at, c.dataset) for c in charges if c.state == "done"}

@@ -958,6 +958,24 @@ def test_shares_that_are_asked_for_have_the_cursor():
     assert not told_focus(app)
 
 
+def test_lines_that_were_not_added_are_not_left_behind_silently():
+    """A plan was made of the one column that was understood, the others still in their box."""
+    app = described()
+    add(app, "bmi: 10 to 60,5")
+    app.button(key="describe_continue").click().run()
+    assert title(app) == "Describe the table, without opening it"
+    assert any("Lines above were not added" in one.value for one in app.error)
+    app.text_area(key="describe_text").set_value("").run()
+    assert title(go_on(app)) == "What do you need from the intervals?"
+
+
+def test_shares_that_nobody_said_are_asked_for_at_the_button():
+    app = described()
+    assert any("values of sex occur? Without it" in one.value for one in app.warning)
+    app.text_input(key="card_1_shares").set_value("60; 40").run()
+    assert not app.warning
+
+
 def test_a_closed_card_asks_how_often_its_values_occur_and_keeps_the_field():
     """So that the first plan is made with it, and a keyboard finds the next field where it was."""
     app = described()

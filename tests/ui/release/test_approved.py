@@ -69,7 +69,8 @@ def test_the_page_of_the_board_has_the_hash_of_the_record_and_of_the_ledger():
     assert load_release(folder).plan_hash == charge.plan_hash == signed
     kept = read_plan(folder / "plan.yaml")
     assert kept.digest == signed
-    assert re.fullmatch(r"Approved by Ada on \d{4}-\d\d-\d\d\.", kept.approved)
+    said = rf"Approved by Ada on \d{{4}}-\d\d-\d\d \(plan {signed[:12]}\)\."
+    assert re.fullmatch(said, kept.approved)
     assert signed in (folder / "report.html").read_text(encoding="utf-8")
 
 
@@ -165,10 +166,12 @@ def file_opened() -> None:
 def test_a_file_of_an_approved_plan_brings_its_approval():
     first = start("plan", step="approve", **LINK)
     plan = plan_file.plan_of(make_case(now(first), TableSource(PUBLIC)), "Illness", "")
-    said = "Approved by Ada on 2026-01-31."
-    for line in (said, ""):
+    said = "Approved by Ada on 2026-01-31"
+    own, other = f"{said} (plan {plan.digest[:12]}).", f"{said} (plan {'0' * 12})."
+    for line, brought in ((own, own), (f"{said}.", f"{said}."), ("", ""), (other, "")):
         app = AppTest.from_function(file_opened, default_timeout=300)
         app.session_state["raw"] = as_yaml(plan_file.replace(plan, approved=line)).encode()
         app.run()
         check(app)
-        assert [one.value for one in app.text] == [line, plan.digest]
+        assert [one.value for one in app.text] == [brought, plan.digest]
+        assert (app.session_state["linked"]["approved"] or "") == line  # told as of another plan

@@ -81,9 +81,24 @@ def test_another_study_of_the_same_table_begins_with_its_columns_and_nothing_els
     table = declared_table(now(app).declared)
     assert replace(table.schema, standard=None) == replace(of.schema, standard=None)
     assert not {"title", "approved"} & set(app.query_params)
+    left = Ledger().accounts()[0].remaining
+    assert any("The people of “Clinic”: ε = " in one.value for one in app.caption)
+    assert any(f" = {left:f} left" in one.value for one in app.caption)
     app.button(key="describe_continue").click().run()
     check(app)
     assert app.title[0].value == "What do you need from the intervals?"
+
+
+def test_the_people_of_a_table_that_is_studied_again_are_known_where_a_budget_is_asked_for():
+    app = go(released(), "plan", "approve")
+    app.button(key="same_table").click().run()
+    app = go(app, "plan")
+    app.radio(key="describe_target_pick").set_value("smoker").run()
+    app.text_input(key="describe_rate").set_value("20").run()
+    app.button(key="describe_continue").click().run()
+    check(app)
+    app = go(approved(go(app, "plan", "approve")), "release")
+    assert app.radio(key="budget_people").value == "Clinic"
 
 
 def test_the_door_for_a_table_opens_no_released_plan_without_a_word():

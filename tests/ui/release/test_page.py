@@ -281,6 +281,30 @@ def test_what_is_left_is_said_anew_beside_a_choice_whose_words_stay():
     assert app.selectbox(key="release_account").options == before
 
 
+def test_a_released_plan_is_shown_with_its_own_data_set_and_warns_beside_another():
+    """The last one made was chosen: the charge of the plan was out of sight, and the same file
+    could be paid for from a fresh budget without a word.
+    """
+    ready().button(key="release_now").click().run()
+    (first,) = Ledger().accounts()
+    second = Ledger().create_dataset(
+        "Second",
+        schema_hash=first.schema_hash,
+        cap=Cap.pure(3),
+        unit=first.unit,
+        person="Ada",
+        other_people=True,
+    )
+    later, warns = begin(), "This very plan was paid for from “Clinic”"
+    assert later.selectbox(key="release_account").value == first.account_id
+    assert "This plan was released" in words(later)
+    assert warns not in words(later)
+    for other in (second.account_id, 0):
+        later.selectbox(key="release_account").set_value(other).run()
+        check(later)
+        assert warns in words(later)
+
+
 def test_a_new_session_knows_that_it_happened():
     app = ready()
     app.button(key="release_now").click().run()
