@@ -151,5 +151,15 @@ def put(text: str, output: Path | None) -> int:
         with output.open("x", encoding="utf-8", newline="") as file:
             file.write(text)
     except FileExistsError:
-        raise ValueError(f"{output} exists already. Name a new file.") from None
+        raise _there(output) from None
     return 0
+
+
+def check_new(output: Path) -> None:
+    """Raise ValueError where a file that is to be written is there already."""
+    if output.exists():
+        raise _there(output)
+
+
+def _there(output: Path) -> ValueError:
+    return ValueError(f"{output} exists already. Name a new file.")

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dpci_core.cli.command import JSON, Command, Flag, flag
+from dpci_core.cli.command import JSON, Command, Flag, check_new, flag
 from dpci_core.cli.plan_export import EXPORT, REHEARSE, SHOW
 from dpci_core.datasets import list_datasets, load
 from dpci_core.design import ESTIMANDS, MECHANISMS, Design, guarantee_at, spent_by
@@ -121,6 +121,8 @@ class _Start:
 def run(options: argparse.Namespace) -> int:
     """Answer one question; exit code 2 for flags that do not go together."""
     _check_flags(options)
+    if options.action != "rank" and options.write is not None:
+        check_new(options.write)
     plan = None if options.plan is None else read_plan(options.plan)
     if plan is not None and options.action not in ("split", "records", "budget", "persons"):
         plan = plan.expected(Plan)

@@ -73,17 +73,13 @@ def _read(path: Path, plan: Plan) -> Moments:
 
 
 def _export(options: argparse.Namespace) -> int:
-    text = FORMS[options.to](read_plan(options.file))
-    if options.output is None:
-        return put(text, None)
-    options.output.write_text(text, encoding="utf-8", newline="\n")
-    return 0
+    return put(FORMS[options.to](read_plan(options.file)), options.output)
 
 
 def _rehearse(options: argparse.Namespace) -> int:
     found = rehearse(read_plan(options.file))
     if options.output is not None:
-        options.output.write_text(found.html(), encoding="utf-8", newline="\n")
+        put(found.html(), options.output)
     first = found.tables[0]
     print(FREE, *found.findings(), sep="\n", end="\n\n")
     for row in (first.heads, *first.cells):

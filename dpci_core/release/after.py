@@ -86,12 +86,14 @@ class Prediction:
 class Together:
     """All intervals of a release at once, of the coefficients that are estimable.
 
+    released: level at which each of them was released.
     holds: probability that all intervals as released hold at once.
-    multiplier: what their lengths are multiplied by to hold at once at the level.
+    multiplier, level: what their lengths are multiplied by to hold at once at this level.
     intervals: by name, that long.
     """
 
     level: float
+    released: float
     holds: float
     multiplier: float
     intervals: dict[str, Interval]
@@ -366,6 +368,7 @@ class ReleaseInference:
         half = self._lengthening * errors.simultaneous(wanted)
         return Together(
             level=wanted,
+            released=self._level(None),
             holds=errors.together(),
             multiplier=errors.multiplier(wanted),
             intervals={

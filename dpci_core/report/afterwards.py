@@ -19,6 +19,8 @@ class AtOnce(Protocol):
     @property
     def level(self) -> float: ...
     @property
+    def released(self) -> float: ...
+    @property
     def holds(self) -> float: ...
     @property
     def multiplier(self) -> float: ...
@@ -30,16 +32,18 @@ def hold_together(found: AtOnce) -> str:
     """How often all intervals hold at once, and what would make them; empty for one.
 
     >>> from types import SimpleNamespace as Found
-    >>> hold_together(Found(level=0.95, holds=0.815, multiplier=1.271, intervals={"a": 0, "b": 0}))
+    >>> hold_together(Found(
+    ...     level=0.95, released=0.95, holds=0.815, multiplier=1.271, intervals={"a": 0, "b": 0}))
     'Each interval holds in 95 %, both in about 82 %; 1.27 times as long, both hold in 95 %.'
     """
-    each, n = f"{100.0 * found.level:.10g} %", len(found.intervals)
+    each, asked = (f"{100.0 * level:.10g} %" for level in (found.released, found.level))
+    n = len(found.intervals)
     if n == 1:
         return ""
     every, all_of = ("both", "both") if n == 2 else (f"all {n} together", "all")
     return (
         f"Each interval holds in {each}, {every} in about {percent(found.holds)}; "
-        f"{number(found.multiplier)} times as long, {all_of} hold in {each}."
+        f"{number(found.multiplier)} times as long, {all_of} hold in {asked}."
     )
 
 

@@ -113,6 +113,23 @@ def test_export_gives_every_form(
     assert Plan.from_query({"plan": link.removeprefix("?plan=")}) == PLAN
 
 
+@pytest.mark.parametrize(
+    "asked", [("export", "--to", "yaml", "-o"), ("rehearse", "-o"), ("split", "--plan", "--write")]
+)
+def test_no_file_that_is_there_is_written_over(
+    asked: tuple[str, ...], file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A private table was, by a plan that was to be written elsewhere."""
+    table = tmp_path / "clinic.csv"
+    table.write_text("age,ill\n40,no\n")
+    action, *flags = asked
+    before = [file] if action != "split" else []
+    given = [flags[0], file, *flags[1:]] if action == "split" else flags
+    assert main(["plan", action, *before, *given, str(table)]) == 1
+    assert "clinic.csv exists already. Name a new file." in capsys.readouterr().err
+    assert table.read_text() == "age,ill\n40,no\n"
+
+
 def keeps_its_promise(found: dict[str, Any], plan: Plan) -> None:
     """An answer and the plan that was written for it promise the same."""
     promised = plan.promise()
@@ -137,6 +154,7 @@ def test_questions_start_from_a_plan(
     assert found["epsilon_delta"][0] == read_plan(better).numbers().epsilon
     assert PLAN.goal is not None
     records = needed_records(worlds, design=design, target=PLAN.goal, fewest=PLAN.fewest_of)
+    better.unlink()
     found = said(capsys, "records", "--plan", file, "--write", str(better))
     assert found["n_records"] == records.n_records
     assert read_plan(better) == replace(PLAN, design=records.design)
@@ -155,8 +173,10 @@ def test_questions_start_from_a_plan(
     ranked = rank_mechanisms(
         worlds, epsilon=epsilon, delta="1e-7", regularization=0.01, n_records=PLAN.fewest
     )
+    better.unlink()
     found = said(capsys, "budget", "--plan", file, "--write", str(better))
     keeps_its_promise(found, read_plan(better))
+    better.unlink()
     found = said(capsys, "c", "--plan", file, "--write", str(better))
     assert (
         read_plan(better).design.regularization

@@ -280,6 +280,9 @@ def test_however_much_is_asked_nothing_is_charged(tmp_path: Path) -> None:
 def test_report_and_card_say_how_often_all_hold(made: Release, after: ReleaseInference) -> None:
     found = hold_together(after.together())
     assert found.startswith("Each interval holds in 95 %, all 3 together in about 8")
+    other = hold_together(after.together(level=0.8))  # how they were released stays what it was
+    assert other.startswith(found.partition(";")[0])
+    assert other.endswith("hold in 80 %.")
     assert found in report_html(made)
     assert found in model_card(made)
     first, *rest = made.coefficients
