@@ -135,6 +135,7 @@ def test_a_better_split_is_a_plan_of_the_same_total(tmp_path: Path, capsys, monk
     assert "sets of assumptions that were checked" in found
     assert read_plan(better).design.budget.total == BUDGET.total
     asked = ["--plan", str(plan), "--length", "12", "--coefficient", "age"]
+    better.unlink()  # no file is written over
     assert main(["plan", "budget", *asked, "--write", str(better)]) == 0
     assert "Most is needed if " in capsys.readouterr().out
     assert read_plan(better).design.budget.total < BUDGET.total
