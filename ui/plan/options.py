@@ -514,46 +514,38 @@ class Searched(FirstLook):
 
         def search() -> _Found:
             first = self._with(_split_as(found.design, near), found)
-            best = first, self._cost(first)
-            for c in (1.0, *_SMALLER):
-                case = first if c == 1.0 else self._with_less_penalty(first, found.encoding, c)
-                if case is not None:
-                    best = self._moved(case, "covariance", _MORE, best)
+            cases = [first]
+            for factor in _SMALLER:
+                c = float(f"{factor * first.settings.c:.3g}")
+                cases.append(self.made(first.settings, found.encoding, c))
+            tried = (_Tried(self._cost(case), case) for case in cases)
+            moved = [self._moved(one, "covariance", _MORE) for one in tried]
+            best = min(moved, key=lambda one: one.cost)
             for factors in _OTHER:
-                best = self._moved(best[0], "hessian", factors, best)
-            return _Found(found.encoding, best[0].design)
+                best = self._moved(best, "hessian", factors)
+            return _Found(found.encoding, best.case.design)
 
         return self.memo.get(("goal", self._key(near), goal), search)
 
     def _cost(self, case: Case) -> tuple[float, float]:
-        """What counts of a case: effects that are promised, then how near the goal is."""
-        promised = promise_of(case, self.worlds(case))
+        """What counts of a case: effects that are promised, then how near the goal is; most where
+        it cannot run.
+        """
+        try:
+            promised = promise_of(case, self.worlds(case))
+        except InfeasibleDesignError:
+            return math.inf, math.inf
         nearest = promised.within_reach
         return -promised.reportable, -(promised.probability or 0.0) if nearest is None else nearest
 
-    def _with_less_penalty(
-        self, case: Case, encoding: StandardEncoding, factor: float
-    ) -> Case | None:
-        """The case with so many times the penalty; None where that cannot run."""
-        try:
-            return self.made(case.settings, encoding, float(f"{factor * case.settings.c:.3g}"))
-        except InfeasibleDesignError:
-            return None
-
-    def _moved(
-        self,
-        case: Case,
-        part: str,
-        factors: Sequence[Decimal],
-        best: tuple[Case, tuple[float, float]],
-    ) -> tuple[Case, tuple[float, float]]:
-        """The best of these and of a case with more and more, or less, for a matrix."""
-        budget = case.design.budget
+    def _moved(self, best: _Tried, part: str, factors: Sequence[Decimal]) -> _Tried:
+        """The case with more and more, or less, for a matrix, as long as that helps."""
+        budget = best.case.design.budget
         for factor in counted("split", factors):
-            moved = _with_share(case, part, factor * getattr(budget, part) / budget.total)
-            if moved is None or (there := self._cost(moved)) >= best[1]:
+            case = _with_share(best.case, part, factor * getattr(budget, part) / budget.total)
+            if case is None or (cost := self._cost(case)) >= best.cost:
                 break
-            best = moved, there
+            best = _Tried(cost, case)
         return best
 
     @cached_property
@@ -601,6 +593,13 @@ class Searched(FirstLook):
     def worlds(self, case: Case) -> tuple[WorldMoments, ...]:
         """All of them."""
         return worlds_of_case(case, self.source)
+
+
+class _Tried(NamedTuple):
+    """A case, and what counts of it: the less the better."""
+
+    cost: tuple[float, float]
+    case: Case
 
 
 class _Found(NamedTuple):

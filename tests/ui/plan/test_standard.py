@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from dpci_core import DeclaredTable, Guesses, forecast
+from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.plan.summary import _goal
 from dpci_core.privacy.budget import PARTS
 from dpci_core.report.cautions import cautions, gravest
@@ -128,6 +129,55 @@ def test_a_design_is_moved_to_the_goal_that_has_to_be_met_surely(searched, monke
     reported, nearest = designs._cost(before)
     assert designs._cost(moved) < (reported, 0.97 * nearest)
     assert sum(moved.design.budget.parts) == pytest.approx(total)
+
+
+def test_split_and_penalty_are_moved_as_far_as_that_helps(searched, monkeypatch):
+    """Towards a made-up best that needs every step of the covariance, the Hessian and c."""
+    designs = options.Searched(case_of(), TableSource(PUBLIC), SCHEMA, "objective", True, searched)
+    found = designs._found(1.0, 20_000)
+    total, (h, s) = found.design.budget.total, (Decimal("0.3"), Decimal("0.05"))
+    parts = {"model": (1 - h - s) * total, "hessian": h * total, "covariance": s * total}
+    first = replace(found.design, budget=replace(found.design.budget, **parts))
+    wanted = {"c": 0.7 * first.regularization, "hessian": 0.55 * 0.3, "covariance": 5 * 0.05}
+
+    def cost(case: Case) -> tuple[float, float]:
+        design = case.design
+        there = {name: float(getattr(design.budget, name) / total) for name in parts}
+        there["c"] = design.regularization
+        return 0.0, sum(abs(math.log(there[name] / wanted[name])) for name in wanted)
+
+    monkeypatch.setattr(designs, "_found", lambda *_: found._replace(design=first))
+    monkeypatch.setattr(designs, "_cost", cost)
+    monkeypatch.setattr(designs, "memo", LRU(8))
+    made = designs._for_goal(1.0, 20_000).design
+    shares = [float(part / total) for part in made.budget.parts]
+    assert shares == pytest.approx([1 - 0.165 - 0.25, 0.165, 0.25], abs=6e-4)
+    assert made.regularization == pytest.approx(wanted["c"], rel=6e-3)
+    wanted["hessian"] = 1.7 * 0.3
+    monkeypatch.setattr(designs, "memo", LRU(8))
+    made = designs._for_goal(1.0, 20_000).design
+    assert float(made.budget.hessian / total) == pytest.approx(0.51, abs=6e-4)
+
+
+def test_a_move_that_cannot_run_is_no_answer_and_no_refusal(searched, monkeypatch):
+    """Just above the smallest c less for the coefficients cannot run: the whole amount was refused
+    for it.
+    """
+    designs = options.Searched(case_of(), TableSource(PUBLIC), SCHEMA, "objective", True, searched)
+    found, design_promise = designs._found(1.0, 20_000), options.promise_of
+    asked = []
+
+    def promise_of(case: Case, worlds: object) -> object:
+        asked.append(case)
+        if len(asked) > 1:
+            raise InfeasibleDesignError("It cannot run.", "Choose more.", ())
+        return design_promise(case, worlds)
+
+    monkeypatch.setattr(options, "promise_of", promise_of)
+    monkeypatch.setattr(designs, "memo", LRU(8))
+    monkeypatch.setattr(designs, "_found", lambda *_: found)
+    assert designs._for_goal(1.0, 20_000).design.budget == found.design.budget
+    assert len(asked) > 3
 
 
 @pytest.mark.parametrize("goal", ["all", "zero"])
