@@ -249,6 +249,7 @@ def take(raw: bytes) -> bool:
         st.session_state["plan_refused"] = f"This file cannot be opened. {words}"
         return False
     _plan_with(wanted, plan)
+    st.session_state.pop(steps.PEOPLE, None)  # those of another table
     table = (wanted.dataset, wanted.declared, wanted.encoding)
     state.set_given(None if found is None else ImportedFit(found.moments, found.names, *table))
     steps.METHOD.take("own")

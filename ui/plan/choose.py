@@ -147,8 +147,8 @@ def _found(case: PlannedCase, shown: str | None, *, is_first: bool) -> None:
 def _true_for(case: PlannedCase) -> str:
     """The table that a first look is about."""
     table = declared_table(case.settings.declared)
-    names = " and ".join(text.plain(name) for name in untold(table.schema, table.guesses))
-    even = f", all values of {names} equally often" if names else ""
+    names = untold(table.schema, table.guesses)
+    even = f", all values of {path.named(names)} equally often" if names else ""
     return f"if the table is as you described it{even}"
 
 

@@ -373,7 +373,7 @@ def _typed(settings: Settings) -> None:
         _rate_and_pairs()
     if untold := cards.lacking_shares(_roles()):
         st.warning(
-            f"How often do the values of {plain(' and '.join(untold))} occur? Without it the plan "
+            f"How often do the values of {path.named(untold)} occur? Without it the plan "
             "allows for rare ones, which can take several times the budget, or put the goal out of "
             "reach."
         )

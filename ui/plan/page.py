@@ -37,7 +37,9 @@ def page() -> None:
                 {"goal": goal.panel, "choose": choose.panel, "approve": approve.panel}[step](case)
         if case is not None:
             with top:
-                releases.say_released(case)
+                is_over = releases.say_released(case)
+            if is_over:
+                path.show("describe")
     with right:
         path.so_far(case, step, typed=describe.typed_words() if step == "describe" else "")
     state.mirror_to_link()  # a draft that was typed in this run is in the address before a reload

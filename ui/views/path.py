@@ -8,7 +8,6 @@ from typing import Any
 
 import streamlit as st
 
-from dpci_core.ledger import Ledger
 from dpci_core.report.words import counted_as, protected
 from dpci_core.schema.worlds import untold
 from ui.controls import declare
@@ -19,7 +18,7 @@ from ui.session.compute import DECLARED, declared_table
 from ui.session.settings import Settings
 from ui.session.steps import STEPS, Step
 from ui.session.text import plain, risk_approx_short, risk_pure_short
-from ui.views import goals, ledger_text
+from ui.views import goals, releases
 
 _CSS = """<style>
 .st-key-steps > :last-child { margin-left: auto }
@@ -65,8 +64,6 @@ def problems(said: Sequence[str], what: str = "Before you can go on:") -> None:
         told_here(f"**{what}**\n{lines}")
 
 
-BUSY_SECONDS = 0.2
-"""For which a page that only tells of a release waits for the ledger."""
 FOUND = "plan_found"
 """The session's name of the settings that an answer on Choose is for, and of what it says."""
 
@@ -117,25 +114,14 @@ def so_far(case: PlannedCase | None, step: Step, *, typed: str = "") -> None:
                 st.caption("Nothing yet. What you decide appears here.")
             return
         st.markdown("\n".join(f"- {text.unbroken(line)}" for line in _lines(case, step)))
-        if dataset := st.session_state.get(steps.PEOPLE):
-            _say_left(dataset)
+        if left := releases.left_to(st.session_state.get(steps.PEOPLE)):
+            st.caption(left)
         if assumed := assumptions(case.settings):
             st.caption(f"It rests on {text.unbroken('; '.join(assumed))}.")
         if case.settings.dataset == DECLARED and declare.is_example(
             declared_table(case.settings.declared)
         ):
             st.info("This is the built-in example, made-up from end to end.")
-
-
-def _say_left(dataset: str) -> None:
-    """What is left to the people of a table that is studied again."""
-    try:
-        accounts = Ledger(read_only=True, busy_seconds=BUSY_SECONDS).accounts()
-    except (ValueError, OSError):  # what is wrong with it is said where it is asked to book
-        return
-    for account in accounts:
-        if account.dataset == dataset:
-            st.caption(f"The people of “{plain(dataset)}”: {ledger_text.left(account)}")
 
 
 def _lines(case: PlannedCase, step: Step) -> list[str]:
@@ -162,7 +148,7 @@ def assumptions(settings: Settings) -> list[str]:
         "suggested typical values, of": schema.suggested,
         "what is usual as typed, of": typed,
     }
-    found = [f"{words} {_named(names)}" for words, names in names_by.items() if names]
+    found = [f"{words} {named(names)}" for words, names in names_by.items() if names]
     if schema.outcome is None:
         ends = " to ".join(dict.fromkeys(f"{100.0 * rate:.4g}" for rate in guesses.rates))
         found.append(f"“yes” in {ends} % of records")
@@ -171,7 +157,7 @@ def assumptions(settings: Settings) -> list[str]:
     return found
 
 
-def _named(names: Sequence[str]) -> str:
+def named(names: Sequence[str]) -> str:
     """The first names, and how many more."""
     more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
     return f"{', '.join(plain(name) for name in names[:_MOST])}{more}"

@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import platformdirs
 import streamlit as st
@@ -22,10 +23,13 @@ from ui.kit.exports import MIME
 from ui.session import access
 from ui.session.case import PlannedCase
 from ui.session.compute import DECLARED
-from ui.views import path
+from ui.session.text import plain
+from ui.views import ledger_text
 
 FOLDER_VARIABLE = "DPCI_RELEASES"
 """Names the folder of finished releases in the environment."""
+_BUSY_SECONDS = 0.2
+"""For which a page that only tells of a release waits for the ledger."""
 
 
 def releases_folder() -> Path:
@@ -100,39 +104,60 @@ def zipped(folder: Path) -> bytes:
 # --- on the page Plan -----------------------------------------------------------------------------
 
 
-def say_released(case: PlannedCase) -> None:
-    """That the plan of a case was released already, with a way to the next study."""
-    if (released := _released(case)) is None:
-        return
-    booked_at, dataset = released
+def say_released(case: PlannedCase) -> bool:
+    """That the plan of a case was released already; whether the way to a next study was taken."""
+    if case.settings.dataset != DECLARED or (known := _known()) is None:
+        return False
+    try:
+        found = known.released.get(plan_file.bare_plan(case).digest)
+    except ValueError:  # what is wrong with the plan is said where it is approved
+        return False
+    if found is None:
+        return False
+    booked_at, dataset = found
     with st.container(border=True):
         st.markdown(
             f"**This plan was released** on {booked_at[:10]}. A change makes another plan "
             "of the same table."
         )
-        if plan_file.ask_next(dataset):
-            path.show("describe")
+        return plan_file.ask_next(dataset)
 
 
-def _released(case: PlannedCase) -> tuple[str, str] | None:
-    """When the plan of a case was last released, and from which data set; None where the ledger is
-    not asked here.
+def left_to(dataset: str | None) -> str:
+    """What is left to the people of a data set; empty for none, or where the ledger is not asked
+    here.
     """
-    if case.settings.dataset != DECLARED or not access.has_ledger():
+    known = None if dataset is None else _known()
+    left = None if known is None else known.left.get(str(dataset))
+    return "" if left is None else f"The people of “{plain(str(dataset))}”: {left}"
+
+
+class _Known(NamedTuple):
+    """What a ledger has: when plans were last released and from which data set, by their digests;
+    and what is left to each data set.
+    """
+
+    released: dict[str, tuple[str, str]]
+    left: dict[str, str]
+
+
+def _known() -> _Known | None:
+    """What the ledger has; None where it is not asked here, or cannot be read."""
+    if not access.has_ledger():
         return None
     try:
-        digest = plan_file.bare_plan(case).digest
-        ledger = Ledger(read_only=True, busy_seconds=path.BUSY_SECONDS)
-        seen = tuple(_seen(ledger.path.with_name(ledger.path.name + end)) for end in ("", "-wal"))
-        return _booked(ledger.path, seen).get(digest)
+        file = Ledger(read_only=True, busy_seconds=_BUSY_SECONDS).path
+        return _read(file, tuple(_seen(file.with_name(file.name + end)) for end in ("", "-wal")))
     except (ValueError, OSError):  # what is wrong with it is said where it is asked to book
         return None
 
 
 @lru_cache(maxsize=4)
-def _booked(file: Path, seen: object) -> dict[str, tuple[str, str]]:
-    """When plans were last released and from which data set, by their digests; read again when the
-    ledger's files were written to.
-    """
-    charges = Ledger(file, read_only=True, busy_seconds=path.BUSY_SECONDS).history()
-    return {c.plan_hash: (c.booked_at, c.dataset) for c in charges if c.state == "done"}
+def _read(file: Path, seen: object) -> _Known:
+    """What a ledger has, read again when its files were written to."""
+    ledger = Ledger(file, read_only=True, busy_seconds=_BUSY_SECONDS)
+    done = (c for c in ledger.history() if c.state == "done")
+    return _Known(
+        {c.plan_hash: (c.booked_at, c.dataset) for c in done},
+        {account.dataset: ledger_text.left(account) for account in ledger.accounts()},
+    )

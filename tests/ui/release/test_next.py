@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpci_core.ledger import Ledger
+from dpci_core.plan import as_yaml, read_plan
 from tests.ui.release.test_approved import approved, go
 from tests.ui.release.test_page import (
     LINK,
@@ -25,6 +26,7 @@ from tests.ui.test_pages import check, now, start
 from ui.session import quota
 from ui.session.compute import declared_table
 from ui.session.settings import BUDGET, PRECISION, START
+from ui.views.releases import folder_of
 
 __all__ = ["desk"]  # a ledger for every test
 TELLS = "**This plan was released** on "
@@ -99,6 +101,19 @@ def test_the_people_of_a_table_that_is_studied_again_are_known_where_a_budget_is
     check(app)
     app = go(approved(go(app, "plan", "approve")), "release")
     assert app.radio(key="budget_people").value == "Clinic"
+
+
+def test_a_plan_that_is_opened_is_about_other_people():
+    app = go(released(), "plan", "approve")
+    plan = read_plan(folder_of(Ledger().history()[0].request_id) / "plan.yaml")
+    app.button(key="same_table").click().run()
+    app = go(app, "plan", "describe")
+    assert any("The people of “Clinic”" in one.value for one in app.caption)
+    app.segmented_control(key="describe_how").set_value("plan").run()
+    app.file_uploader(key="plan_open").upload("plan.yaml", as_yaml(plan).encode(), "text/yaml")
+    app.run()
+    check(app)
+    assert not any("The people of “Clinic”" in one.value for one in app.caption)
 
 
 def test_the_door_for_a_table_opens_no_released_plan_without_a_word():
