@@ -77,9 +77,7 @@ def test_a_pasted_line_with_bounds_is_a_number_and_becomes_the_outcome(hasty):
     assert (settings.goal, settings.goal_length) == ("all", 3.6)
     assert settings.currency == "approx"
     assert settings.split.share(0) == pytest.approx(70.0, rel=1e-3)
-    assert [one.label for one in app.text_input if one.key == "goal_all_"] == [
-        "To within ± \\(mmHg\\)"
-    ]
+    assert [one.label for one in app.text_input if one.key == "goal_all_"] == ["To within ± (mmHg)"]
 
 
 def test_what_an_outcome_that_is_a_number_lacks_is_said_where_it_is_handed_in(hasty):
