@@ -114,12 +114,14 @@ def counted(what: str, things: Iterable[T]) -> Iterator[T]:
     """
     outer, tell = _stages.get(), _at_stage.get() or (lambda stages: None)
     of = len(things) if isinstance(things, Sized) else None
-    for number, thing in enumerate(things, 1):
-        _stages.set(now := (*outer, Stage(what, number, of)))
-        tell(now)
-        yield thing
-    _stages.set(outer)
-    tell(outer)
+    try:
+        for number, thing in enumerate(things, 1):
+            _stages.set(now := (*outer, Stage(what, number, of)))
+            tell(now)
+            yield thing
+    finally:  # also where a search has found what it wants before the last of them
+        _stages.set(outer)
+        tell(outer)
 
 
 def step(n_draws: int) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
@@ -518,11 +519,12 @@ class Searched(FirstLook):
             for factor in _SMALLER:
                 c = float(f"{factor * first.settings.c:.3g}")
                 cases.append(self.made(first.settings, found.encoding, c))
-            tried = (_Tried(self._cost(case), case) for case in cases)
-            moved = [self._moved(one, "covariance", _MORE) for one in tried]
-            best = min(moved, key=lambda one: one.cost)
-            for factors in _OTHER:
-                best = self._moved(best, "hessian", factors)
+            with closing(counted("split", count())) as number:
+                tried = (_Tried(self._cost(case), case) for case in cases)
+                moved = [self._moved(one, "covariance", _MORE, number) for one in tried]
+                best = min(moved, key=lambda one: one.cost)
+                for factors in _OTHER:
+                    best = self._moved(best, "hessian", factors, number)
             return _Found(found.encoding, best.case.design)
 
         return self.memo.get(("goal", self._key(near), goal), search)
@@ -538,10 +540,14 @@ class Searched(FirstLook):
         nearest = promised.within_reach
         return -promised.reportable, -(promised.probability or 0.0) if nearest is None else nearest
 
-    def _moved(self, best: _Tried, part: str, factors: Sequence[Decimal]) -> _Tried:
-        """The case with more and more, or less, for a matrix, as long as that helps."""
+    def _moved(
+        self, best: _Tried, part: str, factors: Sequence[Decimal], number: Iterator[int]
+    ) -> _Tried:
+        """The case with more and more, or less, for a matrix, as long as that helps; `number` goes
+        through the splits that are tried for one amount.
+        """
         budget = best.case.design.budget
-        for factor in counted("split", factors):
+        for factor, _ in zip(factors, number, strict=False):
             case = _with_share(best.case, part, factor * getattr(budget, part) / budget.total)
             if case is None or (cost := self._cost(case)) >= best.cost:
                 break

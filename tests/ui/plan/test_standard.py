@@ -13,8 +13,9 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from dpci_core import DeclaredTable, Guesses, forecast
+from dpci_core import DeclaredTable, Guesses, forecast, watched
 from dpci_core.base.errors import InfeasibleDesignError
+from dpci_core.base.watch import Stage
 from dpci_core.plan.summary import _goal
 from dpci_core.privacy.budget import PARTS
 from dpci_core.report.cautions import cautions, gravest
@@ -25,7 +26,7 @@ from tests.ui.test_pages import check, now, start
 from ui.evidence.coverage import tab as validate_page
 from ui.plan import options
 from ui.plan import work as plan_work
-from ui.plan.job import Choice, parts_of
+from ui.plan.job import Choice, both_searched, parts_of
 from ui.plan.options import Find
 from ui.plan.words import law_sentence, ways_sentence
 from ui.session import jobs
@@ -149,7 +150,11 @@ def test_split_and_penalty_are_moved_as_far_as_that_helps(searched, monkeypatch)
     monkeypatch.setattr(designs, "_found", lambda *_: found._replace(design=first))
     monkeypatch.setattr(designs, "_cost", cost)
     monkeypatch.setattr(designs, "memo", LRU(8))
-    made = designs._for_goal(1.0, 20_000).design
+    told: list[tuple[Stage, ...]] = []
+    with watched(at_stage=told.append):
+        made = designs._for_goal(1.0, 20_000).design
+    assert told == [*((Stage("split", k, None),) for k in range(1, len(told))), ()]
+    assert len(told) > 10  # counted through all directions, and never from 1 anew
     shares = [float(part / total) for part in made.budget.parts]
     assert shares == pytest.approx([1 - 0.165 - 0.25, 0.165, 0.25], abs=6e-4)
     assert made.regularization == pytest.approx(wanted["c"], rel=6e-3)
@@ -216,15 +221,18 @@ def test_where_first_looks_disagree_both_mechanisms_are_searched_for(monkeypatch
     assert ways.best == "output"
     assert ways.in_question == ("output", "objective")
     few = f"Objective perturbation: 1 of {near.of} can be reported, by a first look."
-    assert ways_sentence(ways, "precision", "output") == few
-    assert "9 times as long intervals" in ways_sentence(ways, "precision", "objective")
+    assert ways_sentence(ways, "precision", "output", is_first=True) == few
+    said = ways_sentence(ways, "precision", "objective", is_first=True)
+    assert said == "By a first look at both, output perturbation: 9 times as long intervals."
+    said = ways_sentence(ways, "precision", "objective", is_first=False)
+    assert said == "Output perturbation: 9 times as long intervals."
     lost = {name: replace(one, meets=False) for name, one in looks.items()}
     neither = options.ranked("records", {name: (one, None) for name, one in lost.items()})
-    assert "times" not in ways_sentence(neither, "records", neither.best)
+    assert "times" not in ways_sentence(neither, "records", neither.best, is_first=True)
     one = options.ranked(
         "records", {"objective": (looks["output"], None), "output": (lost["output"], None)}
     )
-    assert ways_sentence(one, "records", "objective") == (
+    assert ways_sentence(one, "records", "objective", is_first=True) == (
         "Output perturbation does not meet the goal, by a first look."
     )
     worse = looks | {"objective": replace(near, reportable=1, precision=1.0)}
@@ -236,8 +244,12 @@ def test_where_first_looks_disagree_both_mechanisms_are_searched_for(monkeypatch
         options.Searched, "answer", lambda self, find, start=None: found[self.mechanism]
     )
     choice = Choice(SCHEMA, "", True, LRU(64))
+    assert both_searched(case, source, "precision", choice) is None
     answer = parts_of(case, source, "precision", choice=choice)["answer"].find()
     assert answer is found["objective"]
+    both = both_searched(case, source, "precision", choice)
+    assert both is not None
+    assert dict(both.found) == found  # no first look among them
 
 
 @pytest.mark.parametrize("find", ["budget", "records"])
@@ -346,15 +358,18 @@ def test_mechanism_and_split_are_chosen_and_can_be_moved(wished):
     app = start("plan", **(LINK | wished | {"find": "precision", "goal": "all"}))
     control = app.segmented_control(key="by")
     assert any("Chosen for you: objective" in str(one) for one in control.options)
-    assert "By a first look at both, output perturbation: " in words(app)
-    assert "times as long intervals" in words(app)
     assert "in the least favourable case" in words(app)
+    assert "utput perturbation" not in words(app)  # of which no answer is known
     before = answer_of(app)
     app.segmented_control(key="by").set_value("output").run()
     check(app)
-    assert answer_of(app) != before
+    other = answer_of(app)
+    assert other != before
     app.segmented_control(key="by").set_value("").run()
     assert answer_of(app) == before
+    best, longer = (math.log(float(one.removeprefix("×/÷ "))) for one in (before, other))
+    said = re.search(r"Output perturbation: (\S+) times as long intervals", words(app))
+    assert float(said[1]) == pytest.approx(longer / best, rel=0.05)
     app.segmented_control(key="parts").set_value("own").run()
     check(app)
     app.slider(key="split_slider").set_value((40, 90)).run()
