@@ -103,7 +103,8 @@ def _calculator(case: PlannedCase, work: Work, kept: PlannedCase | None) -> None
     option, is_first, why = _shown(work)
     answer = None if words.falls_short(option, find) else option
     found = "" if is_first else words.found_sentence(case, option, find)
-    st.session_state[path.FOUND] = case.settings, found
+    asked = None if is_first or answer is None or find != "records" else answer.settings.n
+    st.session_state[path.FOUND] = case.settings, found, asked
     st.segmented_control("Find", **among(FIND), **steps.FIND.bound(), required=True)
     cards = {"budget": _budget, "records": _records, "precision": _precision}
     for column, (name, card) in zip(st.columns(3, gap="small"), cards.items(), strict=True):
@@ -234,6 +235,8 @@ def _precision(case: PlannedCase, option: Option | None, is_answer: bool, is_fir
     else:
         _asked(case, label, goals.as_number(case, goals.asked(case)))
     st.markdown(f"In {chance} of releases." if "%" in chance else f"{chance.capitalize()}.")
+    if per := goals.steps_words(case):
+        st.caption(text.plain(per))
 
 
 def _asked(case: PlannedCase, label: str, shown: float | None) -> None:
@@ -315,7 +318,8 @@ def _movable(case: PlannedCase, work: Work) -> None:
             required=True,
             help=design.MECHANISM_HELP,
         )
-        st.caption(_other_way(case, work))
+        if said := _other_way(case, work):
+            st.caption(said)
     with right:
         st.segmented_control(
             "Split of the budget",
@@ -328,6 +332,11 @@ def _movable(case: PlannedCase, work: Work) -> None:
             split_slider(case.settings)
         elif "answer" in work.known and (option := work.known["answer"][0]) is not None:
             st.caption(words.split_words(cast(Option, option).settings))
+            if "equal" in work.missing:
+                work.default_value("equal")
+            elif (equal := work.known["equal"][0]) is not None:
+                find = cast(Find, steps.FIND.value)
+                st.caption(words.equal_sentence(case, cast(Option, equal), find))
 
 
 def _other_way(case: PlannedCase, work: Work) -> str:

@@ -153,18 +153,34 @@ def _searched(case: Case, source: TableSource, find: Find, choice: Choice) -> di
         )
         return designs.answer(find, start)
 
-    return {
+    def answer() -> Answer:
+        return numbers.attempt(search)
+
+    chosen = _of_mechanism(choice.mechanism, key)
+
+    def equal() -> options.Option | None:
+        """What equal parts ask for where the answer does, or what they give."""
+        best = cast("options.Option | None", choice.memo.get(chosen, answer)[0])
+        if best is None or not (best.works or find == "precision"):
+            return None
+        here = replace(case, settings=best.settings)
+        designs = options.EqualParts(
+            here, source, choice.schema, best.settings.mechanisms[0], found=best
+        )
+        return designs.answer(find, best.typed if find == "budget" else float(best.settings.n))
+
+    parts = {
         "first": Part(
             key=("first", choice.mechanism, *key), name="a first look", draws=5_000, find=first
         ),
         "ways": Part(key=("ways", *key), name="the mechanisms", draws=1_000, find=both),
-        "answer": Part(
-            key=_of_mechanism(choice.mechanism, key),
-            name=_NAMES[find],
-            draws=_SEARCH_DRAWS[find],
-            find=search,
-        ),
+        "answer": Part(key=chosen, name=_NAMES[find], draws=_SEARCH_DRAWS[find], find=search),
     }
+    if choice.is_split_free:
+        parts["equal"] = Part(
+            key=("equal", *chosen), name="the same with equal parts", draws=5_000, find=equal
+        )
+    return parts
 
 
 def _searched_key(case: Case, source: TableSource, find: Find, choice: Choice) -> Key:

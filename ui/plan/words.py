@@ -252,6 +252,22 @@ def split_words(settings: Settings) -> str:
     )
 
 
+def equal_sentence(case: PlannedCase, option: Option, find: Find) -> str:
+    """What equal parts of the budget would ask for, or give; empty where they are not enough."""
+    if falls_short(option, find):
+        return ""
+    if find == "budget":
+        return f"Equal parts would need {option.settings.typed.letter} = {number(option.typed, 3)}."
+    if find == "records":
+        return f"Equal parts would need {option.settings.n:,} records."
+    fewer = (
+        f", and {option.reportable} of {option.of} could be reported"
+        if option.reportable < option.of
+        else ""
+    )
+    return f"Equal parts would give {found_words(case, option.precision)}{fewer}."
+
+
 def design_lines(case: PlannedCase, option: Option) -> str:
     """A design on a card."""
     now, risk = option.settings, risk_of(option.design.budget, option.settings.delta)

@@ -197,6 +197,14 @@ def goal_words(case: AnyCase) -> str:
     return how.one_words.format(as_typed(shown), effect=effect, unit=how.unit) + surely
 
 
+def steps_words(case: AnyCase) -> str:
+    """What each effect of a goal about every effect is per; empty for another goal."""
+    if case.settings.goal != "all" or type(told(case)) is Told:
+        return ""
+    columns = (one for one in case.columns if {*one.feature_names} & {*case.names})
+    return "; ".join(f"{one.name}: {one.per}" for one in columns if one.per)
+
+
 def chance_words(settings: Settings) -> str:
     """How surely."""
     return f" with {100 * settings.goal_chance:g} % chance"

@@ -28,14 +28,14 @@ from ui.plan import options
 from ui.plan import work as plan_work
 from ui.plan.job import Choice, both_searched, parts_of
 from ui.plan.options import Find
-from ui.plan.words import law_sentence, ways_sentence
+from ui.plan.words import equal_sentence, law_sentence, ways_sentence
 from ui.session import jobs
 from ui.session.case import Case, make_case
 from ui.session.compute import DECLARED, LRU, PUBLIC, TableSource, declared_table, packed_table
 from ui.session.plan_settings import plan_of, settings_of
 from ui.session.settings import Settings
-from ui.session.text import plain
-from ui.views.goals import goal_words, unit_words
+from ui.session.text import number, plain
+from ui.views.goals import found_words, goal_words, unit_words
 
 SCHEMA = Schema(
     (
@@ -205,6 +205,66 @@ def test_the_answers_of_a_described_table_agree_and_are_of_use(goal, searched):
     assert abs(again.precision) <= {"all": 1.0, "zero": 0.2}[goal] * (1.0 + 1e-9)
     assert again.settings == least.settings
     assert answer(there, "records").settings.n <= 20_200  # the least up to one per cent
+
+
+@pytest.mark.parametrize("find", ["budget", "records", "precision"])
+def test_what_equal_parts_would_cost_is_found_by_the_same_method_in_the_same_worlds(find, searched):
+    source, choice = TableSource(PUBLIC), Choice(SCHEMA, "objective", True, searched)
+    case = case_of(goal="all", goal_length=1.0, goal_chance=0.8)
+    parts = parts_of(case, source, find, choice=choice)
+    best = parts["answer"].find()
+    searched.put(parts["answer"].key, (best, None))
+    draws: list[int] = []
+    with watched(progress=draws.append):
+        equal = parts["equal"].find()
+    assert draws[-1] < 20_000  # of 50,000 to 110,000 that the answer takes
+    shares = [equal.settings.split.share(i) for i in range(3)]
+    assert shares == pytest.approx([100.0 / 3.0] * 3, rel=1e-3)
+    assert equal.encoding is None or equal.encoding == best.encoding
+    assert equal.promise.worlds == best.promise.worlds
+    amounts = (equal.typed, equal.settings.n), (best.typed, best.settings.n)
+    if find == "precision":
+        assert amounts[0] == amounts[1]
+        assert equal.precision > best.precision
+        said = f"Equal parts would give {found_words(case, equal.precision)}"
+        fewer = replace(equal, reportable=1)
+        assert equal_sentence(case, replace(equal, reportable=3), find) == f"{said}."
+        assert equal_sentence(case, fewer, find) == f"{said}, and 1 of 3 could be reported."
+        return
+    assert equal.works
+    assert amounts[0] > amounts[1]
+    here = replace(case, settings=best.settings)
+    designs = options.EqualParts(here, source, SCHEMA, "objective", found=best)
+    names = "budget", "records"
+    less = [
+        amount / 1.07 if of == find else amount
+        for of, amount in zip(names, amounts[0], strict=True)
+    ]
+    assert not designs.described(designs.at(less[0], round(less[1]))).works
+    said = {"budget": f"ε = {number(equal.typed, 3)}", "records": f"{equal.settings.n:,} records"}
+    assert equal_sentence(case, equal, find) == f"Equal parts would need {said[find]}."
+    assert equal_sentence(case, replace(equal, meets=False), find) == ""
+    searched.put(parts["answer"].key, (replace(best, meets=False), None))
+    assert parts["equal"].find() is None  # nothing to compare with
+
+
+def test_the_plan_so_far_has_the_records_that_the_answer_asks_for_and_the_steps(wished):
+    """It said 2,000 records beside a design for 68,500, and no step of an odds ratio."""
+    app = start("plan", **(LINK | wished | {"goal": "all", "find": "records"}))
+    n = answer_of(app)
+    assert n not in ("–", "20,000")
+    (line,) = [m.value.replace("\\", "") for m in app.markdown if m.value.startswith("- **")]
+    assert line.startswith(f"- **{n} records**, as this answer asks (the plan has 20,000), one per")
+    assert "(pressure: per 10; cost: per doubling)" in line
+    assert "pressure: per 10; cost: per doubling" in [
+        c.value.replace("\\", "") for c in app.caption
+    ]
+    assert "Equal parts would need" in words(app)
+    app.segmented_control(key="find").set_value("precision").run()
+    assert "- **20,000 records**, one per" in words(app)
+    app.segmented_control(key="find").set_value("records").run()
+    app.button(key="use_design").click().run()
+    assert f"- **{n} records**, one per" in words(app)
 
 
 def test_where_first_looks_disagree_both_mechanisms_are_searched_for(monkeypatch):
