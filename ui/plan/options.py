@@ -615,9 +615,9 @@ class EqualParts(FirstLook):
     """
 
     found: Option = field(kw_only=True)
-    most_looks: ClassVar[int] = 8
-    near: ClassVar[float] = 1.06
-    little: ClassVar[float] = 1.05
+    most_looks: ClassVar[int] = 10
+    near: ClassVar[float] = 1.03
+    little: ClassVar[float] = 1.02
 
     def at(self, typed: float, n: int) -> Case:
         """The case with the design there."""

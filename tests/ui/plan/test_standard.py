@@ -237,7 +237,7 @@ def test_what_equal_parts_would_cost_is_found_by_the_same_method_in_the_same_wor
     designs = options.EqualParts(here, source, SCHEMA, "objective", found=best)
     names = "budget", "records"
     less = [
-        amount / 1.07 if of == find else amount
+        amount / 1.04 if of == find else amount
         for of, amount in zip(names, amounts[0], strict=True)
     ]
     assert not designs.described(designs.at(less[0], round(less[1]))).works
