@@ -8,7 +8,7 @@ say is how far it is through what it counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple, TypeVar
@@ -102,7 +102,7 @@ def watched(
         _stages.reset(stages)
 
 
-def counted(what: str, things: Iterable[T]) -> Iterator[T]:
+def counted(what: str, things: Iterable[T]) -> Generator[T, None, None]:
     """Each of these things, while whoever watches is told which of them a search is at.
 
     >>> told = []

@@ -35,7 +35,8 @@ from ui.session.compute import DECLARED, LRU, PUBLIC, TableSource, declared_tabl
 from ui.session.plan_settings import plan_of, settings_of
 from ui.session.settings import Settings
 from ui.session.text import number, plain
-from ui.views.goals import found_words, goal_words, unit_words
+from ui.views import goals
+from ui.views.goals import found_words, goal_words, steps_words, unit_words
 
 SCHEMA = Schema(
     (
@@ -530,6 +531,15 @@ def test_log_odds_are_said_as_odds_too(hasty):
     assert goal_words(case) == said
     app = start("plan", **LINK | {"goal": "zero", "goal_on": "pressure", "goal_value": "0.2"})
     assert "odds ratio of 1.221" in words(app).replace("\\", "")
+
+
+def test_the_steps_of_odds_ratios_are_told_with_a_goal_about_all_of_them(monkeypatch):
+    assert steps_words(case_of(goal="all")) == "pressure: per 10; cost: per doubling"
+    assert steps_words(case_of(goal="all", d=1)) == "pressure: per 10"
+    assert steps_words(case_of(goal="length", goal_on="pressure")) == ""  # which tells its own
+    assert steps_words(case_of(goal="all", losses=("huber_svm",), target="penalised")) == ""
+    monkeypatch.setattr(goals, "_MOST_STEPS", 1)
+    assert steps_words(case_of(goal="all")) == "pressure: per 10; 1 more"
 
 
 def test_a_description_without_steps_is_told_per_unit_as_before():
