@@ -8,7 +8,7 @@ say is how far it is through what it counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple, TypeVar
@@ -102,7 +102,7 @@ def watched(
         _stages.reset(stages)
 
 
-def counted(what: str, things: Iterable[T]) -> Iterator[T]:
+def counted(what: str, things: Iterable[T]) -> Generator[T, None, None]:
     """Each of these things, while whoever watches is told which of them a search is at.
 
     >>> told = []
@@ -114,12 +114,14 @@ def counted(what: str, things: Iterable[T]) -> Iterator[T]:
     """
     outer, tell = _stages.get(), _at_stage.get() or (lambda stages: None)
     of = len(things) if isinstance(things, Sized) else None
-    for number, thing in enumerate(things, 1):
-        _stages.set(now := (*outer, Stage(what, number, of)))
-        tell(now)
-        yield thing
-    _stages.set(outer)
-    tell(outer)
+    try:
+        for number, thing in enumerate(things, 1):
+            _stages.set(now := (*outer, Stage(what, number, of)))
+            tell(now)
+            yield thing
+    finally:  # also where a search has found what it wants before the last of them
+        _stages.set(outer)
+        tell(outer)
 
 
 def step(n_draws: int) -> None:

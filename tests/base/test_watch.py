@@ -157,4 +157,14 @@ def test_a_search_that_was_stopped_leaves_no_stage_to_the_next():
             SEARCHES["forecast"]()
     with watched(at_stage=told.append):
         list(counted("inner", range(1)))
-    assert told == [(Stage("outer", 1, 3),), (Stage("inner", 1, 1),), ()]
+    assert told == [(Stage("outer", 1, 3),), (), (Stage("inner", 1, 1),), ()]
+
+
+def test_a_search_that_finds_what_it_wants_early_is_at_that_stage_no_longer():
+    """“split 1 of 3, split 1 of 3, split 1 of 2” was told of three searches one after the other."""
+    told = []
+    with watched(at_stage=told.append):
+        for _ in range(2):
+            for _ in counted("split", range(3)):
+                break
+    assert told == [(Stage("split", 1, 3),), ()] * 2

@@ -24,7 +24,7 @@ from ui.controls.split import split_controls, split_slider
 from ui.kit import share
 from ui.kit.bound import among
 from ui.plan import bounds, cards, goal, numbers, options, pictures, standard, words
-from ui.plan.job import designs_of
+from ui.plan.job import both_searched, designs_of
 from ui.plan.options import Find, Option, Ways
 from ui.plan.work import Work, choice_of, pin, work_on
 from ui.session import quota, state, steps, text
@@ -103,7 +103,8 @@ def _calculator(case: PlannedCase, work: Work, kept: PlannedCase | None) -> None
     option, is_first, why = _shown(work)
     answer = None if words.falls_short(option, find) else option
     found = "" if is_first else words.found_sentence(case, option, find)
-    st.session_state[path.FOUND] = case.settings, found
+    asked = None if is_first or answer is None or find != "records" else answer.settings.n
+    st.session_state[path.FOUND] = case.settings, found, asked
     st.segmented_control("Find", **among(FIND), **steps.FIND.bound(), required=True)
     cards = {"budget": _budget, "records": _records, "precision": _precision}
     for column, (name, card) in zip(st.columns(3, gap="small"), cards.items(), strict=True):
@@ -234,6 +235,8 @@ def _precision(case: PlannedCase, option: Option | None, is_answer: bool, is_fir
     else:
         _asked(case, label, goals.as_number(case, goals.asked(case)))
     st.markdown(f"In {chance} of releases." if "%" in chance else f"{chance.capitalize()}.")
+    if per := goals.steps_words(case):
+        st.caption(text.plain(per))
 
 
 def _asked(case: PlannedCase, label: str, shown: float | None) -> None:
@@ -301,7 +304,6 @@ def _go_to_shares(name: str) -> None:
 
 def _movable(case: PlannedCase, work: Work) -> None:
     """Mechanism and split, chosen for the goal until somebody moves them."""
-    looked = work.known.get("ways", (None, None))[0]
     left, right = st.columns(2, gap="large")
     with left:
         name = _mechanism_of(work)
@@ -316,9 +318,8 @@ def _movable(case: PlannedCase, work: Work) -> None:
             required=True,
             help=design.MECHANISM_HELP,
         )
-        if looked is not None:
-            find = cast(Find, steps.FIND.value)
-            st.caption(words.ways_sentence(cast(Ways, looked), find, name))
+        if said := _other_way(case, work):
+            st.caption(said)
     with right:
         st.segmented_control(
             "Split of the budget",
@@ -331,6 +332,25 @@ def _movable(case: PlannedCase, work: Work) -> None:
             split_slider(case.settings)
         elif "answer" in work.known and (option := work.known["answer"][0]) is not None:
             st.caption(words.split_words(cast(Option, option).settings))
+            if "equal" in work.missing:
+                work.default_value("equal")
+            elif (equal := work.known["equal"][0]) is not None:
+                find = cast(Find, steps.FIND.value)
+                st.caption(words.equal_sentence(case, cast(Option, equal), find))
+
+
+def _other_way(case: PlannedCase, work: Work) -> str:
+    """What the other mechanism would cost: answers are compared with answers, and first looks with
+    first looks as long as one of them is what is shown.
+    """
+    find, choice = cast(Find, steps.FIND.value), choice_of(case)
+    is_first = "answer" not in work.known
+    found = cast("Ways | None", work.known.get("ways", (None, None))[0])
+    if not is_first:
+        assert isinstance(case, Case)
+        assert choice is not None
+        found = both_searched(case, state.source(), find, choice)
+    return "" if found is None else words.ways_sentence(found, find, found.best, is_first=is_first)
 
 
 def _mechanism_of(work: Work) -> str:

@@ -52,6 +52,8 @@ def panel(case: PlannedCase) -> None:
         )
     if kind == ALL:
         _amount(case, ALL, "")
+        if per := goals.steps_words(_about(case, ALL, "")):
+            st.caption(text.plain(per))
     elif kind in ("zero", "length"):
         on = _which(case)
         if on is not None:

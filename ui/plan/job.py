@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any, ClassVar, cast
 
 from dpci_core import StoppedError, watched
-from dpci_core.base.watch import Stage
+from dpci_core.base.watch import Stage, counted
 from dpci_core.schema import Schema
 from ui.plan import numbers, options
 from ui.plan.linear import LinearDesigns
@@ -104,11 +104,7 @@ class Choice:
 
 
 def _searched(case: Case, source: TableSource, find: Find, choice: Choice) -> dict[str, Part]:
-    n_bytes = None if source.upload is None else id(source.upload.frame)
-    now = replace(case.settings, mechanisms=Settings().mechanisms)
-    if choice.is_split_free:
-        now = replace(now, split=from_shares(now.split.total))
-    key = (find, options.basis(now, find), choice.is_split_free, n_bytes)
+    key = _searched_key(case, source, find, choice)
     laws = {now.currency: replace(case, settings=now) for now in options.laws(case.settings)}
 
     def look_of(law: str, here: Case, name: str) -> Answer:
@@ -135,7 +131,13 @@ def _searched(case: Case, source: TableSource, find: Find, choice: Choice) -> di
         if choice.mechanism:
             return search_of(choice.mechanism)
         names = both().in_question
-        found = {name: numbers.attempt(lambda name=name: search_of(name)) for name in names}  # type: ignore[misc]
+        found = {
+            name: choice.memo.get(
+                _of_mechanism(name, key),
+                lambda name=name: numbers.attempt(lambda: search_of(name)),  # type: ignore[misc]
+            )
+            for name in (counted("mechanism", names) if len(names) > 1 else names)
+        }
         answer, why = found[options.ranked(find, found).best]
         if why is not None:
             raise why
@@ -151,18 +153,57 @@ def _searched(case: Case, source: TableSource, find: Find, choice: Choice) -> di
         )
         return designs.answer(find, start)
 
-    return {
+    def answer() -> Answer:
+        return numbers.attempt(search)
+
+    chosen = _of_mechanism(choice.mechanism, key)
+
+    def equal() -> options.Option | None:
+        """What equal parts ask for where the answer does, or what they give."""
+        best = cast("options.Option | None", choice.memo.get(chosen, answer)[0])
+        if best is None or not (best.works or find == "precision"):
+            return None
+        here = replace(case, settings=best.settings)
+        designs = options.EqualParts(
+            here, source, choice.schema, best.settings.mechanisms[0], found=best
+        )
+        return designs.answer(find, best.typed if find == "budget" else float(best.settings.n))
+
+    parts = {
         "first": Part(
             key=("first", choice.mechanism, *key), name="a first look", draws=5_000, find=first
         ),
         "ways": Part(key=("ways", *key), name="the mechanisms", draws=1_000, find=both),
-        "answer": Part(
-            key=("chosen", choice.mechanism, *key),
-            name=_NAMES[find],
-            draws=_SEARCH_DRAWS[find],
-            find=search,
-        ),
+        "answer": Part(key=chosen, name=_NAMES[find], draws=_SEARCH_DRAWS[find], find=search),
     }
+    if choice.is_split_free:
+        parts["equal"] = Part(
+            key=("equal", *chosen), name="the same with equal parts", draws=5_000, find=equal
+        )
+    return parts
+
+
+def _searched_key(case: Case, source: TableSource, find: Find, choice: Choice) -> Key:
+    """What a searched answer rests on, beside the mechanism."""
+    n_bytes = None if source.upload is None else id(source.upload.frame)
+    now = replace(case.settings, mechanisms=Settings().mechanisms)
+    if choice.is_split_free:
+        now = replace(now, split=from_shares(now.split.total))
+    return find, options.basis(now, find), choice.is_split_free, n_bytes
+
+
+def _of_mechanism(name: str, key: Key) -> Key:
+    """Where the answer with a mechanism is kept; "" for that of the better one."""
+    return ("chosen", name, *key)
+
+
+def both_searched(case: Case, source: TableSource, find: Find, choice: Choice) -> Ways | None:
+    """The answers with every mechanism, the better first; None unless each was searched for."""
+    key = _searched_key(case, source, find, choice)
+    found = {name: choice.memo.peek(_of_mechanism(name, key)) for name in MECHANISMS}
+    if None in found.values():
+        return None
+    return options.ranked(find, cast("dict[str, Answer]", found))
 
 
 def parts_left(parts: dict[str, Part], memo: LRU) -> dict[str, Part]:
@@ -253,7 +294,7 @@ class PlanJob(Task):
     of the session's.
 
     now, stages: the answer it is at, and how far the search for it is.
-    share, is_late: of the draws that such answers usually take, and whether this one takes more.
+    share: of the draws that such answers usually take: whether an end may be near.
     """
 
     begins_anew: ClassVar[bool] = True
@@ -265,7 +306,6 @@ class PlanJob(Task):
     now: str = ""
     stages: tuple[Stage, ...] = ()
     share: float = 0.0
-    is_late: bool = False
 
     def left(self, memo: LRU) -> frozenset[Key]:
         """The answers it is still to give."""
@@ -280,7 +320,6 @@ class PlanJob(Task):
 
             def count(done: int, part: Part = part, before: int = before) -> None:
                 self.share = (before + min(done, _NEVER_ALL * part.draws)) / total
-                self.is_late = before + done > total
 
             if memo.peek(part.key) is None:  # another session's job may have found it by now
                 try:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
@@ -70,9 +71,10 @@ BALANCED = math.sqrt(2.0)
 """An interval so many times as long as without privacy: half of its variance is privacy noise."""
 _USUAL_SPLIT = (Decimal("0.60"), Decimal("0.30"), Decimal("0.10"))
 """Of the first look, which searches for none: near what searches find on the described tables."""
+_EQUAL = (Decimal(1), Decimal(1), Decimal(1))
 _STEP, _NEAR, _LITTLE = 1.6, 1.01, 1.005
-"""An amount that is not enough grows by the first factor where nothing says how much is; an answer
-is the least up to the second, or where what its own design needs is nearer than the third."""
+"""An amount that is not enough grows by the first factor where nothing says how much is; the others
+are `Amounts.near` and `Amounts.little` of an answer."""
 _START = {"budget": 1.0, "records": 20_000.0}
 """Where the search for an amount begins, so that an answer rests on nothing that it replaces."""
 _TINY = 1e-9
@@ -256,6 +258,12 @@ class Amounts(ABC, Generic[CaseT]):
     """What methods need, by name of the amount."""
     is_fixed: ClassVar[bool] = True
     """Whether the method is the same at every amount, so that what it cannot reach is final."""
+    most_looks: ClassVar[int] = _MOST_LOOKS
+    near: ClassVar[float] = _NEAR
+    little: ClassVar[float] = _LITTLE
+    """An answer is the least amount up to the first factor, or where what its own design needs is
+    nearer than the second.
+    """
 
     @abstractmethod
     def at(self, typed: float, n: int) -> CaseT:
@@ -343,7 +351,7 @@ class Amounts(ABC, Generic[CaseT]):
         amount, low, high = start, 0.0, math.inf
         best: Option | None = None
         last: Option | None = None
-        for _ in counted("try", islice(count(), _MOST_LOOKS)):  # how many shows at the end
+        for _ in counted("try", islice(count(), self.most_looks)):  # how many shows at the end
             needed, option = math.inf, None
             try:
                 here = at(amount)
@@ -355,13 +363,15 @@ class Amounts(ABC, Generic[CaseT]):
                 refusal = error
             if option is not None and option.works:
                 best, high = (option, amount) if amount < high else (best, high)
-                if amount <= max(lowest, _LITTLE * needed):
+                if amount <= max(lowest, self.little * needed):
                     break
             else:
                 low = max(low, amount)
-            if low >= highest or high <= _NEAR * low:
+            if low >= highest or high <= self.near * low:
                 break
-            amount = _next(needed, low, high, is_short=option is not None and not option.meets)
+            if option is not None and not option.meets and needed <= low:
+                needed = low * self.little
+            amount = _next(needed, low, high)
             amount = _up(min(max(amount, lowest), highest), is_whole=name == "n")
             if not low < amount < high:  # between them lies no amount that is shown
                 break
@@ -395,14 +405,10 @@ class Designs(Amounts[Case]):
         return None if case.settings.is_shaped else case.settings.c
 
 
-def _next(needed: float, low: float, high: float, *, is_short: bool) -> float:
-    """The amount to look at, above one that is too little and below one that is enough.
-
-    needed: by the design that was looked at last.
-    is_short: whether that one met its goal only nearly.
+def _next(needed: float, low: float, high: float) -> float:
+    """The amount to look at, above one that is too little and below one that is enough; `needed` by
+    the design that was looked at last.
     """
-    if is_short and needed <= low:
-        needed = low * _LITTLE
     if low < needed < high:
         return needed
     if high < math.inf:
@@ -518,11 +524,12 @@ class Searched(FirstLook):
             for factor in _SMALLER:
                 c = float(f"{factor * first.settings.c:.3g}")
                 cases.append(self.made(first.settings, found.encoding, c))
-            tried = (_Tried(self._cost(case), case) for case in cases)
-            moved = [self._moved(one, "covariance", _MORE) for one in tried]
-            best = min(moved, key=lambda one: one.cost)
-            for factors in _OTHER:
-                best = self._moved(best, "hessian", factors)
+            with closing(counted("split", count())) as number:
+                tried = (_Tried(self._cost(case), case) for case in cases)
+                moved = [self._moved(one, "covariance", _MORE, number) for one in tried]
+                best = min(moved, key=lambda one: one.cost)
+                for factors in _OTHER:
+                    best = self._moved(best, "hessian", factors, number)
             return _Found(found.encoding, best.case.design)
 
         return self.memo.get(("goal", self._key(near), goal), search)
@@ -538,10 +545,14 @@ class Searched(FirstLook):
         nearest = promised.within_reach
         return -promised.reportable, -(promised.probability or 0.0) if nearest is None else nearest
 
-    def _moved(self, best: _Tried, part: str, factors: Sequence[Decimal]) -> _Tried:
-        """The case with more and more, or less, for a matrix, as long as that helps."""
+    def _moved(
+        self, best: _Tried, part: str, factors: Sequence[Decimal], number: Iterator[int]
+    ) -> _Tried:
+        """The case with more and more, or less, for a matrix, as long as that helps; `number` goes
+        through the splits that are tried for one amount.
+        """
         budget = best.case.design.budget
-        for factor in counted("split", factors):
+        for factor, _ in zip(factors, number, strict=False):
             case = _with_share(best.case, part, factor * getattr(budget, part) / budget.total)
             if case is None or (cost := self._cost(case)) >= best.cost:
                 break
@@ -589,6 +600,41 @@ class Searched(FirstLook):
         """What a design gives in every world."""
         found = self._found(case.settings.typed_total, case.n)
         return replace(described(case, self.source), encoding=found.encoding)
+
+    def worlds(self, case: Case) -> tuple[WorldMoments, ...]:
+        """All of them."""
+        return worlds_of_case(case, self.source)
+
+
+@dataclass
+class EqualParts(FirstLook):
+    """Designs that are as one that was found but for their split, which is in equal parts: its
+    scaling, and its penalty as near to the smallest that can run, in all worlds.
+
+    found: that one.
+    """
+
+    found: Option = field(kw_only=True)
+    most_looks: ClassVar[int] = 10
+    near: ClassVar[float] = 1.03
+    little: ClassVar[float] = 1.02
+
+    def at(self, typed: float, n: int) -> Case:
+        """The case with the design there."""
+        now = self.asked(typed, n)
+        now = replace(now, split=from_shares(now.split.total, _EQUAL))
+        assert isinstance(self.found.design, Design)
+        assert self.found.encoding is not None
+        c = _as_near(self.found.design, now.design(now.combinations[0]))
+        return self.made(now, self.found.encoding, min(c, LIMITS["c"][1]))
+
+    def method_of(self, case: Case) -> object:
+        """The same everywhere, nearly: what is needed is asked once."""
+        return ""
+
+    def described(self, case: Case) -> Option:
+        """What a design gives in every world."""
+        return described(case, self.source)
 
     def worlds(self, case: Case) -> tuple[WorldMoments, ...]:
         """All of them."""

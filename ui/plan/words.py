@@ -210,9 +210,11 @@ def law_sentence(case: PlannedCase, option: Option) -> str:
     )
 
 
-def ways_sentence(found: Ways, find: Find, chosen: str) -> str:
-    """What another mechanism than the chosen one would cost, by a first look."""
-    looked = dict(found.found)
+def ways_sentence(found: Ways, find: Find, chosen: str, *, is_first: bool) -> str:
+    """What another mechanism than the chosen one would cost, of both by a first look or by the
+    answers of both.
+    """
+    looked, by = dict(found.found), ", by a first look" if is_first else ""
     best = looked[chosen]
     said = []
     for name, option in found.found:
@@ -225,20 +227,19 @@ def ways_sentence(found: Ways, find: Find, chosen: str) -> str:
         if find != "precision" and not (option.works and best.works):
             if option.works or best.works:
                 does = "meets" if option.works else "does not meet"
-                said.append(f"{word} perturbation {does} the goal, by a first look.")
+                said.append(f"{word} perturbation {does} the goal{by}.")
             continue
         if option.reportable < best.reportable:
             few = f"{option.reportable} of {option.of} can be reported"
-            said.append(f"{word} perturbation: {few}, by a first look.")
+            said.append(f"{word} perturbation: {few}{by}.")
             continue
         times, what = {
             "budget": (option.typed / best.typed, "times the budget"),
             "records": (option.settings.n / best.settings.n, "times as many records"),
             "precision": (abs(option.precision / best.precision), "times as long intervals"),
         }[find]
-        said.append(
-            f"By a first look at both, {word.lower()} perturbation: {number(times, 2)} {what}."
-        )
+        both = f"By a first look at both, {word.lower()}" if is_first else word
+        said.append(f"{both} perturbation: {number(times, 2)} {what}.")
     return " ".join(said)
 
 
@@ -249,6 +250,22 @@ def split_words(settings: Settings) -> str:
         f"{shares[0]} for the coefficients, {shares[1]} and {shares[2]} for the two matrices of "
         "their standard errors."
     )
+
+
+def equal_sentence(case: PlannedCase, option: Option, find: Find) -> str:
+    """What equal parts of the budget would ask for, or give; empty where they are not enough."""
+    if falls_short(option, find):
+        return ""
+    if find == "budget":
+        return f"Equal parts would need {option.settings.typed.letter} = {number(option.typed, 3)}."
+    if find == "records":
+        return f"Equal parts would need {option.settings.n:,} records."
+    fewer = (
+        f", and {option.reportable} of {option.of} could be reported"
+        if option.reportable < option.of
+        else ""
+    )
+    return f"Equal parts would give {found_words(case, option.precision)}{fewer}."
 
 
 def design_lines(case: PlannedCase, option: Option) -> str:

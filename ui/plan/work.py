@@ -29,7 +29,7 @@ it is done.
 _QUICK = 21
 """With more coefficients no answer comes in time."""
 _BRIEF = 5.0
-"""Seconds for which nobody asks how long it will take."""
+"""Seconds for which nobody asks how long it takes."""
 _TALL = 420
 """Pixels of the place of a look, so that what is below hardly moves when it comes."""
 _AHEAD = ("first", "ways")
@@ -185,33 +185,28 @@ def _running(job: PlanJob) -> None:
 
 
 def _progress_words(job: PlanJob) -> str:
-    """What is being computed, how far that is where it can be told, and how long that took and
-    usually takes; no share of a search, whose end shows only when it is there.
+    """What is being computed, how far that is where it can be told, and how long that took; neither
+    a share of a search nor how long it will take, which show only at its end.
     """
     if job.stop.is_set():
         return "Stopping …"
     stages = ", ".join(
         f"{one.what} {one.number}" + (f" of {one.of}" if one.of else "") for one in job.stages
     )
-    said = ("Computing", job.now, f"({stages})" if stages else "", "…", _time_words(job))
+    passed = time.monotonic() - job.begun_at
+    so_far = f"{_elapsed(passed)} so far." if passed >= _BRIEF else ""
+    said = ("Computing", job.now, f"({stages})" if stages else "", "…", so_far)
     return " ".join(filter(None, said))
 
 
-def _time_words(job: PlanJob) -> str:
-    passed = time.monotonic() - job.begun_at
-    if passed < _BRIEF or not job.share:
-        return ""
-    usual = "longer than usual" if job.is_late else f"usually about {_about(passed / job.share)}"
-    return f"{_about(passed)} so far, {usual}."
+def _elapsed(seconds: float) -> str:
+    """A time in whole seconds that have passed.
 
-
-def _about(seconds: float) -> str:
-    """A time in a round number of seconds, or of halves of a minute.
-
-    >>> _about(32.0), _about(100.0)
-    ('30 s', '1.5 min')
+    >>> _elapsed(8.9), _elapsed(100.0)
+    ('8 s', '1 min 40 s')
     """
-    return f"{5 * round(seconds / 5)} s" if seconds < 57.5 else f"{round(seconds / 30) / 2:g} min"
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 _PANEL = JobPanel(

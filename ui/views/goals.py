@@ -20,6 +20,8 @@ _LARGEST_LOG_ODDS = 10.0
 LARGEST_FACTOR = 1e4
 """Of a control; what is wider is told as log odds."""
 _ONE_SCALE = "columns on one scale"
+_MOST_STEPS = 6
+"""Of columns that are told with a goal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +197,18 @@ def goal_words(case: AnyCase) -> str:
     shown = how.shown(settings.goal_length)
     assert shown is not None
     return how.one_words.format(as_typed(shown), effect=effect, unit=how.unit) + surely
+
+
+def steps_words(case: AnyCase) -> str:
+    """What effects of a goal about every effect are per, the first and how many more; empty for
+    another goal.
+    """
+    if case.settings.goal != "all" or type(told(case)) is Told:
+        return ""
+    columns = (one for one in case.columns if {*one.feature_names} & {*case.names})
+    said = [f"{one.name}: {one.per}" for one in columns if one.per]
+    more = [f"{len(said) - _MOST_STEPS} more"] if len(said) > _MOST_STEPS else []
+    return "; ".join(said[:_MOST_STEPS] + more)
 
 
 def chance_words(settings: Settings) -> str:

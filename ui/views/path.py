@@ -65,7 +65,9 @@ def problems(said: Sequence[str], what: str = "Before you can go on:") -> None:
 
 
 FOUND = "plan_found"
-"""The session's name of the settings that an answer on Choose is for, and of what it says."""
+"""The session's name of the settings that an answer on Choose is for, of what it says, and of the
+records that it asks for, where it is about them.
+"""
 
 
 _ARTICLE = re.compile(r"(?:one|an?|1)\s+", re.I)
@@ -84,7 +86,7 @@ def waiting(settings: Settings, *, approved: str = "") -> None:
         for name, typed in drafts.items()
         if typed
     ]
-    of, found = st.session_state.get(FOUND, (None, ""))
+    of, found, _ = st.session_state.get(FOUND, (None, "", None))
     if of == settings and found:
         said.append(f"{found} “Use this design” at the step Choose takes it over.")
     if said and approved:
@@ -126,10 +128,13 @@ def so_far(case: PlannedCase | None, step: Step, *, typed: str = "") -> None:
 
 def _lines(case: PlannedCase, step: Step) -> list[str]:
     settings = case.settings
-    found = [_count_words(settings), _table_words(case)]
+    of, _, asked = st.session_state.get(FOUND, (None, "", None))
+    is_asked = step == "choose" and of == settings and asked is not None
+    found = [_count_words(settings, asked if is_asked else settings.n), _table_words(case)]
     if step == "describe":
         return found
-    found.append(f"Goal: {plain(goals.goal_words(case))}")
+    per = goals.steps_words(case)
+    found.append(f"Goal: {plain(goals.goal_words(case) + (f' ({per})' if per else ''))}")
     if step in ("approve", "release"):
         found += [budget_words(settings), method_words(case)]
     return found
@@ -163,11 +168,13 @@ def named(names: Sequence[str]) -> str:
     return f"{', '.join(plain(name) for name in names[:_MOST])}{more}"
 
 
-def _count_words(settings: Settings) -> str:
-    """How many records or persons there are, and what each is."""
+def _count_words(settings: Settings, n: int) -> str:
+    """How many records or persons there are, or an answer asks for, and what each is."""
     unit, persons = _unit(settings), settings.persons
     most = None if persons is None else persons.rows
-    count = f"**{settings.n:,} {counted_as(most)}**"
+    count = f"**{n:,} {counted_as(most)}**"
+    if n != settings.n:
+        count += f", as this answer asks (the plan has {settings.n:,})"
     if most is None:
         return f"{count}, one per {plain(_ARTICLE.sub('', unit))}"
     return f"{count} ({plain(protected(unit, most))})"

@@ -20,6 +20,7 @@ from ui.session.case import NumberCase, make_case, plan_of_number
 from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
 from ui.session.plan_settings import plan_of, settings_of
 from ui.session.settings import from_query
+from ui.views.goals import steps_words
 
 SOURCE = TableSource(PUBLIC)
 TABLE = DeclaredTable(schema=SCHEMA, guesses=GUESSES, unit="one patient")
@@ -101,6 +102,10 @@ def test_one_person_may_have_several_rows_with_an_outcome_that_is_a_number(hasty
     settings = now(app)
     assert declared_table(settings.declared).schema.persons == Persons("patient", 3)
     assert settings.linear_design.rows_per_person == 3
+
+
+def test_the_step_of_each_difference_is_told_with_the_goal():
+    assert steps_words(a_case()) == "age: per 10 years"
 
 
 def test_effects_on_a_number_are_typed_in_its_units():

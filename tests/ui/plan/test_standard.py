@@ -13,8 +13,9 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from dpci_core import DeclaredTable, Guesses, forecast
+from dpci_core import DeclaredTable, Guesses, forecast, watched
 from dpci_core.base.errors import InfeasibleDesignError
+from dpci_core.base.watch import Stage
 from dpci_core.plan.summary import _goal
 from dpci_core.privacy.budget import PARTS
 from dpci_core.report.cautions import cautions, gravest
@@ -25,16 +26,17 @@ from tests.ui.test_pages import check, now, start
 from ui.evidence.coverage import tab as validate_page
 from ui.plan import options
 from ui.plan import work as plan_work
-from ui.plan.job import Choice, parts_of
+from ui.plan.job import Choice, both_searched, parts_of
 from ui.plan.options import Find
-from ui.plan.words import law_sentence, ways_sentence
+from ui.plan.words import equal_sentence, law_sentence, ways_sentence
 from ui.session import jobs
 from ui.session.case import Case, make_case
 from ui.session.compute import DECLARED, LRU, PUBLIC, TableSource, declared_table, packed_table
 from ui.session.plan_settings import plan_of, settings_of
 from ui.session.settings import Settings
-from ui.session.text import plain
-from ui.views.goals import goal_words, unit_words
+from ui.session.text import number, plain
+from ui.views import goals
+from ui.views.goals import found_words, goal_words, steps_words, unit_words
 
 SCHEMA = Schema(
     (
@@ -149,7 +151,11 @@ def test_split_and_penalty_are_moved_as_far_as_that_helps(searched, monkeypatch)
     monkeypatch.setattr(designs, "_found", lambda *_: found._replace(design=first))
     monkeypatch.setattr(designs, "_cost", cost)
     monkeypatch.setattr(designs, "memo", LRU(8))
-    made = designs._for_goal(1.0, 20_000).design
+    told: list[tuple[Stage, ...]] = []
+    with watched(at_stage=told.append):
+        made = designs._for_goal(1.0, 20_000).design
+    assert told == [*((Stage("split", k, None),) for k in range(1, len(told))), ()]
+    assert len(told) > 10  # counted through all directions, and never from 1 anew
     shares = [float(part / total) for part in made.budget.parts]
     assert shares == pytest.approx([1 - 0.165 - 0.25, 0.165, 0.25], abs=6e-4)
     assert made.regularization == pytest.approx(wanted["c"], rel=6e-3)
@@ -202,6 +208,66 @@ def test_the_answers_of_a_described_table_agree_and_are_of_use(goal, searched):
     assert answer(there, "records").settings.n <= 20_200  # the least up to one per cent
 
 
+@pytest.mark.parametrize("find", ["budget", "records", "precision"])
+def test_what_equal_parts_would_cost_is_found_by_the_same_method_in_the_same_worlds(find, searched):
+    source, choice = TableSource(PUBLIC), Choice(SCHEMA, "objective", True, searched)
+    case = case_of(goal="all", goal_length=1.0, goal_chance=0.8)
+    parts = parts_of(case, source, find, choice=choice)
+    best = parts["answer"].find()
+    searched.put(parts["answer"].key, (best, None))
+    draws: list[int] = []
+    with watched(progress=draws.append):
+        equal = parts["equal"].find()
+    assert draws[-1] < 20_000  # of 50,000 to 110,000 that the answer takes
+    shares = [equal.settings.split.share(i) for i in range(3)]
+    assert shares == pytest.approx([100.0 / 3.0] * 3, rel=1e-3)
+    assert equal.encoding is None or equal.encoding == best.encoding
+    assert equal.promise.worlds == best.promise.worlds
+    amounts = (equal.typed, equal.settings.n), (best.typed, best.settings.n)
+    if find == "precision":
+        assert amounts[0] == amounts[1]
+        assert equal.precision > best.precision
+        said = f"Equal parts would give {found_words(case, equal.precision)}"
+        fewer = replace(equal, reportable=1)
+        assert equal_sentence(case, replace(equal, reportable=3), find) == f"{said}."
+        assert equal_sentence(case, fewer, find) == f"{said}, and 1 of 3 could be reported."
+        return
+    assert equal.works
+    assert amounts[0] > amounts[1]
+    here = replace(case, settings=best.settings)
+    designs = options.EqualParts(here, source, SCHEMA, "objective", found=best)
+    names = "budget", "records"
+    less = [
+        amount / 1.04 if of == find else amount
+        for of, amount in zip(names, amounts[0], strict=True)
+    ]
+    assert not designs.described(designs.at(less[0], round(less[1]))).works
+    said = {"budget": f"ε = {number(equal.typed, 3)}", "records": f"{equal.settings.n:,} records"}
+    assert equal_sentence(case, equal, find) == f"Equal parts would need {said[find]}."
+    assert equal_sentence(case, replace(equal, meets=False), find) == ""
+    searched.put(parts["answer"].key, (replace(best, meets=False), None))
+    assert parts["equal"].find() is None  # nothing to compare with
+
+
+def test_the_plan_so_far_has_the_records_that_the_answer_asks_for_and_the_steps(wished):
+    """It said 2,000 records beside a design for 68,500, and no step of an odds ratio."""
+    app = start("plan", **(LINK | wished | {"goal": "all", "find": "records"}))
+    n = answer_of(app)
+    assert n not in ("–", "20,000")
+    (line,) = [m.value.replace("\\", "") for m in app.markdown if m.value.startswith("- **")]
+    assert line.startswith(f"- **{n} records**, as this answer asks (the plan has 20,000), one per")
+    assert "(pressure: per 10; cost: per doubling)" in line
+    assert "pressure: per 10; cost: per doubling" in [
+        c.value.replace("\\", "") for c in app.caption
+    ]
+    assert "Equal parts would need" in words(app)
+    app.segmented_control(key="find").set_value("precision").run()
+    assert "- **20,000 records**, one per" in words(app)
+    app.segmented_control(key="find").set_value("records").run()
+    app.button(key="use_design").click().run()
+    assert f"- **{n} records**, one per" in words(app)
+
+
 def test_where_first_looks_disagree_both_mechanisms_are_searched_for(monkeypatch):
     """The one that reports more at first sight was taken, with intervals nine times as long."""
     source, case = TableSource(PUBLIC), case_of(goal="zero", goal_on="pressure", goal_value=0.2)
@@ -216,15 +282,18 @@ def test_where_first_looks_disagree_both_mechanisms_are_searched_for(monkeypatch
     assert ways.best == "output"
     assert ways.in_question == ("output", "objective")
     few = f"Objective perturbation: 1 of {near.of} can be reported, by a first look."
-    assert ways_sentence(ways, "precision", "output") == few
-    assert "9 times as long intervals" in ways_sentence(ways, "precision", "objective")
+    assert ways_sentence(ways, "precision", "output", is_first=True) == few
+    said = ways_sentence(ways, "precision", "objective", is_first=True)
+    assert said == "By a first look at both, output perturbation: 9 times as long intervals."
+    said = ways_sentence(ways, "precision", "objective", is_first=False)
+    assert said == "Output perturbation: 9 times as long intervals."
     lost = {name: replace(one, meets=False) for name, one in looks.items()}
     neither = options.ranked("records", {name: (one, None) for name, one in lost.items()})
-    assert "times" not in ways_sentence(neither, "records", neither.best)
+    assert "times" not in ways_sentence(neither, "records", neither.best, is_first=True)
     one = options.ranked(
         "records", {"objective": (looks["output"], None), "output": (lost["output"], None)}
     )
-    assert ways_sentence(one, "records", "objective") == (
+    assert ways_sentence(one, "records", "objective", is_first=True) == (
         "Output perturbation does not meet the goal, by a first look."
     )
     worse = looks | {"objective": replace(near, reportable=1, precision=1.0)}
@@ -236,8 +305,12 @@ def test_where_first_looks_disagree_both_mechanisms_are_searched_for(monkeypatch
         options.Searched, "answer", lambda self, find, start=None: found[self.mechanism]
     )
     choice = Choice(SCHEMA, "", True, LRU(64))
+    assert both_searched(case, source, "precision", choice) is None
     answer = parts_of(case, source, "precision", choice=choice)["answer"].find()
     assert answer is found["objective"]
+    both = both_searched(case, source, "precision", choice)
+    assert both is not None
+    assert dict(both.found) == found  # no first look among them
 
 
 @pytest.mark.parametrize("find", ["budget", "records"])
@@ -346,15 +419,18 @@ def test_mechanism_and_split_are_chosen_and_can_be_moved(wished):
     app = start("plan", **(LINK | wished | {"find": "precision", "goal": "all"}))
     control = app.segmented_control(key="by")
     assert any("Chosen for you: objective" in str(one) for one in control.options)
-    assert "By a first look at both, output perturbation: " in words(app)
-    assert "times as long intervals" in words(app)
     assert "in the least favourable case" in words(app)
+    assert "utput perturbation" not in words(app)  # of which no answer is known
     before = answer_of(app)
     app.segmented_control(key="by").set_value("output").run()
     check(app)
-    assert answer_of(app) != before
+    other = answer_of(app)
+    assert other != before
     app.segmented_control(key="by").set_value("").run()
     assert answer_of(app) == before
+    best, longer = (math.log(float(one.removeprefix("×/÷ "))) for one in (before, other))
+    said = re.search(r"Output perturbation: (\S+) times as long intervals", words(app))
+    assert float(said[1]) == pytest.approx(longer / best, rel=0.05)
     app.segmented_control(key="parts").set_value("own").run()
     check(app)
     app.slider(key="split_slider").set_value((40, 90)).run()
@@ -455,6 +531,15 @@ def test_log_odds_are_said_as_odds_too(hasty):
     assert goal_words(case) == said
     app = start("plan", **LINK | {"goal": "zero", "goal_on": "pressure", "goal_value": "0.2"})
     assert "odds ratio of 1.221" in words(app).replace("\\", "")
+
+
+def test_the_steps_of_odds_ratios_are_told_with_a_goal_about_all_of_them(monkeypatch):
+    assert steps_words(case_of(goal="all")) == "pressure: per 10; cost: per doubling"
+    assert steps_words(case_of(goal="all", d=1)) == "pressure: per 10"
+    assert steps_words(case_of(goal="length", goal_on="pressure")) == ""  # which tells its own
+    assert steps_words(case_of(goal="all", losses=("huber_svm",), target="penalised")) == ""
+    monkeypatch.setattr(goals, "_MOST_STEPS", 1)
+    assert steps_words(case_of(goal="all")) == "pressure: per 10; 1 more"
 
 
 def test_a_description_without_steps_is_told_per_unit_as_before():

@@ -415,35 +415,23 @@ def test_a_job_stopped_in_the_middle_of_a_part_keeps_whole_answers_only(name):
         assert (job.parts, job.memo) == ((), None)
 
 
-def test_how_long_it_took_and_usually_takes_is_told_once_that_is_worth_it(monkeypatch):
+def test_how_long_it_took_is_told_once_that_is_worth_it_and_never_how_long_it_will(monkeypatch):
+    """“Usually about 4 min” became 2, then “longer than usual”, of a search of 20 s."""
     job, now = PlanJob(about=Settings(), parts=(), memo=None, now="the map"), job_time(monkeypatch)
-    job.share, job.begun_at = 0.25, now - 4.0
-    assert plan_work._progress_words(job) == "Computing the map …"
-    job.begun_at = now - 26.0
-    assert plan_work._progress_words(job) == (
-        "Computing the map … 25 s so far, usually about 1.5 min."
-    )
-    job.is_late = True
-    assert plan_work._progress_words(job) == "Computing the map … 25 s so far, longer than usual."
-    job.share = 0.0
-    assert plan_work._progress_words(job) == "Computing the map …"
+    for share, passed, so_far in (
+        (0.25, 4.0, ""),
+        (0.25, 8.9, " 8 s so far."),
+        (0.1, 26.0, " 26 s so far."),
+        (1.0, 125.0, " 2 min 5 s so far."),
+    ):
+        job.share, job.begun_at = share, now - passed
+        assert plan_work._progress_words(job) == f"Computing the map …{so_far}"
 
 
 def job_time(monkeypatch) -> float:
     """A clock that stands still."""
     monkeypatch.setattr(plan_work.time, "monotonic", lambda: 1_000.0)
     return 1_000.0
-
-
-def test_a_search_that_takes_more_draws_than_usual_is_late(monkeypatch):
-    job, _, parts = make_job()
-    draws = {part.name: replace(part, draws=1_000) for part in parts.values()}
-    job.parts, late = tuple(draws.values()), []
-    job._should_stop = lambda: bool(late.append((job.share, job.is_late)))
-    job.run()
-    assert late[0] == (0.0, False)
-    assert late[-1][1]
-    assert late[-1][0] < 1.0
 
 
 def test_what_is_done_is_told_and_no_share_of_a_search(monkeypatch):
