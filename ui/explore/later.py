@@ -297,6 +297,7 @@ class _Reach:
     n: int
     n_all: int
     cost: float
+    span: tuple[float, float]
 
 
 def _said(
@@ -310,8 +311,9 @@ def _said(
         if keep.any():
             own.append(one.private[keep])
             shortest.append(one.variability[keep])
-            times = finding.cost(own[-1], one.plain[keep], settings)
-            found.append(_Reach(item.combination, int(keep.sum()), int(told.sum()), times))
+            lengths = own[-1], one.plain[keep]
+            times, span = finding.cost(*lengths, settings), finding.span(*lengths)
+            found.append(_Reach(item.combination, int(keep.sum()), int(told.sum()), times, span))
     if not found:
         return {"title": finding.title([], settings.level)[0]}
     cells = finding.live_cells(own, shortest, [one.cost for one in found])
