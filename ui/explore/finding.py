@@ -145,7 +145,7 @@ def title(
 
 
 class ReportableEffects(Protocol):
-    """How many effects of a combination can be reported (n of n_all), their `cost` and its `span`."""
+    """How many effects of a combination can be reported, n of n_all; their `cost` and `span`."""
 
     @property
     def combination(self) -> Combination: ...
