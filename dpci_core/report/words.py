@@ -231,14 +231,14 @@ def exceeded(
 _MOST_NAMES = 6
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str], most: int = _MOST_NAMES) -> str:
     """The first coefficients, and how many more.
 
-    >>> listed(["age", "constant"])
-    'age, intercept'
+    >>> listed(["age", "constant"]), listed(["age", "sex=Male", "capital_loss"], 2)
+    ('age, intercept', 'age, sex: Male and 1 more')
     """
-    more = len(names) - _MOST_NAMES
-    return ", ".join(map(called, names[:_MOST_NAMES])) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - most
+    return ", ".join(map(called, names[:most])) + (f" and {more} more" if more > 0 else "")
 
 
 def joined(names: Sequence[str]) -> str:

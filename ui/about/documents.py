@@ -44,7 +44,7 @@ IN_SHORT = "\n".join(
     (
         "- **What others learn of you**: with your record in the table a release tells more than "
         "with any other in its place by at most what the budget says, whatever else they know.",
-        "- **Spent is spent**: several releases about the same people cost what they cost together.",
+        "- **Spent is spent**: releases about the same people cost their sum.",
         "- **Not hidden**: that there was a release, in which hour, that it failed, and the number "
         "of records.",
         "- **Not protected**: what holds for everybody. That smoking harms is learnt of you too.",
