@@ -123,13 +123,17 @@ class Validity:
         """Why it cannot be believed, in sentences."""
         return self.reasons_of(())
 
-    def reasons_of(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return these sentences, naming the coefficients that few records decide among `names`."""
+    def reasons_of(self, names: Sequence[str], *, with_advice: bool = True) -> tuple[str, ...]:
+        """Return these sentences, naming the coefficients that few records decide among `names`.
+
+        with_advice: whether each ends with what would make its ratio smaller.
+        """
         few = tuple(
             name for name, is_few in zip(names, self.is_decided_by_few, strict=False) if is_few
         )
         return tuple(
-            words.exceeded(name, getattr(self, name), limit, few) for name, limit in self.exceeded
+            words.exceeded(name, getattr(self, name), limit, few, with_advice=with_advice)
+            for name, limit in self.exceeded
         )
 
 

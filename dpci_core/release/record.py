@@ -33,7 +33,7 @@ from dpci_core.privacy.budget import definition_named
 from dpci_core.regression.design import LinearDesign
 from dpci_core.report.covered import expected_complete, missing_cells
 from dpci_core.report.words import counted_as, neighbours, protected
-from dpci_core.schema import MappingNote, RecordMapper, Schema
+from dpci_core.schema import CONSTANT, MappingNote, RecordMapper, Schema
 from dpci_core.solvers.metric import metric_of
 
 FORMAT = "dpci release"
@@ -229,12 +229,21 @@ class AnyRelease(Entry):
 
     @property
     def times_as_planned(self) -> float | None:
-        """How many times as long as planned the reported intervals are together; None where none
-        is reported.
+        """How many times as long as planned the reported intervals of the effects are together;
+        None where none is reported.
         """
-        told = [one for one in self.coefficients if not one.is_not_estimable]
+        told = [self.coefficients[place] for place in self.reported_effects]
         planned = sum(one.planned_scaled for one in told)
         return sum(one.scaled.length for one in told) / planned if planned else None
+
+    @property
+    def reported_effects(self) -> list[int]:
+        """Places of the coefficients with an interval; the intercept is no effect."""
+        return [
+            place
+            for place, one in enumerate(self.coefficients)
+            if not one.is_not_estimable and one.name != CONSTANT
+        ]
 
     @property
     def missing_cells(self) -> str:

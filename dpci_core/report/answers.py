@@ -149,8 +149,8 @@ def shortfall(ratio: float, usual: float, is_hessian: bool) -> str:
     """Why sharp intervals stay longer than they usually do."""
     part = "Hessian" if is_hessian else "gradient covariance"
     return (
-        f"{100 * (ratio / usual - 1):.0f} % longer than usual, because little budget goes to the "
-        f"{part}. A larger share for it, more records or a larger c would help."
+        f"{100 * (ratio / usual - 1):.0f} % longer than usual, because the {part} is released with "
+        "much noise."
     )
 
 

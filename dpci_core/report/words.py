@@ -212,8 +212,11 @@ _EXCEEDED: dict[Ratio, tuple[str, str]] = {
 }
 
 
-def exceeded(ratio: Ratio, value: float, limit: float, few: Sequence[str] = ()) -> str:
-    """Why a forecast is off: a ratio that is at or above its limit; for r4 at these coefficients.
+def exceeded(
+    ratio: Ratio, value: float, limit: float, few: Sequence[str] = (), *, with_advice: bool = True
+) -> str:
+    """Why a forecast is off: a ratio that is at or above its limit, and what would make it smaller;
+    for r4 at these coefficients.
 
     >>> exceeded("r4", 0.31, 0.1, ["town=North", "constant"])[:64]
     'So few records decide town: North, intercept that the variance i'
@@ -221,20 +224,21 @@ def exceeded(ratio: Ratio, value: float, limit: float, few: Sequence[str] = ()) 
     what, advice = _EXCEEDED[ratio]
     who, whose = (listed(few), "the") if few else ("a coefficient", "its")
     found = what.format(value=number(value, 2), who=who, whose=whose)
-    return f"{found} (the forecast holds below {limit:g}): {advice}"
+    said = f"{found} (the forecast holds below {limit:g})"
+    return f"{said}: {advice}" if with_advice else f"{said}."
 
 
 _MOST_NAMES = 6
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str], most: int = _MOST_NAMES) -> str:
     """The first coefficients, and how many more.
 
-    >>> listed(["age", "constant"])
-    'age, intercept'
+    >>> listed(["age", "constant"]), listed(["age", "sex=Male", "capital_loss"], 2)
+    ('age, intercept', 'age, sex: Male and 1 more')
     """
-    more = len(names) - _MOST_NAMES
-    return ", ".join(map(called, names[:_MOST_NAMES])) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - most
+    return ", ".join(map(called, names[:most])) + (f" and {more} more" if more > 0 else "")
 
 
 def joined(names: Sequence[str]) -> str:

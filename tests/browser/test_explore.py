@@ -333,3 +333,30 @@ def test_on_a_phone_every_page_can_be_reached_from_the_front(open_page):
     page.get_by_test_id("stExpandSidebarButton").click()
     page.get_by_test_id("stSidebarNavLink").get_by_text("Ledger", exact=True).click()
     page.get_by_role("heading", name="Ledger", exact=True).wait_for()
+
+
+def test_what_is_told_of_the_split_is_not_read_once_an_input_has_changed(open_page):
+    """Words about the split before stood beside the new total until its run had ended."""
+    page = open_page("/explore")
+    wait_chart(page)
+    page.locator(".st-key-best_line", has_text="shorter").wait_for()
+    page.evaluate(
+        """() => {
+          window.read = []
+          const look = () => {
+            const line = document.querySelector('.st-key-best_line')
+            const words = line.firstElementChild
+            if (words && document.querySelector('[data-test-script-state=running]')
+                && line.querySelector('[data-stale=true]') && words.innerText.includes('shorter'))
+              window.read.push([getComputedStyle(words).opacity, getComputedStyle(line, '::before').content])
+            requestAnimationFrame(look)
+          }
+          look()
+        }"""
+    )
+    type_number(page, "total_number", "0.87")
+    wait_meta(page, "chart_intervals", "total", 0.87)
+    wait_idle(page)
+    read = page.evaluate("() => window.read")
+    assert read
+    assert {tuple(one) for one in read} == {("0.06", '"computing …"')}

@@ -12,6 +12,7 @@ from dpci_core.release import Release, load_release
 from dpci_core.release.evaluation import OPEN, evaluation, registry_entry
 from dpci_core.release.report import guarantee_sentence
 from dpci_core.report.words import number
+from dpci_core.schema import CONSTANT
 from ui.release.result import against_plan
 
 RECORDS = sorted((Path(__file__).parents[1] / "fixtures").glob("release_*.json"))
@@ -49,7 +50,9 @@ def test_every_question_is_answered_or_left_to_the_deployer(made: Release) -> No
 
 def test_files_and_page_compare_lengths_with_the_plan_alike(made: Release) -> None:
     """They took a mean of ratios and a ratio of sums: 1.10 and 1.06 for one release."""
-    first, *others = (one for one in made.coefficients if not one.is_not_estimable)
+    first, *others = (
+        one for one in made.coefficients if not one.is_not_estimable and one.name != CONSTANT
+    )
     longer = replace(first, planned_scaled=first.scaled.length / 4.0)
     made = replace(
         made,
@@ -60,6 +63,8 @@ def test_files_and_page_compare_lengths_with_the_plan_alike(made: Release) -> No
     ratio = sum(lengths) / sum(planned)
     assert f"{ratio:.2f} times as long as planned" in evaluation(made)
     assert f"{number(ratio)} times" in against_plan(made, None)
+    alone = tuple(replace(one, is_not_estimable=one.name != CONSTANT) for one in made.coefficients)
+    assert replace(made, coefficients=alone).times_as_planned is None, "the intercept is no effect"
 
 
 def test_what_people_typed_stays_text() -> None:

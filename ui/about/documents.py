@@ -38,15 +38,34 @@ _CSS = """<style>
 </style>"""
 """Wide tables and long lines of code fit a phone."""
 _TAB_OF = {name: tab for tab, documents in DOCUMENTS.items() for name in documents}
-_DOCUMENT = linked.one_of("document", _TAB_OF, default="operations", widget="about_document")
+_SHORT = "short"
+_DOCUMENT = linked.one_of("document", (_SHORT, *_TAB_OF), default=_SHORT, widget="about_document")
+IN_SHORT = "\n".join(
+    (
+        "- **What others learn of you**: with your record in the table a release tells more than "
+        "with any other in its place by at most what the budget says, whatever else they know.",
+        "- **Spent is spent**: releases about the same people cost their sum.",
+        "- **Not hidden**: that there was a release, in which hour, that it failed, and the number "
+        "of records.",
+        "- **Not protected**: what holds for everybody. That smoking harms is learnt of you too.",
+        "- **Simulations protect nobody**: on these pages only Release reads a private table.",
+    )
+)
 
 
 def one_of(tab: str) -> None:
-    """Show a document of a tab, and the choice among them."""
+    """Show a document of a tab, and the choice among them; of what is protected a few sentences
+    before them.
+    """
     there = DOCUMENTS[tab]
+    if tab == "protected":
+        there = {_SHORT: "In short"} | there
     name = _DOCUMENT.value if _DOCUMENT.value in there else next(iter(there))
     if len(there) > 1:
         st.selectbox("Document", **among(there), **_DOCUMENT.bound(name))
+    if name == _SHORT:
+        st.markdown(IN_SHORT)
+        return
     st.html(_CSS)
     with st.container(key="document"):
         st.markdown(for_streamlit(file_of(name).read_text(encoding="utf-8")))

@@ -31,6 +31,7 @@ class Numbers:
     n: number of reportable coefficients.  n_all: of counted ones (`counted_coefficients`).
     least: coverage below which an interval misses more often than it may.
     cost: how many times as long as without privacy, on average (the function `cost`).
+    span: the least and the most that it is of one effect.
     place: among the combinations that are drawn.
     """
 
@@ -45,6 +46,7 @@ class Numbers:
     n_all: int
     least: float
     cost: float
+    span: tuple[float, float]
     is_useless: bool
 
 
@@ -83,6 +85,7 @@ def numbers_of(
         n=int(counts.sum()),
         n_all=int(is_counted.sum()),
         cost=cost(made.ci_length[counts], made.nonprivate_length[counts], settings),
+        span=span(made.ci_length[counts], made.nonprivate_length[counts]),
         is_useless=False,
     )
 
@@ -94,6 +97,12 @@ def cost(private: Array, plain: Array, settings: Settings) -> float:
     if settings.is_penalised:
         return float(private.mean() / plain.mean())
     return float(np.exp(np.log(private / plain).mean()))
+
+
+def span(private: Array, plain: Array) -> tuple[float, float]:
+    """How many times as long the least and the most lengthened interval is."""
+    times = private / plain
+    return float(times.min()), float(times.max())
 
 
 def counted_coefficients(view: View) -> Flags:
@@ -125,9 +134,9 @@ def title(
             f"{percent(level, 6)} is promised{way}",
             True,
         )
-    costs = [n.cost for n in found]
     if all(n.is_useless for n in found):
-        return f"Too noisy to be of use: intervals {_against_plain(min(costs))}", True
+        least = min(found, key=lambda n: n.cost)
+        return f"Too noisy to be of use: intervals {_against_plain(least)}", True
     worst, words = max(found, key=lambda n: n.n_short), effects_sentence(found, among)
     if worst.n_short:
         way = "" if len(found) < 2 else f" ({labels[found.index(worst)]})"
@@ -136,7 +145,7 @@ def title(
 
 
 class ReportableEffects(Protocol):
-    """How many effects of a combination can be reported (n of n_all), and their `cost`."""
+    """How many effects of a combination can be reported, n of n_all; their `cost` and `span`."""
 
     @property
     def combination(self) -> Combination: ...
@@ -146,12 +155,17 @@ class ReportableEffects(Protocol):
     def n_all(self) -> int: ...
     @property
     def cost(self) -> float: ...
+    @property
+    def span(self) -> tuple[float, float]: ...
 
 
 def effects_sentence(found: Sequence[ReportableEffects], among: Sequence[Combination] = ()) -> str:
     """How many effects can be reported, where that is not all, and what privacy costs those."""
     said = [n.combination for n in found]
-    costs = length_ratio_sentence(said, [n.cost for n in found], among)
+    if len(found) == 1 and is_spread(*found[0].span):
+        costs = f"Privacy makes intervals {span_words(*found[0].span)}"
+    else:
+        costs = length_ratio_sentence(said, [n.cost for n in found], among)
     is_left = len(found) == 1 < len(among)
     way = f" ({distinguishing_labels(said, among)[0]})" if is_left else ""
     first = min(found, key=lambda n: n.n)
@@ -162,7 +176,7 @@ def effects_sentence(found: Sequence[ReportableEffects], among: Sequence[Combina
     kind = "interval is" if first.n == 1 else "intervals are"
     return (
         f"{first.n} of {first.n_all} effects can be reported; their {kind} "
-        f"{_against_plain(first.cost)}{way}"
+        f"{_against_plain(first)}{way}"
     )
 
 
@@ -171,7 +185,7 @@ def length_ratio_sentence(
     costs: Sequence[float],
     among: Sequence[Combination] = (),
 ) -> str:
-    """How much longer privacy makes intervals.
+    """How much longer privacy makes intervals on average.
 
     >>> length_ratio_sentence([Combination("pure", "output", "logistic")], [4.04])
     'Privacy makes intervals 4.0 times as long on average'
@@ -179,12 +193,31 @@ def length_ratio_sentence(
     if len(costs) == 1:
         return f"Privacy makes intervals {times_as_long(costs[0])} on average"
     if len(costs) == 2:
-        (a, b), (first, second) = costs, distinguishing_labels(combinations, among)
-        once, again = times_as_long(a), times_as_long(b)
-        return f"Privacy makes intervals {once} ({first}) or {again} ({second})"
+        first, second = distinguishing_labels(combinations, among)
+        once, again = map(times_as_long, costs)
+        return f"Privacy makes intervals {once} ({first}) or {again} ({second}) on average"
     if not is_longer(max(costs)):
         return f"Privacy makes intervals {times_as_long(max(costs))} on average"
     return f"Privacy makes intervals {factor(min(costs))} to {times_as_long(max(costs))} on average"
+
+
+_ALIKE = 1.1
+"""Effects whose factors differ by less are told by their average."""
+
+
+def is_spread(least: float, most: float) -> bool:
+    """Whether one factor for all effects would be untrue of some."""
+    return ratio(most) > _ALIKE * ratio(least)
+
+
+def span_words(least: float, most: float) -> str:
+    """The factors of effects that differ.
+
+    >>> span_words(1.08, 1.63), span_words(0.99, 31.2)
+    ('1.1 to 1.6 times as long', '1.0 to 31 times as long')
+    """
+    low, high = (f"{x:.1f}" if x < 9.95 else number(x, 2) for x in map(ratio, (least, most)))
+    return f"{low} to {high} times as long"
 
 
 def factor(x: float) -> str:
@@ -216,8 +249,11 @@ def times_as_long(cost: float) -> str:
     return f"{factor(cost)} times as long" if is_longer(cost) else "hardly longer"
 
 
-def _against_plain(cost: float) -> str:
-    return f"{times_as_long(cost)} {'as' if is_longer(cost) else 'than'} without privacy"
+def _against_plain(found: ReportableEffects) -> str:
+    if is_spread(*found.span):
+        return f"{span_words(*found.span)} as without privacy"
+    as_or_than = "as" if is_longer(found.cost) else "than"
+    return f"{times_as_long(found.cost)} {as_or_than} without privacy"
 
 
 def percent(share: float, digits: int = 3) -> str:

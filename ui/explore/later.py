@@ -18,6 +18,7 @@ from dpci_core import InfeasibleDesignError, StoppedError, best_split, watched
 from dpci_core.base.array import Array, Flags
 from dpci_core.planner.split import NoSplitError
 from dpci_core.privacy.budget import PARTS
+from dpci_core.report.words import listed
 from ui.controls import currency
 from ui.controls.paired import positions
 from ui.controls.split import amounts
@@ -157,10 +158,22 @@ def _best(view: compute.View) -> Best:
         return Best(None, words="No split brings any of these coefficients within reach.")
     if found.gain < _WORTH:
         return Best(None, words="This is the best split, or as good.")
-    if n_lost := int(np.sum(lost & ~now_lost)):
-        more = f"{n_lost} more effect{'' if n_lost == 1 else 's'} could not be reported"
-        return Best(None, words=f"Another split is {100 * found.gain:.0f} % shorter, but {more}.")
-    return Best(split_of(found.design.budget, now), found.gain)
+    split = split_of(found.design.budget, now)
+    is_lost = lost & ~now_lost & finding.counted_coefficients(view)
+    if is_lost.any():
+        pairs = zip(view.records.feature_names, is_lost, strict=True)
+        names = [name for name, is_out in pairs if is_out]
+        return Best(
+            None,
+            words=f"A split of {shares_of(split)} would be {100 * found.gain:.0f} % shorter, but "
+            f"could not report {listed(names, 2)}.",
+        )
+    return Best(split, found.gain)
+
+
+def shares_of(split: Split) -> str:
+    """The shares in per cent, as "60/25/15"."""
+    return "/".join(f"{split.share(part):.2g}" for part in range(3))
 
 
 def _line(best: Best | None, view: compute.View) -> None:
@@ -172,15 +185,15 @@ def _line(best: Best | None, view: compute.View) -> None:
     else:
         labels = distinguishing_labels([o.combination for o in view.drawn])
         about = f" ({labels[0]})" if len(labels) > 1 else ""
-        shares = " / ".join(f"{best.split.share(i):.2g}" for i in range(3))
         st.button(
             "Use the best split",
             key="use_split",
             on_click=lambda: state.update(split=best.split),
-            help=f"{shares} %: the shortest intervals on average; each coverage stays within half "
-            "a point of the level.",
+            help="The shortest intervals on average; each coverage stays within half a point of "
+            "the level.",
         )
-        st.markdown(f"**{100 * best.gain:.0f}\N{NARROW NO-BREAK SPACE}% shorter**{about}")
+        gain = f"{100 * best.gain:.0f}\N{NARROW NO-BREAK SPACE}% shorter"
+        st.markdown(f"{shares_of(best.split)}: **{gain}**{about}")
 
 
 # --- the animation --------------------------------------------------------------------------------
@@ -297,6 +310,7 @@ class _Reach:
     n: int
     n_all: int
     cost: float
+    span: tuple[float, float]
 
 
 def _said(
@@ -310,8 +324,9 @@ def _said(
         if keep.any():
             own.append(one.private[keep])
             shortest.append(one.variability[keep])
-            times = finding.cost(own[-1], one.plain[keep], settings)
-            found.append(_Reach(item.combination, int(keep.sum()), int(told.sum()), times))
+            lengths = own[-1], one.plain[keep]
+            times, span = finding.cost(*lengths, settings), finding.span(*lengths)
+            found.append(_Reach(item.combination, int(keep.sum()), int(told.sum()), times, span))
     if not found:
         return {"title": finding.title([], settings.level)[0]}
     cells = finding.live_cells(own, shortest, [one.cost for one in found])

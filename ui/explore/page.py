@@ -137,20 +137,27 @@ def _warnings(view: compute.View) -> None:
 
 
 def _useless_warning(view: compute.View) -> None:
-    """All useless combinations in one box, with what helps the first."""
+    """All useless combinations in one box, with what helps the first where every effect could be
+    reported.
+    """
     useless = [o for o in view.drawn if o.forecast and o.forecast.usefulness.is_useless]
     if not useless:
         return
-    first = useless[0]
-    made, moments = first.forecast, first.moments
-    assert made is not None
-    assert moments is not None
-    key = ("remedies", moments.theta_hat.tobytes(), repr(made.design))
-    found = state.curves().get(key, lambda: remedies(moments, design=made.design))
     told = [
         f"**{o.combination.label}: useless.** {o.forecast.usefulness.sentence}"
         for o in useless
         if o.forecast
     ]
-    help = found.sentence if view.settings.is_penalised else text.WHAT_HELPS
-    st.warning("  \n".join([*told, help]), icon="🚫")
+    if not tabs.is_any_lost(view):  # else one remedy stands beside the chart
+        told.append(_what_helps(view, useless[0]))
+    st.warning("  \n".join(told), icon="🚫")
+
+
+def _what_helps(view: compute.View, useless: compute.Outcome) -> str:
+    if not view.settings.is_penalised:
+        return text.WHAT_HELPS
+    made, moments = useless.forecast, useless.moments
+    assert made is not None
+    assert moments is not None
+    key = ("remedies", moments.theta_hat.tobytes(), repr(made.design))
+    return state.curves().get(key, lambda: remedies(moments, design=made.design)).sentence

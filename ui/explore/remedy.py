@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
 
 from dpci_core import Forecast, forecast
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.intervals.forecast import REPORTABLE_BIAS
-from dpci_core.report.words import number
+from dpci_core.report.words import as_typed, number
+from ui.controls import currency
 from ui.explore.finding import counted_coefficients
 from ui.session import compute, text
-from ui.session.settings import LIMITS
+from ui.session.settings import LIMITS, Settings
 
 _SMALLER = (4.0, 16.0, 64.0)
-_MORE = 4
+_MORE = (2.0, 4.0, 8.0)
+"""So many times the records or the budget; more is another study."""
+
+
+@dataclass(frozen=True)
+class _Change:
+    """Settings to try, and how they are told: what helps, and the value of each control."""
+
+    helps: str
+    values: str
+    settings: Settings
 
 
 def sentence(view: compute.View) -> str:
-    """What helps the first design on the chart that cannot report every effect."""
+    """The one change that lets most effects be reported which the first design on the chart cannot
+    report; else which two together do, or that none does.
+    """
     is_counted = counted_coefficients(view)
     for outcome in view.drawn:
         made = outcome.forecast
@@ -27,36 +43,80 @@ def sentence(view: compute.View) -> str:
 
 
 def _found(view: compute.View, outcome: compute.Outcome, made: Forecast) -> str:
-    lost = _n_lost(view, made)
-    tried = [now for factor in _SMALLER if (now := view.settings.c / factor) >= LIMITS["c"][0]]
-    there = {float(f"{c:.1g}"): _lost_at(view, outcome, c, view.settings.n) for c in tried}
-    best = min(there, key=lambda c: there[c], default=None)
-    if best is not None and there[best] < lost:
-        which = f"{lost - there[best]} of these {lost}" if there[best] else "them"
-        return f"A smaller penalty helps: c = {number(best, 1)} lets {which} be reported."
-    more = min(_MORE * view.settings.n, LIMITS["n"][1])
-    if _lost_at(view, outcome, view.settings.c, int(more)) < lost:
-        return text.RECORDS_HELP
-    if any(_lost_at(view, outcome, c, int(more)) < lost for c in there):
-        return "More records help, together with a smaller penalty."
-    return text.NEITHER_HELPS if _is_biased(view, made) else text.RECORDS_HELP
+    now, lost = view.settings, _n_lost(view, made)
+    records_or_budget = [
+        change
+        for times in _MORE
+        for change in (*_more_records(now, times), *_larger_budget(now, times))
+    ]
+    together = [
+        _Change("", f"{first.values} with {second.values}", second.settings)
+        for times in _MORE[1:]
+        for first in _more_records(now, times)
+        for second in (
+            *_smaller_penalty(first.settings, _SMALLER[1]),
+            *_larger_budget(first.settings, times),
+        )
+    ]
+    for tried in (
+        [change for times in _SMALLER for change in _smaller_penalty(now, times)],
+        records_or_budget,
+        together,
+    ):
+        best, left = None, lost
+        for change in tried:
+            if (there := _lost_at(view, outcome, change.settings)) < left:
+                best, left = change, there
+            if not left:
+                break
+        if best is not None and 2 * left <= lost:
+            helps = f"{best.helps}:" if best.helps else "No single control helps most of them, but"
+            which = f"{lost - left} of these {lost}" if left else "them"
+            return f"{helps} {best.values} lets {which} be reported."
+    if _is_biased(view, made):
+        return text.NEITHER_HELPS
+    farthest = (together or records_or_budget)[-1:]
+    return "".join(f"Not even {c.values} lets most of them be reported." for c in farthest)
 
 
-def _lost_at(view: compute.View, outcome: compute.Outcome, c: float, n: int) -> int:
-    """Effects that are not reportable at another c and number of records; all where that cannot
-    run.
-    """
-    moved = replace(view.settings, c=float(f"{c:.1g}") if c < view.settings.c else c, n=n)
+def _smaller_penalty(now: Settings, times: float) -> Iterator[_Change]:
+    c = float(f"{now.c / times:.1g}")
+    if c >= LIMITS["c"][0]:
+        yield _Change("A smaller penalty helps", f"c = {number(c, 1)}", now.swept("c", c))
+
+
+def _more_records(now: Settings, times: float) -> Iterator[_Change]:
+    n = min(round(now.n * times), int(LIMITS["n"][1]))
+    if n > now.n:
+        yield _Change("More records help", f"n = {n:,}", now.swept("n", n))
+
+
+def _larger_budget(now: Settings, times: float) -> Iterator[_Change]:
+    total = min(float(f"{now.typed_total * times:.3g}"), LIMITS[now.currency][1])
+    if total <= now.typed_total:
+        return
+    try:
+        moved = currency.at_total(now, total)
+    except ValueError:  # the locked parts leave none for the others
+        return
+    yield _Change("A larger budget helps", f"{now.typed.letter} = {as_typed(total)}", moved)
+
+
+def _lost_at(view: compute.View, outcome: compute.Outcome, moved: Settings) -> int:
+    """Effects that are not reportable under other settings; all where those cannot run."""
     try:
         moments = view.moments_at(outcome, moved.c)
         design = compute.designed(moved, outcome.combination, moments)
-        return _n_lost(view, forecast(moments, design=design))
+        made = forecast(moments, design=design)
     except (ConvergenceError, ValueError):
         return len(view.records.feature_names)
+    if made.validity.grade == "unusable":
+        return len(view.records.feature_names)
+    return _n_lost(view, made)
 
 
 def _n_lost(view: compute.View, made: Forecast) -> int:
-    return int((made.is_not_reportable & counted_coefficients(view)).sum())
+    return int(np.sum(made.is_not_reportable & counted_coefficients(view)))
 
 
 def _is_biased(view: compute.View, made: Forecast) -> bool:

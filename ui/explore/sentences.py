@@ -10,7 +10,7 @@ import pandas as pd
 from dpci_core.base.array import Array
 from dpci_core.report.words import called, number, percent
 from dpci_core.schema import CONSTANT
-from ui.explore.finding import ratio, times_as_long
+from ui.explore.finding import is_spread, ratio, span_words, times_as_long
 from ui.session.choices import Combination
 from ui.session.results import IntervalRows
 
@@ -50,9 +50,12 @@ def _said(item: IntervalRows, none: str) -> str:
     )
     clear = int((np.abs(item.estimate) > item.ci_length / 2)[counts].sum())
     if is_odds:  # no mean of lengths in units of their own
-        times = float(np.exp(np.log(item.ci_length / item.nonprivate_length)[counts].mean()))
+        ratios = (item.ci_length / item.nonprivate_length)[counts]
+        ends = float(ratios.min()), float(ratios.max())
+        times = times_as_long(float(np.exp(np.log(ratios).mean())))
         return (
-            f"{label}: privacy makes the intervals {times_as_long(times)} ({clear} of "
+            f"{label}: privacy makes the intervals "
+            f"{span_words(*ends) if is_spread(*ends) else times} ({clear} of "
             f"{int(counts.sum())} exclude 1){named}"
         )
     return (

@@ -157,32 +157,45 @@ def content(view: compute.View, tab: str, units: str) -> None:
     _put(view, tab, units, picture, tuple(beside))
 
 
-def _lost(view: compute.View) -> tuple[str, ...]:
-    """Effects that are not reportable with any release on the chart, and why."""
+def is_any_lost(view: compute.View) -> bool:
+    """Whether some design on the chart cannot report some effect."""
+    return bool(_lost_names(view))
+
+
+def _lost_names(view: compute.View) -> list[str]:
+    """Effects that are not reportable with some release on the chart."""
     lost: dict[str, None] = {}
     for outcome in view.drawn:
         assert outcome.forecast is not None
         is_lost = outcome.forecast.is_not_reportable & finding.counted_coefficients(view)
         pairs = zip(view.records.feature_names, is_lost, strict=True)
         lost |= dict.fromkeys(name for name, is_out in pairs if is_out)
-    if not lost:
+    return list(lost)
+
+
+def _lost(view: compute.View) -> tuple[str, ...]:
+    """These effects, why, and what helps."""
+    if not (lost := _lost_names(view)):
         return ()
     designs = [o.forecast.design for o in view.drawn if o.forecast]
     key = ("what helps", view.records.digest, repr(designs))
     helps = state.curves().get(key, lambda: remedy.sentence(view))
-    return (f"{not_reportable(list(lost))} {text.WHY_NOT_REPORTABLE} {helps}",)
+    return (f"{not_reportable(lost)} {text.WHY_NOT_REPORTABLE} {helps}",)
 
 
 def _remarks(view: compute.View) -> tuple[str, ...]:
     """What has to be known beside the numbers."""
-    said = [*_lost(view), *view.records.notes]
+    lost = _lost(view)
+    said = [*lost, *view.records.notes]
     names = view.records.feature_names
     labels = distinguishing_labels([o.combination for o in view.drawn])
     for outcome, label in zip(view.drawn, labels, strict=True):
         made, about = outcome.forecast, "" if len(labels) == 1 else f"{label.capitalize()}: "
         assert made is not None
         if made.validity.grade == "rough":
-            said.append(f"{about}rough forecast. {' '.join(made.validity.reasons_of(names))}")
+            # advice for one ratio may be against what lets effects be reported
+            reasons = made.validity.reasons_of(names, with_advice=not lost)
+            said.append(f"{about}rough forecast. {' '.join(reasons)}")
         if made.shortfall:
             why = made.shortfall
             said.append(f"{about}{shortfall(why.ratio, why.usual, why.is_hessian)}")

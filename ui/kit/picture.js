@@ -348,7 +348,11 @@ export default function (component) {
   const size = () => {
     const width = Math.max(240, Math.floor(canvas.clientWidth))
     const usual = Math.min(data.tall, data.isSquare ? Math.floor(0.95 * width) : 560)
-    if (!data.isFilling) return [width, Math.max(LOWEST, usual)]
+    if (!data.isFilling) {
+      // A phone shows it with its slider, its words and what leads on.
+      const share = data.slider && width < 560 ? Math.max(0.4, data.least / 930) : 1
+      return [width, Math.min(Math.floor(share * window.innerHeight), Math.max(LOWEST, usual))]
+    }
     const top = canvas.getBoundingClientRect().top + (document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0)
     if (width < 560) { // below the page a bar may stand still
       const bar = holder ? parseFloat(getComputedStyle(holder).paddingBottom) : 0

@@ -126,7 +126,7 @@ def crowd(ridge: float) -> Numbers:
 # --- the picture ----------------------------------------------------------------------------------
 
 _SCALE = (-1.0, -0.5, 0.0, 0.5, 1.0)
-_PLACES = ((-1.25, "height"), (-1.4, "height"), (-1.65, "shoe size"), (-1.8, "shoe size"))
+_PLACES = ((-1.25, "height"), (-1.45, "height"), (-1.75, "shoe size"), (-1.95, "shoe size"))
 """Rows of the lengths, below the crowd, and what each is of."""
 
 
@@ -154,7 +154,7 @@ def picture(numbers: Numbers) -> Picture:
     return Picture(
         panels=(
             Panel(low=-1.18, high=1.18, ticks=_ticks(0), title="", up=_upwards()),
-            Panel(low=0.0, high=1.5 * longest, rows=(-1.9, -1.15), title="length of the interval"),
+            Panel(low=0.0, high=1.5 * longest, rows=(-2.1, -1.1), title="length of the interval"),
         ),
         styles=(
             Style(size=2.0),
@@ -167,15 +167,15 @@ def picture(numbers: Numbers) -> Picture:
         dots=[(float(x), float(y), k) for k, some in enumerate(crowds) for x, y in some],
         lines=[(k, [(float(x), float(y)) for x, y in line]) for k, line in enumerate(shapes, 2)],
         bars=bars,
-        labels=[(-1.325, COLUMNS[0], "", 0), (-1.725, COLUMNS[1], "", 0)],
+        labels=[(-1.35, COLUMNS[0], "", 0), (-1.85, COLUMNS[1], "", 0)],
         notes=[
             (end, y, f"{kind} {number(end, 2)}", style)
             for (y, _, end, style), (_, _, kind) in zip(bars, kinds, strict=True)
         ],
         key=[
             ("dot", 0, "people"),
-            ("dot", 1, "people who count less"),
-            ("bar", 2, "round noise"),
+            ("dot", 1, "count less"),
+            ("bar", 2, "round"),
             ("bar", 3, "shaped noise"),
         ],
         is_square=True,

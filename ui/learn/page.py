@@ -56,8 +56,15 @@ _CSS = """<style>
   .st-key-learn_steps { flex-wrap: nowrap !important }
   .st-key-learn_steps > * { min-width: 0 }
   .st-key-learn_steps .stButton p { white-space: nowrap }
-  .st-key-learn_seen { gap: 0.5rem }
+  .st-key-learn_seen, .st-key-learn_seen [data-testid=stColumn] { gap: 0.5rem; min-width: 0 }
+  .st-key-learn_seen [data-testid=stHorizontalBlock] { flex-wrap: nowrap; gap: 0.75rem }
+  .st-key-learn_seen [data-testid=stAlertContainer] { padding: 0.375rem 0.75rem }
+  .st-key-learn_seen :is([data-testid=stAlertContainer] p, .finding) { font-size: 0.875rem;
+    line-height: 1.1875rem }
   .st-key-learn_seen .foot button { display: none }
+}
+@media (max-width: 640px) and (max-height: 700px) {
+  .st-key-learn_seen [data-testid=stLayoutWrapper]:has(> [class*=st-key-ends_]) { display: none }
 }
 </style>"""
 _LARGE_CSS = "<style>html {font-size: 128%}</style>"
@@ -280,8 +287,8 @@ def _picture(screen: Screen) -> None:
     picture = drawn(screen, numbers)
     here = screen.control.values.index(value)
     live = {"slider": slider, "here": here, "animation": screen.key, "isAnimated": True}
+    _control(screen)  # above, as on Explore: no hand hides what it moves
     draw(f"learn_{screen.key}", picture, **live)
-    _control(screen)
     _frames_when_quiet(screen.key, slider)
 
 

@@ -24,6 +24,7 @@ from ui.session.forms import (
     LEFT_OUT,
     OUTCOME_FIELDS,
     CellError,
+    even_shares,
     form_of,
     levels_of,
     number_of,
@@ -322,11 +323,15 @@ def _fields(number: int, row: Cells, role: str, bad: CellError | None, *, is_fil
 
 
 def _field(number: int, row: Cells, name: str) -> None:
-    """One field; a typical value and a spread show what is suggested."""
+    """One field; a typical value and a spread show what is suggested, shares as many as there are
+    values.
+    """
     field, key, value = FIELDS[name], f"card_{number}_{name}", row.get(name)
     example = field.example
     if name in ("typical", "spread") and (found := suggest.suggestion_of(row)) is not None:
         example = short(found[name == "spread"])
+    if name == "shares" and (count := len(levels_of(row))) > 2:
+        example = even_shares(count)
     take = partial(_take, number, name)
     if field.is_tick:
         st.checkbox(field.label, help=field.help, **bound(key, value is True, take, options=()))

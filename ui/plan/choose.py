@@ -15,7 +15,7 @@ from dpci_core.base.errors import ConvergenceError, InfeasibleDesignError
 from dpci_core.plan.base import N_TOLERANCE
 from dpci_core.planner.promise import MORE_INCOMPLETE
 from dpci_core.report.cautions import REPORTABLE_CHANCE
-from dpci_core.schema.worlds import untold
+from dpci_core.schema.worlds import untold, worlds_of
 from ui.controls import currency, design, linear
 from ui.controls.paired import compact, log_grid, number_field, refusal
 from ui.controls.shape import encode_by, shape_control
@@ -146,11 +146,23 @@ def _found(case: PlannedCase, shown: str | None, *, is_first: bool) -> None:
 
 
 def _true_for(case: PlannedCase) -> str:
-    """The table that a first look is about."""
+    """The table and the method that a first look is about: all that the answer leaves open."""
     table = declared_table(case.settings.declared)
-    names = untold(table.schema, table.guesses)
-    even = f", all values of {path.named(names)} equally often" if names else ""
-    return f"if the table is as you described it{even}"
+    first, *others = worlds_of(table.schema, table.guesses)
+    assumed = ["if the table is as you described it"]
+    if names := untold(table.schema, table.guesses):
+        assumed.append(f"all values of {path.named(names)} equally often")
+    if table.schema.outcome is None and len(set(table.guesses.rates)) > 1:
+        assumed.append(f"“yes” in {text.number(100.0 * table.guesses.rate)} %")
+    if any(one.guesses.correlation != first.guesses.correlation for one in others):
+        assumed.append("columns no more related than you said")
+    if any(one.name == "one direction" for one in others):
+        assumed.append("effects that you did not guess up and down in turn")
+    if case.fewest < case.n:
+        assumed.append("every record usable")
+    if (choice := choice_of(case)) is not None and choice.is_split_free:
+        assumed.append("with a usual split and penalty")
+    return ", ".join(assumed)
 
 
 def _budget(case: PlannedCase, option: Option | None, is_answer: bool, is_first: bool) -> None:

@@ -81,7 +81,7 @@ _LIKE_PLANNED = (0.9, 1.1)
 
 def against_plan(made: AnyRelease, planned: Planned | None) -> str:
     """Released lengths beside planned ones, and where the difference comes from."""
-    spoken = [j for j, c in enumerate(made.coefficients) if not c.is_not_estimable]
+    spoken = made.reported_effects
     if (ratio := made.times_as_planned) is None:
         return ""
     told = [made.coefficients[j] for j in spoken]

@@ -248,6 +248,16 @@ def _parts(row: Row, field: str) -> list[str]:
     return typed.split(";" if ";" in typed else ",")
 
 
+def even_shares(count: int) -> str:
+    """An example of as many shares in per cent, whose sum is 100.
+
+    >>> even_shares(3), even_shares(5), even_shares(20)[:16]
+    ('34; 33; 33', '20; 20; 20; 20; 20', '5; 5; 5; 5; 5; 5')
+    """
+    each, more = divmod(100, count)
+    return "; ".join(str(each + (place < more)) for place in range(count))
+
+
 def _levels(row: Row, known: CategoricalColumn | None) -> CategoricalColumn:
     old = _unchanged(row, known)
     levels = old.levels if old else levels_of(row)
@@ -348,7 +358,7 @@ FORMS: dict[type[Column], ColumnForm] = {
         needed=("levels",),
         asked=("shares",),
         note="All values, with semicolons between them: effects are reported against the first. "
-        "How often they occur stands in the same order, such as 80; 20; left empty, some may be "
+        "How often they occur stands in the same order; left empty, some may be "
         "rare, which takes more budget. An ordered scale that is coded 1 to 5 can be a number.",
         line=_levels_line,
         to_row=_levels_row,

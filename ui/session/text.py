@@ -374,7 +374,6 @@ WHY_NOT_REPORTABLE = (
     "Penalty, limits or noise move them too far for their intervals, or these are too wide to say "
     "anything."
 )
-RECORDS_HELP = "More records help most, then a larger budget and fewer columns."
 NEITHER_HELPS = (
     "They are moved by more than a penalty, as by limits on rows: neither a smaller c nor more "
     "records mend that."

@@ -9,7 +9,7 @@ import pytest
 
 import dpci_core
 from tests.ui.test_pages import check, now, start
-from ui.about.documents import DOCUMENTS, file_of, for_streamlit
+from ui.about.documents import DOCUMENTS, IN_SHORT, file_of, for_streamlit
 from ui.about.page import TABS
 from ui.session.text import privacy_unit
 
@@ -18,9 +18,13 @@ def shown(app) -> str:
     return "\n".join(one.value for one in app.markdown)
 
 
-def test_about_opens_with_what_is_protected_and_who_can_do_what():
+def test_about_opens_with_what_is_protected_for_a_newcomer_and_not_with_a_ledger():
     app = start("about")
     assert privacy_unit(now(app)) in shown(app)
+    assert IN_SHORT in [one.value for one in app.markdown]
+    assert "ledger" not in shown(app).lower()
+    app.selectbox(key="about_document").set_value("operations").run()
+    check(app)
     assert "| who | can | promised |" in shown(app)
 
 

@@ -33,4 +33,7 @@ def test_a_shorter_split_that_loses_an_effect_is_told_and_not_offered():
     settings = replace(START, split=from_shares(Decimal(1), shares))
     best = later._best(compute(settings, TableSource(PUBLIC)))
     assert best.split is None
-    assert best.words == "Another split is 27 % shorter, but 4 more effects could not be reported."
+    assert best.words == (
+        "A split of 70/17/12 would be 27 % shorter, but could not report education num, "
+        "hours per week and 2 more."
+    )

@@ -39,9 +39,14 @@ def test_every_effect_of_a_first_visit_can_be_told():
     assert 1.2 < found.cost < 1.8
     said, is_loud = finding.title([found], START.level)
     assert (said, is_loud) == (
-        f"Privacy makes intervals {found.cost:.2f} times as long on average",
+        "Privacy makes intervals 1.3 to 1.9 times as long",
         False,
-    )
+    ), "the average, 1.6, is true of no effect"
+    times = (made.ci_length / made.nonprivate_length)[:-1]
+    assert found.span == (times.min(), times.max())
+    alike = replace(found, span=(1.52, 1.66))
+    said, _ = finding.title([alike], START.level)
+    assert said == f"Privacy makes intervals {found.cost:.2f} times as long on average"
     (rows,) = compute.interval_rows(view, "odds")
     assert rows.names[0] == "age per 10 years"
     assert np.exp(rows.estimate[0]) == pytest.approx(1.41, abs=0.01)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import pytest
 
+from ui.controls import currency
 from ui.explore import finding, remedy, tabs
 from ui.session import compute
 from ui.session.compute import PUBLIC, TableSource
 from ui.session.settings import from_query
 
 
-def view_of(**changes: object) -> compute.View:
-    query = {name: str(value) for name, value in changes.items()}
-    return compute.compute(from_query(query)[0], TableSource(PUBLIC))
+def view_of(total: float | None = None, **changes: object) -> compute.View:
+    settings = from_query({name: str(value) for name, value in changes.items()})[0].settled()
+    settings = settings if total is None else currency.at_total(settings, total)
+    return compute.compute(settings, TableSource(PUBLIC))
+
+
+def n_all(view: compute.View) -> int:
+    return int(finding.counted_coefficients(view).sum())
 
 
 def n_told(view: compute.View) -> int:
@@ -36,15 +42,34 @@ def test_neither_is_said_to_help_where_neither_does():
 
 
 @pytest.mark.parametrize(
-    ("settings", "words"),
+    ("settings", "words", "moved"),
     [
-        ({"n": 1_000_000, "d": 20}, "A smaller penalty helps: c = 2e-06"),
-        ({"d": 20, "c": 0.01}, "More records help, together with a smaller penalty."),
-        ({"n": 1_000}, "More records help most"),
+        ({"n": 1_000_000, "d": 20}, "A smaller penalty helps: c = 2e-06 lets", {"c": 2e-6}),
+        ({"total": 0.1}, "More records help: n = 240,000 lets them", {"n": 240_000}),
+        (
+            {"total": 0.1, "mechanisms": "output"},
+            "No single control helps most of them, but n = 120,000 with ε = 0.4 lets them",
+            {"n": 120_000, "total": 0.4},
+        ),
+        ({"d": 20, "c": 0.01}, "Not even n = 240,000 with ε = 8 lets most", {}),
     ],
 )
-def test_the_help_goes_with_the_reason(settings, words):
-    assert words in remedy.sentence(view_of(**settings))
+def test_one_remedy_is_told_and_its_forecast_keeps_it(settings, words, moved):
+    """No sum of advice against each other: what is named lets most effects be reported."""
+    view = view_of(**settings)
+    said = remedy.sentence(view)
+    assert said.startswith(words)
+    there = view_of(**settings | moved)
+    lost = n_all(view) - n_told(view)
+    assert bool(moved) == (n_told(there) - n_told(view) >= lost / 2)
+
+
+def test_no_remark_advises_beside_the_remedy():
+    for mechanism in ("objective", "output"):
+        told = " ".join(tabs._remarks(view_of(total=0.1, mechanisms=mechanism)))
+        assert told.count("help") == 1
+        assert "larger c" not in told
+        assert "more records or" not in told
 
 
 def test_the_remark_beside_the_chart_says_it():

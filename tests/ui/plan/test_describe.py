@@ -149,6 +149,7 @@ def test_what_is_missing_is_said_at_the_button_all_at_once():
     go_on(app)
     assert "which value of “ill” counts as yes" in app.error[-1].value
     app.text_input(key="card_2_levels").set_value("no; yes; never").run()
+    assert app.text_input(key="card_2_shares").placeholder == "34; 33; 33", "as many as values"
     go_on(app)
     at_field, at_button = app.error
     assert at_field.value.startswith("**Lowest possible**: a number is needed")

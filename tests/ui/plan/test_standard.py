@@ -381,7 +381,14 @@ def test_a_first_look_says_for_which_table_it_is_true(wished, monkeypatch):
     """The answer, which holds in every world, can be several times as much."""
     app = looking(monkeypatch, "the precision", **(wished | {"find": "precision"}))
     assert answer_of(app).startswith("about ")
-    assert "if the table is as you described it" in words(app)
+    (assumed,) = (line for line in words(app).splitlines() if "as you described it" in line)
+    assert assumed.split(", ") == [
+        "if the table is as you described it",
+        "columns no more related than you said",
+        "effects that you did not guess up and down in turn",
+        "every record usable",
+        "with a usual split and penalty",
+    ]
     assert "they can make intervals several times as long" in words(app)
     assert "can be reported" not in words(app)
     app.button(key="plan_stop").click().run()
