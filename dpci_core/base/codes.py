@@ -420,6 +420,12 @@ SENTENCES: dict[str, str] = {
         "This plan uses Gaussian objective perturbation. {status} It is off by default in a "
         "release: allow it by name, or turn the switch gaussian_objective off."
     ),
+    "approved_another_plan": (
+        "The plan was changed after its approval, or has the one of another plan: it says "
+        "{approved!r}, and its own hash begins with {digest}. Nothing was booked. Take the plan as "
+        "it was approved, or have this one approved and write that under `approved`; empty for "
+        "none."
+    ),
     "blanks_around": (
         "The schema has {text!r} with blanks around it, which no cell can match. Declare it "
         "without them."

@@ -128,6 +128,8 @@ def run(options: argparse.Namespace) -> int:
         plan = plan.expected(Plan)
     answer, better = options.answer(options, _start(options, plan))
     if options.action != "rank" and options.write is not None:
+        if plan is not None and better.digest != plan.digest:
+            better = replace(better, approved="")  # what somebody approved was another plan
         write_plan(better, options.write)
     print(json.dumps(answer, indent=1) if options.json else _in_words(answer))
     return 0

@@ -130,6 +130,22 @@ def test_no_file_that_is_there_is_written_over(
     assert table.read_text() == "age,ill\n40,no\n"
 
 
+def test_an_answer_that_changes_a_plan_does_not_keep_its_approval(tmp_path: Path) -> None:
+    path, better, same = (tmp_path / name for name in ("plan.yaml", "better.yaml", "same.yaml"))
+    write_plan(replace(PLAN, approved="Approved by the board."), path)
+    asked = ["plan", "split", "--plan", str(path), "--write"]
+    assert main([*asked, str(better)]) == 0
+    found = read_plan(better)
+    assert (found.digest != PLAN.digest, found.approved) == (True, "")
+    write_plan(replace(found, approved="Approved by the board."), tmp_path / "kept.yaml")
+    asked[3] = str(tmp_path / "kept.yaml")
+    assert main([*asked, str(same)]) == 0
+    assert (read_plan(same).digest, read_plan(same).approved) == (
+        found.digest,
+        "Approved by the board.",
+    )
+
+
 def keeps_its_promise(found: dict[str, Any], plan: Plan) -> None:
     """An answer and the plan that was written for it promise the same."""
     promised = plan.promise()

@@ -7,13 +7,13 @@ the same plan: title and approval are part of its digest, by which the ledger kn
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from typing import Literal, cast
 
 import streamlit as st
 
 from dpci_core.plan import Acceptance, AnyPlan
+from dpci_core.plan.approval import approval_of, is_of_another
 from dpci_core.plan.link import MOST_IN_LINK
 from ui.kit import linked
 from ui.session.choices import MECHANISMS
@@ -49,7 +49,7 @@ PEOPLE = "people_before"
 """The session's name of the data set whose table is studied again."""
 _WRITTEN, _ANEW = "step_written", "step_begun_anew"
 _APPROVED = linked.text("approved", 200, widget="approved")
-_HASH, _ANOTHER = re.compile(r" \(plan [0-9a-f]{12}\)\.$"), "another"
+_ANOTHER = "another"
 _OF = linked.text("approved_plan", 64, widget="approved_plan")
 DRAFT = linked.text("draft", MOST_IN_LINK, widget="describe_draft")
 """What is typed at the step Describe and not taken over yet."""
@@ -145,20 +145,16 @@ def take_words(plan: AnyPlan) -> None:
     factor = None if rule is None else rule.within
     WITHIN.take("" if factor is None else repr(factor).removesuffix(".0"))
     REPORTED.take("" if rule is None else str(rule.reported))
-    is_of_another = _HASH.search(plan.approved) and not plan.approved.endswith(_hashed(plan.digest))
-    _note(plan.approved, _ANOTHER if is_of_another else plan.digest)
+    is_another = is_of_another(plan.approved, plan.digest)
+    _note(plan.approved, _ANOTHER if is_another else plan.digest)
 
 
 def approve(person: str, digest: str) -> None:
     """Note who approved the plan with this digest, today; a file that is changed afterwards shows
     it.
     """
-    _note(f"Approved by {person} on {datetime.now(UTC):%Y-%m-%d}{_hashed(digest)}", digest)
-
-
-def _hashed(digest: str) -> str:
-    """The end of an approval, which says of which plan it is."""
-    return f" (plan {digest[:12]})."
+    day = f"{datetime.now(UTC):%Y-%m-%d}"
+    _note(approval_of(digest, person=person, day=day), digest)
 
 
 def withdraw() -> None:
