@@ -142,7 +142,7 @@ def _in_words(account: Account) -> str:
 
 def _charge_in_words(charge: Charge) -> str:
     return (
-        f"  {charge.charge_id:>5}  {charge.booked_at[:13]}h  {charge.state:<7}{charge.cost.symbol} "
+        f"  {charge.charge_id:>5}  {charge.booked_at[:13]}h  {charge.became}; {charge.cost.symbol} "
         f"{charge.cost.amount:f}  {charge.dataset}: {beginning(charge.purpose)} ({charge.person})"
     )
 

@@ -459,6 +459,15 @@ def test_a_charge_without_a_result_is_told_and_never_drawn_for():
     assert len(Ledger().history()) == 1
 
 
+def test_a_run_of_the_page_reads_the_history_of_the_ledger_once(monkeypatch):
+    app, read, seen = ready(), Ledger.history, []
+    monkeypatch.setattr(Ledger, "history", lambda *of: seen.append(of) or read(*of))
+    app.run()
+    check(app)
+    assert "What remains afterwards" in words(app)
+    assert len(seen) == 1
+
+
 def test_a_release_stopped_before_its_draw_goes_on_with_its_charge(monkeypatch):
     app, told = ready(), once.reached
 
