@@ -105,6 +105,11 @@ def _cap(options: argparse.Namespace) -> Cap | None:
         return Cap.approx(options.epsilon, options.delta, definition=kind)
     if options.delta is not None:
         raise ValueError("Expected --epsilon with --delta.")
+    if options.same_people_as is None:
+        raise ValueError(
+            "Expected --epsilon, --rho or --mu, the most that may ever be spent on these people; "
+            "or --same-people-as the data set whose cap they share."
+        )
     return None
 
 

@@ -735,7 +735,7 @@ def test_the_ledger_shows_budget_history_and_verdict():
     page.run()
     page.button(key="ledger_check").click().run()
     check(page)
-    assert any("All 4 entries are as they were written" in s.value for s in page.success)
+    assert any("All entries (4) are as they were written" in s.value for s in page.success)
     own = Ledger().public_key().text
     assert f"with the public key that the ledger itself names, {own}" in words(page)
     for pinned, said in ((own, "that was given"), ("0" * 64, "NOT as it was"), ("x", "64 hexa")):
