@@ -696,9 +696,12 @@ def _hand_in() -> None:
             steps.NOTES.take("")
         now = now.usual(*BUDGET)
         state.put(now)
+    is_goal_known = not is_new
     if (outcome is None) != (was is None) or (is_new and outcome is not None):
+        is_goal_known = False
         state.put(for_outcome(now))
     elif _unit_of(outcome) != _unit_of(was) or now.goal_on not in names:
+        is_goal_known = False
         state.put(now.with_usual_goal())
     state.update(n=_n())
     if old is None:
@@ -706,7 +709,7 @@ def _hand_in() -> None:
     said[_OF] = state.settings().declared
     draft.begin()
     draft.forget()
-    steps.go("goal")
+    steps.after_describe(is_goal_known=is_goal_known)
 
 
 def _is_another_study(one: Schema, other: Schema) -> bool:

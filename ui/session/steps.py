@@ -48,6 +48,7 @@ REPORTED = linked.text("publish_reported", 4, widget="plan_publish_reported")
 PEOPLE = "people_before"
 """The session's name of the data set whose table is studied again."""
 _WRITTEN, _ANEW = "step_written", "step_begun_anew"
+_RETURNS = "describe_returns"
 _APPROVED = linked.text("approved", 200, widget="approved")
 _ANOTHER = "another"
 _OF = linked.text("approved_plan", 64, widget="approved_plan")
@@ -89,6 +90,19 @@ def follow(asked: str) -> None:
 def written() -> None:
     """Note that the address says the step."""
     st.session_state[_WRITTEN] = _STEP.value
+
+
+def return_to_choose() -> None:
+    """Come back to the step Choose from the description: its goal is known."""
+    st.session_state[_RETURNS] = True
+
+
+def after_describe(*, is_goal_known: bool) -> None:
+    """Go on to the goal; where it is known, and Choose asked for more of the table, back to
+    Choose.
+    """
+    is_asked = st.session_state.pop(_RETURNS, False)
+    go("choose" if is_asked and is_goal_known else "goal")
 
 
 def describe() -> None:
