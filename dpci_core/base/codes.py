@@ -89,7 +89,7 @@ SENTENCES: dict[str, str] = {
     "record_too_long": "The record that reaches line {row} is longer than {limit:,} characters.",
     "first_line_unreadable": "The first line of the file cannot be read as column names.",
     "another_number_of_fields": (
-        "Line {row} has {found} fields where the first line names {wanted} columns."
+        "The number of fields in line {row} is {found}, of columns in the first line {wanted}."
     ),
     "line_unreadable": (
         "Line {row} cannot be read as CSV: a field is longer than {limit:,} characters, or the "
@@ -115,6 +115,7 @@ SENTENCES: dict[str, str] = {
         "file, or declare them as they are called there."
     ),
     "column_not_plain": "Column {column!r} holds values that are not plain.",
+    "no_such_file": "There is no {path}.",
     "header_unreadable": "The file cannot be opened, or its header cannot be read.",
     "no_rows_below_names": (
         "The file has no line of column names followed by rows. Save the table again, as CSV or "
@@ -420,6 +421,12 @@ SENTENCES: dict[str, str] = {
         "This plan uses Gaussian objective perturbation. {status} It is off by default in a "
         "release: allow it by name, or turn the switch gaussian_objective off."
     ),
+    "approved_another_plan": (
+        "The plan was changed after its approval, or has the one of another plan: it says "
+        "{approved!r}, and its own hash begins with {digest}. Nothing was booked. Take the plan as "
+        "it was approved, or have this one approved and write that under `approved`; empty for "
+        "none."
+    ),
     "blanks_around": (
         "The schema has {text!r} with blanks around it, which no cell can match. Declare it "
         "without them."
@@ -472,12 +479,12 @@ SENTENCES: dict[str, str] = {
     ),
     "engine_broken": "The workers cannot start ({problem}). Nothing was booked.",
     "rows_not_as_planned": (
-        "The table has {n:,} rows, counted as they would be read; the plan declares {planned:,} "
+        "The number of rows is {n:,}, counted as they would be read; the plan declares {planned:,} "
         "and allows {low:,} to {high:,}. Nothing was booked. If {n:,} is right, plan with it; "
         "if not, look for rows that are missing or for a quotation mark that is never closed."
     ),
     "persons_not_as_planned": (
-        "The table has {n:,} persons, counted by the names in their column; the plan declares "
+        "The number of persons is {n:,}, counted by the names in their column; the plan declares "
         "{planned:,} and allows {low:,} to {high:,}. Nothing was booked. If {n:,} is right, plan "
         "with it; if not, look for rows that are missing or for another column of names."
     ),
@@ -612,7 +619,7 @@ SENTENCES: dict[str, str] = {
         "The release names the key {found}, and it was to be held against {wanted}: another ledger "
         "paid for it, the ledger's key was replaced since, or somebody signed it anew."
     ),
-    "release_as_signed": "All {n_files} files are as they were released.",
+    "release_as_signed": "All files ({n_files}) are as they were released.",
     "release_not_signed": "It cannot be said whether these files are what was released.",
     "release_not_as_signed": "This folder is NOT what was released.",
     "release_with_named": (
@@ -638,16 +645,16 @@ SENTENCES: dict[str, str] = {
         "The ledger is NOT as it was written. Put the newest backup back and verify that one."
     ),
     "record_changed": (
-        "All {n_entries} entries are as they were written, in order, but {found} of the "
+        "All entries ({n_entries}) are as they were written, in order, but {found} of the "
         "{n_records} given records are NOT what was released."
     ),
     "ledger_empty": "The ledger has no entries.",
     "ledger_whole": (
-        "All {n_entries} entries are as they were written, in order. Entries cut off its end would "
-        "not show: give the release.json files of its releases."
+        "All entries ({n_entries}) are as they were written, in order. Entries cut off its end "
+        "would not show: give the release.json files of its releases."
     ),
     "ledger_whole_with_records": (
-        "All {n_entries} entries are as they were written, in order. It holds every entry that "
+        "All entries ({n_entries}) are as they were written, in order. It holds every entry that "
         "the given records ({n_records}) name, and they are as released."
     ),
 }

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from dpci_core.cli.command import JSON, RELEASE, Command, flag, put
+from dpci_core.cli.command import JSON, RELEASE, Command, check_new, flag, put
 from dpci_core.release import (
     Answer,
     Interval,
@@ -25,6 +25,7 @@ from dpci_core.report.words import called, number
 
 def run_after(options: argparse.Namespace) -> int:
     """Print what is asked for, all intervals at once by default."""
+    check_new(options.notebook)
     after = ReleaseInference.read(options.release)
     found = _answers(after, options)
     if options.notebook is not None:
@@ -53,7 +54,8 @@ def _answers(after: ReleaseInference, options: argparse.Namespace) -> list[tuple
         found.append((" ".join(terms), one))
     if options.test:
         tests = after.test([{name: 1.0} for name in options.test])
-        found.append((f"{', '.join(options.test)} all 0", tests))
+        every = "all " if len(options.test) > 1 else ""
+        found.append((f"{', '.join(options.test)} {every}0", tests))
     for cells in options.predict or ():
         found.append((" ".join(cells), after.predict(_named(cells), level=options.level)[0]))
     if options.simultaneous or not (found or options.notebook):

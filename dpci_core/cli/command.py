@@ -155,10 +155,16 @@ def put(text: str, output: Path | None) -> int:
     return 0
 
 
-def check_new(output: Path) -> None:
-    """Raise ValueError where a file that is to be written is there already."""
+def check_new(output: Path | None) -> None:
+    """Raise ValueError where a file that is to be written is there already, or its folder is not;
+    before what takes long.
+    """
+    if output is None:
+        return
     if output.exists():
         raise _there(output)
+    if not output.absolute().parent.is_dir():
+        raise ValueError(f"There is no {output.parent}.")
 
 
 def _there(output: Path) -> ValueError:

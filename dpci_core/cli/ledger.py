@@ -105,6 +105,11 @@ def _cap(options: argparse.Namespace) -> Cap | None:
         return Cap.approx(options.epsilon, options.delta, definition=kind)
     if options.delta is not None:
         raise ValueError("Expected --epsilon with --delta.")
+    if options.same_people_as is None:
+        raise ValueError(
+            "Expected --epsilon, --rho or --mu, the most that may ever be spent on these people; "
+            "or --same-people-as the data set whose cap they share."
+        )
     return None
 
 
@@ -142,7 +147,7 @@ def _in_words(account: Account) -> str:
 
 def _charge_in_words(charge: Charge) -> str:
     return (
-        f"  {charge.charge_id:>5}  {charge.booked_at[:13]}h  {charge.state:<7}{charge.cost.symbol} "
+        f"  {charge.charge_id:>5}  {charge.booked_at[:13]}h  {charge.became}; {charge.cost.symbol} "
         f"{charge.cost.amount:f}  {charge.dataset}: {beginning(charge.purpose)} ({charge.person})"
     )
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import select
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,19 +29,56 @@ from dpci_core.report.refusals import said
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0, or 1 after a sentence on the error output."""
+    """Run one command and return its exit code: 0, or 1 after a sentence on the error output, or
+    that of a command whose reader has left.
+    """
     options = _parser().parse_args(arguments)
     try:
-        return int(options.run(options))
+        code = int(options.run(options))
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError as error:
+        return _LEFT if _has_reader_left() else refuse(error)
     except FileNotFoundError as error:
         return refuse(error if error.filename is None else _missing(Path(error.filename)))
-    except (ValueError, OSError, RuntimeError) as error:
+    except OSError as error:
+        return refuse(error if error.filename is None else _refused(error))
+    except (ValueError, RuntimeError) as error:
         return refuse(error)
+
+
+_LEFT = 128 + 13
+"""What a shell tells of a command that ended because nobody read on (SIGPIPE)."""
+
+
+def _has_reader_left() -> bool:
+    """Whether nobody reads the output any more, as after `| head`; what is left of it goes nowhere,
+    also when the interpreter ends. Another pipe may have broken: that of a worker.
+    """
+    has_left = False
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            number = stream.fileno()
+        except OSError:  # it is no file
+            continue
+        poll = select.poll()
+        poll.register(number, select.POLLOUT)
+        if any(event & select.POLLERR for _, event in poll.poll(0)):
+            has_left = True
+            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+    return has_left
 
 
 def _missing(path: Path) -> ValueError:
     """That there is no such file, or not even its folder."""
     return ValueError(f"There is no {path if path.parent.exists() else path.parent}.")
+
+
+def _refused(error: OSError) -> ValueError:
+    """What the system says of a file or folder, without its number."""
+    if isinstance(error, FileExistsError):
+        return ValueError(f"{error.filename} exists already. Name a new one.")
+    return ValueError(f"{error.filename}: {error.strerror}.")
 
 
 def _name() -> str:

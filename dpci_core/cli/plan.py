@@ -52,6 +52,7 @@ from dpci_core.planner import (
 )
 from dpci_core.planner.amounts import delta_in_range
 from dpci_core.planner.geometry import best_geometry, without_geometry
+from dpci_core.planner.needed import OutOfReachError
 from dpci_core.planner.regularization import moments_source
 from dpci_core.planner.standard import best_standard
 from dpci_core.planner.worlds import ONLY_WORLD, AnyDesign, AnyForecast, WorldMoments, Worlds
@@ -62,7 +63,7 @@ from dpci_core.report.answers import geometry as geometry_words
 from dpci_core.report.answers import standard_encoding
 from dpci_core.report.cautions import cautions, reach, sentences, unreachable
 from dpci_core.report.covered import covered
-from dpci_core.report.words import PERSONS_PLANNED, number, person_rules, protected
+from dpci_core.report.words import PERSONS_PLANNED, called, number, person_rules, protected
 from dpci_core.schema import Persons, Records, StandardEncoding
 from dpci_core.solvers.moments import fit_moments
 
@@ -121,13 +122,15 @@ class _Start:
 def run(options: argparse.Namespace) -> int:
     """Answer one question; exit code 2 for flags that do not go together."""
     _check_flags(options)
-    if options.action != "rank" and options.write is not None:
+    if options.action != "rank":
         check_new(options.write)
     plan = None if options.plan is None else read_plan(options.plan)
     if plan is not None and options.action not in ("split", "records", "budget", "persons"):
         plan = plan.expected(Plan)
     answer, better = options.answer(options, _start(options, plan))
     if options.action != "rank" and options.write is not None:
+        if plan is not None and better.digest != plan.digest:
+            better = replace(better, approved="")  # what somebody approved was another plan
         write_plan(better, options.write)
     print(json.dumps(answer, indent=1) if options.json else _in_words(answer))
     return 0
@@ -367,6 +370,9 @@ def _warned(start: _Start, found: AnyForecast) -> list[str]:
 def _split(options: argparse.Namespace, start: _Start) -> tuple[Answer, AnyPlan | None]:
     if isinstance(start.plan, LinearPlan):
         return _linear_split(options, start.plan, start.worlds)
+    for item in options.locked:
+        if "=" not in item:
+            raise ValueError(f"Expected --locked PART=AMOUNT, got {item!r}.")
     locked = dict(item.partition("=")[::2] for item in options.locked)
     design = _design(options, start)
     found = best_split(
@@ -418,8 +424,22 @@ def _least(
 ) -> tuple[Answer, AnyPlan | None]:
     design, target = _design(options, start), _target(options, start)
     delta = _delta(options, start)
-    found = ask(start.worlds, design=design, target=target, delta=delta, fewest=start.fewest)
-    return _needed(found, start), _better(start, found.design, found.design.n_records)
+
+    def named(text: str) -> str:
+        """What the planner says, with the name of the coefficient in the place of its place."""
+        if target.coefficient is None:
+            return text
+        return text.replace(
+            target.what, f"the interval of {called(start.names[target.coefficient])}"
+        )
+
+    try:
+        found = ask(start.worlds, design=design, target=target, delta=delta, fewest=start.fewest)
+    except OutOfReachError as error:
+        raise ValueError(named(str(error))) from None
+    answer = _needed(found, start)
+    answer |= {name: named(answer[name]) for name in ("target", "reason")}
+    return answer, _better(start, found.design, found.design.n_records)
 
 
 def _better(start: _Start, design: AnyDesign, n_records: int) -> AnyPlan | None:

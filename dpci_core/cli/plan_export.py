@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from dpci_core.cli.command import JSON, Command, flag, put
+from dpci_core.cli.command import JSON, Command, check_new, flag, put
 from dpci_core.plan import (
     AnyPlan,
     LinearNumbers,
@@ -73,10 +73,12 @@ def _read(path: Path, plan: Plan) -> Moments:
 
 
 def _export(options: argparse.Namespace) -> int:
+    check_new(options.output)
     return put(FORMS[options.to](read_plan(options.file)), options.output)
 
 
 def _rehearse(options: argparse.Namespace) -> int:
+    check_new(options.output)
     found = rehearse(read_plan(options.file))
     if options.output is not None:
         put(found.html(), options.output)

@@ -26,6 +26,7 @@ from dpci_core.cli.command import (
     OUTPUT,
     RELEASE,
     Command,
+    check_new,
     flag,
     person,
     person_of,
@@ -93,7 +94,10 @@ def run_release(options: argparse.Namespace) -> int:
         if known is None and not os.path.lexists(options.folder):  # else it is refused below
             _check_approved(options, asked, ledger, who, request)
         if known is None and not _is_confirmed(options, asked, ledger):
-            raise ValueError("Not confirmed; nothing was spent.")
+            raise ValueError(
+                f"Not confirmed with the name of the data set, {options.dataset!r}. Nothing was "
+                "spent."
+            )
         options.folder.absolute().parent.mkdir(parents=True, exist_ok=True)
         with (
             _ending_in_order(),
@@ -314,6 +318,7 @@ def _print_release(made: AnyRelease) -> None:
 
 def run_predict(options: argparse.Namespace) -> int:
     """Write a score, a label and, for a logistic model, a probability for every row."""
+    check_new(options.output)
     made = load_release(options.release)
     header = read_header(options.file, encoding=options.encoding)
     header.check_has(made.mapper.needed[:-1])

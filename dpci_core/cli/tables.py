@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from dpci_core.base.engine_names import engine_named
-from dpci_core.cli.command import ENCODING, Command, flag
+from dpci_core.cli.command import ENCODING, Command, check_new, flag
 from dpci_core.cli.engines import Watched, engine_flag, progress_line, say
 from dpci_core.plan import Plan, as_json, read_plan
 from dpci_core.plan.moments_file import moments_record, write_moments
@@ -69,7 +69,9 @@ def run_convert(options: argparse.Namespace) -> int:
 
 
 def check_folder(file: Path) -> None:
-    """Raise ValueError for a single file where only a folder is read in batches."""
+    """Raise ValueError for a single file where only a folder is read in batches, and for none."""
+    if not file.exists():
+        raise ValueError(f"There is no {file}.")
     if file.is_file():
         raise ValueError(
             f"Expected a folder of Parquet files; `dpci data convert {file} --folder FOLDER` makes "
@@ -87,6 +89,7 @@ def run_moments(options: argparse.Namespace) -> int:
             "see it. Nothing was read."
         )
     check_folder(options.file)
+    check_new(options.output)
     plan = read_plan(options.plan).expected(Plan)
     files = read_folder(options.file)
     with (

@@ -61,6 +61,16 @@ class Charge(Asked):
         """Whether nothing was drawn for it yet, so that the same request may be carried on."""
         return self.state == "booked" and self.draw == "announced"
 
+    @property
+    def became(self) -> str:
+        """What became of it, for a reader. Whether a draw that was begun still runs or broke off
+        is in no ledger.
+        """
+        if self.state == "booked":
+            what = "nothing drawn yet" if self.may_go_on else "no result: it runs, or broke off"
+            return f"booked, {what}"
+        return {"done": "released", "failed": "failed, spent all the same"}[self.state]
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Account:

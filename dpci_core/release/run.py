@@ -21,6 +21,7 @@ from dpci_core.intervals.certified import check_feasible
 from dpci_core.intervals.draw import Drawn, draw_release
 from dpci_core.ledger import Charge, Cost, Ledger
 from dpci_core.plan import AnyPlan, LinearPlan, Plan
+from dpci_core.plan.approval import is_of_another
 from dpci_core.plan.base import Planned
 from dpci_core.privacy.randomness import SystemSource
 from dpci_core.regression.fit import linear_fit
@@ -52,6 +53,10 @@ def price_of(plan: AnyPlan, *, allow_unreviewed: bool = False) -> Price[Any]:
 
     Raises:  ReleaseRefusedError, InfeasibleDesignError: nothing was spent.
     """
+    if is_of_another(plan.approved, plan.digest):
+        raise ReleaseRefusedError(
+            "approved_another_plan", approved=plan.approved, digest=plan.digest[:12]
+        )
     if plan.design.status and not allow_unreviewed:
         raise ReleaseRefusedError("not_reviewed", status=plan.design.status)
     plan.check_can_run(plan.n_records)

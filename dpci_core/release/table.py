@@ -139,6 +139,8 @@ def read_header(file: TableFile | str, *, encoding: TextEncoding = "utf-8") -> H
                 # are
                 line += b"\n"
         return _csv_header(source, line, encoding)
+    except FileNotFoundError:
+        raise DataRejectedError("no_such_file", path=source) from None
     except (OSError, pyarrow.ArrowException):
         raise DataRejectedError("header_unreadable") from None
 

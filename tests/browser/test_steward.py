@@ -271,7 +271,7 @@ def check_one_release(address, place, open_page):
 def check_ledger(page):
     page.get_by_text("1 charge: 1 released.").wait_for()
     page.get_by_role("button", name="Check every entry").click()
-    page.get_by_text("All 4 entries are as they were written").wait_for()
+    page.get_by_text("All entries (4) are as they were written").wait_for()
     assert not scrolls_sideways(page)
     assert "Clinic" in main_text(page)
 

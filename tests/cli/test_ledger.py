@@ -59,6 +59,31 @@ def book(request: str, purpose: str = "model") -> str:
     return ledger.finish(charge.charge_id, result_hash="r").head
 
 
+def test_a_charge_whose_draw_was_lost_is_not_told_like_one_that_goes_on(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run(capsys, *CREATE, "--rho", "1")
+    ledger, cost = Ledger(), Cost(definition="zcdp", amount="0.1")
+
+    def book_later(request: str) -> int:
+        what = {"purpose": request, "plan_hash": "p", "person": "Ada", "request_id": request}
+        found = ledger.book("Census", schema_hash="s", cost=cost, draws_later=True, **what)
+        return found.charge_id
+
+    book_later("waits")
+    ledger.begin_draw(book_later("lost"))
+    ledger.fail(book_later("bad"), reason="It broke off.", is_drawn=False)
+    book("good")
+    _, said, _ = run(capsys, "show")
+    told = [line.split("h  ")[1].split(" (Ada)")[0] for line in said.splitlines()[1:]]
+    assert told == [
+        "booked, nothing drawn yet; rho 0.1  Census: waits",
+        "booked, no result: it runs, or broke off; rho 0.1  Census: lost",
+        "failed, spent all the same; rho 0.1  Census: bad",
+        "released; rho 0.1  Census: model",
+    ]
+
+
 def write_released(record: Path, dataset: str, schema: str) -> None:
     """A record that was written after its booking, as a release does, and is the result of its
     charge.
@@ -136,10 +161,10 @@ def test_from_the_cap_to_the_proof(capsys: pytest.CaptureFixture[str], place: Pa
     code, out, _ = run(capsys, "show", "census")
     assert code == 0
     assert "rho 0.2 left of rho 0.3" in out
-    assert "done   rho 0.1  Census: model (Ada)" in out
+    assert "released; rho 0.1  Census: model (Ada)" in out
     write_released(record := place / "release.json", "Census", "s")
     code, out, _ = run(capsys, "verify", "--against", str(record))
-    assert (code, "All 5 entries" in out, "the given records (1)" in out) == (0, True, True)
+    assert (code, "All entries (5)" in out, "the given records (1)" in out) == (0, True, True)
     code, out, _ = run(capsys, "verify")
     assert (code, "Entries cut off its end would not show" in out) == (0, True)
 
@@ -202,7 +227,7 @@ def test_a_cap_in_each_currency(
 @pytest.mark.parametrize(
     ("words", "what"),
     [
-        ([], "needs a cap"),
+        ([], "Expected --epsilon, --rho or --mu, the most"),
         (["--delta", "1e-6"], "--epsilon with --delta"),
         (["--rho", "1", "--epsilon", "1"], "no --epsilon"),
         (["--rho", "-1"], "> 0"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,8 @@ from dpci_core import (
     write_plan,
 )
 from dpci_core.__main__ import main
+from dpci_core.cli import plan as cli_plan
+from dpci_core.cli import plan_export
 from dpci_core.intervals.forecast import forecast
 from dpci_core.plan import as_json, as_yaml, to_html, to_script
 from dpci_core.report.cautions import cautions, sentences
@@ -128,6 +132,101 @@ def test_no_file_that_is_there_is_written_over(
     assert main(["plan", action, *before, *given, str(table)]) == 1
     assert "clinic.csv exists already. Name a new file." in capsys.readouterr().err
     assert table.read_text() == "age,ill\n40,no\n"
+
+
+def test_an_answer_that_changes_a_plan_does_not_keep_its_approval(tmp_path: Path) -> None:
+    path, better, same = (tmp_path / name for name in ("plan.yaml", "better.yaml", "same.yaml"))
+    write_plan(replace(PLAN, approved="Approved by the board."), path)
+    asked = ["plan", "split", "--plan", str(path), "--write"]
+    assert main([*asked, str(better)]) == 0
+    found = read_plan(better)
+    assert (found.digest != PLAN.digest, found.approved) == (True, "")
+    write_plan(replace(found, approved="Approved by the board."), tmp_path / "kept.yaml")
+    asked[3] = str(tmp_path / "kept.yaml")
+    assert main([*asked, str(same)]) == 0
+    assert (read_plan(same).digest, read_plan(same).approved) == (
+        found.digest,
+        "Approved by the board.",
+    )
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [("plan", "rehearse"), ("plan", "export", "--to", "html"), ("plan", "split", "--plan")],
+)
+def test_what_cannot_be_written_is_refused_before_anything_is_computed(
+    asked: tuple[str, ...],
+    file: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def computed(*_: object, **__: object) -> None:
+        raise AssertionError("computed")
+
+    for name in ("rehearse", "read_plan"):
+        monkeypatch.setattr(plan_export, name, computed)
+    monkeypatch.setattr(cli_plan, "read_plan", computed)
+    to = "--write" if "split" in asked else "-o"
+    for place, said in (
+        (Path(file), "exists already. Name a new file."),
+        (tmp_path / "no" / "page", f"There is no {tmp_path / 'no'}."),
+    ):
+        assert main([*asked, file, to, str(place)]) == 1
+        assert said in capsys.readouterr().err
+
+
+def test_a_target_is_told_of_a_column_by_its_name(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = PLAN.names[0]
+    found = said(capsys, "budget", "--plan", file, "--length", "1", "--coefficient", "0")
+    assert f"the interval of {name} is at most 1 long" in found["reason"]
+    assert f"the interval of {name} " in found["target"]
+    asked = ["plan", "records", "--plan", file, "--length", "1e-9", "--coefficient", name]
+    assert main(asked) == 1
+    refused = capsys.readouterr().err
+    assert f"the interval of {name} " in refused
+    assert "coefficient 0" not in refused
+
+
+def test_a_reader_who_leaves_ends_a_command_without_a_word(file: str) -> None:
+    """As after `| head -1`, whichever write finds that nobody reads on."""
+    for action in (["show", file], ["export", file, "--to", "html"]):
+        with subprocess.Popen(
+            [sys.executable, "-m", "dpci_core", "plan", *action],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            process.stdout.close()
+            assert (process.stderr.read(), process.wait()) == (b"", 141)
+
+
+def test_a_pipe_that_broke_elsewhere_is_told(
+    file: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise BrokenPipeError("A worker is gone.")
+
+    monkeypatch.setattr(plan_export, "read_plan", broken)
+    assert main(["plan", "show", file]) == 1
+    assert capsys.readouterr().err == "A worker is gone.\n"
+
+
+def test_what_the_system_refuses_is_told_without_its_number(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there = tmp_path / "there.csv"
+    there.touch()
+    simulate = ["data", "simulate", "census", "--rows", "10", "--folder"]
+    assert main([*simulate, str(there)]) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == f"{there} exists already. Name a new one."
+    write_plan(PLAN, tmp_path / "plan.yaml")
+    asked = ["moments", str(tmp_path / "plan.yaml"), "--public", "--file", str(tmp_path / "none")]
+    assert main(asked) == 1
+    assert capsys.readouterr().err == f"There is no {tmp_path / 'none'}.\n"
 
 
 def keeps_its_promise(found: dict[str, Any], plan: Plan) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from dpci_core import PureDP
 from dpci_core.__main__ import main
 from dpci_core.ledger import (
     BudgetExceededError,
@@ -15,9 +17,12 @@ from dpci_core.ledger import (
     LedgerDamagedError,
     NotApprovedError,
 )
+from dpci_core.plan import as_yaml
+from dpci_core.plan.approval import approval_of
 from dpci_core.release import (
     PlanRelease,
     ReleaseLostError,
+    ReleaseRefusedError,
     check_approved,
     load_release,
     once,
@@ -235,3 +240,75 @@ def test_a_look_at_the_approval_writes_nothing_and_refuses_what_booking_would(de
     desk.release("r2")
     with pytest.raises(BudgetExceededError):
         look()
+
+
+BY_ADA = approval_of(make_plan().digest, person="Ada", day="2026-01-31")
+"""Of the plan of the desk, as the page Approve writes it."""
+HIDDEN = (
+    BY_ADA,
+    BY_ADA.rstrip("."),
+    BY_ADA.upper(),
+    f"{BY_ADA} Read again on 2026-02-01.",
+    approval_of("f" * 64, person=BY_ADA.rstrip("."), day="2026-02-01"),
+)
+"""Ways to write it that still name the plan."""
+
+
+@pytest.mark.parametrize("approved", HIDDEN)
+def test_a_plan_that_was_changed_after_its_approval_is_refused_before_its_file_is_opened(
+    approved: str, desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A part of the budget is changed in an approved file: nothing is proposed or booked, no
+    price is told, and a file that is not even there is not looked for.
+    """
+    changed = replace(
+        desk.plan,
+        approved=approved,
+        design=replace(
+            desk.plan.design, budget=PureDP(model="0.9", hessian="0.25", covariance="0.25")
+        ),
+    )
+    file = desk.folder / "changed.yaml"
+    file.write_text(as_yaml(changed), encoding="utf-8")
+    where = ["--ledger", str(desk.ledger.path), "--dataset", "Clinic", "--person", "Ada"]
+    to = ["--file", str(desk.folder / "none.csv"), "--folder", str(desk.folder / "nowhere/out")]
+    for more in ([*to, "--confirm", "Clinic", "--accept-warnings"], ["--check"]):
+        assert main(["release", str(file), *where, *more]) == 1
+        told = capsys.readouterr()
+        assert "Take the plan as it was approved, or have this one approved" in told.err
+        assert "costs" not in told.out + told.err
+    for ask in (propose, check_approved):
+        with refuses(ReleaseRefusedError, match="changed after its approval"):
+            ask(PlanRelease(plan=changed), desk.ledger, "Clinic", person="Ada", request_id="r1")
+    with refuses(ReleaseRefusedError, match="changed after its approval"):
+        desk.release(plan=changed, file=desk.folder / "none.csv")
+    assert [entry.kind for entry in desk.ledger.entries()] == ["account"]
+
+
+@pytest.mark.parametrize("approved", ["", "Approved by the board, 2026 (plan B).", BY_ADA])
+def test_a_plan_with_its_own_approval_or_one_that_names_none_is_released(
+    approved: str, desk: Desk
+) -> None:
+    desk.ledger.approve(propose_here(desk, "r1"), person="Grace")
+    made = desk.release(plan=replace(desk.plan, approved=approved))
+    assert made.plan_hash == desk.plan.digest
+
+
+def test_what_was_booked_does_not_go_on_with_an_approval_of_another_plan(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The approval is no part of the hash, so the request alone would take the changed file."""
+    desk.ledger.approve(propose_here(desk, "r1"), person="Grace")
+
+    def stop(stage: str) -> None:
+        if stage == "read":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(once, "reached", stop)
+    with pytest.raises(RuntimeError, match="goes on"):
+        desk.release()
+    monkeypatch.undo()
+    other = approval_of("f" * 64, person="Ada", day="2026-01-31")
+    with refuses(ReleaseRefusedError, match="changed after its approval"):
+        desk.release(plan=replace(desk.plan, approved=other))
+    assert desk.release().charge_id == 4

@@ -96,7 +96,7 @@ def test_the_command_line_goes_the_whole_way(tmp_path: Path, capsys) -> None:
     found = said(*asked, "--folder", out, "--confirm", "Clinic", "--accept-warnings")
     assert "mmHg more per 10 years of age, 95 % interval" in found
     assert "Accepted by the plan's own rule." in found
-    assert "All 8 files are as they were released." in said("verify", out)
+    assert "All files (8) are as they were released." in said("verify", out)
     assert "age=10" in said("after", out, "--contrast", "age=10", "sex=m=-1", "--level", "0.9")
     assert "all 3 together in about" in said("after", out)
     assert "age=60 sex=f: mean 1" in said("after", out, "--predict", "age=60", "sex=f")

@@ -309,7 +309,7 @@ def test_another_number_of_rows_than_declared_is_refused_before_anything_is_spen
         assert desk.release().n_records == n
         return
     for file in (desk.file, frame):
-        with refuses(ReleaseRefusedError, match=rf"has {n} rows.*declares 200.*180 to 220"):
+        with refuses(ReleaseRefusedError, match=rf"rows is {n},.*declares 200.*180 to 220"):
             desk.release(file=file)
     assert desk.ledger.history() == ()
     wide = replace(desk.plan, n_tolerance=0.2)
@@ -321,7 +321,7 @@ def test_a_quotation_mark_that_swallows_rows_is_found_before_anything_is_spent(d
     age, rest = lines[51].split(",", 1)
     lines[51] = f'"{age},{rest}'
     desk.file.write_text("\n".join(lines) + "\n")
-    with refuses(ReleaseRefusedError, match=r"has 51 rows.*quotation mark.*never closed"):
+    with refuses(ReleaseRefusedError, match=r"rows is 51,.*quotation mark.*never closed"):
         desk.release()
     assert desk.ledger.history() == ()
 
@@ -609,7 +609,7 @@ def test_refusals_cost_nothing(desk: Desk) -> None:
         (InfeasibleDesignError, "smallest c", {"plan": infeasible}),
         (SchemaChangedError, "another schema", {"plan": other_schema}),
         (UnknownDatasetError, "no data set", {"dataset": "Other"}),
-        (DataRejectedError, "cannot be opened", {"file": desk.folder / "none.csv"}),
+        (DataRejectedError, "There is no .*none.csv", {"file": desk.folder / "none.csv"}),
         (
             DataRejectedError,
             "no column 'sick'",
@@ -955,6 +955,19 @@ def command(desk: Desk, *more: str) -> list[str]:
     return ["release", str(desk.folder / "plan.yaml"), *where, "--file", str(desk.file), *more]
 
 
+def test_mistakes_on_the_command_line_are_told_as_what_they_are(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = command(desk, "--check")
+    asked[asked.index("--file") + 1] = str(desk.folder / "none.csv")
+    assert main(asked) == 1
+    assert capsys.readouterr().err == f"There is no {desk.folder / 'none.csv'}.\n"
+    to = ["--folder", str(desk.folder / "out"), "--accept-warnings", "--confirm", "Clinc"]
+    assert main(command(desk, *to)) == 1
+    told = capsys.readouterr().err
+    assert "Not confirmed with the name of the data set, 'Clinic'. Nothing was spent." in told
+
+
 def test_release_and_predict_on_the_command_line(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -980,7 +993,7 @@ def test_release_and_predict_on_the_command_line(
     assert "Warning: These intervals are too long to be of use" in said
     to.append("--accept-warnings")
     assert main(command(desk, *to, "--confirm", "clinic")) == 1
-    assert "nothing was spent" in capsys.readouterr().err
+    assert "Nothing was spent" in capsys.readouterr().err
     assert desk.ledger.history() == ()
     assert main(command(desk, *to, "--confirm", "Clinic")) == 0
     first = capsys.readouterr()

@@ -300,7 +300,7 @@ CODED = [
     (lambda: read_upload(b"", "t.csv"), "The file is empty."),
     (
         lambda: read_upload(b"a,b\n1,2\nSECRET,2,3\n", "t.csv"),
-        "Line 3 has 3 fields where the first line names 2 columns.",
+        "The number of fields in line 3 is 3, of columns in the first line 2.",
     ),
     (
         lambda: check_records([[0.1], [7.5]], [1, -1]),
@@ -312,7 +312,7 @@ CODED = [
     ),
     (
         lambda: read_header("nowhere.csv"),
-        "The file cannot be opened, or its header cannot be read.",
+        "There is no nowhere.csv.",
     ),
     (
         lambda: _raise(TableError("file_changed")),

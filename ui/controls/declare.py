@@ -35,7 +35,7 @@ from ui.session.forms import (
     column_of,
     text_of,
 )
-from ui.session.settings import START, Settings, for_outcome
+from ui.session.settings import PRECISION, START, Settings, for_outcome
 
 USUAL_ROWS = Guesses().n_rows
 _DIGITS = 10
@@ -285,10 +285,15 @@ def take(table: DeclaredTable) -> None:
 
 
 def anew(now: Settings) -> Settings:
-    """The settings of a first study of the table that these describe."""
+    """The settings of a first study of the table that these describe, with its goal; one about
+    columns by their bounds has another scale, and is left behind.
+    """
     table = declared_table(now.declared)
     bare = replace(table, schema=replace(table.schema, standard=usual_encoding(table.schema)))
-    return for_outcome(with_table(replace(START, n=now.n), bare))
+    first = for_outcome(with_table(replace(START, n=now.n), bare))
+    if table.schema.standard is None:
+        return first
+    return replace(first, **{name: getattr(now, name) for name in PRECISION})
 
 
 def with_table(now: Settings, table: DeclaredTable) -> Settings:

@@ -100,7 +100,7 @@ def ask_next(dataset: str) -> bool:
     with st.container(horizontal=True):
         is_same = st.button("Another study of this table", key="same_table")
         is_new = st.button("New study", key="new_study")
-    if is_same:  # as it is described, with no goal, budget or design yet
+    if is_same:  # as it is described, for the same goal, with no budget or design yet
         _new_study(declare.anew(state.settings()))
         steps.METHOD.take("chosen")
         st.session_state[steps.PEOPLE] = dataset

@@ -143,7 +143,7 @@ def history_table(charges: tuple[Charge, ...]) -> pd.DataFrame:
                 "data set": charge.dataset,
                 "what for": beginning(charge.purpose),
                 "cost": ledger_text.cost_words(charge.cost),
-                "state": ledger_text.STATES[charge.state],
+                "state": f"{ledger_text.SIGNS[charge.state]} {charge.became}",
                 "by": charge.person,
                 "plan": charge.plan_hash[:12],
                 "result": (charge.result_hash or "")[:12],

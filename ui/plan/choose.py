@@ -312,6 +312,7 @@ def _ask_shares(case: PlannedCase, option: Option) -> None:
 def _go_to_shares(name: str) -> None:
     cards.ask_shares(name)
     steps.describe()
+    steps.return_to_choose()
 
 
 def _movable(case: PlannedCase, work: Work) -> None:

@@ -516,9 +516,25 @@ def _outcome_levels() -> tuple[str, ...]:
 
 
 def _pick_target() -> None:
+    _keep_rate()
     st.session_state[cards.TARGET] = st.session_state["describe_target_pick"]
     st.session_state["describe_positive"] = st.session_state[cards.OUTCOME] = None
     st.session_state["describe_rate"] = _typed_rate()  # what was typed is that of another column
+
+
+def _keep_rate() -> None:
+    """Say on the card of the outcome so far how often its two values occur: the share of “yes” that
+    was typed of it, where that is no range.
+    """
+    row, levels = cards.outcome(), _outcome_levels()
+    try:
+        rate = _rate()
+    except ValueError:
+        return
+    yes = st.session_state.get("describe_positive")
+    if isinstance(rate, float) and len(levels) == 2 and yes in levels:
+        shares = (rate if level == yes else 1.0 - rate for level in levels)
+        row["shares"] = "; ".join(written(100.0 * share, 12) for share in shares)
 
 
 def _typed_rate() -> str:
@@ -680,9 +696,12 @@ def _hand_in() -> None:
             steps.NOTES.take("")
         now = now.usual(*BUDGET)
         state.put(now)
+    is_goal_known = not is_new
     if (outcome is None) != (was is None) or (is_new and outcome is not None):
+        is_goal_known = False
         state.put(for_outcome(now))
     elif _unit_of(outcome) != _unit_of(was) or now.goal_on not in names:
+        is_goal_known = False
         state.put(now.with_usual_goal())
     state.update(n=_n())
     if old is None:
@@ -690,7 +709,7 @@ def _hand_in() -> None:
     said[_OF] = state.settings().declared
     draft.begin()
     draft.forget()
-    steps.go("goal")
+    steps.after_describe(is_goal_known=is_goal_known)
 
 
 def _is_another_study(one: Schema, other: Schema) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpci_core.ledger import Account, Cap, Cost, Ledger, price
+from dpci_core.ledger import Account, Cap, Charge, Cost, Ledger, price
 from dpci_core.ledger.amounts import exact_amount
 from dpci_core.plan import AnyPlan
 from dpci_core.privacy.budget import DEFINITIONS
@@ -37,15 +37,17 @@ def price_of(asked: ModelTask[Any]) -> None:
             st.markdown(f"- {line}")
 
 
-def data_set(ledger: Ledger, asked: ModelTask[Any]) -> Account | None:
+def data_set(
+    accounts: tuple[Account, ...], history: tuple[Charge, ...], asked: ModelTask[Any]
+) -> Account | None:
     """The account of the data set that the file is of; None for one that has no budget yet."""
     schema = schema_hash(asked.plan.schema)
-    fitting = {a.account_id: a for a in ledger.accounts() if a.schema_hash == schema}
+    fitting = {a.account_id: a for a in accounts if a.schema_hash == schema}
     options = [*fitting, _NEW]
     if not fitting:
         st.session_state[_CHOSEN] = _NEW
         return None
-    booked = [c for c in ledger.history() if c.plan_hash == asked.digest]
+    booked = [c for c in history if c.plan_hash == asked.digest]
     if st.session_state.get(_CHOSEN) not in options:
         st.session_state[_CHOSEN] = booked[-1].account_id if booked else options[-2]
     chosen = st.selectbox(

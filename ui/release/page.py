@@ -93,7 +93,8 @@ def _steps(ledger: Ledger) -> None:
     budget.price_of(chosen)
     rehearse.section(chosen)
     st.header(f"2 · {words.PARTS['2']}")
-    account = budget.data_set(ledger, chosen)
+    history = ledger.history()
+    account = budget.data_set(ledger.accounts(), history, chosen)
     if account is None:
         _without_budget(ledger, chosen)
         return
@@ -102,7 +103,7 @@ def _steps(ledger: Ledger) -> None:
     except ReleaseRefusedError as problem:
         st.error(text.plain(in_words(problem)))
         return
-    charges = _charges(ledger, account, chosen.digest)
+    charges = _charges(history, account, chosen.digest)
     again = st.session_state.get(_AGAIN) == (account.account_id, chosen.digest, len(charges))
     paused = approved = None
     if charges and not again:
@@ -217,10 +218,10 @@ def declare_of(plan: AnyPlan) -> Any:
 # --- what was released before ---------------------------------------------------------------------
 
 
-def _charges(ledger: Ledger, account: Account, digest: str) -> tuple[Charge, ...]:
+def _charges(history: tuple[Charge, ...], account: Account, digest: str) -> tuple[Charge, ...]:
     """Every charge of this question on this account, oldest first."""
-    found = (c for c in ledger.history(account.dataset) if c.account_id == account.account_id)
-    return tuple(c for c in found if c.plan_hash == digest)
+    of = account.account_id, digest
+    return tuple(c for c in history if (c.account_id, c.plan_hash) == of)
 
 
 def _released_before(account: Account, chosen: ModelTask[Any], last: Charge) -> None:
@@ -271,7 +272,7 @@ def _note(chosen: ModelTask[Any], request_id: str) -> None:
 
 def _once_more(account_id: int, digest: str, charge_id: int) -> None:
     account = next(a for a in Ledger().accounts() if a.account_id == account_id)
-    known = _charges(Ledger(), account, digest)
+    known = _charges(Ledger().history(), account, digest)
     if known and known[-1].charge_id == charge_id:  # another tab may have released in the meantime
         st.session_state[_AGAIN] = (account_id, digest, len(known))
 
@@ -373,8 +374,7 @@ def _carry_out(
 
 def _is_booked(ledger: Ledger, request: Request) -> bool:
     """Whether the request was charged for."""
-    charges = _charges(ledger, request.account, request.asked.digest)
-    return any(charge.request_id == request.request_id for charge in charges)
+    return ledger.find(request.request_id) is not None
 
 
 def _say() -> None:

@@ -7,13 +7,13 @@ the same plan: title and approval are part of its digest, by which the ledger kn
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from typing import Literal, cast
 
 import streamlit as st
 
 from dpci_core.plan import Acceptance, AnyPlan
+from dpci_core.plan.approval import approval_of, is_of_another
 from dpci_core.plan.link import MOST_IN_LINK
 from ui.kit import linked
 from ui.session.choices import MECHANISMS
@@ -48,8 +48,9 @@ REPORTED = linked.text("publish_reported", 4, widget="plan_publish_reported")
 PEOPLE = "people_before"
 """The session's name of the data set whose table is studied again."""
 _WRITTEN, _ANEW = "step_written", "step_begun_anew"
+_RETURNS = "describe_returns"
 _APPROVED = linked.text("approved", 200, widget="approved")
-_HASH, _ANOTHER = re.compile(r" \(plan [0-9a-f]{12}\)\.$"), "another"
+_ANOTHER = "another"
 _OF = linked.text("approved_plan", 64, widget="approved_plan")
 DRAFT = linked.text("draft", MOST_IN_LINK, widget="describe_draft")
 """What is typed at the step Describe and not taken over yet."""
@@ -89,6 +90,19 @@ def follow(asked: str) -> None:
 def written() -> None:
     """Note that the address says the step."""
     st.session_state[_WRITTEN] = _STEP.value
+
+
+def return_to_choose() -> None:
+    """Come back to the step Choose from the description: its goal is known."""
+    st.session_state[_RETURNS] = True
+
+
+def after_describe(*, is_goal_known: bool) -> None:
+    """Go on to the goal; where it is known, and Choose asked for more of the table, back to
+    Choose.
+    """
+    is_asked = st.session_state.pop(_RETURNS, False)
+    go("choose" if is_asked and is_goal_known else "goal")
 
 
 def describe() -> None:
@@ -145,20 +159,16 @@ def take_words(plan: AnyPlan) -> None:
     factor = None if rule is None else rule.within
     WITHIN.take("" if factor is None else repr(factor).removesuffix(".0"))
     REPORTED.take("" if rule is None else str(rule.reported))
-    is_of_another = _HASH.search(plan.approved) and not plan.approved.endswith(_hashed(plan.digest))
-    _note(plan.approved, _ANOTHER if is_of_another else plan.digest)
+    is_another = is_of_another(plan.approved, plan.digest)
+    _note(plan.approved, _ANOTHER if is_another else plan.digest)
 
 
 def approve(person: str, digest: str) -> None:
     """Note who approved the plan with this digest, today; a file that is changed afterwards shows
     it.
     """
-    _note(f"Approved by {person} on {datetime.now(UTC):%Y-%m-%d}{_hashed(digest)}", digest)
-
-
-def _hashed(digest: str) -> str:
-    """The end of an approval, which says of which plan it is."""
-    return f" (plan {digest[:12]})."
+    day = f"{datetime.now(UTC):%Y-%m-%d}"
+    _note(approval_of(digest, person=person, day=day), digest)
 
 
 def withdraw() -> None:

@@ -13,11 +13,8 @@ from dpci_core.report.words import LARGE_EPSILON, number_at_most
 from ui.session.text import LARGE_BUDGET, code, plain, risk_approx, risk_pure
 
 GREEK = {kind.symbol: kind.letter for kind in DEFINITIONS.values()}
-STATES = {
-    "booked": "⏳ booked: running, or broke off",
-    "done": "✓ released",
-    "failed": "✗ failed, spent all the same",
-}
+SIGNS = {"booked": "⏳", "done": "✓", "failed": "✗"}
+"""Before what became of a charge."""
 EMPTY = (
     "The ledger is empty: no data set has a budget yet. The page Release gives one its budget "
     "before its first release."
@@ -149,7 +146,7 @@ def moment(written: str) -> str:
 
 def history_sentence(charges: Sequence[Charge]) -> str:
     """How many charges, and how they ended."""
-    counts = {state: sum(charge.state == state for charge in charges) for state in STATES}
+    counts = {state: sum(charge.state == state for charge in charges) for state in SIGNS}
     parts = [f"{counts['done']} released"]
     if counts["failed"]:
         parts.append(f"{counts['failed']} failed (spent all the same)")

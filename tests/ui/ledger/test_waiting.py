@@ -144,6 +144,19 @@ def test_a_cost_in_another_currency_leaves_what_it_takes_of_the_cap(desk):
     assert "**ε = 1**; what would remain: ρ = 1.5 of 2" in words(start("ledger"))
 
 
+def test_a_draw_that_was_begun_and_has_no_result_is_told_otherwise_than_one_that_waits(desk):
+    ledger = Ledger()
+    cap = {"cap": Cap.pure(3), "unit": "one patient", "person": "Ada"}
+    ledger.create_dataset("Free", schema_hash="0" * 64, **cap)
+    ledger.book("Free", **asked("waits"), draws_later=True)
+    lost = ledger.book("Free", **asked("lost"), draws_later=True)
+    ledger.begin_draw(lost.charge_id)
+    assert page.history_table(ledger.history())["state"].tolist() == [
+        "⏳ booked, no result: it runs, or broke off",
+        "⏳ booked, nothing drawn yet",
+    ]
+
+
 @pytest.mark.parametrize("end", ["withdrawn", "booked"])
 def test_what_was_withdrawn_or_booked_waits_for_nobody(ledger, end):
     number = propose(ledger)

@@ -959,6 +959,24 @@ def test_shares_that_are_asked_for_have_the_cursor():
     assert not told_focus(app)
 
 
+@pytest.mark.parametrize("is_same", [True, False])
+def test_shares_that_choose_asked_for_lead_back_to_it_where_the_goal_is_still_one(hasty, is_same):
+    """The goal was said before; that of an outcome of yes or no is none of a number."""
+    app = go_on(described())
+    app.button(key="goal_continue").click().run()
+    app.session_state["describe_returns"] = True  # as the button of Choose leaves it
+    app.button(key="step_describe").click().run()
+    if is_same:
+        app.text_input(key="card_1_shares").set_value("60; 40").run()
+    else:
+        app.radio(key="describe_target_pick").set_value("systolic_bp").run()
+    go_on(app)
+    asked = "What do you need from the intervals?"
+    assert title(app) == ("Budget, records, precision" if is_same else asked)
+    app.button(key="step_describe").click().run()
+    assert title(go_on(app)) == asked  # nobody asked this time
+
+
 def test_lines_that_were_not_added_are_not_left_behind_silently():
     """A plan was made of the one column that was understood, the others still in their box."""
     app = described()

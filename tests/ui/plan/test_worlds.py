@@ -257,5 +257,6 @@ def test_shares_that_nobody_told_are_asked_for_where_they_decide(is_told):
     assert button.label == "Say the shares of “sex” and 1 more"
     button.click().run()
     assert app.session_state["describe_wanted"] == "sex"
+    assert app.session_state["describe_returns"]
     assert app.session_state["linked"]["step"] == "describe"
     assert app.session_state["linked"]["how"] == "type"

@@ -9,11 +9,15 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpci_core import Guesses, StandardEncoding
 from dpci_core.ledger import Ledger
 from dpci_core.plan import as_yaml, read_plan
+from dpci_core.schema import CategoricalColumn
 from tests.ui.release.test_approved import approved, go
 from tests.ui.release.test_page import (
     LINK,
+    SCHEMA,
+    TABLE,
     button,
     csv_bytes,
     desk,
@@ -24,7 +28,7 @@ from tests.ui.release.test_page import (
 )
 from tests.ui.test_pages import check, now, start
 from ui.session import quota
-from ui.session.compute import declared_table
+from ui.session.compute import declared_table, packed_table
 from ui.session.settings import BUDGET, PRECISION, START
 from ui.views.releases import folder_of
 
@@ -89,6 +93,36 @@ def test_another_study_of_the_same_table_begins_with_its_columns_and_nothing_els
     app.button(key="describe_continue").click().run()
     check(app)
     assert app.title[0].value == "What do you need from the intervals?"
+
+
+GOAL = {"goal": "all", "goal_length": "2.5", "goal_chance": "0.75"}
+
+
+def test_another_study_keeps_the_goal_and_the_share_of_the_outcome_so_far():
+    """Both were typed before the release; nothing that it told goes on."""
+    schema = replace(SCHEMA, standard=StandardEncoding())
+    columns = (replace(schema.features[0], typical=50.0, spread=20.0), schema.features[1])
+    table = replace(TABLE, schema=replace(schema, features=columns), guesses=Guesses(base_rate=0.3))
+    app = ready(**GOAL, declared=packed_table(table))
+    app.button(key="release_now").click().run()
+    check(app)
+    app.button(key="same_table").click().run()
+    app = go(app, "plan")
+    assert app.text_input(key="describe_rate").value == "30"
+    app.radio(key="describe_target_pick").set_value("smoker").run()
+    app.text_input(key="describe_rate").set_value("10 to 20").run()
+    app.button(key="describe_continue").click().run()
+    check(app)
+    ill = declared_table(now(app).declared).schema.columns_of(("ill=yes",))
+    assert ill == (CategoricalColumn("ill", ("no", "yes"), shares=(0.7, 0.3)),)
+    assert (now(app).goal, now(app).goal_length, now(app).goal_chance) == ("all", 2.5, 0.75)
+    app = go(app, "plan", "describe")
+    app.radio(key="describe_target_pick").set_value("ill").run()
+    assert app.text_input(key="describe_rate").value == "30"
+    app.button(key="describe_continue").click().run()
+    check(app)
+    (smoker,) = declared_table(now(app).declared).schema.columns_of(("smoker=yes",))
+    assert smoker.shares is None  # a range is no share
 
 
 def test_the_people_of_a_table_that_is_studied_again_are_known_where_a_budget_is_asked_for():

@@ -421,7 +421,7 @@ def test_the_number_of_rows_that_a_parquet_file_states_is_held_against_the_plan(
     out = io.BytesIO()
     rows(2_000).to_parquet(out)
     with_file(app, out.getvalue(), name="private.parquet")
-    assert any("has 2,000 rows" in e.value and "2,700 to 3,300" in e.value for e in app.error)
+    assert any("rows is 2,000," in e.value and "2,700 to 3,300" in e.value for e in app.error)
     assert button(app, "release_now").disabled
     out = io.BytesIO()
     rows(3_000).to_parquet(out)
@@ -457,6 +457,15 @@ def test_a_charge_without_a_result_is_told_and_never_drawn_for():
     assert "it is running, or it broke off" in words(app)
     assert Ledger().history()[0].state == "booked"
     assert len(Ledger().history()) == 1
+
+
+def test_a_run_of_the_page_reads_the_history_of_the_ledger_once(monkeypatch):
+    app, read, seen = ready(), Ledger.history, []
+    monkeypatch.setattr(Ledger, "history", lambda *of: seen.append(of) or read(*of))
+    app.run()
+    check(app)
+    assert "What remains afterwards" in words(app)
+    assert len(seen) == 1
 
 
 def test_a_release_stopped_before_its_draw_goes_on_with_its_charge(monkeypatch):
@@ -726,7 +735,7 @@ def test_the_ledger_shows_budget_history_and_verdict():
     page.run()
     page.button(key="ledger_check").click().run()
     check(page)
-    assert any("All 4 entries are as they were written" in s.value for s in page.success)
+    assert any("All entries (4) are as they were written" in s.value for s in page.success)
     own = Ledger().public_key().text
     assert f"with the public key that the ledger itself names, {own}" in words(page)
     for pinned, said in ((own, "that was given"), ("0" * 64, "NOT as it was"), ("x", "64 hexa")):
