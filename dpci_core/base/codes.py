@@ -89,7 +89,7 @@ SENTENCES: dict[str, str] = {
     "record_too_long": "The record that reaches line {row} is longer than {limit:,} characters.",
     "first_line_unreadable": "The first line of the file cannot be read as column names.",
     "another_number_of_fields": (
-        "The number of fields in line {row} is {found}, of columns in the first line {wanted}."
+        "Line {row} has another number of fields ({found}) than the first line ({wanted})."
     ),
     "line_unreadable": (
         "Line {row} cannot be read as CSV: a field is longer than {limit:,} characters, or the "

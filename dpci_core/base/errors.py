@@ -85,7 +85,7 @@ def sentence(problem: CodedError | Finding, inner: Callable[[BaseException], str
     """Return the sentence of a code and its facts.
 
     >>> sentence(CodedError("another_number_of_fields", row=7, found=3, wanted=4))
-    'The number of fields in line 7 is 3, of columns in the first line 4.'
+    'Line 7 has another number of fields (3) than the first line (4).'
     """
     facts = {name: _fact(fact, inner) for name, fact in problem.facts.items()}
     return SENTENCES[problem.code].format(**facts)

@@ -28,7 +28,7 @@ def said(
         inner: says an error among the facts (default: this function).
 
     >>> said(CodedError("another_number_of_fields", row=7, found=3, wanted=4))
-    'The number of fields in line 7 is 3, of columns in the first line 4.'
+    'Line 7 has another number of fields (3) than the first line (4).'
     """
     if isinstance(problem, CodedError | Finding):
         return sentence(problem, inner or said)

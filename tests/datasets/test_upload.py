@@ -76,13 +76,13 @@ def test_quoted_commas_stay_texts_where_commas_separate() -> None:
         (b"", "empty"),
         (b"\n\n", "no line with column names"),
         (b"a,b\n", "no rows"),
-        (b"a,b\nSECRET,2\n3\n", "fields in line 3 is 1, of columns in the first line 2"),
-        (b"a,b\n1,2\n1,SECRET,3\n", "fields in line 3 is 3"),
+        (b"a,b\nSECRET,2\n3\n", "Line 3 has another number of fields (1) than the first line (2)"),
+        (b"a,b\n1,2\n1,SECRET,3\n", "Line 3 has another number of fields (3)"),
         (b"a,b,a\n1,2,3\n", "Columns 1 and 3 have the same name"),
         (b"a, a\n1,2\n", "Columns 1 and 2 have the same name"),
         (b"a,,c\n1,2,3\n", "Column 2 has no name"),
         (b"1,2\n3,4\n", "must hold the column names"),
-        (b'a,b\n1,"SECRET\n2,3\n', "fields in line 3 is 2|quotation"),
+        (b'a,b\n1,"SECRET\n2,3\n', "Line 3 has another|quotation"),
         (b"a,b\n1,\0SECRET\n", "neither text nor Parquet"),
         (bytes(range(256)), "neither text nor Parquet"),
         ("a,b\n1,2\n".encode("utf-16"), "UTF-16"),
@@ -95,7 +95,7 @@ def test_bad_csv(data: bytes, words: str) -> None:
 
 
 def test_row_of_a_ragged_line_is_its_line_in_the_file() -> None:
-    with refuses(DataRejectedError, match="line 5") as caught:
+    with refuses(DataRejectedError, match="Line 5") as caught:
         read_upload(b'a,b\n"x\ny",1\n\n1\n', "t.csv")
     assert caught.value.row == 5
 

@@ -300,7 +300,7 @@ CODED = [
     (lambda: read_upload(b"", "t.csv"), "The file is empty."),
     (
         lambda: read_upload(b"a,b\n1,2\nSECRET,2,3\n", "t.csv"),
-        "The number of fields in line 3 is 3, of columns in the first line 2.",
+        "Line 3 has another number of fields (3) than the first line (2).",
     ),
     (
         lambda: check_records([[0.1], [7.5]], [1, -1]),
