@@ -117,9 +117,15 @@ def shapes() -> dict[str, Case]:
         "100,000 features": Case(
             data=f"{','.join(wide.split(',')[:2_000])}\n{level}\n".encode(), words=None
         ),
-        "ragged": Case(data=f"a,b\n1,2\n{SECRET}\n".encode(), words="fields in line 3 is 1", row=3),
+        "ragged": Case(
+            data=f"a,b\n1,2\n{SECRET}\n".encode(),
+            words="Line 3 has another number of fields (1)",
+            row=3,
+        ),
         "ragged after quotes": Case(
-            data=f'a,b\n"x\n{SECRET}",2\n1,2,3\n'.encode(), words="fields in line 4 is 3", row=4
+            data=f'a,b\n"x\n{SECRET}",2\n1,2,3\n'.encode(),
+            words="Line 4 has another number of fields (3)",
+            row=4,
         ),
         "huge cell": Case(
             data=f"a,b\n1,2\n1,{cell}\n".encode(), words="Line 3 cannot be read as CSV", row=3
@@ -147,7 +153,9 @@ def shapes() -> dict[str, Case]:
         "even deep quotes": Case(data=b"a,b\n1," + b'"' * 100_000 + b"\n2,3\n", words=None),
         "old mac": Case(data=f"a,b\r1,{SECRET}\r2,y\r".encode(), words=None),
         "old mac ragged": Case(
-            data=f"a,b\r1,{SECRET}\r2\r".encode(), words="fields in line 3 is 1", row=3
+            data=f"a,b\r1,{SECRET}\r2\r".encode(),
+            words="Line 3 has another number of fields (1)",
+            row=3,
         ),
         "mixed ends": Case(data=f"a,b\r\n1,{SECRET}\n2,y\r3,z\r\n\r\n".encode(), words=None),
     }
