@@ -143,7 +143,7 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, object]
     assert job.state in ("done", "cancelled"), job.problem
     mine.run()
     go_to(mine, "plan")
-    search = jobs.QUICK.find(mine.session_state["plan_job"])
+    search = jobs.find(mine.session_state["plan_job"])
     assert isinstance(search, PlanJob)
     wait(lambda: not search.is_active)
     planned = shown(mine.run())

@@ -68,7 +68,7 @@ def now(app: AppTest) -> Settings:
 
 def stop_jobs() -> None:
     """Leave nothing to compute behind for the next test."""
-    for queue in (jobs.QUICK, jobs.QUEUE):
+    for queue in (jobs.QUICK, jobs.SEARCHES, jobs.QUEUE):
         for job in list(queue._jobs.values()):
             queue.cancel(job)
 

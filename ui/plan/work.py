@@ -112,7 +112,7 @@ def work_on(case: PlannedCase, kept: PlannedCase | None = None) -> Work:
         jobs.queue_of(job).cancel(job)
         job = None
     if missing and not _is_kept(job, case, missing):
-        job = _start(case, missing)
+        job = _start(case, missing, is_search="first" in parts)
     is_active = (
         job is not None and job.is_active
     )  # before what is missing: one that has ended has nothing to add
@@ -153,16 +153,19 @@ def _keys(parts: dict[str, Part]) -> frozenset[Key]:
     return frozenset(part.key for part in parts.values())
 
 
-def _start(case: PlannedCase, missing: dict[str, Part]) -> PlanJob | None:
+def _start(case: PlannedCase, missing: dict[str, Part], *, is_search: bool) -> PlanJob | None:
     """A job for what is missing, waited for a moment where that can help; None if too many people
     wait.
+
+    is_search: for a method that is searched for, so that a first look comes before.
     """
     held = case.records.X.nbytes if case.settings.dataset == "upload" else 0
     memo, parts = state.answers(), tuple(missing.values())
     shared = frozenset() if memo is state.memo() else _keys(missing)
     job = PlanJob(about=case.settings, parts=parts, memo=memo, held=held, question=shared)
     st.session_state[_ASKED] = job.key, _keys(missing)  # not with the job: they tell of an upload
-    queue = jobs.QUICK if len(case.names) <= numbers.MANY else jobs.QUEUE
+    quick = jobs.SEARCHES if is_search else jobs.QUICK
+    queue = quick if len(case.names) <= numbers.MANY else jobs.QUEUE
     if not state.submit(_JOB, job, queue):
         return None
     if len(case.names) > _QUICK:

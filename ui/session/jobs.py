@@ -1,5 +1,5 @@
-"""Simulations in the background: one worker for all sessions, first come first served, one job a
-session.
+"""Simulations and searches in the background: one worker a queue for all sessions, first come
+first served, one job a session.
 
 Knows no Streamlit. Pages ask a job how it stands; a job whose page was closed is stopped, and one
 that nobody has asked about for a while, sooner where it holds up others. Sessions that ask the same
@@ -325,17 +325,18 @@ def _apart(tasks: Iterable[Task]) -> list[Task]:
 
 
 QUEUE = JobQueue()
-QUICK = JobQueue(most_waiting=60)
-"""For answers of a second or a few, which need not wait behind a simulation of minutes; more people
-fit in.
+QUICK, SEARCHES = JobQueue(most_waiting=60), JobQueue(most_waiting=60)
+"""For answers of a second or a few, and for searches of a minute or two: who looks at one design or
+rehearses a release waits neither behind a search nor behind a simulation; more people fit in.
 """
+_QUEUES = (QUICK, SEARCHES, QUEUE)
 
 
 def find(key: str) -> Task | None:
-    """The job under a key in either queue, marked as looked at."""
-    return QUICK.find(key) or QUEUE.find(key)
+    """The job under a key in any queue, marked as looked at."""
+    return next((job for queue in _QUEUES if (job := queue.find(key)) is not None), None)
 
 
 def queue_of(job: Task) -> JobQueue:
     """The queue that a job waits in."""
-    return QUICK if QUICK.find(job.key) is job else QUEUE
+    return next((queue for queue in _QUEUES if queue.find(job.key) is job), QUEUE)

@@ -14,6 +14,7 @@ import pytest
 from dpci_core import best_regularization, forecast, needed_budget
 from dpci_core.planner.needed import OutOfReachError
 from tests.base.test_watch import same
+from tests.ui.plan.test_linear import LINK as A_NUMBER
 from tests.ui.plan.test_page import SMALL, case_of, least_total, look, shown
 from tests.ui.session.test_jobs import wait_for
 from tests.ui.test_pages import charts_of, check, start, upload_rich, visit
@@ -21,6 +22,7 @@ from ui.plan import numbers as planning
 from ui.plan import pictures
 from ui.plan import work as plan_work
 from ui.plan.job import PlanJob, parts_of
+from ui.plan.linear import LinearDesigns
 from ui.session import compute, jobs
 from ui.session.case import Case, make_case
 from ui.session.compute import LRU, PUBLIC, TableSource
@@ -211,6 +213,21 @@ def test_too_many_people_are_told_so_and_may_try_again(monkeypatch):
     app.button(key="plan_again").click().run()
     check(app)
     assert least_total(app) > 0.0
+
+
+def test_a_design_by_hand_waits_behind_nobody_s_search(monkeypatch):
+    any_case = case_of(start("plan", **SMALL))
+    monkeypatch.setattr(compute, "ANSWERS", LRU(64))  # nothing is known
+    monkeypatch.setattr(LinearDesigns, "answer", lambda *_: endless(any_case))
+    monkeypatch.setattr(plan_work, "PATIENCE", 0.02)
+    searching = start("plan", **A_NUMBER | {"step": "choose", "find": "precision"})
+    wait_for(lambda: job_of(searching).state == "running")
+    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
+    app = start("plan", **SMALL)
+    check(app)
+    assert least_total(app) > 0.0
+    assert job_of(searching).is_active
+    jobs.queue_of(job_of(searching)).cancel(job_of(searching))
 
 
 def test_a_search_of_minutes_waits_with_the_simulations(monkeypatch):
