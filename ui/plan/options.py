@@ -38,6 +38,7 @@ from dpci_core.planner.standard import (
 )
 from dpci_core.planner.targets import (
     Outcome,
+    as_if,
     outcome,
     outcome_of,
     smallest_told_from_zero,
@@ -108,7 +109,7 @@ class Option:
     probability, as_described: of meeting the goal, in the least favourable world with the fewest
         records, and if the table is as described.
     reportable, of: how many effects can be reported, of how many.
-    against: how many times as long as without privacy, on average over the effects.
+    against: how many times as long as without privacy, on average.
     as_if: records that give intervals so long without privacy.
     is_lost: whether an effect that the goal is about cannot be reported.
     is_useless: whether its intervals are too long to be of use.
@@ -188,7 +189,6 @@ def option_of(
     else:
         precision = max((_nearest_goal(case, one) for one in worlds), key=abs)
     asked = (case.target.excludes_zero_at or case.target.most or 0.0) * case.scale
-    against = float(made.ci_length[:-1].sum() / made.nonprivate_length[:-1].sum())
     return Option(
         settings=case.settings,
         design=case.design,
@@ -200,8 +200,8 @@ def option_of(
         as_described=found.probability,
         reportable=int(np.count_nonzero(~lost)),
         of=len(lost),
-        against=against,
-        as_if=min(made.n_records, math.floor(made.n_records / against**2)),
+        against=made.ci_length_mean / made.nonprivate_length_mean,
+        as_if=as_if(made),
         is_lost=_is_lost(case, np.append(lost, made.is_not_reportable[-1])),
         is_useless=False,
         cautions=said,
