@@ -9,10 +9,9 @@ experiment, because they share its bootstrap replicates.
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
@@ -111,12 +110,7 @@ class Reproduced:
 @lru_cache(maxsize=1)
 def published_cells() -> tuple[Cell, ...]:
     """All 376 published cells of Tables 2-6."""
-    with PUBLISHED_FILE.open(newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    read = {"n": int, "d": int, "c": float, "h": float, "alpha": float, "coverage": float}
-    return tuple(
-        Cell(**{f.name: read.get(f.name, str)(row[f.name]) for f in fields(Cell)}) for row in rows
-    )
+    return tuple(read_rows(Cell, PUBLISHED_FILE))
 
 
 def cells_of(name: str) -> tuple[Cell, ...]:
@@ -196,7 +190,18 @@ class Source:
         self, cell: Cell, found: DesignResult, result: ExperimentResult, seed: int
     ) -> Reproduced:
         """One row of results."""
-        return reproduced(cell, found, result, seed)
+        sd = found.mean_length_sd
+        return Reproduced(
+            cell=cell.key,
+            coverage=round(found.coverage_mean, 6),
+            coverage_se=round(found.coverage_se, 6),
+            ci_length=round(found.ci_length_mean, 6),
+            ci_length_sd=round(sd, 6),
+            ci_length_se=round(float(sd / np.sqrt(result.n_covered)), 6),
+            vi_length=round(found.vi_length_mean, 6),
+            vi_length_se=round(found.vi_length_mean_se, 6),
+            **study.provenance(found, result, seed),
+        )
 
 
 def how(ipums: Path | None = None) -> dict[str, Any]:
@@ -207,24 +212,8 @@ def how(ipums: Path | None = None) -> dict[str, Any]:
     }
 
 
-def reproduced(cell: Cell, found: DesignResult, result: ExperimentResult, seed: int) -> Reproduced:
-    """One row of results."""
-    root, sd = np.sqrt(result.n_covered), found.mean_length_sd
-    return Reproduced(
-        cell=cell.key,
-        coverage=round(found.coverage_mean, 6),
-        coverage_se=round(found.coverage_se, 6),
-        ci_length=round(found.ci_length_mean, 6),
-        ci_length_sd=round(sd, 6),
-        ci_length_se=round(float(sd / root), 6),
-        vi_length=round(found.vi_length_mean, 6),
-        vi_length_se=round(found.vi_length_mean_se, 6),
-        **study.provenance(found, result, seed),
-    )
-
-
 def read_run(path: Path = RUN_FILE) -> dict[str, Reproduced]:
-    """Results on file, by cell; an unfinished last line, left by a kill, is passed over."""
+    """Results on file, by cell."""
     return {row.cell: row for row in read_rows(Reproduced, path)}
 
 
