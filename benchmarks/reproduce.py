@@ -40,6 +40,8 @@ RUN_FILE = DATA / "reproduction.csv"
 SETS = {"kddcup99": "kdd99", "adult": "adult", "banking": "bank"}
 """Names of the published table and of our sets; IPUMS sets are the user's own."""
 IPUMS = ("ipums_us", "ipums_br")
+OUTCOME = "INCOME"
+"""Column of an extract; above its median counts as positive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +138,7 @@ def records_of(cell: Cell, ipums: Path | None = None) -> Records:
     return load(SETS[cell.dataset], encoding="paper", features=cell.d, n_rows=cell.n)
 
 
-def load_ipums(
-    path: Path, *, n_features: int, n_rows: int, target: str = "INCOME", above: float | None = None
-) -> Records:
+def load_ipums(path: Path, *, n_features: int, n_rows: int) -> Records:
     """Return the first rows of a random order and the first features of an extract, `paper`
     encoding.
 
@@ -147,26 +147,23 @@ def load_ipums(
             features are taken.
         n_features: the first so many.
         n_rows: of a random order.
-        target: column of the outcome.
-        above: positive where the target exceeds it (default: its median).
 
     Raises:  ValueError naming the column that is missing or unusable.
     """
     frame = read_upload(path.read_bytes(), path.name)
-    if target not in frame.columns:
-        raise ValueError(f"Expected a column {target!r} in {path.name}.")
+    if OUTCOME not in frame.columns:
+        raise ValueError(f"Expected a column {OUTCOME!r} in {path.name}.")
     frame = frame.dropna().reset_index(drop=True)
-    income = pd.to_numeric(frame[target], errors="coerce")
+    income = pd.to_numeric(frame[OUTCOME], errors="coerce")
     if income.isna().any():
-        raise ValueError(f"Expected numbers in the column {target!r}.")
-    cut = float(income.median()) if above is None else above
-    frame[target] = (income > cut).map({True: "yes", False: "no"})
+        raise ValueError(f"Expected numbers in the column {OUTCOME!r}.")
+    frame[OUTCOME] = (income > income.median()).map({True: "yes", False: "no"})
     chosen = (
         frame.sample(n=min(n_rows, len(frame)), random_state=20_260_102)
         .sort_index()
         .reset_index(drop=True)
     )
-    schema = propose_schema(chosen, target, "yes")
+    schema = propose_schema(chosen, OUTCOME, "yes")
     return encode_paper(
         chosen,
         schema,
