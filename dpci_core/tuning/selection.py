@@ -115,16 +115,6 @@ class Spending:
     plan: SelectionPlan | ConcentratedPlan | None
     currency: Literal["epsilon", "rho"] = "epsilon"
 
-    def reach(self, *, probability: float = 0.95) -> float | None:
-        """Return what the chosen score may fall short of the best by, where noise of this method is
-        exponential.
-        """
-        if self.scale is None or self.noise != "exponential":
-            return None
-        held = Decimal(1)
-        plan = SelectionPlan(held, held, self.scale)
-        return plan.reach(self.runs, probability=probability)
-
 
 def spend(
     method: SelectionMethod,
