@@ -2,7 +2,7 @@
 not know?
 
     python -m benchmarks.bars [--only hospital registry cohort survey] [--records 2000 20000]
-                              [--law "pure 1"] [--releases 300] [--two]
+                              [--releases 300] [--two]
 
 A cell is a declared table, or public planning rows, planned by `best_standard`. A release is
 simulated with fresh rows, drawn from 100,000 of its world that the planner did not see; their fit
@@ -57,7 +57,6 @@ from dpci_core.schema import (
     Records,
     StandardEncoding,
     encode,
-    meaning_of,
     to_original,
     twin_table,
 )
@@ -112,12 +111,11 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What releases of one world did, each (releases, k); lengths in original units."""
+    """What releases of one world did, each (releases, k)."""
 
     reported: Array
     held: Array
     is_short: Array
-    length: Array
 
     def broken(self, sure: Places) -> list[str]:
         """Promises that were not kept, beyond Monte Carlo error."""
@@ -233,7 +231,7 @@ def releases(bar: Bar, plan: Planned, world: str, count: int) -> Kept | None:
     basis, constant = whole.meaning.basis, whole.meaning.constant
     truth = (fit.unweighted if basis is None else basis @ fit.unweighted)[:-1]
     scale = np.diag(to_original(plan.schema))[:-1]
-    reported, held, is_short, length = (np.zeros((count, len(truth))) for _ in range(4))
+    reported, held, is_short = (np.zeros((count, len(truth))) for _ in range(3))
     for k in range(count):
         rng = np.random.default_rng([zlib.crc32(f"{bar.title}, {world}".encode()), k])
         rows = rng.integers(0, len(whole.y), bar.n)
@@ -248,9 +246,8 @@ def releases(bar: Bar, plan: Planned, world: str, count: int) -> Kept | None:
         low, high = made.low[:-1], made.high[:-1]
         reported[k] = ~made.is_not_estimable[:-1]
         held[k] = (low <= truth) & (truth <= high)
-        length[k] = scale * (high - low)
-        is_short[k] = length[k] <= plan.within
-    return Kept(reported, held, is_short, length)
+        is_short[k] = scale * (high - low) <= plan.within
+    return Kept(reported, held, is_short)
 
 
 def twin(schema: Schema, guesses: Guesses, *, n: int = FRESH) -> pd.DataFrame:
@@ -417,8 +414,8 @@ def survey_schema() -> Schema:
 def bars(asked: argparse.Namespace) -> list[Bar]:
     """The cells that are asked for."""
     made = []
-    for law in asked.law:
-        budget, rng = BUDGETS[law], np.random.default_rng(20_261_122)
+    for law, budget in BUDGETS.items():
+        rng = np.random.default_rng(20_261_122)
         public, fresh = hospital(rng, 20_000), hospital(rng, FRESH)
         if "hospital" in asked.only:
             here = {"the hospital": fresh}
@@ -463,36 +460,20 @@ def show(bar: Bar, count: int) -> None:
         f"\n{bar.title}: {len(sure)} of {len(found.chance)} promised; "
         f"c = {plan.design.regularization:g}, split {parts}"
     )
-    names, told = plan.schema.feature_names, meaning_of(plan.schema).told
-    assert told is not None
-    width = (told / np.diag(to_original(plan.schema)))[:-1] * found.longest
+    names = plan.schema.feature_names
     for j in sure:
         print(
             f"  {names[j]:<14} chance {found.chance[j]:.2f}, length {found.shortest[j]:.4f} to "
-            f"{found.longest[j]:.4f}, 90 % within {plan.within[j]:.4f}; odds interval of two "
-            f"spreads a factor of {math.exp(min(width[j], 99.0)):.3g}"
-        )
-    if len(sure):
-        median = math.exp(min(float(np.median(width[sure])), 99.0))
-        print(f"  median odds interval of what is promised: a factor of {median:.3g}")
-    for j in np.setdiff1d(np.arange(len(width)), sure)[:8]:
-        print(
-            f"  {names[j]:<14} not promised, if {found.decided_by[j]}; a factor of up to "
-            f"{math.exp(min(width[j], 99.0)):.3g}"
+            f"{found.longest[j]:.4f}, 90 % within {plan.within[j]:.4f}"
         )
     if not len(sure):
         return
-    print(
-        f"  {'':<34}reported       coverage from  to             mean           "
-        "90 % length    mean lengths"
-    )
+    print(f"  {'':<34}reported       coverage from  to             mean           90 % length")
     covered: list[float] = []
     for name in bar.fresh:
         kept = releases(bar, plan, name, count)
         covered += [] if kept is None else kept.covered(sure).tolist()
         said = "separable" if kept is None else kept.line(sure)
-        lengths = [] if kept is None else kept.length[:, sure].mean(axis=0)
-        said += "  " + " ".join(f"{length:.3g}" for length in lengths[:8])
         print(f"  {name:<34}{said}", flush=True)
         for one in [] if kept is None else kept.broken(sure):
             print(f"    broken: {one}", flush=True)
@@ -509,7 +490,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.bars")
     cells = ("hospital", "registry", "cohort", "survey")
     parser.add_argument("--only", nargs="+", choices=cells, default=cells)
-    parser.add_argument("--law", nargs="+", choices=tuple(BUDGETS), default=tuple(BUDGETS))
     parser.add_argument("--records", nargs="+", type=int, default=[2_000, 20_000, 200_000])
     parser.add_argument("--releases", type=int, default=300)
     parser.add_argument("--two", action="store_true", help="two typed things wrong at once")
