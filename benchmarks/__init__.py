@@ -1,1 +1,1 @@
-"""Measurements, never part of the test run: `python -m benchmarks` prints them as one table."""
+"""Measurements, never part of the test run: each file says in its first line what it measures."""

@@ -316,9 +316,7 @@ HOW = {"table_of": attrgetter("table"), "open_table": Background}
 
 
 def read_comparisons(path: Path = COMPARISON_FILE) -> dict[Comparison, Compared]:
-    """Results on file, by cell, the latest of a cell; an unfinished last line, left by a kill, is
-    passed over.
-    """
+    """Results on file, by cell, the latest of a cell."""
     return {row.cell: row for row in read_rows(Compared, path)}
 
 

@@ -17,13 +17,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from benchmarks.bars import COHORT, HOSPITAL, cohort, hospital
 from dpci_core import (
     ZCDP,
     Design,
-    Forecast,
     HuberSVM,
     InfeasibleDesignError,
     Logistic,
@@ -31,7 +28,6 @@ from dpci_core import (
     Moments,
     PureDP,
     Target,
-    best_geometry,
     datasets,
     fit_moments,
     forecast,
@@ -41,10 +37,7 @@ from dpci_core.base.array import Array
 from dpci_core.base.rows import signed
 from dpci_core.intervals.forecast import drawn_intervals, forecast_of
 from dpci_core.planner.amounts import with_total
-from dpci_core.planner.standard import best_standard, enclosing_regularization
 from dpci_core.planner.targets import outcome_of
-from dpci_core.privacy.budget import Budget
-from dpci_core.schema import Records, Schema, StandardEncoding, encode
 from dpci_core.solvers.moments import unpenalised_minimiser
 
 MECHANISMS = ("objective", "output")
@@ -259,86 +252,9 @@ def promises(runs: int) -> None:
     print(f"{sum(share < few for share in kept)} of {len(kept)} below {few:.3f} for the mean")
 
 
-SHAPED: dict[str, Budget] = {
-    "pure 1": PureDP(model="0.5", hessian="0.3", covariance="0.2"),
-    "rho .1875": ZCDP(model="0.11", hessian="0.05", covariance="0.0275"),
-}
-
-
-def census(rng: np.random.Generator, n: int) -> pd.DataFrame:
-    """Some rows of the simulated census."""
-    rows = datasets.simulate_census(4 * n).sample(n, random_state=rng)
-    return rows.reset_index(drop=True)
-
-
-CENSUS = datasets.schema_of("census", standard=StandardEncoding())
-SHAPED_TABLES = {
-    "census, 10 features": (CENSUS, census, 10),
-    "hospital": (HOSPITAL, hospital, None),
-    "cohort": (COHORT, cohort, None),
-}
-
-
-def shapes(_: int) -> None:
-    """How long intervals are with noise shaped as declared (one radius), by a map of planning rows,
-    and by a map and a look, a `Geometry`: forecasts, n = 20,000, in spreads, as a geometric mean
-    over the effects, and how many of these cannot be reported. The plan is made from one set of
-    rows and forecast for others; the last line of a budget is the encoding by bounds, penalised.
-    """
-    print("| | as declared | map of the planning rows | map and a look |\n|---|---|---|---|")
-    for law, budget in SHAPED.items():
-        design = replace(made(Logistic(), 1.0, 0.001, 20_000), budget=budget)
-        for name in SHAPED_TABLES:
-            try:
-                found = _shaped(name, replace(design, target="unpenalised"))
-            except InfeasibleDesignError as problem:
-                found = str(problem)
-            print(f"| {name}, {law} | {found} |", flush=True)
-        frame = census(np.random.default_rng(33), design.n_records)
-        plain, look = _looked(_encoded(frame, CENSUS, None, 10), design)
-        print(f"| census by bounds, penalised, {law} | {plain} | - | {look} |", flush=True)
-
-
-def _shaped(name: str, design: Design) -> str:
-    schema, draw, d = SHAPED_TABLES[name]
-    rng = np.random.default_rng(33)
-    planning, fresh = (draw(rng, design.n_records) for _ in range(2))
-    radius = 1.25 * (len(schema.select(d)) + 1) ** 0.5
-    c = enclosing_regularization(design)
-    ball = _encoded(fresh, schema, StandardEncoding(shape=radius), d)
-    declared, _ = _looked(ball, replace(design, regularization=c))
-    found = best_standard(lambda of: _encoded(planning, schema, of, d), design=design)
-    of, design = _encoded(fresh, schema, found.encoding, d), found.design
-    c, target = design.regularization, design.target
-    fit = fit_moments(
-        of.X, of.y, loss=design.loss, regularization=c, target=target, meaning=of.meaning
-    )
-    return f"{declared} | {_told(forecast(fit, design=design))} | {_looked(of, design)[1]}"
-
-
-def _encoded(
-    frame: pd.DataFrame, schema: Schema, standard: StandardEncoding | None, d: int | None
-) -> Records:
-    schema = replace(schema, standard=standard)
-    return encode(frame, schema, features=d, source="simulated", title="table")
-
-
-def _looked(of: Records, design: Design) -> tuple[str, str]:
-    """At the best split, without a look and with one."""
-    found = best_geometry(of.X, of.y, design=design, meaning=of.meaning)
-    return _told(found.plain_forecast), _told(found.forecast)
-
-
-def _told(made: Forecast) -> str:
-    """Length and what is out of reach, of the effects."""
-    length = float(np.exp(np.log(made.ci_length[:-1]).mean()))
-    is_out = made.is_not_reportable[:-1]
-    return f"{length:.3f}, {int(is_out.sum())} of {len(is_out)} out"
-
-
 MEASUREMENTS = {
     function.__name__.replace("_", "-"): function
-    for function in (rises, cuts, sampling, newton_step, promises, shapes)
+    for function in (rises, cuts, sampling, newton_step, promises)
 }
 
 

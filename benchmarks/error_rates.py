@@ -25,9 +25,8 @@ from dpci_core.base.places import DATA
 from dpci_core.base.validation import check_unit_records
 from dpci_core.datasets import load_cms
 from dpci_core.losses import make_loss
-from dpci_core.tuning.accuracy import accuracy_curve
+from dpci_core.tuning.accuracy import HeldOut, Measured, Training, accuracy_curve
 from dpci_core.tuning.learners import Learner, Method
-from dpci_core.tuning.training import HeldOut, Measured, Point, Training
 
 ERROR_RATES_FILE = DATA / "published_error_rates.csv"
 """Tables 1 and 2 of [CMS], one row a cell."""
@@ -187,8 +186,8 @@ def measure_cells(
     for test in np.array_split(rng.permutation(len(labels)), n_folds):
         train = np.setdiff1d(np.arange(len(labels)), test)
         split = HeldOut(A[train], features[test], labels[test])
-        points = [Point(cell.training(len(train)), len(train)) for cell in cells]
-        parts.append(accuracy_curve(split, points=points, n_fits=n_fits, rng=rng))
+        trainings = [cell.training(len(train)) for cell in cells]
+        parts.append(accuracy_curve(split, trainings=trainings, n_fits=n_fits, rng=rng))
     made = {"folds": n_folds, **study.how_made(seed)}
     return [
         MeasuredRate(

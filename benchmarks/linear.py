@@ -1,13 +1,11 @@
 """Linear regression by clipped steps: length, coverage and forecast, beside no privacy and beside
 what was published.
 
-    python -m benchmarks.linear [--runs 300] [--only binagg hard sizes adult worlds together]
+    python -m benchmarks.linear [--runs 300] [--only binagg worlds together]
 
 BinAgg (AISTATS 2026, arXiv 2510.16974) in the setting of its replication: X uniform on (0, 10)^3,
 beta (1.5, -2, .5), errors of standard deviation 1, n = 2,000, mu-GDP, 95 %. A line is runs of this
-project's function on new tables; coverage is that of the least-squares coefficient, of each slope.
-The floor is Gaussian noise of the whole budget on one gradient at a known second moment, covariance
-and clip.
+project's function on new tables; coverage is that of each slope.
 
 `worlds` plans from a declaration alone and releases from fresh rows of every world that it allows,
 and of two more; its lines are those of `benchmarks.bars`. `together` is two columns with r = .99
@@ -18,7 +16,7 @@ reports an interval that misses.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -29,17 +27,16 @@ from benchmarks.bars import FRESH, LOWEST_REPORTED, Kept, by_chance, error, twin
 from dpci_core.base.array import Array
 from dpci_core.base.batches import MemoryTable
 from dpci_core.base.rows import WeightedRows
-from dpci_core.datasets.public import PUBLIC_SETS, read_public
 from dpci_core.estimators.encoding import OutcomeEncoding
 from dpci_core.estimators.scaling import Standardisation
 from dpci_core.plan import DeclaredTable, LinearPlan
 from dpci_core.planner import Target, WorldMoments
 from dpci_core.planner.targets import outcome_of
 from dpci_core.planner.worlds import drawn
-from dpci_core.privacy.budget import GDP, ApproxDP, Budget
+from dpci_core.privacy.budget import GDP, ApproxDP
 from dpci_core.regression.design import LinearDesign
 from dpci_core.regression.fit import linear_fit
-from dpci_core.regression.forecast import best_linear_design, forecast_linear
+from dpci_core.regression.forecast import forecast_linear
 from dpci_core.schema import (
     CategoricalColumn,
     NumericColumn,
@@ -61,7 +58,6 @@ PUBLISHED = {
 }
 """BinAgg's mean length and coverage by mu."""
 _PLANNING = 20_000
-Draw = Callable[[np.random.Generator, int], tuple[Array, Array]]
 
 
 @dataclass(frozen=True)
@@ -98,26 +94,6 @@ def uniform(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
     return X, X @ BETA + rng.standard_normal(n)
 
 
-def with_outliers(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    """5 % of the outcomes off by 50 standard deviations or so."""
-    X, y = uniform(rng, n)
-    return X, y + 50.0 * rng.standard_normal(n) * (rng.random(n) < 0.05)
-
-
-def heavy(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    """Errors of Student's law with 3 degrees of freedom."""
-    X = rng.uniform(0, 10, (n, 3))
-    return X, X @ BETA + rng.standard_t(3, n)
-
-
-def collinear(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    """Normal columns, two of which have a correlation of .95."""
-    Z = rng.standard_normal((n, 3))
-    Z[:, 1] = 0.95 * Z[:, 0] + np.sqrt(1.0 - 0.95**2) * Z[:, 1]
-    X = 5.0 + SPREAD * Z
-    return X, X @ BETA + rng.standard_normal(n)
-
-
 def plain_lengths(X: Array, y: Array) -> Array:
     """Lengths (d,) of robust intervals of plain least squares, without privacy."""
     x = np.c_[X, np.ones(len(X))]
@@ -128,110 +104,34 @@ def plain_lengths(X: Array, y: Array) -> Array:
     return np.asarray(2.0 * 1.959964 * np.sqrt(variance))
 
 
-def measure(
-    title: str,
-    draw: Draw,
-    budget: Budget,
-    n: int,
-    runs: int,
-    declared: Declared,
-    truth: Array,
-    *,
-    is_planned: bool = False,
-) -> None:
-    """Print a line of a table, of the design as it is or the best one for planning rows."""
-    design = LinearDesign(budget=budget, n_records=n)
-    A, L = declared.table(*draw(np.random.default_rng([n, *title.encode()]), _PLANNING))
-    if is_planned:
-        design = best_linear_design(A, design=design, contrasts=L)
-    planned = forecast_linear(A, design=design, contrasts=L)
-    lengths, inside, plain, floors, marked = [], [], [], [], []
-    for run in range(runs):
-        rng = np.random.default_rng([n, run, *title.encode()])
-        X, y = draw(rng, n)
-        A, L = declared.table(X, y)
-        fit = linear_fit(A, design=design, source=rng)
-        widths = fit.half_widths(L)
-        lengths.append(2.0 * widths.half_width)
-        inside.append(np.abs(L @ fit.theta - truth) <= widths.half_width)
-        marked.append(widths.is_not_estimable)
-        plain.append(plain_lengths(X, y))
-        mu = np.sqrt(2.0 * float(budget.as_rho(budget.total)))
-        noise = 2.0 * fit.clips[-1] / (n * mu) * np.linalg.norm(L @ fit.metric.T, axis=1)
-        floors.append(2.0 * 1.959964 * np.sqrt(widths.sampling + noise**2))
-    length = np.mean(lengths, axis=0)
-    ratio = length / planned.length
-    ratio_se = np.std(lengths, axis=0) / np.sqrt(runs) / planned.length
-    coverage = np.mean(inside, axis=0)
-    lost = "".join("-x"[int(one)] for one in planned.is_not_reportable)
-    print(
-        f"{title:<34} {length.mean():.4f} ±{np.std(np.mean(lengths, axis=1)) / np.sqrt(runs):.4f}"
-        f"  plain {np.mean(plain):.4f}  floor {np.mean(floors):.4f}"
-        f"  coverage {' '.join(f'{one:.3f}' for one in coverage)}"
-        f" ±{np.sqrt(0.95 * 0.05 / runs):.3f}"
-        f"  over forecast {ratio.min():.3f}-{ratio.max():.3f} ±{ratio_se.max():.3f}"
-        f"  out of reach {lost}, marked {np.mean(marked):.0%}",
-        flush=True,
-    )
-
-
 def binagg(runs: int) -> None:
     """The published comparison, with spreads that are right, 4 times too large, and half."""
-    for mu, (length, coverage) in PUBLISHED.items():
-        print(f"mu {mu}: BinAgg {length} at {coverage}")
+    n = 2_000
+    for mu, (published, covered) in PUBLISHED.items():
+        print(f"mu {mu}: BinAgg {published} at {covered}")
         for factor in (1.0, 4.0, 0.5):
-            budget = GDP.of(mu, shares=SHARES)
-            title = f"  ours, spreads times {factor:g}"
-            measure(title, uniform, budget, 2000, runs, UNIFORM.times(factor), BETA)
-
-
-def hard(runs: int) -> None:
-    """Gross outliers, heavy tails, collinear columns."""
-    for mu in ("0.5", "1", "2"):
-        for draw in (with_outliers, heavy, collinear):
-            title = f"mu {mu}, {draw.__name__}"
-            measure(title, draw, GDP.of(mu, shares=SHARES), 2000, runs, UNIFORM, BETA)
-
-
-def sizes(runs: int) -> None:
-    """From 500 records to a million."""
-    for n in (500, 1000, 10_000, 100_000, 1_000_000):
-        for mu in ("0.5", "2"):
-            some = max(20, min(runs, runs * 20_000 // n))
-            title = f"n {n:,}, mu {mu}, {some} runs"
-            measure(title, uniform, GDP.of(mu, shares=SHARES), n, some, UNIFORM, BETA)
-
-
-def adult(runs: int) -> None:
-    """Hours a week on five columns of Adult, bootstrap tables of its own size, at (1, 1e-6)."""
-    columns = ("age", "education_num", "sex", "marital_status", "capital_gain", "hours_per_week")
-    frame = read_public(PUBLIC_SETS["adult"], columns)
-    X = np.column_stack(
-        [
-            frame["age"],
-            frame["education_num"],
-            frame["sex"].astype(str).str.strip() == "Male",
-            frame["marital_status"].astype(str).str.contains("Married-civ"),
-            frame["capital_gain"] > 0,
-        ]
-    ).astype(float)
-    y = frame["hours_per_week"].to_numpy(dtype=float)
-    declared = Declared(
-        np.array([40.0, 10.0, 0.5, 0.5, 0.1]),
-        np.array([14.0, 2.5, 0.5, 0.5, 0.3]),
-        NumericColumn("hours", 1, 99, typical=40, spread=12),
-    )
-
-    def draw(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-        rows = rng.integers(0, len(y), n)
-        return X[rows], y[rows]
-
-    x = np.c_[X, np.ones(len(X))]
-    truth = np.linalg.lstsq(x, y, rcond=None)[0][:-1]
-    budget = ApproxDP("1", "1e-6", SHARES).to_gdp()
-    for is_planned in (False, True):
-        title = "Adult, hours, " + ("best design" if is_planned else "usual design")
-        measure(title, draw, budget, len(y), runs, declared, truth, is_planned=is_planned)
+            design = LinearDesign(budget=GDP.of(mu, shares=SHARES), n_records=n)
+            title, declared = f"  ours, spreads times {factor:g}", UNIFORM.times(factor)
+            A, L = declared.table(*uniform(np.random.default_rng([n, *title.encode()]), _PLANNING))
+            planned = forecast_linear(A, design=design, contrasts=L)
+            lengths, inside, plain = [], [], []
+            for run in range(runs):
+                X, y = uniform(rng := np.random.default_rng([n, run, *title.encode()]), n)
+                A, L = declared.table(X, y)
+                fit = linear_fit(A, design=design, source=rng)
+                widths = fit.half_widths(L)
+                lengths.append(2.0 * widths.half_width)
+                inside.append(np.abs(L @ fit.theta - BETA) <= widths.half_width)
+                plain.append(plain_lengths(X, y))
+            length, of_run = np.mean(lengths, axis=0), np.mean(lengths, axis=1)
+            ratio = length / planned.length
+            print(
+                f"{title:<34} {length.mean():.4f} ±{np.std(of_run) / np.sqrt(runs):.4f}"
+                f"  plain {np.mean(plain):.4f}"
+                f"  coverage {' '.join(f'{one:.3f}' for one in np.mean(inside, axis=0))}"
+                f" ±{error(0.95, runs):.3f}  over forecast {ratio.min():.3f}-{ratio.max():.3f}",
+                flush=True,
+            )
 
 
 WARD = Schema(
@@ -278,7 +178,7 @@ def kept(plan: LinearPlan, frame: pd.DataFrame, runs: int, within: Array, seed: 
     assert isinstance(rows, WeightedRows)
     L = plan.contrasts[len(plan.names) : -1]
     truth = L @ np.linalg.lstsq(rows.rows[:, 1:], rows.rows[:, 0], rcond=None)[0]
-    reported, held, length = (np.zeros((runs, len(truth))) for _ in range(3))
+    reported, held, is_short = (np.zeros((runs, len(truth))) for _ in range(3))
     for k in range(runs):
         rng = np.random.default_rng([seed, k])
         records = MemoryTable(rows[rng.integers(0, len(rows), plan.n_records)])
@@ -286,8 +186,8 @@ def kept(plan: LinearPlan, frame: pd.DataFrame, runs: int, within: Array, seed: 
         widths = fit.half_widths(L)
         reported[k] = ~widths.is_not_estimable
         held[k] = np.abs(L @ fit.theta - truth) <= widths.half_width
-        length[k] = 2.0 * widths.half_width
-    return Kept(reported, held, np.asarray(length <= within, dtype=float), length)
+        is_short[k] = 2.0 * widths.half_width <= within
+    return Kept(reported, held, is_short)
 
 
 def within_of(plan: LinearPlan, given: Sequence[WorldMoments]) -> Array:
@@ -351,9 +251,6 @@ def together(runs: int) -> None:
 
 PARTS = {
     "binagg": binagg,
-    "hard": hard,
-    "sizes": sizes,
-    "adult": adult,
     "worlds": worlds,
     "together": together,
 }

@@ -6,8 +6,7 @@ first visit, beside an empty Streamlit page.
 The floor is the same two measurements on a page with one slider and one line of text, in the same
 browser and the same minute: what Streamlit itself takes, of which 0.2 s are the wait of its sliders
 for a further press. On a busy machine seconds on the clock say little, so that the processor
-seconds of server and page stand beside them. Bytes are those that came over the wire, as the
-browser counts them; those of the websocket are counted before its own compression.
+seconds of server and page stand beside them.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
@@ -150,44 +148,13 @@ class Meter:
         return float(sum(self._server.cpu_times()[:2])), float(metrics["TaskDuration"])
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Visit:
-    """Seconds until the first chart, bytes by kind, requests, ."""
-
-    seconds: float
-    megabytes: float
-    socket_megabytes: float
-    requests: int
-
-
-def visit(browser: Browser, address: str) -> Visit:
-    """A first visit, with nothing kept by the browser."""
+def visit(browser: Browser, address: str) -> float:
+    """Seconds until the first chart of a first visit, with nothing kept by the browser."""
     with _blank(browser) as page:
-        client = page.context.new_cdp_session(page)
-        client.send("Network.enable")
-        counted = {"bytes": 0.0, "socket": 0.0, "requests": 0.0}
-
-        def add(name: str, amount: float) -> None:
-            counted[name] += amount
-
-        def came(frame: dict[str, Any]) -> None:
-            data = frame["response"]["payloadData"]
-            add("socket", len(data) * (0.75 if frame["response"]["opcode"] == 2 else 1.0))
-
-        client.on("Network.loadingFinished", lambda e: add("bytes", e["encodedDataLength"]))
-        client.on("Network.requestWillBeSent", lambda _: add("requests", 1))
-        client.on("Network.webSocketFrameReceived", came)
         started = time.perf_counter()
         page.goto(address, wait_until="commit")
         page.wait_for_selector(_DRAWN, timeout=120_000)
-        took = time.perf_counter() - started
-        page.wait_for_timeout(1000)
-        return Visit(
-            seconds=took,
-            megabytes=counted["bytes"] / 1e6,
-            socket_megabytes=counted["socket"] / 1e6,
-            requests=round(counted["requests"]),
-        )
+        return time.perf_counter() - started
 
 
 @contextmanager
@@ -218,16 +185,14 @@ def _row(*cells: object) -> None:
 
 
 def _visits(browser: Browser, servers: dict[str, Server], times: int) -> bool:
-    _row("first visit", "first chart", "MB", "MB of the websocket", "requests")
-    _row(*["---"] * 5)
+    _row("first visit", "first chart")
+    _row(*["---"] * 2)
     is_good = True
     for words, server in servers.items():
         visit(browser, server.address)  # warms the server
-        found = [visit(browser, server.address) for _ in range(times)]
-        median, last = float(np.median([v.seconds for v in found])), found[-1]
+        median = float(np.median([visit(browser, server.address) for _ in range(times)]))
         is_good &= words == _FLOOR.words or median <= _FIRST
-        sizes = (f"{x:.2f}" for x in (last.megabytes, last.socket_megabytes))
-        _row(words, f"{median:.2f} s", *sizes, last.requests)
+        _row(words, f"{median:.2f} s")
     return is_good
 
 

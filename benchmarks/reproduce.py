@@ -9,10 +9,9 @@ experiment, because they share its bootstrap replicates.
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
@@ -41,6 +40,8 @@ RUN_FILE = DATA / "reproduction.csv"
 SETS = {"kddcup99": "kdd99", "adult": "adult", "banking": "bank"}
 """Names of the published table and of our sets; IPUMS sets are the user's own."""
 IPUMS = ("ipums_us", "ipums_br")
+OUTCOME = "INCOME"
+"""Column of an extract; above its median counts as positive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +112,7 @@ class Reproduced:
 @lru_cache(maxsize=1)
 def published_cells() -> tuple[Cell, ...]:
     """All 376 published cells of Tables 2-6."""
-    with PUBLISHED_FILE.open(newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    read = {"n": int, "d": int, "c": float, "h": float, "alpha": float, "coverage": float}
-    return tuple(
-        Cell(**{f.name: read.get(f.name, str)(row[f.name]) for f in fields(Cell)}) for row in rows
-    )
+    return tuple(read_rows(Cell, PUBLISHED_FILE))
 
 
 def cells_of(name: str) -> tuple[Cell, ...]:
@@ -142,9 +138,7 @@ def records_of(cell: Cell, ipums: Path | None = None) -> Records:
     return load(SETS[cell.dataset], encoding="paper", features=cell.d, n_rows=cell.n)
 
 
-def load_ipums(
-    path: Path, *, n_features: int, n_rows: int, target: str = "INCOME", above: float | None = None
-) -> Records:
+def load_ipums(path: Path, *, n_features: int, n_rows: int) -> Records:
     """Return the first rows of a random order and the first features of an extract, `paper`
     encoding.
 
@@ -153,26 +147,23 @@ def load_ipums(
             features are taken.
         n_features: the first so many.
         n_rows: of a random order.
-        target: column of the outcome.
-        above: positive where the target exceeds it (default: its median).
 
     Raises:  ValueError naming the column that is missing or unusable.
     """
     frame = read_upload(path.read_bytes(), path.name)
-    if target not in frame.columns:
-        raise ValueError(f"Expected a column {target!r} in {path.name}.")
+    if OUTCOME not in frame.columns:
+        raise ValueError(f"Expected a column {OUTCOME!r} in {path.name}.")
     frame = frame.dropna().reset_index(drop=True)
-    income = pd.to_numeric(frame[target], errors="coerce")
+    income = pd.to_numeric(frame[OUTCOME], errors="coerce")
     if income.isna().any():
-        raise ValueError(f"Expected numbers in the column {target!r}.")
-    cut = float(income.median()) if above is None else above
-    frame[target] = (income > cut).map({True: "yes", False: "no"})
+        raise ValueError(f"Expected numbers in the column {OUTCOME!r}.")
+    frame[OUTCOME] = (income > income.median()).map({True: "yes", False: "no"})
     chosen = (
         frame.sample(n=min(n_rows, len(frame)), random_state=20_260_102)
         .sort_index()
         .reset_index(drop=True)
     )
-    schema = propose_schema(chosen, target, "yes")
+    schema = propose_schema(chosen, OUTCOME, "yes")
     return encode_paper(
         chosen,
         schema,
@@ -196,7 +187,18 @@ class Source:
         self, cell: Cell, found: DesignResult, result: ExperimentResult, seed: int
     ) -> Reproduced:
         """One row of results."""
-        return reproduced(cell, found, result, seed)
+        sd = found.mean_length_sd
+        return Reproduced(
+            cell=cell.key,
+            coverage=round(found.coverage_mean, 6),
+            coverage_se=round(found.coverage_se, 6),
+            ci_length=round(found.ci_length_mean, 6),
+            ci_length_sd=round(sd, 6),
+            ci_length_se=round(float(sd / np.sqrt(result.n_covered)), 6),
+            vi_length=round(found.vi_length_mean, 6),
+            vi_length_se=round(found.vi_length_mean_se, 6),
+            **study.provenance(found, result, seed),
+        )
 
 
 def how(ipums: Path | None = None) -> dict[str, Any]:
@@ -207,24 +209,8 @@ def how(ipums: Path | None = None) -> dict[str, Any]:
     }
 
 
-def reproduced(cell: Cell, found: DesignResult, result: ExperimentResult, seed: int) -> Reproduced:
-    """One row of results."""
-    root, sd = np.sqrt(result.n_covered), found.mean_length_sd
-    return Reproduced(
-        cell=cell.key,
-        coverage=round(found.coverage_mean, 6),
-        coverage_se=round(found.coverage_se, 6),
-        ci_length=round(found.ci_length_mean, 6),
-        ci_length_sd=round(sd, 6),
-        ci_length_se=round(float(sd / root), 6),
-        vi_length=round(found.vi_length_mean, 6),
-        vi_length_se=round(found.vi_length_mean_se, 6),
-        **study.provenance(found, result, seed),
-    )
-
-
 def read_run(path: Path = RUN_FILE) -> dict[str, Reproduced]:
-    """Results on file, by cell; an unfinished last line, left by a kill, is passed over."""
+    """Results on file, by cell."""
     return {row.cell: row for row in read_rows(Reproduced, path)}
 
 

@@ -38,7 +38,6 @@ from dpci_core.schema import (
 from dpci_core.schema.categorical import LevelsColumn
 from dpci_core.schema.mapping import Coded
 from dpci_core.schema.worlds import worlds_of
-from dpci_core.scorecards.questions import Question, answers
 from tests.release_example import Desk, make_plan
 from ui.session.plan_settings import settings_of
 
@@ -237,8 +236,6 @@ def test_it_is_planned_with_and_released_in_words(tmp_path) -> None:
     assert schema_hash(SCHEMA) == schema_hash(other)  # a corrected code is no other account
 
 
-def test_scorecards_ask_it_and_pages_say_that_they_cannot_type_it() -> None:
-    asked = Question("stage", one_of=("III", "IV"))
-    assert answers({"stage": ["I", "iv", None]}, [asked], SCHEMA).tolist() == [[0], [1], [0]]
+def test_pages_say_that_they_cannot_type_it() -> None:
     with pytest.raises(ValueError, match="no control for the column 'stage'"):
         settings_of(plan_for(SCHEMA, mechanism="objective"))

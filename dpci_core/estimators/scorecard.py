@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -33,7 +34,6 @@ from dpci_core.scorecards import (
     checked_cost,
     draw_card,
 )
-from dpci_core.scorecards.questions import Bits
 from dpci_core.scorecards.spending import parts_of
 
 
@@ -207,15 +207,14 @@ class DPScorecard(Payable, ClassifierMixin, BaseEstimator):
         settings = {} if self.thresholds is None else {"thresholds": self.thresholds}
         return ScorecardClass(n_questions, self.weights, **settings)
 
-    def _answers(self, features: Array) -> Bits:
+    def _answers(self, features: Array) -> npt.NDArray[np.uint8]:
         if self.at_least is None:
             is_other = ~np.isin(features, (0.0, 1.0)).all(axis=0)
             if is_other.any():
                 j, names = int(is_other.argmax()), names_of(self)
                 column = j if names is None else repr(names[j])
                 raise ValueError(
-                    f"Expected column {column} of X to hold 0 and 1 only: ask a Question, or give "
-                    "at_least."
+                    f"Expected column {column} of X to hold 0 and 1 only, or give at_least."
                 )
             return features.astype(np.uint8)
         cuts = one_each(self.at_least, features.shape[1], "at_least", names_of(self))

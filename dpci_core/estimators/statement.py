@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
@@ -60,8 +61,49 @@ def noise_source(random_state: object) -> NoiseSource:
     raise ValueError("Expected random_state to be None, a whole number >= 0 or a NumPy generator.")
 
 
+class _Statement(ABC):
+    """What every statement says of its noise and its price."""
+
+    __slots__ = ()
+    definition: Definition
+    amount: Decimal
+    noise: Noise
+    charge: Charge | None
+
+    @property
+    @abstractmethod
+    def sentences(self) -> tuple[str, ...]:
+        """Everything a reader must know, the caution first."""
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
+
+    @property
+    def is_simulation(self) -> bool:
+        """Whether whoever knows the generator could subtract the noise, so that nothing drawn may
+        be published.
+        """
+        return self.noise == "seeded"
+
+    @property
+    def guarantee(self) -> str:
+        """The definition with its amount."""
+        kind = DEFINITIONS[self.definition]
+        return f"{kind.symbol} = {self.amount} ({kind.title})"
+
+    @property
+    def caution(self) -> str:
+        """Whether it was paid for, and why it is no release."""
+        if self.is_simulation:
+            return SEEDED
+        if self.charge is None:
+            return UNBOOKED
+        paid = self.charge
+        return booked(paid.charge_id, paid.dataset, paid.person, is_noted=paid.state == "done")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PrivacyStatement:
+class PrivacyStatement(_Statement):
     """The guarantee of one fit.
 
     amount: epsilon or rho of everything the fit drew, exact.
@@ -91,29 +133,11 @@ class PrivacyStatement:
     charge: Charge | None = None
 
     @property
-    def is_simulation(self) -> bool:
-        """Whether whoever knows the generator could subtract the noise, so that nothing drawn may
-        be published.
-        """
-        return self.noise == "seeded"
-
-    @property
-    def caution(self) -> str:
-        """Whether it was paid for, and why it is no release."""
-        return _caution(self.noise, self.charge)
-
-    @property
     def kind(self) -> str:
         """What the fit is, in two words."""
         if self.is_simulation:
             return "SIMULATION"
         return "private, not booked" if self.charge is None else f"charge {self.charge.charge_id}"
-
-    @property
-    def guarantee(self) -> str:
-        """The definition with its amount."""
-        kind = DEFINITIONS[self.definition]
-        return f"{kind.symbol} = {self.amount} ({kind.title})"
 
     def epsilon(self, delta: float) -> float:
         """Return the epsilon of this guarantee at a delta, rounded up; a pure one is the same at
@@ -152,12 +176,9 @@ class PrivacyStatement:
         )
         return tuple(sentence for sentence in found if sentence)
 
-    def __str__(self) -> str:
-        return "\n".join(self.sentences)
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ChoiceStatement:
+class ChoiceStatement(_Statement):
     """The guarantee of a fit that chose privately.
 
     amount: epsilon or rho of everything, exact.
@@ -174,21 +195,10 @@ class ChoiceStatement:
     charge: Charge | None = None
 
     @property
-    def is_simulation(self) -> bool:
-        """Whether whoever knows the generator could subtract the noise."""
-        return self.noise == "seeded"
-
-    @property
-    def guarantee(self) -> str:
-        """The definition with its amount."""
-        kind = DEFINITIONS[self.definition]
-        return f"{kind.symbol} = {self.amount} ({kind.title})"
-
-    @property
     def sentences(self) -> tuple[str, ...]:
         """Everything a reader must know, the caution first."""
         found = (
-            _caution(self.noise, self.charge),
+            self.caution,
             f"Guarantee: {self.guarantee}, training and choice together.",
             "Scores are not released.",
             "" if self.classes_declared else LABELS_READ,
@@ -196,15 +206,3 @@ class ChoiceStatement:
             RARELY_REFUSED if self.perturbs_objective and not self.is_simulation else "",
         )
         return tuple(sentence for sentence in found if sentence)
-
-    def __str__(self) -> str:
-        return "\n".join(self.sentences)
-
-
-def _caution(noise: Noise, charge: Charge | None) -> str:
-    if noise == "seeded":
-        return SEEDED
-    if charge is None:
-        return UNBOOKED
-    is_noted = charge.state == "done"
-    return booked(charge.charge_id, charge.dataset, charge.person, is_noted=is_noted)

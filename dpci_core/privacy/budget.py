@@ -40,7 +40,6 @@ from dpci_core.privacy.randomness import NoiseSource, SystemSource
 Amount = str | int | float | Decimal
 Pairing = Literal["paper", "guarantee"]
 
-_SMALLEST = math.ulp(0.0)
 PARTS = ("model", "hessian", "covariance")
 """Names of the parts of a budget, in their order."""
 Parts = tuple[Decimal, Decimal, Decimal]
@@ -599,29 +598,27 @@ def zcdp_to_epsilon(rho: float, delta: float) -> float:
     return max(0.0, bound + _SAFETY * (abs(bound) + abs(log_delta / k)))
 
 
-def epsilon_to_zcdp(epsilon: float, delta: float, *, published: bool = False) -> Decimal:
+def epsilon_to_zcdp(epsilon: float, delta: float) -> Decimal:
     """Return the largest rho whose conversion at `delta` does not exceed `epsilon`, rounded down.
 
     Args:
         epsilon: > 0.
         delta: in (0, 1).
-        published: convert by `zcdp_to_epsilon_published`.
 
     Privacy: the post-condition zcdp_to_epsilon(rho, delta) <= epsilon is checked, not assumed.
     """
     check_positive(epsilon=epsilon)
     check_probability(delta=delta)
-    convert = zcdp_to_epsilon_published if published else zcdp_to_epsilon
 
     def excess(log_rho: float) -> float:
-        return convert(math.exp(log_rho), delta) - epsilon
+        return zcdp_to_epsilon(math.exp(log_rho), delta) - epsilon
 
     low, high = math.log(1e-300), math.log(epsilon)
     while excess(high) < 0:  # a large delta makes the bound smaller than rho
         high += 1.0
     rho = math.exp(find_root(excess, low, high, xtol=1e-15, rtol=1e-15))
     rounded = Context(prec=_RHO_DIGITS, rounding=ROUND_FLOOR).create_decimal_from_float(rho)
-    while convert(to_float_down(rounded), delta) > epsilon:
+    while zcdp_to_epsilon(to_float_down(rounded), delta) > epsilon:
         rounded = rounded.next_minus(Context(prec=_RHO_DIGITS))
     return rounded
 

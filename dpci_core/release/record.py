@@ -32,7 +32,7 @@ from dpci_core.plan.content import coefficient_names
 from dpci_core.privacy.budget import definition_named
 from dpci_core.regression.design import LinearDesign
 from dpci_core.report.covered import expected_complete, missing_cells
-from dpci_core.report.words import counted_as, neighbours, protected
+from dpci_core.report.words import counted_as, protected
 from dpci_core.schema import CONSTANT, MappingNote, RecordMapper, Schema
 from dpci_core.solvers.metric import metric_of
 
@@ -40,7 +40,6 @@ FORMAT = "dpci release"
 VERSION = 1
 """Of the content of release.json; another one is refused."""
 RECORD_NAME = "release.json"
-NEIGHBOURS = neighbours(None)
 
 
 class Law(Protocol):

@@ -163,18 +163,6 @@ class LevelsColumn(Column):
         is_known = not math.isnan(self.reader(cell))
         return None if is_known else ("level_to_predict_unknown", {"names": ", ".join(self.levels)})
 
-    def rule(
-        self, at_least: float | None, one_of: tuple[str, ...] | None
-    ) -> Callable[[float], bool]:
-        """Whether the level is one of these."""
-        if one_of is None or not set(one_of) < set(self.levels):
-            raise ValueError(
-                f"Expected one_of of the question about {self.name!r} to be some of its declared "
-                f"levels, not all: {', '.join(self.levels)}."
-            )
-        places = {self.levels.index(level) for level in one_of}
-        return lambda value: value in places
-
     # --- twins ------------------------------------------------------------------------------------
 
     def check_guess(self, guess: tuple[float, ...]) -> None:

@@ -174,19 +174,6 @@ class Column(ABC):
         None.
         """
 
-    @abstractmethod
-    def rule(
-        self, at_least: float | None, one_of: tuple[str, ...] | None
-    ) -> Callable[[float], bool]:
-        """The function that answers a yes/no question about a filled value; NaN is answered no.
-
-        Args:
-            at_least: the cut point of a number, or None.
-            one_of: the levels that count as yes, or None.
-
-        Raises:  ValueError for a question that cannot be answered with yes and with no.
-        """
-
     # --- words ------------------------------------------------------------------------------------
 
     @property

@@ -330,17 +330,6 @@ class NumericColumn(Column):
             return "cell_outside_bounds", {"low": self.low, "high": self.high}
         return None
 
-    def rule(
-        self, at_least: float | None, one_of: tuple[str, ...] | None
-    ) -> Callable[[float], bool]:
-        """Whether the number is at least the cut point."""
-        if at_least is None or not self.low < at_least <= self.high:
-            raise ValueError(
-                f"Expected at_least of the question about {self.name!r} above {self.low:g} "
-                f"and at most {self.high:g}, as declared."
-            )
-        return lambda value: value >= at_least
-
     # --- words ------------------------------------------------------------------------------------
 
     @property

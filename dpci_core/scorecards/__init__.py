@@ -1,5 +1,5 @@
-"""Private scorecards: whole points for yes/no answers, one card drawn from all, with an exact
-forecast and an interval for its error.
+"""Private scorecards: whole points for yes/no answers, one card drawn from all, with an interval
+for its error.
 
 docs/proofs/selection.md#cards has the argument. `published` and `opsamp` hold methods of others for
 comparison, which never release.
@@ -7,35 +7,21 @@ comparison, which never release.
 
 from dpci_core.scorecards.cards import WORK_LIMIT, Card, ScorecardClass, TooManyCardsError
 from dpci_core.scorecards.draw import DrawnCard, choose_rule, draw_card
-from dpci_core.scorecards.forecast import (
-    ChoiceForecast,
-    excess_bound,
-    records_for,
-    scorecard_forecast,
-)
 from dpci_core.scorecards.interval import error_interval
 from dpci_core.scorecards.mistakes import cell_counts, checked_cost, mistakes_of_all
-from dpci_core.scorecards.questions import Question, answers, check_questions
 from dpci_core.scorecards.spending import CardSpending
 
 __all__ = [
     "WORK_LIMIT",
     "Card",
     "CardSpending",
-    "ChoiceForecast",
     "DrawnCard",
-    "Question",
     "ScorecardClass",
     "TooManyCardsError",
-    "answers",
     "cell_counts",
-    "check_questions",
     "checked_cost",
     "choose_rule",
     "draw_card",
     "error_interval",
-    "excess_bound",
     "mistakes_of_all",
-    "records_for",
-    "scorecard_forecast",
 ]

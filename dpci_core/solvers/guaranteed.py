@@ -129,6 +129,6 @@ def _descend(risk: PenalisedRisk, tolerance: float) -> Fit:
         gradient = risk.gradient(theta)
         norm = float(np.linalg.norm(gradient))
         if norm <= tolerance:
-            return Fit(theta, norm, norm / math.sqrt(two_c), k)
+            return Fit(theta, norm, k)
         theta = theta - gradient / steepest
     raise ConvergenceError("rounding")

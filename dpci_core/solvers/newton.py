@@ -51,13 +51,11 @@ class Newton:
         for iteration in range(self.max_iterations + 1):
             gradient, hessian = risk.derivatives(theta)
             norm = float(np.linalg.norm(gradient))
-            step = -_solved(hessian, gradient)
             # Strong convexity turns a small gradient into a small error, so the norm alone
-            # certifies the answer; the decrement is reported because it is the distance in the
-            # curvature's own units.
+            # certifies the answer.
             if norm <= self.tolerance:
-                decrement = float(np.sqrt(max(0.0, -float(gradient @ step))))
-                return Fit(theta, norm, decrement, iteration)
+                return Fit(theta, norm, iteration)
+            step = -_solved(hessian, gradient)
             theta = theta + _step_length(risk, theta, step, gradient) * step
         raise ConvergenceError(
             "too_many_steps", norm=norm, tolerance=self.tolerance, steps=self.max_iterations

@@ -175,7 +175,7 @@ def _descend(objective: _Objective, theta: Array, at: Array | None, tolerance: f
     inverse = np.empty((0, 0))
     for n_passes in range(1, _MAX_PASSES + 1):
         if norm <= tolerance and is_certain:
-            return Fit(theta, norm, _decrement(inverse, gradient), n_passes)
+            return Fit(theta, norm, n_passes)
         if n_passes % _STRETCH == 1 and n_passes <= _LAST_HESSIAN:
             inverse = objective.inverse_hessian(at if n_passes == 1 else theta)
         if n_stalls >= _MAX_STALLS or not len(inverse):
@@ -202,7 +202,7 @@ def _descend(objective: _Objective, theta: Array, at: Array | None, tolerance: f
             last_certain = norm
         if norm < best_norm:
             best, best_norm = theta, norm
-    return Fit(best, math.inf, math.inf, n_passes)
+    return Fit(best, math.inf, n_passes)
 
 
 def _updated(inverse: Array, step: Array, change: Array) -> Array:
@@ -213,10 +213,3 @@ def _updated(inverse: Array, step: Array, change: Array) -> Array:
     bent = inverse @ change
     half = np.outer(step, (0.5 + 0.5 * float(change @ bent) / curvature) * step - bent) / curvature
     return np.asarray(inverse + (half + half.T))
-
-
-def _decrement(inverse: Array, gradient: Array) -> float:
-    """About that of Newton's method, from the curvature that the steps have seen; 0 at a start that
-    is exact.
-    """
-    return float(np.sqrt(max(0.0, float(gradient @ inverse @ gradient)))) if len(inverse) else 0.0

@@ -10,7 +10,6 @@ over rows, n is the number of persons, and a gradient in S is that of a person.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +30,6 @@ class Fit:
 
     theta: Array
     gradient_norm: float
-    decrement: float
     n_iterations: int
 
 
@@ -92,8 +90,7 @@ class PenalisedRisk:
         `rounding_of_sums` says; None otherwise.
         """
         norm = float(np.linalg.norm(self.gradient(theta)))
-        decrement = norm / math.sqrt(2.0 * self.regularization)
-        return Fit(theta, norm, decrement, 0) if norm <= tolerance else None
+        return Fit(theta, norm, 0) if norm <= tolerance else None
 
     def moments(self, theta: Array) -> tuple[Array, Array]:
         """Return H(theta) and S(theta), each (p, p)."""

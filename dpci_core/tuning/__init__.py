@@ -1,7 +1,7 @@
 """The learners of Chaudhuri, Monteleoni and Sarwate [CMS]: training, kernels and private tuning.
 
 `tuning.accuracy` measures them and is imported by itself, because the compiler takes half a
-second; `tuning.training` says what it measures.
+second.
 """
 
 from dpci_core.privacy.choice import noisy_max_probabilities

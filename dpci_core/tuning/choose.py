@@ -16,7 +16,7 @@ from dpci_core.base.array import Array, Integers
 from dpci_core.base.errors import check_count, check_generator, check_positive, check_probability
 from dpci_core.base.validation import check_unit_records
 from dpci_core.privacy.budget import Amount, to_decimal, to_float_down
-from dpci_core.privacy.choice import choose, chosen_at, noisy_max_probabilities
+from dpci_core.privacy.choice import choose, noisy_max_probabilities
 from dpci_core.privacy.randomness import NoiseSource, SystemSource
 from dpci_core.report.words import UNBOOKED_MARK, at_most, number_at_most
 from dpci_core.tuning.features import CosineFeatures
@@ -145,13 +145,6 @@ def choice_scale(epsilon: Decimal, *, moves: float = 1.0) -> float:
     record moves by so much.
     """
     return 2.0 * moves / to_float_down(epsilon) * (1.0 + 2.0**-50)
-
-
-def chosen(mistakes: Integers, *, epsilon: float, uniform: Array) -> Integers:
-    """Return what the exponential mechanism chooses for uniform numbers (B,), a choice (B,) in each
-    row of (B, m).
-    """
-    return chosen_at(selection_probabilities(mistakes, epsilon=epsilon), uniform)
 
 
 def tune_privately(

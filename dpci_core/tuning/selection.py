@@ -49,10 +49,6 @@ SELECTION_METHODS: tuple[SelectionMethod, ...] = (
 """Ours and the published split of stability-based validation; epsilon / k or n / k for each
 candidate; the best of a random number of runs; a candidate by lot.
 """
-CONTROL = (
-    'Expected a private method: "control" looks at the scores without noise and protects nobody; '
-    "selection_curve measures it on public tables."
-)
 RUNS_PER_CANDIDATE = 5
 """Of random stopping, on average: more cost time only, fewer miss the good candidate too often."""
 MOST_WORK = 1e11
@@ -118,16 +114,6 @@ class Spending:
     runs: int
     plan: SelectionPlan | ConcentratedPlan | None
     currency: Literal["epsilon", "rho"] = "epsilon"
-
-    def reach(self, *, probability: float = 0.95) -> float | None:
-        """Return what the chosen score may fall short of the best by, where noise of this method is
-        exponential.
-        """
-        if self.scale is None or self.noise != "exponential":
-            return None
-        held = Decimal(1)
-        plan = SelectionPlan(held, held, self.scale)
-        return plan.reach(self.runs, probability=probability)
 
 
 def spend(
@@ -279,8 +265,6 @@ def share_out_selection(
 
 def check_method(method: object) -> None:
     """Raise ValueError unless this is a private method."""
-    if method == "control":
-        raise ValueError(CONTROL)
     check_choice(method, SELECTION_METHODS, name="method")
 
 

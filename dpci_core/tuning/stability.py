@@ -17,7 +17,6 @@ from dpci_core.base.errors import (
     check_choice,
     check_count,
     check_positive,
-    check_probability,
 )
 from dpci_core.privacy.budget import Amount, to_decimal, to_float_down
 
@@ -106,25 +105,8 @@ def _quotient(moved: float, scale: float) -> Decimal:
     return UP.divide(Decimal(moved), Decimal(scale))
 
 
-class _Reach:
-    """How far a choice by noisy scores reaches; the same for exponential and for Gumbel noise."""
-
-    __slots__ = ()
-    scale: float
-
-    def reach(self, n_candidates: int, *, probability: float = 0.95) -> float:
-        """Return what the chosen score falls short of the best one by, at most, with this
-        probability: scale ln(k / (1 - probability)).
-
-        About the models that were scored, not about one that is trained again.
-        """
-        check_count(n_candidates=n_candidates)
-        check_probability(probability=probability)
-        return self.scale * math.log(n_candidates / (1.0 - probability))
-
-
 @dataclass(frozen=True, slots=True)
-class SelectionPlan(_Reach):
+class SelectionPlan:
     """How a budget is spent on training and choice.
 
     epsilon: of everything.
@@ -207,7 +189,7 @@ def plan_selection(
 
 
 @dataclass(frozen=True, slots=True)
-class ConcentratedPlan(_Reach):
+class ConcentratedPlan:
     """How a rho is spent on training and choice under zCDP: the scores get Gumbel noise, and the
     chosen candidate is trained again.
 

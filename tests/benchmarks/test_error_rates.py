@@ -4,7 +4,6 @@ its tables.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import numpy as np
@@ -18,8 +17,7 @@ from dpci_core.solvers.newton import Newton
 from dpci_core.solvers.risk import PenalisedRisk
 from dpci_core.tuning import METHODS, Learner, train
 from dpci_core.tuning import accuracy as curve
-from dpci_core.tuning.accuracy import accuracy_curve
-from dpci_core.tuning.training import HeldOut, Measured, Point, Training, divide_rows
+from dpci_core.tuning.accuracy import HeldOut, Measured, Training, accuracy_curve
 
 
 def table(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -41,19 +39,14 @@ def error_of(theta: np.ndarray) -> float:
     )
 
 
-def measured(learners, epsilon=1.0, n_fits=200, seed=3, n_records=(1_000,)) -> list[Measured]:
-    """Of every size, learner by learner."""
-    points = [
-        Point(
-            Training.of_learner(
-                one, epsilon=None if one.method == "non_private" else epsilon, n_records=n
-            ),
-            n,
+def measured(learners, epsilon=1.0, n_fits=200, seed=3) -> list[Measured]:
+    trainings = [
+        Training.of_learner(
+            one, epsilon=None if one.method == "non_private" else epsilon, n_records=len(X)
         )
-        for n in n_records
         for one in learners
     ]
-    return curve_of(points, n_fits=n_fits, seed=seed)
+    return curve_of(trainings, n_fits=n_fits, seed=seed)
 
 
 def learner(method: str, loss=LOSS, c: float = 0.01) -> Learner:
@@ -92,7 +85,7 @@ def test_means_are_those_of_single_trainings(method: str, loss) -> None:
 
 def test_noise_is_common() -> None:
     learners = [learner("non_private"), learner("output")]
-    rows = measured(learners, epsilon=10, n_fits=40, n_records=[200, 1_000])
+    rows = measured(learners, epsilon=10, n_fits=40)
     (alone,) = measured([learner("output")], epsilon=10, n_fits=40)
     assert alone == rows[-1]  # the same streams whatever else is asked
     assert measured([learner("output")], epsilon=0.1, n_fits=40)[0].error > alone.error
@@ -100,19 +93,9 @@ def test_noise_is_common() -> None:
 
 def test_batches_change_nothing(monkeypatch) -> None:
     learners = [learner("objective"), learner("output")]
-    whole = measured(learners, n_fits=11, n_records=[300])
+    whole = measured(learners, n_fits=11)
     monkeypatch.setattr(curve, "_BATCH_NUMBERS", 2_500)
-    assert measured(learners, n_fits=11, n_records=[300]) == whole
-
-
-def test_smaller_tables_are_drawn_without_replacement() -> None:
-    counts = curve._chosen(50, 20, np.random.default_rng(0))
-    assert sorted(set(counts.tolist())) == [0.0, 1.0]
-    assert counts.sum() == 20
-    assert not np.array_equal(counts, curve._chosen(50, 20, np.random.default_rng(1)))
-    few, many = measured([learner("non_private")], n_fits=60, n_records=[30, 900])
-    assert few.error > many.error
-    assert few.error_se > 0
+    assert measured(learners, n_fits=11) == whole
 
 
 def test_designs_train_as_a_release_does() -> None:
@@ -132,7 +115,7 @@ def test_designs_train_as_a_release_does() -> None:
         )
         training = training_of(design)
         split, rng = HeldOut(A, X_TEST, Y_TEST), np.random.default_rng(5)
-        (found,) = accuracy_curve(split, points=[Point(training, 1_000)], n_fits=200, rng=rng)
+        (found,) = accuracy_curve(split, trainings=[training], n_fits=200, rng=rng)
         rng = np.random.default_rng(6)
         single = [error_of(train_private(A, design=design, rng=rng).theta_priv) for _ in range(150)]
         se = math.hypot(found.error_se, np.std(single) / math.sqrt(150))
@@ -142,13 +125,17 @@ def test_designs_train_as_a_release_does() -> None:
 def test_mistakes_by_hand() -> None:
     theta = np.array([[1.0, 0.0], [-1.0, 0.0], [np.nan, np.nan]])
     records = np.array([[0.5, 0.1], [0.2, 0.1], [-0.3, 0.1], [-0.4, 0.1], [0.6, 0.1]])
-    found = curve.errors_of(theta, records, np.array([1.0, 1.0, -1.0, 1.0, -1.0]))
-    assert found.error.tolist() == [2 / 5, 3 / 5, 1.0]
-    assert found.false_positive.tolist() == [1 / 2, 1 / 2, 1.0]
-    assert found.false_negative == pytest.approx([1 / 3, 2 / 3, 1.0])
-    assert found.n_failed == 1
-    only = curve.errors_of(theta[:1], records, np.ones(5))
-    assert np.isnan(only.false_positive[0])
+    labels = np.array([1.0, 1.0, -1.0, 1.0, -1.0])
+    found = [curve.measured(theta[i : i + 1], records, labels) for i in range(3)]
+    assert [one.error for one in found] == [2 / 5, 3 / 5, 1.0]
+    assert [one.false_positive for one in found] == [1 / 2, 1 / 2, 1.0]
+    assert [one.false_negative for one in found] == pytest.approx([1 / 3, 2 / 3, 1.0])
+    assert [one.n_failed for one in found] == [0, 0, 1]
+    together = curve.measured(theta, records, labels)
+    assert together.error == pytest.approx(2 / 3)
+    assert together.false_negative == pytest.approx(2 / 3)
+    assert (together.n_fits, together.n_failed) == (3, 1)
+    assert np.isnan(curve.measured(theta[:1], records, np.ones(5)).false_positive)
 
 
 def test_a_small_epsilon_raises_the_penalty() -> None:
@@ -166,68 +153,23 @@ def test_a_small_epsilon_raises_the_penalty() -> None:
 # --- a curve of any trainings ---------------------------------------------------------------------
 
 HELD_OUT = HeldOut(Y[:, None] * X, X_TEST, Y_TEST)
-OBJECTIVE = Design(
-    loss=LOSS,
-    mechanism="objective",
-    budget=PureDP(model="0.3", hessian=1, covariance=1),
-    regularization=0.01,
-    n_records=1_000,
-    calibration="published",
-)
 
 
-def curve_of(points, held_out=HELD_OUT, n_fits=20, seed=5, **settings) -> list[Measured]:
-    return accuracy_curve(
-        held_out, points=points, n_fits=n_fits, rng=np.random.default_rng(seed), **settings
-    )
+def curve_of(trainings, n_fits=20, seed=5) -> list[Measured]:
+    rng = np.random.default_rng(seed)
+    return accuracy_curve(HELD_OUT, trainings=trainings, n_fits=n_fits, rng=rng)
 
 
-@pytest.mark.parametrize("mechanism", ["objective", "output"])
-def test_beyond_the_rows_it_is_as_if_every_row_came_several_times(mechanism: str) -> None:
-    training = training_of(dataclasses.replace(OBJECTIVE, mechanism=mechanism, n_records=7_000))
-    seven = HeldOut(np.repeat(HELD_OUT.A, 7, axis=0), X_TEST, Y_TEST)
-    (few,), (many,) = curve_of([Point(training, 7_000)]), curve_of([Point(training, 7_000)], seven)
-    assert dataclasses.asdict(few) == pytest.approx(dataclasses.asdict(many), abs=2e-3)
-    (at_hand,) = curve_of([Point(training_of(OBJECTIVE), 1_000)])
-    assert few.error_sd < at_hand.error_sd / 2
-
-
-def test_equal_points_are_measured_once(monkeypatch) -> None:
-    seen, measure = [], curve._measure
-    monkeypatch.setattr(curve, "_measure", lambda *given: seen.append(given[1]) or measure(*given))
+def test_equal_trainings_are_measured_once(monkeypatch) -> None:
+    seen, fits = [], curve.trained_models
+    monkeypatch.setattr(curve, "trained_models", lambda *a: seen.append(a[1]) or fits(*a))
     raised = [
         Training.of_learner(learner("objective", c=c), epsilon=0.1, n_records=1_000)
         for c in (1e-9, 1e-7, 1.0)
     ]
-    found = curve_of([Point(training, 1_000) for training in raised])
+    found = curve_of(raised)
     assert len(seen) == 2
     assert found[0] == found[1] != found[2]
-
-
-def test_a_stopped_curve_gives_what_was_measured() -> None:
-    points = [
-        Point(training_of(dataclasses.replace(OBJECTIVE, n_records=n)), n) for n in (200, 400, 800)
-    ]
-    done: list[tuple[int, int]] = []
-    found = curve_of(
-        points, progress=lambda k, n: done.append((k, n)), should_stop=lambda: len(done) == 2
-    )
-    assert found == curve_of(points)[:2]
-    assert done == [(1, 3), (2, 3)]
-    assert curve_of(points, should_stop=lambda: True) == []
-
-
-def test_a_table_is_divided_without_a_row_on_both_sides() -> None:
-    train, test = divide_rows(50, test_share=0.2, rng=np.random.default_rng(0))
-    assert sorted([*train, *test]) == list(range(50))
-    assert len(test) == 10
-    held_out = HeldOut.of(X, Y, test_share=0.3, rng=np.random.default_rng(0))
-    train, test = divide_rows(len(Y), test_share=0.3, rng=np.random.default_rng(0))
-    assert np.array_equal(held_out.A, Y[train, None] * X[train])
-    assert np.array_equal(held_out.X_test, X[test])
-    for n_rows, share in ((50, 0.0), (50, 1.0), (1, 0.5)):
-        with pytest.raises(ValueError, match="test_share"):
-            divide_rows(n_rows, test_share=share, rng=np.random.default_rng(0))
 
 
 def test_it_refuses() -> None:

@@ -298,7 +298,7 @@ def test_an_svm_chooses_its_width_and_mechanism() -> None:
         ({"candidates": [{"budget": 3}]}, "candidate 0"),
         ({"candidates": [{"regularization": None}]}, "set regularization"),
         ({"candidates": [{"regularization": 1}, {"regularization": 1.0}]}, "number 1 repeats"),
-        ({"method": "control"}, "without noise"),
+        ({"method": "control"}, "method"),
     ],
 )
 def test_what_a_selection_refuses(given, words) -> None:

@@ -232,9 +232,6 @@ def test_a_start_within_the_tolerance_is_checked_and_kept_and_another_is_left(
     kept = Guaranteed(1e-10).continued(PenalisedRisk(A, **settings), exact)
     assert kept.theta is exact
     assert kept.gradient_norm <= 1e-13
-    assert kept.decrement == pytest.approx(
-        kept.gradient_norm / np.sqrt(2.0 * 0.05), rel=1e-12
-    )  # curvature is >= 2c
 
 
 def test_the_number_of_passes_by_hand() -> None:

@@ -5,20 +5,14 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from dpci_core.datasets import schema_of
-from dpci_core.schema import CategoricalColumn, NumericColumn, Schema
 from dpci_core.scorecards import (
     WORK_LIMIT,
     CardSpending,
-    Question,
     ScorecardClass,
     TooManyCardsError,
-    answers,
     cell_counts,
-    check_questions,
     checked_cost,
     mistakes_of_all,
 )
@@ -195,84 +189,8 @@ def test_counts_refuse_what_is_no_answer_without_showing_it() -> None:
         mistakes_of_all(np.zeros((4, 2), dtype=int), ScorecardClass(3))
 
 
-# --- questions ------------------------------------------------------------------------------------
-
-ADULT = schema_of("adult")
-ASKED = (
-    Question("age", at_least=40),
-    Question("marital_status", one_of=("Married-civ-spouse", "Married-AF-spouse")),
-    Question("capital_gain", at_least=5000.5),
-)
-
-
-def test_answers_are_functions_of_one_cell_and_never_refuse() -> None:
-    check_questions(ASKED, ADULT)
-    cells = {
-        "age": [40, "39.9", "forty", None, 1e9, -5],
-        "marital_status": ["Divorced", "Married-AF-spouse", "?", None, 3, "Married-civ-spouse "],
-        "capital_gain": [5001, "5000.5", 0, "inf", "", np.nan],
-    }
-    found = answers(cells, ASKED, ADULT)
-    assert found.T.tolist() == [  # nothing is declared for what is missing: no
-        [1, 0, 0, 0, 1, 0],
-        [0, 1, 0, 0, 0, 1],
-        [1, 1, 0, 1, 0, 0],
-    ]
-    for i in range(6):
-        alone = {name: [column[i]] for name, column in cells.items()}
-        assert answers(alone, ASKED, ADULT)[0].tolist() == found[i].tolist()
-    frame = pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in cells.items()})
-    again = answers({name: frame[name].tolist() for name in frame}, ASKED, ADULT)
-    np.testing.assert_array_equal(again, found)
-
-
-def test_what_is_missing_counts_as_it_is_declared() -> None:
-    for missing, other, said in ((10.0, "b", [0, 1]), (90.0, None, [1, 0])):
-        columns = (
-            NumericColumn("age", 0, 100, missing=missing),
-            CategoricalColumn("city", ("a", "b", "c"), other=other),
-        )
-        schema = Schema(columns, target="sick", positive="yes")
-        asked = (Question("age", at_least=45), Question("city", one_of=("b", "c")))
-        assert answers({"age": [None], "city": ["x"]}, asked, schema)[0].tolist() == said
-
-
-@pytest.mark.parametrize(
-    ("question", "words"),
-    [
-        (Question("wage", at_least=1), "declared column"),
-        (Question("age", one_of=("40",)), "above 17 and at most 90"),
-        (Question("age", at_least=17), "above 17"),
-        (Question("age", at_least=91), "at most 90"),
-        (Question("sex", at_least=1), "declared levels"),
-        (Question("sex", one_of=("Female", "Male")), "not all"),
-        (Question("sex", one_of=("x",)), "declared levels"),
-    ],
-)
-def test_questions_are_about_declared_columns(question, words) -> None:
-    with pytest.raises(ValueError, match=words):
-        check_questions((question,), ADULT)
-
-
-def test_what_is_no_question_is_refused() -> None:
-    for given in ({}, {"at_least": 1, "one_of": ("a",)}, {"at_least": np.nan}, {"one_of": ()},
-                  {"one_of": ("a", "a")}, {"one_of": "ab"}, {"at_least": "50"}):  # fmt: skip
-        with pytest.raises(ValueError, match="question about 'age'"):
-            Question("age", **given)
-    for asked in ((), (ASKED[0], ASKED[0])):
-        with pytest.raises(ValueError, match="each once"):
-            check_questions(asked, ADULT)
-    assert Question("capital_gain", at_least=5000.5).name == "capital_gain >= 5000.5"
-    assert Question("age", one_of=["a", "b"]) == Question("age", one_of=("a", "b"))
-
-
 @pytest.mark.parametrize("amount", ["1e-400", "1e-320", "1e21", "1e400", "nan"])
 def test_an_amount_without_a_finite_noise_is_refused(amount: str) -> None:
     for name in ("epsilon", "rho"):
         with pytest.raises(ValueError, match=name):
             CardSpending.of(**{name: amount})
-
-
-def test_a_cut_point_is_told_to_its_last_digit() -> None:
-    for cut in ("1234567", "40.1234567", "-0.1", "1000000"):
-        assert Question("income", at_least=float(cut)).name == f"income >= {cut}"

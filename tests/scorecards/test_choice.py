@@ -23,10 +23,7 @@ from dpci_core.scorecards import (
     choose_rule,
     draw_card,
     error_interval,
-    excess_bound,
     mistakes_of_all,
-    records_for,
-    scorecard_forecast,
 )
 from dpci_core.scorecards.spending import parts_of
 
@@ -306,94 +303,6 @@ def test_counts_have_noise_of_the_law_that_the_interval_inverts(source, amount, 
     assert stats.chisquare(seen, law(1.4 * right) * len(noise)).pvalue < RELEASED
     tail = spending.noise_at_least(np.append(k, 10.0).astype(float))
     np.testing.assert_allclose(-np.diff(tail), law(right)[:-1], rtol=1e-9)
-
-
-# --- the forecast ---------------------------------------------------------------------------------
-
-
-def test_the_forecast_is_what_draws_give() -> None:
-    rng = np.random.default_rng(0)
-    mistakes = rng.integers(200, 700, 3_000)
-    found = scorecard_forecast(mistakes, n_records=1_000, epsilon="0.05")
-    noisy = mistakes - rng.exponential(2 / 0.05, (3_000, 3_000))
-    errors = mistakes[noisy.argmin(axis=1)] / 1_000
-    se = errors.std() / math.sqrt(len(errors))
-    assert abs(errors.mean() - found.expected_error) < 4 * se
-    near = (errors <= mistakes.min() / 1_000 + 0.01).mean()
-    assert abs(near - found.within_one_point) < 0.04
-    assert abs(np.quantile(errors, 0.95) - mistakes.min() / 1_000 - found.excess_95) < 0.01
-    assert (found.best_error, found.n_rules) == (mistakes.min() / 1_000, 3_000)
-
-
-def test_forecasts_are_ordered() -> None:
-    rng = np.random.default_rng(1)
-    for _ in range(200):
-        mistakes = rng.integers(0, rng.integers(2, 300), rng.integers(2, 400))
-        n = int(mistakes.max()) + 1
-        errors = [
-            scorecard_forecast(mistakes, n_records=n, epsilon=e).expected_error
-            for e in ("0.01", "0.1", "1", "10")
-        ]
-        assert all(a >= b - 1e-12 for a, b in itertools.pairwise(errors))
-        same = scorecard_forecast(mistakes, n_records=n, rho=0.1**2 / 8).expected_error
-        assert errors[1] <= same + 1e-12  # the exponential mechanism at equal epsilon
-        weights = np.exp(-0.1 / 2 * (mistakes - mistakes.min()))
-        assert same == pytest.approx(weights @ mistakes / weights.sum() / n, rel=1e-6)
-        least = scorecard_forecast(mistakes, n_records=n, epsilon="1e-9").expected_error
-        most = scorecard_forecast(mistakes, n_records=n, epsilon="1e9")
-        assert least == pytest.approx(mistakes.mean() / n, rel=1e-5)
-        assert most.expected_error == pytest.approx(mistakes.min() / n, rel=1e-9, abs=1e-9)
-        assert most.within_one_point == pytest.approx(1.0)
-    fewer = scorecard_forecast([10, 30], n_records=100, epsilon=1, as_if=50).expected_error
-    small = scorecard_forecast([5, 15], n_records=50, epsilon=1).expected_error
-    assert fewer == pytest.approx(small, rel=1e-9)
-    costly = scorecard_forecast([30, 90], n_records=100, epsilon=1, largest_cost=3).expected_error
-    assert costly == pytest.approx(scorecard_forecast([10, 30], n_records=100, epsilon=1)
-                                   .expected_error)  # fmt: skip
-
-
-def test_a_forecast_sums_over_distinct_mistakes_and_not_over_cards(monkeypatch) -> None:
-    """What a curve costs grows with the records' number
-    at most.
-    """
-    rng = np.random.default_rng(2)
-    X, y = rng.integers(0, 2, (500, 6)), rng.integers(0, 2, 500)
-    mistakes = mistakes_of_all(cell_counts(X, y), ScorecardClass(6))
-    summed = []
-
-    def law(scores, **given):
-        summed.append(len(scores))
-        return noisy_max_probabilities(scores, **given)
-
-    monkeypatch.setattr("dpci_core.scorecards.forecast.noisy_max_probabilities", law)
-    found = scorecard_forecast(mistakes, n_records=500, epsilon=1)
-    assert found.n_rules == 61_088
-    assert summed == [len(set(mistakes.tolist()))]
-    assert summed[0] <= 501
-
-
-def test_the_bound_holds_on_the_worst_table_and_needs_no_data() -> None:
-    assert excess_bound(n_rules=61_088, epsilon=1) == pytest.approx(
-        2 * math.log(61_088 / 0.05), rel=1e-14
-    )
-    assert records_for(0.01, n_rules=61_088, epsilon="0.1") == 28_032
-    same = excess_bound(n_rules=100, epsilon=1)
-    assert excess_bound(n_rules=100, rho="0.125") == pytest.approx(same)
-    for amount in ({"epsilon": "1"}, {"rho": "0.125"}):
-        for behind in (5, 10, 14, 20):
-            mistakes = np.full(1_000, behind)
-            mistakes[0] = 0
-            found = scorecard_forecast(mistakes, n_records=1_000, **amount)
-            bound = excess_bound(n_rules=1_000, **amount, probability=0.95)
-            assert found.excess_95 * 1_000 <= bound
-    tight = scorecard_forecast([0] + [15] * 10_000, n_records=100, epsilon="1")
-    assert tight.expected_error > 0.5 * 0.15  # the order of the bound is needed
-    for bad in ({"n_rules": 0}, {"n_rules": 5, "probability": 1.0}):
-        with pytest.raises(ValueError, match="Expected"):
-            excess_bound(epsilon=1, **bad)
-
-
-# --- the interval ---------------------------------------------------------------------------------
 
 
 def coverage(error: float, n: int, epsilon: float, *, forgets: bool = False) -> float:

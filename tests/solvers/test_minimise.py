@@ -70,7 +70,7 @@ def test_guaranteed_is_quick_steps_and_then_the_proved_solver(A) -> None:
 def test_checked_believes_no_norm_but_its_own_sum(monkeypatch) -> None:
     """A quasi-Newton method that claims to have arrived somewhere else changes nothing."""
     how = {"loss": Logistic(), "regularization": 1e-3}
-    monkeypatch.setattr(QuasiNewton, "minimise", lambda *_: Fit(np.ones(5), 0.0, 0.0, 1))
+    monkeypatch.setattr(QuasiNewton, "minimise", lambda *_: Fit(np.ones(5), 0.0, 1))
     fit = minimise(PenalisedRisk(LARGE, **how), CHECKED)
     assert np.linalg.norm(PenalisedRisk(LARGE, **how).gradient(fit.theta)) <= 1e-10
     assert np.array_equal(
@@ -81,7 +81,7 @@ def test_checked_believes_no_norm_but_its_own_sum(monkeypatch) -> None:
 def test_checked_is_content_with_the_tolerance_where_its_aim_is_out_of_reach(monkeypatch) -> None:
     near = Newton(1e-4).minimise(PenalisedRisk(LARGE, loss=Logistic(), regularization=1e-3))
     norm = 1.001 * near.gradient_norm
-    reached = Fit(near.theta, np.inf, np.inf, 60)
+    reached = Fit(near.theta, np.inf, 60)
     monkeypatch.setattr(QuasiNewton, "minimise", lambda *_: reached)
     monkeypatch.setattr(Newton, "minimise", None)  # would be called
     kept = minimise(

@@ -217,11 +217,8 @@ def test_start_does_not_matter(loss: Loss) -> None:
 def test_fit_reports_what_certifies_it() -> None:
     A = margins_matrix(300, 3, 12)
     fit = Newton().minimise(PenalisedRisk(A, loss=Logistic(), regularization=0.01))
-    gradient, hessian = PenalisedRisk(A, loss=Logistic(), regularization=0.01).derivatives(
-        fit.theta
-    )
+    gradient = PenalisedRisk(A, loss=Logistic(), regularization=0.01).gradient(fit.theta)
     assert fit.gradient_norm == pytest.approx(np.linalg.norm(gradient))
-    assert fit.decrement == pytest.approx(np.sqrt(gradient @ np.linalg.solve(hessian, gradient)))
     assert 1 <= fit.n_iterations <= 12
     loose = Newton(1e-3).minimise(PenalisedRisk(A, loss=Logistic(), regularization=0.01))
     assert 1e-10 < loose.gradient_norm <= 1e-3

@@ -222,7 +222,6 @@ def test_a_single_candidate_trains_with_everything() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"method": "control"}, "scores without noise"),
         ({"method": "best"}, "method"),
         ({"candidates": []}, "at least one"),
         ({"candidates": (CANDIDATES[0], CANDIDATES[1], CANDIDATES[0])}, "number 2 repeats"),
