@@ -252,11 +252,15 @@ def joined(names: Sequence[str]) -> str:
 
 
 def useless(half_width: float, coefficient: float, privacy_share: float) -> str:
-    """The verdict on intervals that say nothing."""
+    """The verdict on intervals that say nothing.
+
+    >>> useless(7.61, 4.9, 0.9968)[-41:]
+    '99.68 % of the variance is privacy noise.'
+    """
     return (
         f"These intervals are too long to be of use: ±{number(half_width, 2)} on average around "
-        f"coefficients of typical size {number(coefficient, 2)}, and {privacy_share:.0%} of the "
-        "variance is privacy noise."
+        f"coefficients of typical size {number(coefficient, 2)}, and {percent(privacy_share)} of "
+        "the variance is privacy noise."
     )
 
 

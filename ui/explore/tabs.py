@@ -196,7 +196,7 @@ def _remarks(view: compute.View) -> tuple[str, ...]:
             # advice for one ratio may be against what lets effects be reported
             reasons = made.validity.reasons_of(names, with_advice=not lost)
             said.append(f"{about}rough forecast. {' '.join(reasons)}")
-        if made.shortfall:
+        if made.shortfall and not made.is_not_reportable.all():
             why = made.shortfall
             said.append(f"{about}{shortfall(why.ratio, why.usual, why.is_hessian)}")
     if any(o.forecast and o.forecast.design.status for o in view.outcomes):

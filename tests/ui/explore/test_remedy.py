@@ -69,6 +69,7 @@ def test_no_remark_advises_beside_the_remedy():
         told = " ".join(tabs._remarks(view_of(total=0.1, mechanisms=mechanism)))
         assert told.count("help") == 1
         assert "larger c" not in told
+        assert "longer than usual" not in told, "of intervals that say nothing"
         assert "more records or" not in told
 
 
