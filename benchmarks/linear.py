@@ -178,7 +178,7 @@ def kept(plan: LinearPlan, frame: pd.DataFrame, runs: int, within: Array, seed: 
     assert isinstance(rows, WeightedRows)
     L = plan.contrasts[len(plan.names) : -1]
     truth = L @ np.linalg.lstsq(rows.rows[:, 1:], rows.rows[:, 0], rcond=None)[0]
-    reported, held, is_short = (np.zeros((runs, len(truth))) for _ in range(3))
+    reported, held, length = (np.zeros((runs, len(truth))) for _ in range(3))
     for k in range(runs):
         rng = np.random.default_rng([seed, k])
         records = MemoryTable(rows[rng.integers(0, len(rows), plan.n_records)])
@@ -186,8 +186,8 @@ def kept(plan: LinearPlan, frame: pd.DataFrame, runs: int, within: Array, seed: 
         widths = fit.half_widths(L)
         reported[k] = ~widths.is_not_estimable
         held[k] = np.abs(L @ fit.theta - truth) <= widths.half_width
-        is_short[k] = 2.0 * widths.half_width <= within
-    return Kept(reported, held, is_short)
+        length[k] = 2.0 * widths.half_width
+    return Kept(reported, held, np.asarray(length <= within, dtype=float), length)
 
 
 def within_of(plan: LinearPlan, given: Sequence[WorldMoments]) -> Array:
