@@ -10,6 +10,8 @@ from urllib.parse import urlencode
 import pytest
 
 from dpci_core.plan.link import pack
+from dpci_core.privacy.budget import pure_risk
+from dpci_core.report.words import at_most
 from tests.browser.driver import (
     chart,
     press,
@@ -23,6 +25,8 @@ from tests.ui.views.test_charts import THEME, contrast
 
 pytestmark = pytest.mark.browser
 
+FOLLOWS = "() => window[Symbol.for('dpci animations')]?.has('total_slider')"
+"""Whether the picture has its frames, which come once the page rests."""
 SLIDERS = [
     ("total_slider", "total", lambda before, after: after > before),
     ("n_slider", "n", lambda before, after: after > before),
@@ -128,6 +132,20 @@ CSV = "wingspan_cm,weight,city,ill\n" + "\n".join(
     f"{150 + i % 47},{50 + i % 61},{'pqr'[i % 3]},{'yes' if (i * 7) % 5 < 2 else 'no'}"
     for i in range(900)
 )
+
+
+def test_what_a_typed_budget_promises_is_that_of_this_budget(open_page, subtests):
+    """The slider passed other places on its way, and the words of one of them stayed."""
+    page = open_page("/explore")
+    wait_chart(page)
+    for typed in (3.0, 4.0, 0.75, 0.3, 5.0, 0.6):
+        page.wait_for_function(FOLLOWS, timeout=30_000)
+        type_number(page, "total_number", f"{typed:g}")
+        wait_meta(page, "chart_intervals", "total", typed)
+        wait_idle(page)
+        said = " ".join(page.locator(".odds").inner_text().split())
+        with subtests.test(typed):
+            assert f"at most {at_most(pure_risk(typed))} sure" in said
 
 
 def test_a_comma_reaches_the_page_as_it_was_typed_and_is_refused(open_page):

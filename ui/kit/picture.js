@@ -421,6 +421,7 @@ export default function (component) {
     root.dataset.position = position
   }
   delete page.dataset.dpciLive
+  put(document.querySelector(".odds")) // a slider that the server moved has passed other places, with their words
   const moves = new MutationObserver(() => (next ||= requestAnimationFrame(follow))) // no more than the screen shows
   // The slider may be drawn anew at any time, so the page is watched, for this one attribute only.
   if (data.slider) moves.observe(document.body, { subtree: true, attributes: true, attributeFilter: ["value"] })
