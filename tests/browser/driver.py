@@ -139,6 +139,15 @@ def press(page: Page, key: str, keys: str = "ArrowRight") -> None:
     slider.press(keys)
 
 
+def wait_frames(page: Page, key: str) -> None:
+    """Wait for the frames that a picture shows while this slider moves; they come once the page
+    rests.
+    """
+    page.wait_for_function(
+        "k => window[Symbol.for('dpci animations')]?.has(k)", arg=key, timeout=30_000
+    )
+
+
 def type_number(page: Page, key: str, value: str) -> None:
     """Type a number and confirm it."""
     field = page.locator(f".st-key-{key} input")

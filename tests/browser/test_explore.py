@@ -17,6 +17,7 @@ from tests.browser.driver import (
     press,
     type_number,
     wait_chart,
+    wait_frames,
     wait_idle,
     wait_meta,
 )
@@ -25,8 +26,6 @@ from tests.ui.views.test_charts import THEME, contrast
 
 pytestmark = pytest.mark.browser
 
-FOLLOWS = "() => window[Symbol.for('dpci animations')]?.has('total_slider')"
-"""Whether the picture has its frames, which come once the page rests."""
 SLIDERS = [
     ("total_slider", "total", lambda before, after: after > before),
     ("n_slider", "n", lambda before, after: after > before),
@@ -139,7 +138,7 @@ def test_what_a_typed_budget_promises_is_that_of_this_budget(open_page, subtests
     page = open_page("/explore")
     wait_chart(page)
     for typed in (3.0, 4.0, 0.75, 0.3, 5.0, 0.6):
-        page.wait_for_function(FOLLOWS, timeout=30_000)
+        wait_frames(page, "total_slider")
         type_number(page, "total_number", f"{typed:g}")
         wait_meta(page, "chart_intervals", "total", typed)
         wait_idle(page)

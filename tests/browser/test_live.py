@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.browser.driver import chart, wait_chart, wait_idle, wait_meta
+from tests.browser.driver import chart, wait_chart, wait_frames, wait_idle, wait_meta
 from tests.ui.test_pages import PAPER_TERMS
 from ui.controls.declare import example_of_a_number
 from ui.learn.path import SCREENS
@@ -51,9 +51,7 @@ def drag(page, key, steps=150):
     """
     x, y, left, right = thumb(page, key)
     page.mouse.move(x, y)
-    page.wait_for_function(
-        "k => window[Symbol.for('dpci animations')].has(k)", arg=key, timeout=30_000
-    )
+    wait_frames(page, key)
     page.mouse.down()
     path = [x + (right - x) * i / (steps / 3) for i in range(steps // 3)]
     path += [right + (left - right) * i / (steps / 3) for i in range(steps // 3)]

@@ -363,7 +363,7 @@ def _other_way(case: PlannedCase, work: Work) -> str:
         assert isinstance(case, Case)
         assert choice is not None
         found = both_searched(case, state.source(), find, choice)
-    return "" if found is None else words.ways_sentence(found, find, found.best, is_first=is_first)
+    return "" if found is None else words.ways_sentence(found, find, is_first=is_first)
 
 
 def _mechanism_of(work: Work) -> str:

@@ -425,9 +425,8 @@ def _up(amount: float, *, is_whole: bool) -> float:
 
 
 @dataclass
-class FirstLook(Designs):
-    """Designs of a described table that take no search, in its first world alone: what can be told
-    at once.
+class Described(Designs):
+    """Designs of a table whose method is not set by hand.
 
     mechanism: of every design.
     is_split_free: whether the split is found too.
@@ -444,23 +443,10 @@ class FirstLook(Designs):
         names = self.case.records.feature_names[:-1]
         return encoders_of(self.case.settings, self.source, names)
 
-    @cached_property
-    def enclosing(self) -> StandardEncoding:
-        """The encoding in which all planning rows count in full."""
-        return enclosing(self.encoders[0])
-
     def asked(self, typed: float, n: int) -> Settings:
         """The settings there, whose method is not found yet."""
         now = self.case.settings.swept("total", typed)
         return replace(now, n=n, mechanisms=(self.mechanism,), target=UNPENALISED)
-
-    def at(self, typed: float, n: int) -> Case:
-        """The case with a usual split and penalty."""
-        now = self.asked(typed, n)
-        if self.is_split_free:
-            now = replace(now, split=from_shares(now.split.total, _USUAL_SPLIT))
-        c = enclosing_regularization(now.design(now.combinations[0]))
-        return self.made(now, self.enclosing, min(c, LIMITS["c"][1]))
 
     def made(self, now: Settings, encoding: StandardEncoding, c: float) -> Case:
         """The case of settings with this encoding and penalty."""
@@ -473,6 +459,24 @@ class FirstLook(Designs):
             source = replace(source, upload=replace(kept, schema=schema))
         return make_penalised(now, source)
 
+
+@dataclass
+class FirstLook(Described):
+    """Designs that take no search, in the first world alone: what can be told at once."""
+
+    @cached_property
+    def enclosing(self) -> StandardEncoding:
+        """The encoding in which all planning rows count in full."""
+        return enclosing(self.encoders[0])
+
+    def at(self, typed: float, n: int) -> Case:
+        """The case with a usual split and penalty."""
+        now = self.asked(typed, n)
+        if self.is_split_free:
+            now = replace(now, split=from_shares(now.split.total, _USUAL_SPLIT))
+        c = enclosing_regularization(now.design(now.combinations[0]))
+        return self.made(now, self.enclosing, min(c, LIMITS["c"][1]))
+
     def described(self, case: Case) -> Option:
         """What a design gives as declared."""
         return replace(described(case), encoding=self.enclosing)
@@ -483,7 +487,7 @@ class FirstLook(Designs):
 
 
 @dataclass
-class Searched(FirstLook):
+class Searched(Described):
     """Designs whose encoding, penalty and split are searched for in all worlds: at round totals and
     numbers of records; what lies between takes shape and split of the nearest below, and its
     penalty as near to the smallest that can run.
@@ -601,13 +605,9 @@ class Searched(FirstLook):
         found = self._found(case.settings.typed_total, case.n)
         return replace(described(case, self.source), encoding=found.encoding)
 
-    def worlds(self, case: Case) -> tuple[WorldMoments, ...]:
-        """All of them."""
-        return worlds_of_case(case, self.source)
-
 
 @dataclass
-class EqualParts(FirstLook):
+class EqualParts(Described):
     """Designs that are as one that was found but for their split, which is in equal parts: its
     scaling, and its penalty as near to the smallest that can run, in all worlds.
 
@@ -631,14 +631,6 @@ class EqualParts(FirstLook):
     def method_of(self, case: Case) -> object:
         """The same everywhere, nearly: what is needed is asked once."""
         return ""
-
-    def described(self, case: Case) -> Option:
-        """What a design gives in every world."""
-        return described(case, self.source)
-
-    def worlds(self, case: Case) -> tuple[WorldMoments, ...]:
-        """All of them."""
-        return worlds_of_case(case, self.source)
 
 
 class _Tried(NamedTuple):

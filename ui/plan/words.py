@@ -210,16 +210,13 @@ def law_sentence(case: PlannedCase, option: Option) -> str:
     )
 
 
-def ways_sentence(found: Ways, find: Find, chosen: str, *, is_first: bool) -> str:
-    """What another mechanism than the chosen one would cost, of both by a first look or by the
-    answers of both.
+def ways_sentence(found: Ways, find: Find, *, is_first: bool) -> str:
+    """What another mechanism than the best would cost, of both by a first look or by the answers of
+    both.
     """
-    looked, by = dict(found.found), ", by a first look" if is_first else ""
-    best = looked[chosen]
-    said = []
-    for name, option in found.found:
-        if name == chosen:
-            continue
+    by, said = ", by a first look" if is_first else "", []
+    (_, best), *others = found.found
+    for name, option in others:
         word = MECHANISMS[name].word.capitalize()
         if option is None or best is None:
             said.append(f"{word} perturbation cannot run here.")
