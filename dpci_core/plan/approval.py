@@ -31,5 +31,7 @@ def is_of_another(approved: str, digest: str) -> bool:
     False
     >>> is_of_another("Approved by Ada (plan 0123456789ab).", "f123456789abcdef")
     True
+    >>> is_of_another("Approved by Ada (plan 123456789abc).", "0123456789abcdef")
+    True
     """
     return any(not digest.startswith(named) for named in _NAMED.findall(approved.casefold()))
