@@ -376,4 +376,4 @@ def test_what_is_told_of_the_split_is_not_read_once_an_input_has_changed(open_pa
     wait_idle(page)
     read = page.evaluate("() => window.read")
     assert read
-    assert {tuple(one) for one in read} == {("0.06", '"computing …"')}
+    assert {tuple(one) for one in read} == {("0", '"computing …"')}

@@ -31,7 +31,7 @@ SHEET = (
 [data-dpci-live=total_slider] :is(.st-key-best_split, .remark, .lost) { opacity: 0.06 }
 /* Of an earlier input nothing is read, and a button keeps the focus. */
 .st-key-best_line { position: relative; min-width: 6rem }
-.st-key-best_line:has([data-stale=true]) > * { opacity: 0.06 !important; transition: none !important }
+.st-key-best_line:has([data-stale=true]) > * { opacity: 0 !important; transition: none !important }
 .st-key-best_line:has([data-stale=true])::before { content: "computing …"; position: absolute; font-size: 0.875rem }
 .st-key-sheet_open { display: none }
 .st-key-best_split { min-height: 2rem }
