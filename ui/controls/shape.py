@@ -25,16 +25,13 @@ from ui.session.settings import Settings
 from ui.session.shape import ShapeSource
 
 
-def shape_control(settings: Settings, *, is_searched: bool = False) -> None:
-    """What the noise is shaped by, where there is a choice.
-
-    is_searched: whether the map of the planning rows is found by a search of the whole method.
-    """
+def shape_control(settings: Settings) -> None:
+    """What the noise is shaped by, where there is a choice."""
     schema = schema_of(settings, state.source())
     standard = None if schema is None else schema.standard
     is_standard = settings.encoding == "standard" if schema is None else standard is not None
-    offered: list[ShapeSource] = [] if is_searched else ["declared"]
-    if is_standard or is_searched:
+    offered: list[ShapeSource] = ["declared"]
+    if is_standard:
         offered.append("planning")
     if settings.may_pay_for_shape:
         offered.append("released")
@@ -42,11 +39,11 @@ def shape_control(settings: Settings, *, is_searched: bool = False) -> None:
         return
     now: ShapeSource = "released" if settings.is_shaped else settings.map_source
     if schema is not None and now != "released":
-        now = "planning" if is_searched or _is_of_rows(standard) else "declared"
+        now = "planning" if _is_of_rows(standard) else "declared"
     st.radio(
         "Shape the noise to the columns",
         **among({name: text.SHAPES[name] for name in offered}),
-        **bound("shape", now, lambda source: _take(source, schema, is_searched=is_searched)),
+        **bound("shape", now, lambda source: _take(source, schema)),
         help=text.SHAPE_HELP,
     )
 
@@ -56,10 +53,10 @@ def _is_of_rows(standard: StandardEncoding | None) -> bool:
     return standard is not None and isinstance(standard.shape, tuple)
 
 
-def _take(source: ShapeSource, schema: Schema | None, *, is_searched: bool) -> None:
+def _take(source: ShapeSource, schema: Schema | None) -> None:
     """Use this source; the map of a table of one's own is kept with its declaration."""
     state.update(shape=source, opened="")
-    if schema is None or schema.standard is None or is_searched or source == "released":
+    if schema is None or schema.standard is None or source == "released":
         return
     if source == "planning":
         _encode_by_rows(schema, schema.standard)
@@ -87,8 +84,12 @@ def encode_by(encoding: StandardEncoding | None) -> None:
     """Use this encoding for the table of the settings."""
     settings = state.settings()
     if settings.dataset == DECLARED:
-        table = declared_table(settings.declared)
-        schema = replace(table.schema, standard=encoding)
-        state.update(declared=packed_table(replace(table, schema=schema)))
+        state.update(declared=encoded(settings.declared, encoding))
     elif (kept := state.upload()) is not None and kept.schema.standard != encoding:
         state.set_upload(replace(kept, schema=replace(kept.schema, standard=encoding)))
+
+
+def encoded(declared: str, encoding: StandardEncoding | None) -> str:
+    """A described table, as settings hold it, with this encoding."""
+    table = declared_table(declared)
+    return packed_table(replace(table, schema=replace(table.schema, standard=encoding)))

@@ -18,15 +18,15 @@ from dpci_core.report.cautions import REPORTABLE_CHANCE
 from dpci_core.schema.worlds import untold, worlds_of
 from ui.controls import currency, design, linear
 from ui.controls.paired import compact, log_grid, number_field, refusal
-from ui.controls.shape import encode_by, shape_control
+from ui.controls.shape import encode_by, encoded, shape_control
 from ui.controls.sidebar import feature_names
 from ui.controls.split import split_controls, split_slider
 from ui.kit import share
 from ui.kit.bound import among
 from ui.plan import bounds, cards, goal, numbers, options, pictures, standard, words
-from ui.plan.job import both_searched, designs_of
+from ui.plan.job import beside, both_searched, designs_of
 from ui.plan.options import Find, Option, Ways
-from ui.plan.work import Work, choice_of, pin, work_on
+from ui.plan.work import Work, choice_of, work_on
 from ui.session import quota, state, steps, text
 from ui.session.case import Case, NumberCase, PlannedCase, make_case, place_of
 from ui.session.choices import MECHANISMS
@@ -51,8 +51,11 @@ FACTORS: tuple[Number, ...] = (
 _KEPT = (
     *("split", "shares", "locked", "epsilon", "delta", "currency"),
     *("definitions", "n", "c", "penalty", "mechanisms", "steps", "clip", "row_clip"),
+    *("target", "shape", "declared"),
 )
-"""What a design that is kept to compare has of its own."""
+"""What a design that is kept to compare has of its own; of its table the encoding."""
+_KEPT_ENCODING = "kept_encoding"
+"""The same of an uploaded table, which no link holds."""
 
 
 def panel(case: PlannedCase) -> None:
@@ -432,19 +435,27 @@ def _keep(option: Option | None, question: tuple[object, ...]) -> None:
         return
     query = option.settings.to_query()
     steps.KEPT.take(urlencode({name: query[name] for name in query if name in _KEPT}) or "n=")
-    if (kept := _kept(state.settings())) is not None:
-        pin(kept, option)
+    st.session_state[_KEPT_ENCODING] = option.encoding
+    if (kept := _kept(state.settings())) is not None:  # what is known is not computed again
+        state.answers().put(beside(kept, state.source()).key, (option, None))
 
 
 def _kept(now: Settings) -> PlannedCase | None:
-    """The case of these settings with the design that was kept."""
+    """The case of these settings with the design that was kept, and its encoding of the table."""
     if not steps.KEPT.value:
         return None
     own = dict(parse_qsl(steps.KEPT.value, keep_blank_values=True))
     found, _ = from_query({**_without(now), **{k: v for k, v in own.items() if v}})
     changes = {f.name: getattr(found, f.name) for f in fields(Settings) if f.name in _KEPT}
+    source, encoding = state.source(), st.session_state.get(_KEPT_ENCODING)
     try:
-        return make_case(replace(now, **changes), state.source())
+        if now.dataset == DECLARED:
+            encoding = declared_table(found.declared).schema.standard
+            changes["declared"] = encoded(now.declared, encoding)
+        elif source.upload is not None and encoding is not None:
+            schema = replace(source.upload.schema, standard=encoding)
+            source = replace(source, upload=replace(source.upload, schema=schema))
+        return make_case(replace(now, **changes), source)
     except (ValueError, ConvergenceError):
         return None
 
@@ -529,7 +540,7 @@ def _linear_settings(case: NumberCase) -> None:
 
 def _shape(case: Case) -> None:
     """How the noise is shaped, and what came of it."""
-    shape_control(case.settings, is_searched=steps.is_chosen(case.settings))
+    shape_control(case.settings)
     if not case.settings.is_shaped:
         return
     if case.design.geometry is None:

@@ -163,10 +163,10 @@ def _searched(case: Case, source: TableSource, find: Find, choice: Choice) -> di
         best = cast("options.Option | None", choice.memo.get(chosen, answer)[0])
         if best is None or not (best.works or find == "precision"):
             return None
-        here = replace(case, settings=best.settings)
-        designs = options.EqualParts(
-            here, source, choice.schema, best.settings.mechanisms[0], found=best
-        )
+        split = from_shares(best.settings.split.total, options.EQUAL_PARTS)
+        here = replace(case, settings=replace(best.settings, split=split))
+        name = best.settings.mechanisms[0]
+        designs = options.Searched(here, source, choice.schema, name, False, choice.memo)
         return designs.answer(find, best.typed if find == "budget" else float(best.settings.n))
 
     parts = {
@@ -211,16 +211,9 @@ def parts_left(parts: dict[str, Part], memo: LRU) -> dict[str, Part]:
     return {name: part for name, part in parts.items() if memo.peek(part.key) is None}
 
 
-def beside(kept: PlannedCase, source: TableSource, choice: Choice | None) -> Part:
-    """What a design that was kept gives, by the same search as the answers."""
-    if choice is not None:
-        mechanism = kept.settings.mechanisms[0]
-        found = parts_of(kept, source, "precision", choice=replace(choice, mechanism=mechanism))[
-            "answer"
-        ]
-    else:
-        found = parts_of(kept, source, "precision")["answer"]
-    return replace(found, name="the design beside it")
+def beside(kept: PlannedCase, source: TableSource) -> Part:
+    """What a design that was kept gives, with its own method."""
+    return replace(parts_of(kept, source, "precision")["answer"], name="the design beside it")
 
 
 _NAMES: dict[Find, str] = {

@@ -14,24 +14,24 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
-from itertools import count, islice
+from itertools import chain, count, islice, product
 from typing import ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from dpci_core import WorldMoments, best_split, forecast, needed_budget, needed_records
+from dpci_core import WorldMoments, forecast, needed_budget, needed_records
 from dpci_core.base.array import Flags
 from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.base.watch import counted
 from dpci_core.design import Design
 from dpci_core.intervals.forecast import drawn_intervals, forecast_of
-from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.plan.numbers import shrinkage_of
 from dpci_core.plan.source import Encoder
 from dpci_core.planner import Promise, Target, promise
 from dpci_core.planner.needed import OutOfReachError
+from dpci_core.planner.shape import shortest_shape
 from dpci_core.planner.standard import (
-    best_standard,
+    LIMIT,
     enclosing,
     enclosing_regularization,
     shapes_of,
@@ -44,7 +44,7 @@ from dpci_core.planner.targets import (
     smallest_told_from_zero,
 )
 from dpci_core.planner.worlds import AnyForecast, foreseen
-from dpci_core.privacy.budget import PARTS, PureDP, to_float_down
+from dpci_core.privacy.budget import PARTS, PureDP
 from dpci_core.regression.design import LinearDesign
 from dpci_core.report.cautions import REPORTABLE_CHANCE, Caution, cautions
 from dpci_core.schema import Schema, StandardEncoding
@@ -59,39 +59,44 @@ from ui.session.compute import (
     TableSource,
     declared_table,
     encoders_of,
+    fit_target,
     packed_table,
 )
-from ui.session.settings import LIMITS, PRECISION, Settings
-from ui.session.worlds import worlds_of_case
+from ui.session.settings import LIMITS, Settings
+from ui.session.worlds import tables_of_case, world_of_case, worlds_of_case
 
 CaseT = TypeVar("CaseT", bound=AnyCase)
+Shares = tuple[Decimal, Decimal, Decimal]
+Cost = tuple[float, float]
 Find = Literal["budget", "records", "precision"]
 
 BALANCED = math.sqrt(2.0)
 """An interval so many times as long as without privacy: half of its variance is privacy noise."""
 _USUAL_SPLIT = (Decimal("0.60"), Decimal("0.30"), Decimal("0.10"))
 """Of the first look, which searches for none: near what searches find on the described tables."""
-_EQUAL = (Decimal(1), Decimal(1), Decimal(1))
+EQUAL_PARTS: Shares = (Decimal(1), Decimal(1), Decimal(1))
 _STEP, _NEAR, _LITTLE = 1.6, 1.01, 1.005
-"""An amount that is not enough grows by the first factor where nothing says how much is; the others
-are `Amounts.near` and `Amounts.little` of an answer."""
+"""An amount that is not enough grows by the first factor where nothing says how much is. An answer
+is the least amount up to the second, or where what its own design needs is nearer than the third.
+"""
 _START = {"budget": 1.0, "records": 20_000.0}
 """Where the search for an amount begins, so that an answer rests on nothing that it replaces."""
 _TINY = 1e-9
 """A value that no design tells from zero."""
 _MOST_LOOKS = 16
 """Designs that are looked at for one answer."""
-_MORE = (Decimal(2), Decimal("3.5"), Decimal(5))
-"""Times the share of the covariance in the shortest intervals on average: tried for the goal, one
-after the other while that helps."""
-_OTHER = ((Decimal("0.75"), Decimal("0.55")), (Decimal("1.3"), Decimal("1.7")))
-"""The same of the Hessian, in two directions."""
-_SMALLER = (0.85, 0.7)
-"""Times the penalty there, with every share of the covariance."""
+_SPLITS = (_USUAL_SPLIT, EQUAL_PARTS, (Decimal(2), Decimal(1), Decimal(1)))
+"""Where a search for a split begins: near what it finds, and with those that people set by hand."""
+_ROUGH, _FINE = (6, 3), (3, 1)
+"""Steps of a move: of penalty and shares those of a grid of 20 a decade."""
+_A_DECADE = 20
+_FEW = 2
+"""Encodings that are looked at with every split."""
+_NEVER: Cost = (math.inf, math.inf)
+_MOST_MOVES, _WORTH = 4, 0.998
+"""Moves of one part in one direction, each to at most so many times the cost before."""
 _LEAST_SHARE, _SHARE = Decimal("0.2"), Decimal("0.001")
 """Of the coefficients in a split that is tried, and the steps of all."""
-_A_DECADE = 6
-"""Totals, and numbers of records, for which designs are searched for."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -258,12 +263,6 @@ class Amounts(ABC, Generic[CaseT]):
     """What methods need, by name of the amount."""
     is_fixed: ClassVar[bool] = True
     """Whether the method is the same at every amount, so that what it cannot reach is final."""
-    most_looks: ClassVar[int] = _MOST_LOOKS
-    near: ClassVar[float] = _NEAR
-    little: ClassVar[float] = _LITTLE
-    """An answer is the least amount up to the first factor, or where what its own design needs is
-    nearer than the second.
-    """
 
     @abstractmethod
     def at(self, typed: float, n: int) -> CaseT:
@@ -351,7 +350,7 @@ class Amounts(ABC, Generic[CaseT]):
         amount, low, high = start, 0.0, math.inf
         best: Option | None = None
         last: Option | None = None
-        for _ in counted("try", islice(count(), self.most_looks)):  # how many shows at the end
+        for _ in counted("try", islice(count(), _MOST_LOOKS)):  # how many shows at the end
             needed, option = math.inf, None
             try:
                 here = at(amount)
@@ -363,14 +362,14 @@ class Amounts(ABC, Generic[CaseT]):
                 refusal = error
             if option is not None and option.works:
                 best, high = (option, amount) if amount < high else (best, high)
-                if amount <= max(lowest, self.little * needed):
+                if amount <= max(lowest, _LITTLE * needed):
                     break
             else:
                 low = max(low, amount)
-            if low >= highest or high <= self.near * low:
+            if low >= highest or high <= _NEAR * low:
                 break
             if option is not None and not option.meets and needed <= low:
-                needed = low * self.little
+                needed = low * _LITTLE
             amount = _next(needed, low, high)
             amount = _up(min(max(amount, lowest), highest), is_whole=name == "n")
             if not low < amount < high:  # between them lies no amount that is shown
@@ -446,7 +445,7 @@ class Described(Designs):
     def asked(self, typed: float, n: int) -> Settings:
         """The settings there, whose method is not found yet."""
         now = self.case.settings.swept("total", typed)
-        return replace(now, n=n, mechanisms=(self.mechanism,), target=UNPENALISED)
+        return replace(now, n=n, mechanisms=(self.mechanism,), target=UNPENALISED, shape="planning")
 
     def made(self, now: Settings, encoding: StandardEncoding, c: float) -> Case:
         """The case of settings with this encoding and penalty."""
@@ -488,156 +487,198 @@ class FirstLook(Described):
 
 @dataclass
 class Searched(Described):
-    """Designs whose encoding, penalty and split are searched for in all worlds: at round totals and
-    numbers of records; what lies between takes shape and split of the nearest below, and its
-    penalty as near to the smallest that can run.
+    """Designs whose encoding, penalty and split are moved, at every amount, to where most effects
+    can be reported and the goal is nearest, in every world.
 
     memo: where what was found is kept.
     """
 
     memo: LRU = field(default_factory=lambda: LRU(_MOST_LOOKS))
+    order: list[int] = field(default_factory=list, init=False)
+    """Places of the worlds, those first that lately ruled out a design."""
 
     def at(self, typed: float, n: int) -> Case:
         """The case with the design there."""
-        now = self.asked(typed, n)
-        found = self._found(typed, n)
-        if not self.is_split_free:
-            return self._with(now, found)
-        if now.is_shaped:
-            return _split_for_shape(self._with(_split_as(found.design, now), found), self.source)
-        better = self._for_goal(typed, n)
-        return self._with(_split_as(better.design, now), better)
-
-    def _with(self, now: Settings, found: _Found) -> Case:
-        """The case with encoding and penalty of what was searched for nearby."""
-        c = _as_near(found.design, now.design(now.combinations[0]))
-        return self.made(now, found.encoding, min(c, LIMITS["c"][1]))
-
-    def _for_goal(self, typed: float, n: int) -> _Found:
-        """What was searched for nearest to there, its split and penalty moved to where most effects
-        can be reported and the goal is nearest, in every world: intervals that are shortest on
-        average leave too little for the covariance where a release is to meet the goal surely, and
-        shorter ones bear less bias.
-        """
-        near, found = self._near(typed, n), self._found(typed, n)
-        goal = tuple(getattr(near, name) for name in PRECISION)
-
-        def search() -> _Found:
-            first = self._with(_split_as(found.design, near), found)
-            cases = [first]
-            for factor in _SMALLER:
-                c = float(f"{factor * first.settings.c:.3g}")
-                cases.append(self.made(first.settings, found.encoding, c))
-            with closing(counted("split", count())) as number:
-                tried = (_Tried(self._cost(case), case) for case in cases)
-                moved = [self._moved(one, "covariance", _MORE, number) for one in tried]
-                best = min(moved, key=lambda one: one.cost)
-                for factors in _OTHER:
-                    best = self._moved(best, "hessian", factors, number)
-            return _Found(found.encoding, best.case.design)
-
-        return self.memo.get(("goal", self._key(near), goal), search)
-
-    def _cost(self, case: Case) -> tuple[float, float]:
-        """What counts of a case: effects that are promised, then how near the goal is; most where
-        it cannot run.
-        """
-        try:
-            promised = promise_of(case, self.worlds(case))
-        except InfeasibleDesignError:
-            return math.inf, math.inf
-        nearest = promised.within_reach
-        return -promised.reportable, -(promised.probability or 0.0) if nearest is None else nearest
-
-    def _moved(
-        self, best: _Tried, part: str, factors: Sequence[Decimal], number: Iterator[int]
-    ) -> _Tried:
-        """The case with more and more, or less, for a matrix, as long as that helps; `number` goes
-        through the splits that are tried for one amount.
-        """
-        budget = best.case.design.budget
-        for factor, _ in zip(factors, number, strict=False):
-            case = _with_share(best.case, part, factor * getattr(budget, part) / budget.total)
-            if case is None or (cost := self._cost(case)) >= best.cost:
-                break
-            best = _Tried(cost, case)
-        return best
-
-    @cached_property
-    def shapes(self) -> tuple[Triangle, ...]:
-        """The shapes that are tried at every amount."""
-        return shapes_of(self.encoders)
-
-    def _near(self, typed: float, n: int) -> Settings:
-        """The settings for which a method is searched for nearest to there."""
-        return self.asked(
-            _round(typed, LIMITS[self.case.settings.currency]), int(_round(n, LIMITS["n"]))
-        )
-
-    def _key(self, near: Settings) -> tuple[object, ...]:
-        """What a search of a method rests on: not the goal."""
-        bare = replace(basis(near, "precision"), split=from_shares(near.split.total))
-        return bare.usual(*PRECISION), id(self.source.upload)
-
-    def _found(self, typed: float, n: int) -> _Found:
-        """What was searched for nearest to there."""
-        near = self._near(typed, n)
-
-        def search() -> _Found:
-            design = near.design(near.combinations[0])
-            fewest = replace(self.case, settings=near, design=design).fewest
-            answer = best_standard(
-                self.encoders[0],
-                design=replace(design, n_records=fewest),
-                worlds=self.encoders[1:],
-                shapes=self.shapes,
-            )
-            return _Found(answer.encoding, replace(answer.design, n_records=near.n))
-
-        return self.memo.get(("standard", *self._key(near)), search)
-
-    def method_of(self, case: Case) -> object:
-        """Nothing: encoding and split are others at other amounts."""
-        return None
+        found, now = self._found(typed, n), self.asked(typed, n)
+        now = _split_as(found.design, now) if self.is_split_free else now
+        return self.made(now, found.encoding, found.design.regularization)
 
     def described(self, case: Case) -> Option:
         """What a design gives in every world."""
-        found = self._found(case.settings.typed_total, case.n)
-        return replace(described(case, self.source), encoding=found.encoding)
-
-
-@dataclass
-class EqualParts(Described):
-    """Designs that are as one that was found but for their split, which is in equal parts: its
-    scaling, and its penalty as near to the smallest that can run, in all worlds.
-
-    found: that one.
-    """
-
-    found: Option = field(kw_only=True)
-    most_looks: ClassVar[int] = 10
-    near: ClassVar[float] = 1.03
-    little: ClassVar[float] = 1.02
-
-    def at(self, typed: float, n: int) -> Case:
-        """The case with the design there."""
-        now = self.asked(typed, n)
-        now = replace(now, split=from_shares(now.split.total, _EQUAL))
-        assert isinstance(self.found.design, Design)
-        assert self.found.encoding is not None
-        c = _as_near(self.found.design, now.design(now.combinations[0]))
-        return self.made(now, self.found.encoding, min(c, LIMITS["c"][1]))
+        encoding = self._found(case.settings.typed_total, case.n).encoding
+        return replace(described(case, self.source), encoding=encoding)
 
     def method_of(self, case: Case) -> object:
-        """The same everywhere, nearly: what is needed is asked once."""
-        return ""
+        """Nothing: encoding, penalty and split are others at other amounts."""
+        return None
+
+    def _found(self, typed: float, n: int) -> _Found:
+        """Encoding, penalty and split there."""
+        now = self.asked(typed, n)
+
+        def search() -> _Found:
+            with closing(counted("design", count())) as number:
+                near = self._near(typed, n, number)
+                if not self.is_split_free:
+                    best = self._for_split(now, near, number)
+                else:
+                    total = now.split.total
+                    splits = [replace(now, split=from_shares(total, one)) for one in _SPLITS]
+                    found = [self._for_split(one, near, number) for one in splits]
+                    parts = ("shape", "c", *PARTS[1:])
+                    moved = [self._moved(one, parts, _FINE, number) for one in found]
+                    best = min(moved, key=lambda one: one.cost)
+            return _Found(best.encoding, best.case.design)
+
+        return self.memo.get(self._key("searched", now, self.is_split_free), search)
+
+    def _key(self, name: str, now: Settings, is_split_free: bool) -> tuple[object, ...]:
+        """What a search rests on."""
+        bare = basis(now, "precision")
+        if is_split_free:
+            bare = replace(bare, split=from_shares(now.split.total))
+        return name, bare, is_split_free, id(self.source.upload)
+
+    @cached_property
+    def encodings(self) -> tuple[StandardEncoding, ...]:
+        """Those that are tried, by their shapes: in the order of the share of the planning rows
+        that count in full.
+        """
+        table = self.case.settings.declared, id(self.source.upload), self.case.names
+        shapes = self.memo.get(("shapes", *table), lambda: shapes_of(self.encoders))
+        half = len(shapes) // (1 if len(self.encoders) == 1 else 2)
+        both = zip(shapes[:half], shapes[half:] or shapes[:half], strict=True)
+        return tuple(StandardEncoding(limit=LIMIT, shape=s) for s in dict.fromkeys(chain(*both)))
+
+    def _near(self, typed: float, n: int, number: Iterator[int]) -> tuple[_Method, ...]:
+        """Encodings and penalties that go with a usual split, the best first: every split begins
+        with them.
+        """
+        now = self.asked(typed, n)
+        now = replace(now, split=from_shares(now.split.total, _USUAL_SPLIT))
+
+        def search() -> tuple[_Method, ...]:
+            tried = []
+            c = _on_grid(enclosing_regularization(now.design(now.combinations[0])))
+            for encoding in self.encodings[::2]:
+                case = self.made(now, encoding, c)
+                one = self._moved(_Tried(self._cost(case), case, encoding), ("c",), _ROUGH, number)
+                tried.append(one)
+                c = one.case.settings.c  # near to what the next takes
+            tried.sort(key=lambda one: one.cost)
+            best = self._moved(tried[0], ("shape", "c"), _FINE, number)
+            found = [best, *tried[1:_FEW]]
+            if (shape := self._shorter(best)) is not None:
+                found.append(best._replace(encoding=replace(best.encoding, shape=shape)))
+            return tuple(_Method(one.encoding, one.case.settings.c) for one in found)
+
+        return self.memo.get(self._key("near", now, True), search)
+
+    def _for_split(self, now: Settings, near: Sequence[_Method], number: Iterator[int]) -> _Tried:
+        """The best encoding and penalty for a split."""
+        tried = []
+        for encoding, c in near:
+            case = self.made(now, encoding, c)
+            tried.append(_Tried(self._cost(case), case, encoding))
+        best = min(tried, key=lambda one: one.cost)
+        best = self._moved(best, ("c",), _ROUGH, number)
+        return self._moved(best, ("shape", "c"), _FINE, number)
+
+    def _shorter(self, best: _Tried) -> Triangle | None:
+        """The shape of the shortest intervals near its own."""
+        case, shape = best.case, best.encoding.shape
+        if best.cost == _NEVER or not isinstance(shape, tuple):
+            return None
+        rows = tables_of_case(case, self.source).values()
+        seen = [
+            (one, world_of_case(case, self.source, place).moments) for place, one in enumerate(rows)
+        ]
+        is_out = np.zeros(len(case.names) - 1, dtype=np.bool_)
+        return shortest_shape(shape, seen, design=case.at_fewest, is_out=is_out)
+
+    def _moved(
+        self, best: _Tried, parts: Sequence[str], steps: Sequence[int], number: Iterator[int]
+    ) -> _Tried:
+        """With the next shape, more or less of the penalty "c", or of the share of a matrix, as
+        long as that helps; `number` goes through what is tried for one amount.
+        """
+        for size, part in product(steps, parts):
+            for step in (size, -size):
+                before = best
+                for _ in zip(range(_MOST_MOVES), number, strict=False):
+                    changed = self._changed(best, part, step)
+                    enough = best.cost[0], _WORTH * best.cost[1]
+                    if changed is None or (cost := self._cost(changed[0], enough)) >= enough:
+                        break
+                    best = _Tried(cost, *changed)
+                if best is not before:
+                    break
+        return best
+
+    def _changed(self, best: _Tried, part: str, step: int) -> tuple[Case, StandardEncoding] | None:
+        """The case with another part, and its encoding; None where that cannot be."""
+        case, encoding = best.case, best.encoding
+        factor = 10.0 ** (step / _A_DECADE)
+        if part == "c":
+            c = _on_grid(factor * case.settings.c)
+            design = replace(case.design, regularization=c)
+            records, fitted = case.records, fit_target(case.records, design)
+            moments = self.source.store.moments(records, design.loss, c, fitted)
+            now = replace(case.settings, c=c)
+            return replace(case, settings=now, design=design, moments=moments), encoding
+        if part in PARTS:
+            budget = case.design.budget
+            share = Decimal(factor) * getattr(budget, part) / budget.total
+            other = _with_share(case, part, share)
+            return None if other is None else (other, encoding)
+        places = {one: place for place, one in enumerate(self.encodings)}
+        place = places.get(encoding, -_A_DECADE) + (1 if step > 0 else -1)
+        if not 0 <= place < len(places):
+            return None
+        encoding = self.encodings[place]
+        return self.made(case.settings, encoding, case.settings.c), encoding
+
+    def _cost(self, case: Case, enough: Cost = _NEVER) -> Cost:
+        """What counts of a case: effects that are promised, then how near the goal is, farther by
+        what chances to report lack; most where it cannot run. Where the first worlds cost enough
+        already, what they cost.
+        """
+        chance, reach, cost = np.ones(len(case.names) - 1), 0.0, _NEVER
+        self.order = self.order or list(range(len(self.encoders)))
+        for turn, place in enumerate(self.order):
+            try:
+                world = world_of_case(case, self.source, place)
+                drawn = drawn_intervals(world.moments, design=case.at_fewest)
+            except InfeasibleDesignError:
+                return _NEVER
+            made = forecast_of(drawn, world.moments)
+            if case.target.is_power:  # what is told from zero is so long an interval away
+                near = float(made.ci_length[case.target.coefficient])
+            else:
+                near = outcome_of(drawn, case.target).within_reach
+            chance = np.minimum(chance, made.chance_to_report[:-1])
+            reach = max(reach, near)
+            lack = float(np.maximum(REPORTABLE_CHANCE - chance, 0.0).sum())
+            cost = -int(np.count_nonzero(chance >= REPORTABLE_CHANCE)), reach * (1.0 + lack)
+            if cost >= enough:
+                self.order.insert(0, self.order.pop(turn))
+                break
+        return cost
 
 
 class _Tried(NamedTuple):
-    """A case, and what counts of it: the less the better."""
+    """A case, what counts of it, the less the better, and its encoding."""
 
-    cost: tuple[float, float]
+    cost: Cost
     case: Case
+    encoding: StandardEncoding
+
+
+class _Method(NamedTuple):
+    """Where a search begins for a split."""
+
+    encoding: StandardEncoding
+    c: float
 
 
 class _Found(NamedTuple):
@@ -647,25 +688,11 @@ class _Found(NamedTuple):
     design: Design
 
 
-def _round(amount: float, limits: tuple[float, float]) -> float:
-    """The nearest amount below at which designs are searched for: what less can report, more
-    can.
-    """
-    near = 10.0 ** (math.floor(_A_DECADE * math.log10(amount) + 1e-9) / _A_DECADE)
-    return min(max(float(f"{near:.3g}"), limits[0]), limits[1])
-
-
-def _as_near(found: Design, asked: Design) -> float:
-    """The penalty of a design, for another total or n: as many times the smallest that can run;
-    where none is the smallest, so that noise and bias fall alike.
-    """
-    smallest = mechanism_of(found).smallest_regularization(found)
-    if smallest:
-        now = mechanism_of(asked).smallest_regularization(asked)
-        return float(f"{found.regularization * now / smallest:.3g}")
-    more = asked.n_records * to_float_down(asked.budget.total)
-    less = found.n_records * to_float_down(found.budget.total)
-    return float(f"{found.regularization * math.sqrt(less / more):.3g}")
+def _on_grid(c: float) -> float:
+    """The nearest penalty of those that are tried, so that fits are shared."""
+    low, high = LIMITS["c"]
+    near = 10.0 ** (round(_A_DECADE * math.log10(c)) / _A_DECADE)
+    return min(max(float(f"{near:.3g}"), low), high)
 
 
 def _split_as(found: Design, now: Settings) -> Settings:
@@ -687,19 +714,6 @@ def _with_share(case: Case, part: str, share: Decimal) -> Case | None:
     split = from_shares(case.settings.split.total, shares)
     now = replace(case.settings, split=split)
     return replace(case, settings=now, design=now.design(now.combinations[0]))
-
-
-def _split_for_shape(case: Case, source: TableSource) -> Case:
-    """The case with the split that goes with the shape of its noise."""
-    try:
-        best = best_split(
-            worlds_of_case(case, source),
-            design=case.at_fewest,
-            coefficient=case.target.coefficient,
-        )
-    except InfeasibleDesignError:
-        return case
-    return make_penalised(_split_as(best.design, case.settings), source)
 
 
 # --- what is asked, and what comes of it ----------------------------------------------------------
@@ -796,4 +810,5 @@ def adopted(now: Settings, option: Option) -> Settings:
         target=found.target,
         declared=found.declared,
         encoding=found.encoding,
+        shape=found.shape,
     )

@@ -13,7 +13,7 @@ import streamlit as st
 from ui.controls.job_panel import JobPanel
 from ui.plan import numbers
 from ui.plan.job import Answer, Choice, Key, Part, PlanJob, beside, parts_left, parts_of
-from ui.plan.options import Find, Option
+from ui.plan.options import Find
 from ui.session import compute, jobs, state, steps
 from ui.session.case import Case, PlannedCase
 
@@ -98,12 +98,9 @@ def work_on(case: PlannedCase, kept: PlannedCase | None = None) -> Work:
     """
     find, choice = cast(Find, steps.FIND.value), choice_of(case)
     memo, job = state.answers(), _PANEL.job()
-    parts, pinned = parts_of(case, state.source(), find, choice=choice), None
+    parts = parts_of(case, state.source(), find, choice=choice)
     if kept is not None:
-        part = beside(kept, state.source(), choice)
-        pinned = state.memo().peek(_pin_of(part))
-        if pinned is None:
-            parts["kept"] = part
+        parts["kept"] = beside(kept, state.source())
     left = (
         None if job is None else job.left(memo)
     )  # before what is missing: an answer that comes in between is known
@@ -118,23 +115,8 @@ def work_on(case: PlannedCase, kept: PlannedCase | None = None) -> Work:
     )  # before what is missing: one that has ended has nothing to add
     found = {name: memo.peek(part.key) for name, part in parts.items()}
     missing = {name: part for name, part in parts.items() if found[name] is None}
-    if pinned is not None:
-        found["kept"] = pinned
     known = {name: cast(Answer, answer) for name, answer in found.items() if answer is not None}
     return Work(known, tuple(missing), job, is_active, state.queue_problem())
-
-
-def pin(kept: PlannedCase, option: Option) -> None:
-    """Keep what a design gives with the design itself: what is known is not computed again."""
-    part = beside(kept, state.source(), choice_of(kept))
-    state.memo().put(_pin_of(part), (option, None))
-
-
-def _pin_of(part: Part) -> Key:
-    """The numbers that came with a kept design stay with the session: they are those of the design
-    that somebody kept, however it was found.
-    """
-    return ("pinned", *part.key)
 
 
 def _is_kept(job: PlanJob | None, case: PlannedCase, missing: dict[str, Part]) -> bool:

@@ -155,6 +155,10 @@ class ImportedFit:
         )
 
 
+_MOMENTS_LIMIT = 400.0 * 22**3
+"""Of the sizes of fits: p^3, as what they know of their drift is."""
+
+
 class Store:
     """Records, fits and their last solutions, by what makes them; one for all sessions or one
     inside a session.
@@ -165,7 +169,7 @@ class Store:
     def __init__(self, limit: float = RECORDS_LIMIT, given: ImportedFit | None = None) -> None:
         self.given = given
         self._records = LRU(limit, lambda r: float(cast(Records, r).X.nbytes))
-        self._moments = LRU(400)
+        self._moments = LRU(_MOMENTS_LIMIT, lambda m: float(cast(Moments, m).theta_hat.size) ** 3)
         self.shapes = LRU(100)
         self._starts: dict[tuple[str, str], Moments] = {}
 

@@ -16,22 +16,32 @@ def worlds_of_case(case: AnyCase, source: TableSource) -> tuple[WorldMoments, ..
     is_given = given is not None and given.moments is case.moments
     if case.settings.dataset != DECLARED or is_given:
         return (WorldMoments(ONLY_WORLD, case.moments),)
-    (first, _), *others = tables_of_case(case, source).items()
-    found = [WorldMoments(first, case.moments)]
+    tables = tables_of_case(case, source).items()
+    return tuple(_moments(case, source, place, *one) for place, one in enumerate(tables))
+
+
+def world_of_case(case: AnyCase, source: TableSource, place: int) -> WorldMoments:
+    """The moments of one world, by its place among all of them."""
+    said, records = list(tables_of_case(case, source).items())[place]
+    return _moments(case, source, place, said, records)
+
+
+def _moments(
+    case: AnyCase, source: TableSource, place: int, said: str, records: Records
+) -> WorldMoments:
+    if place == 0:
+        return WorldMoments(said, case.moments)
     if isinstance(case, NumberCase):
-        of = case.plan.moments_of
-        return (*found, *(WorldMoments(said, of(records)) for said, records in others))
+        return WorldMoments(said, case.plan.moments_of(records))
     assert isinstance(case, Case)
-    for assumption, records in others:
-        moments = source.store.moments(
-            records,
-            case.design.loss,
-            case.settings.c,
-            fit_target(records, case.design),
-            geometry=case.design.geometry,
-        )
-        found.append(WorldMoments(assumption, moments))
-    return tuple(found)
+    moments = source.store.moments(
+        records,
+        case.design.loss,
+        case.settings.c,
+        fit_target(records, case.design),
+        geometry=case.design.geometry,
+    )
+    return WorldMoments(said, moments)
 
 
 def tables_of_case(case: AnyCase, source: TableSource) -> dict[str, Records]:

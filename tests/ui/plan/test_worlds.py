@@ -13,7 +13,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpci_core import Target, needed_budget
-from dpci_core.design import Geometry
 from dpci_core.planner.amounts import with_total
 from dpci_core.report.words import percent
 from dpci_core.schema import CategoricalColumn
@@ -143,21 +142,6 @@ def test_a_look_is_about_every_world_and_the_fewest_records(look, monkeypatch):
     now = replace(case, settings=replace(case.settings, look=look))
     with pytest.raises(StopIteration):
         parts_of(now, SOURCE)[look].find()
-    assert seen == [(len(list(EXAMPLE.worlds())), case.fewest)]
-
-
-def test_the_split_for_a_shape_is_about_every_world_and_the_fewest_records(monkeypatch):
-    case, seen = a_case(), []
-
-    def recorded(worlds, *, design, **_):
-        seen.append((len(worlds), design.n_records))
-        raise StopIteration
-
-    monkeypatch.setattr(options, "best_split", recorded)
-    budget = replace(case.design.budget, metric=Decimal("0.01"))
-    design = replace(case.design, budget=budget, geometry=Geometry(ridge=0.03, leverage=9.0))
-    with pytest.raises(StopIteration):
-        options._split_for_shape(replace(case, design=design), SOURCE)
     assert seen == [(len(list(EXAMPLE.worlds())), case.fewest)]
 
 
