@@ -317,8 +317,7 @@ def check_header(
     The header and the number of rows that a Parquet file states beside it; nothing below a header
     is opened.
     Raises:  ReleaseRefusedError for what is no file or has another number of rows than declared,
-             DataRejectedError for no row, InfeasibleDesignError for one that cannot run with as many
-             as it has.
+             DataRejectedError, InfeasibleDesignError where too few rows were declared to be enough.
     """
     path = Path(file) if isinstance(file, str) else file
     if (

@@ -250,8 +250,8 @@ def _released_before(account: Account, chosen: ModelTask[Any], last: Charge) -> 
             made,
             folder_of(last.request_id),
             fresh if fresh and fresh[0] == last.request_id else None,
+            chosen.plan,
             chosen.priced.numbers,
-            chosen.plan.goal,
         )
     with st.expander("Release the same plan once more"):
         st.markdown(words.AGAIN)
