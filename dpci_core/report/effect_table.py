@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dpci_core.report.html import Bounds, IntervalRow, interval_chart, table
-from dpci_core.report.words import joined, number, odds_alike
+from dpci_core.report.words import joined, number, number_at_most, odds_alike
 
 PLANNED_REASON = "penalty or noise decides it, by the plan"
 """Why the effect of a penalised model is not reportable by the plan."""
@@ -139,7 +139,8 @@ class EffectTable:
         tell = self._teller()
         is_number = self.scale.is_number
         return tuple(
-            self._cells(row, tell_alike(2.0 * row.half) if is_number else tell) for row in self.rows
+            self._cells(row, tell_alike(2.0 * row.half) if is_number and row.interval else tell)
+            for row in self.rows
         )
 
     def _cells(self, row: EffectRow, tell: Callable[[float], str]) -> tuple[str, ...]:
@@ -156,11 +157,15 @@ class EffectTable:
         return row.label, tell(row.half), tell(row.without), last
 
     def _teller(self) -> Callable[[float], str]:
-        """How a value on the scale of the rows is told, with the same decimals in every row."""
+        """How a value on the scale of the rows is told, with the same decimals in every row; a
+        planned one never as less than it is.
+        """
         if not self.is_odds:
-            return number
+            return number if self.is_released else number_at_most
         ends = (row.interval[1:] if row.interval else (-row.half, row.half) for row in self.told)
-        tell = odds_alike((_factor(low), _factor(high)) for low, high in ends)
+        tell = odds_alike(
+            ((_factor(low), _factor(high)) for low, high in ends), is_up=not self.is_released
+        )
         return lambda x: tell(_factor(x)) if abs(x) <= LARGEST_LOG_ODDS else f"e^{number(x)}"
 
     def html(self, *, caption: str) -> str:

@@ -137,12 +137,14 @@ def reach_sentence(case: PlannedCase, option: Option, find: Find) -> str:
     if chance != best and (decides := found.probability_decided_by) != found.worlds[0]:
         hardest = f", fewest if {plain(decides)}; {best} if the table is as described"
     level = f"{100.0 * case.design.confidence_level:g} % intervals"
-    meet = "tell it" if case.target.is_power else f"have such {level}"
-    met = "" if option.is_lost else f" At least {chance} of releases {meet}{hardest}."
+    least = "Perhaps no" if option.probability < _RARE else f"At least {chance} of"
+    met = "" if option.is_lost else f" {least} releases meet the goal with {level}{hardest}."
     said = f"**{_verdict(case, option, find)}**{met}{_spare(case, option, find)} {reach(found)}"
     return f"{said} {_ELSEWHERE[find]}" if falls_short(option, find) else said
 
 
+_RARE = 1e-4
+"""Of releases: a chance that is told as "under 0.01 %", which is no "at least"."""
 _SPARE = 0.95
 """Of the goal: an answer that is shorter has more than its goal needs."""
 

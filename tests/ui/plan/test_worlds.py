@@ -70,7 +70,11 @@ def test_an_option_promises_no_more_than_its_worst_world():
     said = words.reach_sentence(case, found, "precision")
     assert f"{found.promise.reportable} of 5 coefficients can be reported" in said
     assert plain(found.promise.probability_decided_by) in said
-    assert f"At least {percent(found.probability)} of releases have such 95 % intervals" in said
+    least = f"At least {percent(found.probability)} of releases meet the goal with 95 % intervals"
+    assert least in said
+    never = words.reach_sentence(case, replace(found, probability=1e-6), "precision")
+    assert "Perhaps no releases meet the goal" in never
+    assert "under 0.01 %" not in never
     gone = np.flatnonzero(found.promise.chance < 0.95)
     sentences = " ".join(one.sentence for one in found.cautions)
     assert all(case.records.feature_names[j].replace("=", ": ") in sentences for j in gone)
