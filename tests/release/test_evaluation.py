@@ -70,8 +70,8 @@ def test_files_and_page_compare_lengths_with_the_plan_alike(
     monkeypatch.setattr(result, "_usual", lambda *_: (1.0, 1.0))
     ones = np.ones(len(made.coefficients))
     no_plan: Any = None
-    planned: Any = SimpleNamespace(scaled=SimpleNamespace(ci_length=ones, nonprivate_length=ones))
-    assert f"{number(ratio)} times" in result.against_plan(made, no_plan, planned)
+    numbers: Any = SimpleNamespace(scaled=SimpleNamespace(ci_length=ones, nonprivate_length=ones))
+    assert f"{number(ratio)} times" in result.against_plan(made, no_plan, numbers)
     alone = tuple(replace(one, is_not_estimable=one.name != CONSTANT) for one in made.coefficients)
     assert replace(made, coefficients=alone).times_as_planned is None, "the intercept is no effect"
 

@@ -194,11 +194,11 @@ def _verdict(case: PlannedCase, option: Option, find: Find) -> str:
 
 
 def against_sentence(option: Option) -> str:
-    """What privacy costs, in lengths and in records."""
+    """What privacy costs, in lengths and in records: of all coefficients, as in a plan's file."""
     here = "If the table is as described, intervals" if option.has_worlds else "Intervals"
     return (
-        f"{here} are {number(option.against)} times as long as without privacy on average: as long "
-        f"as {option.as_if:,} records give without it."
+        f"{here} are {number(option.against)} times as long as without privacy on average, the "
+        f"intercept among them: as long as {option.as_if:,} records give without it."
     )
 
 

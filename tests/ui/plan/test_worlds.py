@@ -23,6 +23,7 @@ from ui.plan import numbers, options, words
 from ui.plan.job import parts_of
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource, packed_table
+from ui.session.plan_settings import plan_of
 from ui.session.settings import from_query
 from ui.session.text import plain
 from ui.session.worlds import worlds_of_case
@@ -99,6 +100,10 @@ def test_the_records_needed_keep_their_promise():
     assert promised.probability == answer.promise.probability >= case.target.probability
     enough = f"**Your goal is met with {answer.settings.n:,} records.**"
     assert enough in words.reach_sentence(case, answer, "records")
+    of_plan = plan_of(there, "The same").numbers()  # as the page for the board has them
+    assert of_plan.promise.fewest == promised.fewest
+    told = words.against_sentence(answer)
+    assert f"the intercept among them: as long as {of_plan.as_if_records:,} records" in told
 
 
 def test_the_chance_is_told_of_the_worst_table_and_of_the_one_described():
