@@ -298,15 +298,39 @@ def _of_all(drawn: DrawnIntervals | LinearForecast, target: Target, limits: Arra
     return Outcome(target, float(draws.mean()), draws, spread, 0.0, settled, is_too_wide)
 
 
-def _of_drift(drawn: DrawnIntervals | LinearForecast, coefficient: int | None) -> float:
-    """Relative standard deviation of a length, or of their mean, because the matrices are taken at
-    coefficients with an error.
+def usual_lengths(
+    drawn: DrawnIntervals | LinearForecast, places: list[int], *, share: float
+) -> tuple[float, float]:
+    """Return between which lengths, on average over the coefficients at these places, the middle
+    `share` of releases are; of the same noise and sampling as a length that is asked for. What is
+    around a draw is log-normal here, so that no length is below 0 however large its spread.
+    """
+    draws = drawn.lengths[:, places].mean(axis=1)
+    sampling = (_OF_ONE if len(places) == 1 else _OF_MEAN) / math.sqrt(drawn.design.n_records)
+    spread = math.hypot(sampling, _of_drift(drawn, places))
+    logs, far = np.log(draws), 10.0 * spread
+
+    def at(chance: float) -> float:
+        def lacking(log_length: float) -> float:
+            return float(ndtr((log_length - logs) / spread).mean()) - chance
+
+        return math.exp(find_root(lacking, logs.min() - far, logs.max() + far))
+
+    return at((1.0 - share) / 2.0), at((1.0 + share) / 2.0)
+
+
+def _of_drift(drawn: DrawnIntervals | LinearForecast, coefficient: int | list[int] | None) -> float:
+    """Relative standard deviation of a length, or of the mean of some or of all, because the
+    matrices are taken at coefficients with an error.
     """
     further = _OF_DRIFT * drawn.r3
     if drawn.drift is None:
         return further
-    size = drawn.half_width.mean(axis=0)
-    moved = size @ drawn.drift / size.sum() if coefficient is None else drawn.drift[coefficient]
+    size, drift = drawn.half_width.mean(axis=0), drawn.drift
+    if isinstance(coefficient, list):
+        size, drift = size[coefficient], drift[coefficient]
+        coefficient = None
+    moved = size @ drift / size.sum() if coefficient is None else drift[coefficient]
     return math.hypot(further, float(np.linalg.norm(moved)))
 
 

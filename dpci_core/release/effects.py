@@ -10,7 +10,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Protocol
 
 from dpci_core.design import Design, Measures
@@ -107,22 +106,23 @@ def _exp(interval: Interval) -> Interval:
 
 
 def effect_table(release: Estimated) -> EffectTable:
-    """Return the effects of a release as the table of a paper has them, with what privacy noise
-    added to their lengths, by the released matrices.
+    """Return the effects of a release as the table of a paper has them.
+
+    What privacy added to a length is not told: where it is much, the part of sampling by the
+    released matrices may be a third of what it is, or twice as much.
     """
     schema, design = release.schema, release.design
-    z = NormalDist().inv_cdf((1.0 + design.confidence_level) / 2.0)
     rows = []
     for effect, c in zip(effects(release), release.coefficients, strict=False):
         name, label = effect_name(schema, release.features, c.name)
-        by, scale = effect.by, c.original.length / c.scaled.length if c.scaled.length else 0.0
+        by = effect.by
         rows.append(
             EffectRow(
                 name=name,
                 label=label,
                 interval=(by.estimate, by.low, by.high),
                 half=by.length / 2.0,
-                without=z * c.sampling_se * scale * effect.step,
+                without=0.0,
                 reason=why_not(c, release),
             )
         )

@@ -317,7 +317,7 @@ def check_header(
     The header and the number of rows that a Parquet file states beside it; nothing below a header
     is opened.
     Raises:  ReleaseRefusedError for what is no file or has another number of rows than declared,
-             DataRejectedError, InfeasibleDesignError or ValueError for too few rows.
+             DataRejectedError, InfeasibleDesignError where too few rows were declared to be enough.
     """
     path = Path(file) if isinstance(file, str) else file
     if (
@@ -354,10 +354,9 @@ def _check_rows(question: ReleaseTask[Made_co], header: Header) -> None:
         raise DataRejectedError("nothing_to_release")
     if n is None:
         return
-    if n > 0:
-        question.check_size(n)
     low, high = plan.n_range
     if low <= n <= high:
+        question.check_size(n)
         return
     planned = plan.n_records
     if plan.persons is None:

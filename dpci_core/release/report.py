@@ -249,7 +249,7 @@ def model_card(release: AnyRelease, *, together: str | None = None) -> str:
         f"Effects on {as_code(shown.outcome)}, intervals for the {release.covers}:",
         "",
         f"| {' | '.join(shown.heads)} |",
-        "|---|---:|---:|",
+        "|---|---:|",
         *(f"| {as_code(name)} | {' | '.join(told)} |" for name, *told in shown.cells),
     ]
     return "\n".join(lines) + "\n"

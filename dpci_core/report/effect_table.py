@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dpci_core.report.html import Bounds, IntervalRow, interval_chart, table
-from dpci_core.report.words import joined, number, odds_alike
+from dpci_core.report.words import joined, number, number_at_most, odds_alike
 
 PLANNED_REASON = "penalty or noise decides it, by the plan"
 """Why the effect of a penalised model is not reportable by the plan."""
@@ -74,7 +74,7 @@ class EffectRow:
     label: name and step, like "age, per 10 years".
     interval: estimate, low and high; None where nothing was released yet.
     half: half the length of its interval, released or planned.
-    without: the same without privacy noise; 0 where that is not known.
+    without: the same without privacy noise; 0 of a release, whose matrices tell it too loosely.
     at_worst: the same, expected in the least favourable table that was checked; 0 where only one
         was, infinite where the effect may not be reportable in another.
     reason: why it is not reportable; empty where it is.
@@ -123,14 +123,13 @@ class EffectTable:
     def heads(self) -> tuple[str, ...]:
         """The heads of the columns of `cells`."""
         what = self.scale.heading
-        ratio = "Times as long as without privacy"
         if self.is_released:
-            return "Effect", f"{what} ({100.0 * self.level:.10g} % interval)", f"{ratio}, about"
+            return "Effect", f"{what} ({100.0 * self.level:.10g} % interval)"
         within = f"{what} known to {'within × or ÷' if self.is_odds else 'within ±'}"
         if self.worst:
             worst = "Expected in the worst case"
             return "Effect", f"{within}, as described", "Without privacy", worst
-        return "Effect", within, "Without privacy", ratio
+        return "Effect", within, "Without privacy", "Times as long as without privacy"
 
     @property
     def cells(self) -> tuple[tuple[str, ...], ...]:
@@ -140,28 +139,33 @@ class EffectTable:
         tell = self._teller()
         is_number = self.scale.is_number
         return tuple(
-            self._cells(row, tell_alike(2.0 * row.half) if is_number else tell) for row in self.rows
+            self._cells(row, tell_alike(2.0 * row.half) if is_number and row.interval else tell)
+            for row in self.rows
         )
 
     def _cells(self, row: EffectRow, tell: Callable[[float], str]) -> tuple[str, ...]:
         if row.reason:
             return row.label, f"not reportable: {row.reason}", *[""] * (len(self.heads) - 2)
-        ratio = row.half / row.without if row.without > 0.0 else math.inf
-        times = f"{ratio:.2f}" if ratio < _MOST_RATIO else f"over {_MOST_RATIO:g}"
-        if row.interval is None:
-            if self.worst:
-                times = tell(row.at_worst) if row.at_worst < math.inf else "may not be reportable"
-            return row.label, tell(row.half), tell(row.without), times
-        estimate, low, high = map(tell, row.interval)
-        about = f"{ratio:.1f}" if ratio < _MOST_RATIO else times  # of matrices with noise
-        return row.label, f"{estimate} ({low} to {high})", about
+        if row.interval is not None:
+            estimate, low, high = map(tell, row.interval)
+            return row.label, f"{estimate} ({low} to {high})"
+        if self.worst:
+            last = tell(row.at_worst) if row.at_worst < math.inf else "may not be reportable"
+        else:
+            ratio = row.half / row.without if row.without > 0.0 else math.inf
+            last = f"{ratio:.2f}" if ratio < _MOST_RATIO else f"over {_MOST_RATIO:g}"
+        return row.label, tell(row.half), tell(row.without), last
 
     def _teller(self) -> Callable[[float], str]:
-        """How a value on the scale of the rows is told, with the same decimals in every row."""
+        """How a value on the scale of the rows is told, with the same decimals in every row; a
+        planned one never as less than it is.
+        """
         if not self.is_odds:
-            return number
+            return number if self.is_released else number_at_most
         ends = (row.interval[1:] if row.interval else (-row.half, row.half) for row in self.told)
-        tell = odds_alike((_factor(low), _factor(high)) for low, high in ends)
+        tell = odds_alike(
+            ((_factor(low), _factor(high)) for low, high in ends), is_up=not self.is_released
+        )
         return lambda x: tell(_factor(x)) if abs(x) <= LARGEST_LOG_ODDS else f"e^{number(x)}"
 
     def html(self, *, caption: str) -> str:
@@ -219,26 +223,26 @@ class EffectTable:
         return f"If the table is as described, {each} {within}, {without}.{longest}"
 
     def chart(self, *, title: str, most: int | None = None) -> str:
-        """The reportable effects as a picture, at most so many: released intervals with their part
-        from sampling, or planned lengths, which lie around nothing; empty where there is none.
+        """The reportable effects as a picture, at most so many: released intervals, or planned
+        lengths with and without privacy, which lie around nothing; empty where there is none.
         """
         told = self.told[:most]
         if not told:
             return ""
         rows = []
         for row in told:
-            at, *ends = (None, 0.0, row.half) if row.interval is None else row.interval
-            low, high = ends
-            inner = (0.0 if at is None else at - row.without, (at or 0.0) + row.without)
+            at, low, high = (None, 0.0, row.half) if row.interval is None else row.interval
             label = row.label if row.label.startswith(row.name) else row.name
-            shown: tuple[Bounds | None, ...] = ((low, high), inner)
+            shown: tuple[Bounds | None, ...] = ((low, high),)
+            if row.interval is None:
+                shown += ((0.0, row.without),)
             if self.worst:
                 shown += ((0.0, row.at_worst) if row.at_worst < math.inf else None,)
             rows.append(IntervalRow(label=label, centre=at, intervals=shown))
         level = f"{100.0 * self.level:.10g} %"
         scale = self.scale.told
         if self.is_released:
-            series: tuple[str, ...] = (f"{level} interval", "its part from sampling")
+            series: tuple[str, ...] = (f"{level} interval",)
             axis, none = f"{scale}, for the step of each column", "1" if self.is_odds else "0"
             n_apart = sum(end[0] > 0.0 or end[1] < 0.0 for end in (r.intervals[0] for r in rows))  # type: ignore[index]
             description = f"{n_apart} of {len(rows)} intervals exclude {none}."

@@ -88,9 +88,13 @@ def odds(factor: float) -> str:
     return f"{1.0 + float(f'{factor - 1.0:.3g}'):.9g}"
 
 
-def odds_alike(intervals: Iterable[tuple[float, float]]) -> Callable[[float], str]:
+def odds_alike(
+    intervals: Iterable[tuple[float, float]], *, is_up: bool = False
+) -> Callable[[float], str]:
     """How the factors on the odds of one table are told: all with the same decimals, two or more,
     and as many as the shortest of the intervals (low, high) needs.
+
+    is_up: whether none is told as less than it is.
 
     >>> told = odds_alike([(0.9881, 1.0767), (0.7, 1.4)])
     >>> told(0.98812), told(1.0767), told(1.4), told(12_345.6)
@@ -100,10 +104,19 @@ def odds_alike(intervals: Iterable[tuple[float, float]]) -> Callable[[float], st
         ((high - low) / 2.0 for low, high in intervals if low < high < math.inf), default=1.0
     )
     digits = min(max(2, 1 - math.floor(math.log10(half))), _MOST_DECIMALS)
-    return lambda x: f"{x:.{digits}f}" if 10.0**-digits <= x < 1_000.0 else number(x)
+    step = 10.0**-digits
+
+    def tell(x: float) -> str:
+        if not step <= x < 1_000.0:
+            return number_at_most(x) if is_up else number(x)
+        return f"{math.ceil(x / step - _ROUNDING) * step if is_up else x:.{digits}f}"
+
+    return tell
 
 
 _MOST_DECIMALS = 6
+_ROUNDING = 1e-6
+"""Of a decimal: a factor that has it but for the last bits is not told as the next."""
 
 
 def as_typed(x: float) -> str:
@@ -147,13 +160,14 @@ def percent(x: float) -> str:
 
 
 def at_most(share: float) -> str:
-    """A share as percent that is never below it, for promises.
+    """A share as percent that is never below it, for promises; 100 only where less than one in a
+    million lacks.
 
-    >>> at_most(0.5), at_most(0.73106), at_most(0.99331), at_most(0.99996)
-    ('50 %', '73.2 %', '99.34 %', '100 %')
+    >>> at_most(0.5), at_most(0.73106), at_most(0.99331), at_most(0.99991), at_most(0.9999995)
+    ('50 %', '73.2 %', '99.34 %', '99.991 %', '100 %')
     """
-    steps = 10_000 if share > 0.99 else 1_000
-    return f"{100 * math.ceil(steps * share) / steps:g} %"
+    steps = 1_000_000 if share > 0.9999 else 10_000 if share > 0.99 else 1_000
+    return f"{100 * math.ceil(steps * share) / steps:.8g} %"
 
 
 def number_at_most(x: float, digits: int = 3) -> str:

@@ -341,8 +341,10 @@ def test_what_the_number_of_rows_rules_out_is_refused_before_booking(desk: Desk)
     gaussian = make_plan(
         RHO, mechanism="objective", calibration="sharp", regularization=1e-4, n=20_000
     )
-    with pytest.raises(InfeasibleDesignError):
+    with refuses(ReleaseRefusedError, match=r"rows is 1, .*declares 20,000"):  # not for its penalty
         desk.release(plan=gaussian, file=file, allow_unreviewed=True)
+    with pytest.raises(InfeasibleDesignError):
+        desk.release(plan=replace(gaussian, n_tolerance=1), file=file, allow_unreviewed=True)
     assert desk.ledger.history() == ()
     frame.to_parquet(file)
     assert desk.release(file=file).n_records == 200

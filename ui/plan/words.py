@@ -137,12 +137,14 @@ def reach_sentence(case: PlannedCase, option: Option, find: Find) -> str:
     if chance != best and (decides := found.probability_decided_by) != found.worlds[0]:
         hardest = f", fewest if {plain(decides)}; {best} if the table is as described"
     level = f"{100.0 * case.design.confidence_level:g} % intervals"
-    meet = "tell it" if case.target.is_power else f"have such {level}"
-    met = "" if option.is_lost else f" At least {chance} of releases {meet}{hardest}."
+    least = "Perhaps no" if option.probability < _RARE else f"At least {chance} of"
+    met = "" if option.is_lost else f" {least} releases meet the goal with {level}{hardest}."
     said = f"**{_verdict(case, option, find)}**{met}{_spare(case, option, find)} {reach(found)}"
     return f"{said} {_ELSEWHERE[find]}" if falls_short(option, find) else said
 
 
+_RARE = 1e-4
+"""Of releases: a chance that is told as "under 0.01 %", which is no "at least"."""
 _SPARE = 0.95
 """Of the goal: an answer that is shorter has more than its goal needs."""
 
@@ -192,11 +194,11 @@ def _verdict(case: PlannedCase, option: Option, find: Find) -> str:
 
 
 def against_sentence(option: Option) -> str:
-    """What privacy costs, in lengths and in records."""
+    """What privacy costs, in lengths and in records: of all coefficients, as in a plan's file."""
     here = "If the table is as described, intervals" if option.has_worlds else "Intervals"
     return (
-        f"{here} are {number(option.against)} times as long as without privacy on average: as long "
-        f"as {option.as_if:,} records give without it."
+        f"{here} are {number(option.against)} times as long as without privacy on average, the "
+        f"intercept among them: as long as {option.as_if:,} records give without it."
     )
 
 

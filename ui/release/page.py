@@ -91,9 +91,10 @@ def _steps(ledger: Ledger) -> None:
         _still_to_come("2", "3", "4")
         return
     budget.price_of(chosen)
-    rehearse.section(chosen)
-    st.header(f"2 · {words.PARTS['2']}")
     history = ledger.history()
+    if not any((one.plan_hash, one.state) == (chosen.digest, "done") for one in history):
+        rehearse.section(chosen)
+    st.header(f"2 · {words.PARTS['2']}")
     account = budget.data_set(ledger.accounts(), history, chosen)
     if account is None:
         _without_budget(ledger, chosen)
@@ -250,8 +251,8 @@ def _released_before(account: Account, chosen: ModelTask[Any], last: Charge) -> 
             made,
             folder_of(last.request_id),
             fresh if fresh and fresh[0] == last.request_id else None,
+            chosen.plan,
             chosen.priced.numbers,
-            chosen.plan.goal,
         )
     with st.expander("Release the same plan once more"):
         st.markdown(words.AGAIN)

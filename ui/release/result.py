@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from functools import partial
+from dataclasses import replace
+from functools import lru_cache, partial
 from pathlib import Path
-from statistics import NormalDist
 
 import streamlit as st
 
+from dpci_core.plan import AnyPlan
 from dpci_core.plan.base import Planned
 from dpci_core.planner import Target
+from dpci_core.planner.targets import usual_lengths
+from dpci_core.planner.worlds import drawn
 from dpci_core.release import AnyRelease, report_html
 from dpci_core.release.effects import acceptance
 from dpci_core.release.signature import SIGNATURE_NAME
@@ -27,11 +29,13 @@ def panel(
     made: AnyRelease,
     folder: Path,
     fresh: tuple[str, MappingNote] | None,
-    planned: Planned | None = None,
-    goal: Target | None = None,
+    plan: AnyPlan,
+    planned: Planned,
 ) -> None:
     """The report, the goal and what was planned against what was released, files; right after the
     release also what was mapped.
+
+    planned: the numbers of the plan.
     """
     st.markdown(
         f"**{plain(made.title)}**, released {moment(made.released_at)} by {plain(made.person)} as "
@@ -40,7 +44,7 @@ def panel(
     if said := acceptance(made):
         st.info(plain(said))
     board(report_html(made), "The report")
-    for compared in (against_goal(made, goal, planned), against_plan(made, planned)):
+    for compared in (against_goal(made, plan.goal, planned), against_plan(made, plan, planned)):
         st.markdown(compared)
     after.section(made)
     _files(folder)
@@ -75,41 +79,56 @@ def against_goal(made: AnyRelease, goal: Target | None, planned: Planned | None 
     return "**The goal of the plan is missed** by this release."
 
 
-_LIKE_PLANNED = (0.9, 1.1)
-"""Lengths within these multiples of the planned ones are as planned."""
+_NEARLY_ALL = 0.99
+"""Of releases of a table as it was described: what is outside of their lengths speaks for another
+table. More than is said, because forecasts have an error of their own.
+"""
 
 
-def against_plan(made: AnyRelease, planned: Planned | None) -> str:
-    """Released lengths beside planned ones, and where the difference comes from."""
-    spoken = made.reported_effects
+def against_plan(made: AnyRelease, plan: AnyPlan, planned: Planned) -> str:
+    """Released lengths beside planned ones, whether noise explains a difference, and what the plan
+    says that privacy costs: of the released matrices alone that is known too loosely.
+    """
     if (ratio := made.times_as_planned) is None:
         return ""
-    told = [made.coefficients[j] for j in spoken]
-    if _LIKE_PLANNED[0] <= ratio <= _LIKE_PLANNED[1]:
-        return f"Intervals are about as long as planned ({number(ratio)} times)."
-    word = "longer" if ratio > 1.0 else "shorter"
-    said = f"Intervals are **{number(ratio)} times** as long as planned."
+    places = made.reported_effects
+    length, without = (
+        float(of[places].mean())
+        for of in (planned.scaled.ci_length, planned.scaled.nonprivate_length)
+    )
+    low, high = (x / length for x in _usual(plan, made.n_records, tuple(places)))
+    said = f"Intervals are **{number(ratio)} times** as long as planned"
     if made.n_records != made.n_planned:
-        of_n = math.sqrt(made.n_planned / made.n_records)
+        said += f", from {made.n_records:,} {_counted(made)}, not {made.n_planned:,}"
+    between = (
+        f"nearly all releases of a table as described are between {number(low)} and "
+        f"{number(high)} times"
+    )
+    if low <= ratio <= high:
+        said += f", which noise explains: {between}."
+    else:
+        such = (
+            "a rarer or more scattered outcome, or columns with less spread"
+            if ratio > high
+            else "a less scattered outcome, or columns with more spread"
+        )
         said += (
-            f" The table has {made.n_records:,} {_counted(made)}, not {made.n_planned:,}: that "
-            f"alone makes the sampling part {number(of_n)} times as long."
+            f", which noise hardly explains: {between}. The table probably differs from its "
+            f"description, as by {such}."
         )
-    if planned is None:
-        return said
-    z = NormalDist().inv_cdf((1.0 + made.design.confidence_level) / 2.0)
-    sampling = sum(2.0 * z * c.sampling_se for c in told)
-    sampling /= sum(float(planned.scaled.nonprivate_length[j]) for j in spoken)
-    is_table = (sampling - 1.0) / (ratio - 1.0) > 0.5
-    if is_table:
-        return (
-            f"{said} Mostly the table: its sampling part is {number(sampling)} times the planned "
-            f"one, because the made-up rows of the plan vary otherwise (a rarer or more scattered "
-            f"outcome, or columns with {'less' if ratio > 1.0 else 'more'} spread)."
-        )
-    return (
-        f"{said} Mostly the noise: what privacy added made them {word}; another draw would have "
-        "given another length."
+    return f"{said} By the plan, privacy makes them {number(length / without)} times as long."
+
+
+@lru_cache(maxsize=4)
+def _usual(plan: AnyPlan, n_records: int, places: tuple[int, ...]) -> tuple[float, float]:
+    """The lengths of nearly all releases of a plan at this n: of public numbers alone."""
+    return usual_lengths(
+        drawn(
+            plan.moments_of(plan.records()),
+            design=replace(plan.design, n_records=n_records),
+        ),
+        list(places),
+        share=_NEARLY_ALL,
     )
 
 

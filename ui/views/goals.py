@@ -10,7 +10,7 @@ from statistics import NormalDist
 
 from dpci_core.base.errors import expect
 from dpci_core.intervals.forecast import LARGEST_WIDTH, TOLD_LEVEL
-from dpci_core.report.words import as_typed
+from dpci_core.report.words import as_typed, plainly
 from dpci_core.schema import CONSTANT
 from ui.session import text
 from ui.session.case import AnyCase, place_of
@@ -206,7 +206,7 @@ def steps_words(case: AnyCase) -> str:
     if case.settings.goal != "all" or type(told(case)) is Told:
         return ""
     columns = (one for one in case.columns if {*one.feature_names} & {*case.names})
-    said = [f"{one.name}: {one.per}" for one in columns if one.per]
+    said = [f"{plainly(one.name)}: {one.per}" for one in columns if one.per]
     more = [f"{len(said) - _MOST_STEPS} more"] if len(said) > _MOST_STEPS else []
     return "; ".join(said[:_MOST_STEPS] + more)
 

@@ -133,7 +133,7 @@ def _lines(case: PlannedCase, step: Step) -> list[str]:
     found = [_count_words(settings, asked if is_asked else settings.n), _table_words(case)]
     if step == "describe":
         return found
-    per = goals.steps_words(case)
+    per = "" if step == "choose" else goals.steps_words(case)  # it stands on the card there
     found.append(f"Goal: {plain(goals.goal_words(case) + (f' ({per})' if per else ''))}")
     if step in ("approve", "release"):
         found += [budget_words(settings), method_words(case)]

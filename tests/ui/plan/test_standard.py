@@ -259,13 +259,13 @@ def test_what_equal_parts_would_cost_is_found_by_the_same_method_in_the_same_wor
 
 
 def test_the_plan_so_far_has_the_records_that_the_answer_asks_for_and_the_steps(wished):
-    """It said 2,000 records beside a design for 68,500, and no step of an odds ratio."""
+    """It said 2,000 records beside a design for 68,500; the steps stand on the card beside it."""
     app = start("plan", **(LINK | wished | {"goal": "all", "find": "records"}))
     n = answer_of(app)
     assert n not in ("–", "20,000")
     (line,) = [m.value.replace("\\", "") for m in app.markdown if m.value.startswith("- **")]
     assert line.startswith(f"- **{n} records**, as this answer asks (the plan has 20,000), one per")
-    assert "(pressure: per 10; cost: per doubling)" in line
+    assert words(app).count("per doubling") == 1
     assert "pressure: per 10; cost: per doubling" in [
         c.value.replace("\\", "") for c in app.caption
     ]
@@ -275,6 +275,7 @@ def test_the_plan_so_far_has_the_records_that_the_answer_asks_for_and_the_steps(
     app.segmented_control(key="find").set_value("records").run()
     app.button(key="use_design").click().run()
     assert f"- **{n} records**, one per" in words(app)
+    assert "(pressure: per 10; cost: per doubling)" in words(app).replace("\\", "")
 
 
 def test_where_first_looks_disagree_both_mechanisms_are_searched_for(monkeypatch):
@@ -570,6 +571,9 @@ def test_log_odds_are_said_as_odds_too(hasty):
 def test_the_steps_of_odds_ratios_are_told_with_a_goal_about_all_of_them(monkeypatch):
     assert steps_words(case_of(goal="all")) == "pressure: per 10; cost: per doubling"
     assert steps_words(case_of(goal="all", d=1)) == "pressure: per 10"
+    named = replace(SCHEMA, features=(replace(SCHEMA.features[0], name="blood_pressure"),))
+    declared = packed_table(DeclaredTable(schema=named))
+    assert steps_words(case_of(goal="all", d=1, declared=declared)) == "blood pressure: per 10"
     assert steps_words(case_of(goal="length", goal_on="pressure")) == ""  # which tells its own
     assert steps_words(case_of(goal="all", losses=("huber_svm",), target="penalised")) == ""
     monkeypatch.setattr(goals, "_MOST_STEPS", 1)

@@ -22,6 +22,7 @@ from ui.plan import numbers, options, words
 from ui.plan.job import parts_of
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource, packed_table
+from ui.session.plan_settings import plan_of
 from ui.session.settings import from_query
 from ui.session.text import plain
 from ui.session.worlds import worlds_of_case
@@ -69,7 +70,11 @@ def test_an_option_promises_no_more_than_its_worst_world():
     said = words.reach_sentence(case, found, "precision")
     assert f"{found.promise.reportable} of 5 coefficients can be reported" in said
     assert plain(found.promise.probability_decided_by) in said
-    assert f"At least {percent(found.probability)} of releases have such 95 % intervals" in said
+    least = f"At least {percent(found.probability)} of releases meet the goal with 95 % intervals"
+    assert least in said
+    never = words.reach_sentence(case, replace(found, probability=1e-6), "precision")
+    assert "Perhaps no releases meet the goal" in never
+    assert "under 0.01 %" not in never
     gone = np.flatnonzero(found.promise.chance < 0.95)
     sentences = " ".join(one.sentence for one in found.cautions)
     assert all(case.records.feature_names[j].replace("=", ": ") in sentences for j in gone)
@@ -94,6 +99,10 @@ def test_the_records_needed_keep_their_promise():
     assert promised.probability == answer.promise.probability >= case.target.probability
     enough = f"**Your goal is met with {answer.settings.n:,} records.**"
     assert enough in words.reach_sentence(case, answer, "records")
+    of_plan = plan_of(there, "The same").numbers()  # as the page for the board has them
+    assert of_plan.promise.fewest == promised.fewest
+    told = words.against_sentence(answer)
+    assert f"the intercept among them: as long as {of_plan.as_if_records:,} records" in told
 
 
 def test_the_chance_is_told_of_the_worst_table_and_of_the_one_described():

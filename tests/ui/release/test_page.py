@@ -203,6 +203,7 @@ def test_one_click_releases_books_and_shows_planned_beside_released():
     assert made.n_records == 3_000
     shown = [json.loads(one.proto.json) for one in app.get("bidi_component") if one.proto.json]
     assert report_html(made) in [given.get("html") for given in shown]
+    assert button(app, "release_rehearse_now") is None, "what came out is there"
     assert "This plan was released" in words(app)
     assert button(app, "release_now") is None
     labels = {b.proto.label for b in app.get("download_button")}

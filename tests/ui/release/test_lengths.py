@@ -1,0 +1,107 @@
+"""What the page Release says of released beside planned lengths is true of nearly all releases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+import pytest
+
+from dpci_core import (
+    CategoricalColumn,
+    DeclaredTable,
+    Design,
+    Guesses,
+    Logistic,
+    NumericColumn,
+    Plan,
+    PureDP,
+    Schema,
+    StandardEncoding,
+)
+from dpci_core.plan.numbers import PlanNumbers
+from dpci_core.release.record import AnyRelease, Coefficient
+from dpci_core.release.rehearsal import rehearsed
+from dpci_core.schema.twin import NumberGuess
+from tests.linear_example import linear_plan
+from ui.release.result import against_plan
+
+AGE = NumericColumn("age", 18, 98, typical=60, spread=15, step=10)
+DOSE = NumericColumn("dose", 0, 10, typical=3, spread=1.5)
+SMOKER = CategoricalColumn("smoker", ("no", "yes"), shares=(0.7, 0.3))
+GUESSES = Guesses(effects={"age": 0.03, "dose": 0.2, "smoker=yes": 0.5}, base_rate=0.3)
+PLAN = Plan(
+    title="Smoking",
+    source=DeclaredTable(
+        schema=Schema(
+            (AGE, DOSE, SMOKER), "ill", "yes", negative=("no",), standard=StandardEncoding()
+        ),
+        guesses=GUESSES,
+    ),
+    design=Design(
+        loss=Logistic(),
+        mechanism="objective",
+        budget=PureDP(model="0.5", hessian="0.25", covariance="0.25"),
+        regularization=0.0024,
+        n_records=3_000,
+        calibration="sharp",
+        target="unpenalised",
+    ),
+    delta="1e-6",
+)
+HALF = {one.name: NumberGuess(one.typical, one.spread / 2.0) for one in (AGE, DOSE)}
+OTHER = replace(PLAN, source=replace(PLAN.source, guesses=replace(GUESSES, numbers=HALF)))
+RARE = replace(PLAN, source=replace(PLAN.source, guesses=replace(GUESSES, base_rate=0.08)))
+BLAMED = "The table probably differs"
+
+
+@cache
+def numbers(plan) -> PlanNumbers:
+    return plan.numbers()
+
+
+@dataclass(frozen=True)
+class Made:
+    """As much of a release as its lengths are."""
+
+    coefficients: tuple[Coefficient, ...]
+    n_records: int
+    n_planned: int
+    schema: Schema
+
+    times_as_planned = AnyRelease.times_as_planned
+    reported_effects = AnyRelease.reported_effects
+
+
+def sentences(table, *, plan=PLAN, times: int, n: int = 0) -> list[str]:
+    """What is said of releases of a plan from tables of the kind that another one describes."""
+    promised = numbers(plan)
+    design = replace(table.design, n_records=n or plan.n_records)
+    return [
+        against_plan(
+            Made(one.coefficients, design.n_records, plan.n_records, one.schema), plan, promised
+        )
+        for one in rehearsed(replace(table, design=design), promised, times=times)
+    ]
+
+
+@pytest.mark.parametrize(("plan", "n"), [(PLAN, 0), (PLAN, 2_750), (linear_plan(), 0)])
+def test_a_table_as_described_is_not_blamed_for_what_noise_does(plan, n) -> None:
+    said = sentences(plan, plan=plan, times=40, n=n)
+    assert sum(BLAMED in one for one in said) <= 3
+    assert all(("from 2,750 rows, not 3,000" in one) is (n > 0) for one in said)
+    assert len({one.split("are **")[1][:4] for one in said}) > 3, "they differ"
+
+
+@pytest.mark.parametrize("table", [OTHER, RARE])
+def test_a_table_that_differs_is_named(table) -> None:
+    said = sentences(table, times=20)
+    assert sum(BLAMED in one and "less spread" in one for one in said) >= 18
+
+
+def test_what_privacy_costs_is_told_by_the_plan_alone() -> None:
+    """Without the intercept, which is no effect."""
+    found = numbers(PLAN).scaled
+    cost = found.ci_length[:-1].sum() / found.nonprivate_length[:-1].sum()
+    (said,) = {one.rsplit("By the plan", 1)[1] for one in sentences(PLAN, times=5)}
+    assert said == f", privacy makes them {cost:.3g} times as long."
