@@ -229,9 +229,14 @@ def test_an_answer_brings_verdict_picture_and_slider_with_next_in_reach(
     )
 
 
-def test_every_screen_fits_a_small_phone_after_the_longest_reply(open_page, subtests):
+@pytest.mark.parametrize(
+    ("width", "height", "letters"), [(390, 667, "usual"), (1280, 720, "usual"), (1280, 720, "large")]
+)
+def test_every_screen_fits_a_phone_and_a_projector_after_the_longest_reply(
+    open_page, subtests, width, height, letters
+):
     """Answer, slider, finding and chart stand between the head of the page and Next."""
-    page = open_page("/learn?screen=promise", width=390, height=667)
+    page = open_page(f"/learn?screen=promise&type={letters}", width=width, height=height)
     for number, screen in enumerate(SCREENS, 1):
         page.get_by_text(f"Screen {number} of {len(SCREENS)}").wait_for()
         wait_idle(page)

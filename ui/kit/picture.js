@@ -3,6 +3,7 @@
 const FONT = '"Source Sans", "Source Sans Pro", Arial, Helvetica, sans-serif'
 const PLAIN = "Arial, Helvetica, 'Liberation Sans', sans-serif" // in files: what every reader of them has
 const LOWEST = 300
+const AROUND = 405 // what stands above and below a chart with a slider of its own, in large type
 const mounted = new WeakMap()
 const animations = (window[Symbol.for("dpci animations")] ??= new Map())
 
@@ -349,9 +350,10 @@ export default function (component) {
     const width = Math.max(240, Math.floor(canvas.clientWidth))
     const usual = Math.min(data.tall, data.isSquare ? Math.floor(0.95 * width) : 560)
     if (!data.isFilling) {
-      // A phone shows it with its slider, its words and what leads on.
+      // A phone, and a low screen, show it with its slider, its words and what leads on.
       const share = data.slider && width < 560 ? Math.max(0.4, data.least / 930) : 1
-      return [width, Math.min(Math.floor(share * window.innerHeight), Math.max(LOWEST, usual))]
+      const most = !data.slider || width < 560 ? share * window.innerHeight : Math.max(220, window.innerHeight - AROUND)
+      return [width, Math.min(Math.floor(most), Math.max(LOWEST, usual))]
     }
     const top = canvas.getBoundingClientRect().top + (document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0)
     if (width < 560) { // below the page a bar may stand still
@@ -369,8 +371,10 @@ export default function (component) {
     picture = paint(canvas, shown, ...place)
   }
   const fit = () => {
-    const zoom = parseFloat(getComputedStyle(page).fontSize) / 16
-    const fitting = [...size(), FONT, zoom]
+    const [width, height] = size()
+    // Where that is too low for rows, its letters give way: words on words could not be read in any size.
+    const zoom = Math.min(parseFloat(getComputedStyle(page).fontSize) / 16, height / (0.7 * data.least))
+    const fitting = [width, height, FONT, zoom]
     if (String(fitting) === String(place)) return
     place = fitting
     redraw()

@@ -37,6 +37,8 @@ export default function ({ data }) {
     goal.focus({ preventScroll: true })
   }
   shown.scrollIntoView({ block: data.focus ? 'center' : 'nearest' })
+  const above = parseFloat(getComputedStyle(shown).scrollMarginTop)
+  if (shown.getBoundingClientRect().top < above - 1) shown.scrollIntoView({ block: 'start' }) // too tall: from its top
 }"""
 _bring = st.components.v2.component("dpci_bring", html="<span></span>", js=_BRING_JS)
 _TURN = "brought_turn"
