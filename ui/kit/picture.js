@@ -392,30 +392,33 @@ export default function (component) {
   canvas.addEventListener("pointerleave", leave)
 
   // --- while the slider is dragged: the frame of its position, and its words
-  const put = (node, text) => {
+  const put = (node, text, isMoved = false) => {
     if (!node) return
     node.dataset.was ??= node.textContent
     node.textContent = text ?? node.dataset.was
+    node.style.visibility = isMoved && text === undefined ? "hidden" : "" // it is true of another place
   }
   const say = (words) => {
-    put(root.querySelector(".finding"), words.title)
-    put(root.querySelector(".foot span"), words.footer)
-    put(document.querySelector(".odds"), words.odds)
-    for (const node of root.querySelectorAll("[data-live]")) put(node, words === data ? undefined : words.cells?.[node.dataset.live] ?? "…")
+    const isMoved = words !== data
+    put(root.querySelector(".finding"), words.title, isMoved)
+    put(root.querySelector(".foot span"), words.footer, isMoved)
+    put(document.querySelector(".odds"), words.odds, isMoved)
+    for (const node of root.querySelectorAll("[data-live]")) put(node, isMoved ? words.cells?.[node.dataset.live] ?? "…" : undefined)
   }
   let last = null
   let next = 0
   const follow = () => {
     next = 0
-    const animation = animations.get(data.slider)
+    const kept = animations.get(data.slider)
+    const animation = kept?.version === data.animation ? kept : { words: [] } // not there yet: nothing is known of a place
     const input = document.querySelector(`.st-key-${data.slider} input[type=range]`)
-    if (!animation || !input || animation.version !== data.animation) return
+    if (!input) return
     const position = Number(input.value)
     if (position === last) return
     last = position
     const isBack = position === data.here
-    const words = isBack ? data : animation.words[position]
-    if (!words || (isBack && page.dataset.dpciLive !== data.slider)) return
+    const words = isBack ? data : animation.words[position] ?? {}
+    if (isBack && page.dataset.dpciLive !== data.slider) return
     if (isBack) delete page.dataset.dpciLive
     else page.dataset.dpciLive = data.slider
     say(words)
@@ -431,6 +434,7 @@ export default function (component) {
   if (data.slider) moves.observe(document.body, { subtree: true, attributes: true, attributeFilter: ["value"] })
 
   const stop = () => {
+    put(document.querySelector(".odds"))
     moves.disconnect()
     cancelAnimationFrame(next)
     watcher.disconnect()
