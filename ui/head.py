@@ -34,8 +34,9 @@ _FIRST = """<style>
 </style>
 <div id="first">
 <b>What privacy costs a confidence interval</b>
-<p>Odds ratios from records of people, published with noise that protects each of them: how long do
-their intervals get, and what budget, how many records, which split make them short enough?</p>
+<p>Odds ratios from records of people, published under differential privacy, with noise that limits
+what anybody can learn about one of them: how long do their intervals get, and what budget, how many
+records, which split make them short enough?</p>
 <a href="./plan?step=describe&amp;how=type">Plan a study</a>
 <a href="./plan?step=describe&amp;how=type">Publish my table</a>
 <a href="./learn">Understand</a>

@@ -29,6 +29,7 @@ def test_the_first_view_is_there_at_once_and_goes(held):
     page.goto(page.url.replace("/about", "/"), wait_until="commit")
     first = page.locator("#first")
     expect(first).to_be_visible()
+    expect(first).to_contain_text("under differential privacy, with noise that limits")
     doors = [link.get_attribute("href") for link in first.get_by_role("link").all()]
     assert doors == [*["./plan?step=describe&how=type"] * 2, "./learn"]
     for route in routes:

@@ -105,6 +105,7 @@ def test_explore_follows_the_pointer_and_letting_go_sets_the_total(open_page):
     )
     assert page.locator("[data-live='coverage 0']").inner_text() == "…"
     assert is_hidden(page, ".st-key-total_number")
+    assert is_hidden(page, ".picture .foot span"), "it names the budget before the move"
     assert opacity(page, ".st-key-best_split") < 0.1
     page.mouse.up()
     wait_idle(page)
@@ -114,6 +115,26 @@ def test_explore_follows_the_pointer_and_letting_go_sets_the_total(open_page):
     page.wait_for_function("() => !document.documentElement.dataset.dpciLive", timeout=10_000)
     label = page.locator(".st-key-total_slider input[type=range]").get_attribute("aria-valuetext")
     assert float(label) == pytest.approx(shown, rel=5e-3)
+
+
+def test_what_no_animation_knows_is_hidden_while_the_slider_moves(open_page):
+    page = open_page("/explore")
+    wait_chart(page, "chart_intervals")
+    wait_frames(page, "total_slider")
+    wait_idle(page)
+    page.evaluate("() => window[Symbol.for('dpci animations')].delete('total_slider')")
+    caption = (".odds", ".picture h2", ".picture .foot span")
+    assert not any(is_hidden(page, part) for part in caption)
+    x, y, _, right = thumb(page, "total_slider")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move((x + right) / 2, y, steps=5)
+    page.wait_for_timeout(300)
+    assert all(is_hidden(page, part) for part in caption)
+    page.mouse.up()
+    page.wait_for_function("() => !document.documentElement.dataset.dpciLive", timeout=10_000)
+    wait_idle(page)
+    assert not any(is_hidden(page, part) for part in caption)
 
 
 def test_a_regression_of_a_number_follows_too(open_page):
@@ -229,9 +250,15 @@ def test_an_answer_brings_verdict_picture_and_slider_with_next_in_reach(
     )
 
 
-def test_every_screen_fits_a_small_phone_after_the_longest_reply(open_page, subtests):
+@pytest.mark.parametrize(
+    ("width", "height", "letters"),
+    [(390, 667, "usual"), (1280, 720, "usual"), (1280, 720, "large")],
+)
+def test_every_screen_fits_a_phone_and_a_projector_after_the_longest_reply(
+    open_page, subtests, width, height, letters
+):
     """Answer, slider, finding and chart stand between the head of the page and Next."""
-    page = open_page("/learn?screen=promise", width=390, height=667)
+    page = open_page(f"/learn?screen=promise&type={letters}", width=width, height=height)
     for number, screen in enumerate(SCREENS, 1):
         page.get_by_text(f"Screen {number} of {len(SCREENS)}").wait_for()
         wait_idle(page)

@@ -11,6 +11,7 @@ import streamlit as st
 from dpci_core.base.places import HOME
 from ui.kit import linked
 from ui.kit.bound import among
+from ui.session.text import risk_pure
 
 DOCUMENTS = {
     "protected": {
@@ -42,12 +43,17 @@ _SHORT = "short"
 _DOCUMENT = linked.one_of("document", (_SHORT, *_TAB_OF), default=_SHORT, widget="about_document")
 IN_SHORT = "\n".join(
     (
-        "- **What others learn of you**: with your record in the table a release tells more than "
-        "with any other in its place by at most what the budget says, whatever else they know.",
-        "- **Spent is spent**: releases about the same people cost their sum.",
-        "- **Not hidden**: that there was a release, in which hour, that it failed, and the number "
-        "of records.",
-        "- **Not protected**: what holds for everybody. That smoking harms is learnt of you too.",
+        "A release under **differential privacy** is computed with random noise, so that it would "
+        "come out nearly alike if any one person had answered otherwise.\n",
+        "- **What it protects**: what one record says, also from somebody who knows all the other "
+        "records.",
+        "- **What others can learn about one person at most** is set by the budget, called ε. With "
+        f"ε = 1, s{risk_pure(1.0)[1:]} A smaller ε lets them learn less, and needs more noise.",
+        "- **What it does not protect**: what holds for everybody. That smoking harms is learnt of "
+        "you too, whether or not you took part.",
+        "- **What it does not hide**: that there was a release, in which hour, that it failed, and "
+        "the number of records.",
+        "- **What is spent is spent**: releases about the same people cost their sum.",
         "- **Simulations protect nobody**: on these pages only Release reads a private table.",
     )
 )

@@ -9,6 +9,9 @@ import streamlit as st
 from dpci_core.ledger import Charge, Proposal
 from ui.session import access
 
+_TYPED = "person_typed"
+"""The name that was typed last in this session, on whichever page; emptying a field forgets it."""
+
 
 def field(place: Any, page: str) -> str:
     """The person, with the field of a page that asks for a name where nobody is logged in."""
@@ -17,9 +20,18 @@ def field(place: Any, page: str) -> str:
             "You, as the ledger writes it", known, disabled=True, key=f"{page}_known_person"
         )
         return known
-    return str(
-        place.text_input("Your name, for the ledger", key=_key(page), persist_state="session")
-    ).strip()
+    key = _key(page)
+    if not st.session_state.get(key) and (typed := st.session_state.get(_TYPED)):
+        st.session_state[key] = typed
+    name = place.text_input(
+        "Your name, for the ledger",
+        key=key,
+        persist_state="session",
+        on_change=lambda: st.session_state.update({_TYPED: st.session_state[key]}),
+    )
+    if name:
+        st.session_state[_TYPED] = name
+    return str(name).strip()
 
 
 def fixed(place: Any, decided: Charge | Proposal) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from dpci_core.base.array import Array, Flags
 from dpci_core.planner.worlds import AnyForecast
 from dpci_core.report.cautions import COVERAGE_SLACK
-from dpci_core.report.words import number
+from dpci_core.report.words import listed, number
 from dpci_core.schema import CONSTANT
 from ui.kit.picture import Cell, Style, Table
 from ui.session import text
@@ -27,7 +27,7 @@ class Numbers:
 
     private, spread, plain: mean lengths of the released intervals, of the variability intervals,
     and of those without privacy.
-    coverage: forecast, on average.  n_short: intervals that miss more often than they may.
+    coverage: forecast, on average.  short: effects whose intervals miss more often than they may.
     n: number of reportable coefficients.  n_all: of counted ones (`counted_coefficients`).
     least: coverage below which an interval misses more often than it may.
     cost: how many times as long as without privacy, on average (the function `cost`).
@@ -41,13 +41,18 @@ class Numbers:
     spread: float
     plain: float
     coverage: float
-    n_short: int
+    short: tuple[str, ...]
     n: int
     n_all: int
     least: float
     cost: float
     span: tuple[float, float]
     is_useless: bool
+
+    @property
+    def n_short(self) -> int:
+        """How many intervals miss more often than they may."""
+        return len(self.short)
 
 
 def numbers(view: View) -> list[Numbers]:
@@ -56,7 +61,13 @@ def numbers(view: View) -> list[Numbers]:
     is_counted = counted_coefficients(view)
     for place, outcome in enumerate(view.drawn):
         assert outcome.forecast is not None
-        made = numbers_of(outcome.forecast, outcome.combination, is_counted, view.settings)
+        made = numbers_of(
+            outcome.forecast,
+            outcome.combination,
+            is_counted,
+            view.settings,
+            view.records.feature_names,
+        )
         if made is not None:
             is_useless = outcome.forecast.usefulness.is_useless
             found.append(replace(made, place=place, is_useless=is_useless))
@@ -64,15 +75,22 @@ def numbers(view: View) -> list[Numbers]:
 
 
 def numbers_of(
-    made: AnyForecast, combination: Combination, is_counted: Flags, settings: Settings
+    made: AnyForecast,
+    combination: Combination,
+    is_counted: Flags,
+    settings: Settings,
+    names: Sequence[str],
 ) -> Numbers | None:
-    """Return those of one forecast, None where it can report none of the counted coefficients."""
+    """Return those of one forecast, None where it can report none of the counted coefficients.
+
+    names: of all coefficients (p,).
+    """
     counts, least = ~made.is_not_reportable & is_counted, settings.level - COVERAGE_SLACK
     if not counts.any():
         return None
     lengths = (made.ci_length, made.vi_length, made.nonprivate_length)
     private, spread, plain = (float(x[counts].mean()) for x in lengths)
-    coverage = made.coverage[counts]
+    coverage, is_short = made.coverage[counts], counts & (made.coverage < least)
     return Numbers(
         combination=combination,
         place=0,
@@ -80,7 +98,7 @@ def numbers_of(
         spread=spread,
         plain=plain,
         coverage=float(coverage.mean()),
-        n_short=int(np.sum(coverage < least)),
+        short=tuple(name for name, misses in zip(names, is_short, strict=True) if misses),
         least=least,
         n=int(counts.sum()),
         n_all=int(is_counted.sum()),
@@ -140,7 +158,8 @@ def title(
     worst, words = max(found, key=lambda n: n.n_short), effects_sentence(found, among)
     if worst.n_short:
         way = "" if len(found) < 2 else f" ({labels[found.index(worst)]})"
-        return f"{words}, and {worst.n_short} of {worst.n} promise too much{way}", True
+        named = listed(list(worst.short), 2)
+        return f"{words}; {worst.n_short} of {worst.n} promise too much{way}: {named}", True
     return words, False
 
 
@@ -282,7 +301,7 @@ def numbers_table(
         cells = {
             "": Cell(text=way, style=styles[1 + 2 * n.place]),
             "mean length": Cell(text=number(n.private), is_bold=True, live=f"length {k}"),
-            "÷ without privacy": Cell(text=f"{factor(n.cost)}×", live=f"cost {k}"),
+            "÷ without privacy": Cell(text=cost_words(n), live=f"cost {k}"),
             "÷\N{NO-BREAK SPACE}variability": Cell(
                 text=f"{ratio(n.private / n.spread):.2f}×", live=f"ratio {k}"
             ),
@@ -298,16 +317,20 @@ def numbers_table(
     return Table(head=tuple(rows[0]), rows=tuple(tuple(row.values()) for row in rows))
 
 
+def cost_words(n: ReportableEffects) -> str:
+    """What privacy costs, and of how many effects that is the average where it is not of all."""
+    of = "" if n.n == n.n_all else f" ({n.n} of {n.n_all} effects)"
+    return f"{factor(n.cost)}×{of}"
+
+
 def live_cells(
-    private: Sequence[Array],
-    spread: Sequence[Array],
-    costs: Sequence[float],
+    private: Sequence[Array], spread: Sequence[Array], found: Sequence[ReportableEffects]
 ) -> dict[str, str]:
     """Return the cells of the table in one frame of the animation; coverage is not known there."""
     cells = {}
-    for k, (ci, vi, times) in enumerate(zip(private, spread, costs, strict=True)):
+    for k, (ci, vi, reach) in enumerate(zip(private, spread, found, strict=True)):
         cells[f"length {k}"] = number(float(ci.mean()))
-        cells[f"cost {k}"] = f"{factor(times)}×"
+        cells[f"cost {k}"] = cost_words(reach)
         cells[f"ratio {k}"] = f"{ratio(float(ci.mean() / vi.mean())):.2f}×"
     return cells
 
@@ -324,9 +347,11 @@ def footer(view: View) -> str:
 
 
 def odds(settings: Settings) -> str:
-    """What the budget lets somebody learn; in the paper's terms also as which amount it counts."""
-    said = text.risk_sentence if settings.is_plain else text.budget_sentence
-    return said(settings).replace("**", "")
+    """What the budget lets somebody learn, which is what the name of it means; in the paper's terms
+    also as which amount it counts.
+    """
+    said = (text.risk_sentence if settings.is_plain else text.budget_sentence)(settings)
+    return f"Differential privacy: {said[0].lower()}{said[1:]}".replace("**", "")
 
 
 def curve_title(curve: SweepCurve, name: str, here: float) -> str:
@@ -360,13 +385,16 @@ def coverage_title(found: Sequence[Numbers], level: float) -> tuple[str, bool]:
     if not found:
         return "At these settings no effect can be reported", True
     low, high = (end(n.coverage for n in found) for end in (min, max))
-    n_short = max(n.n_short for n in found)
+    worst = max(found, key=lambda n: n.n_short)
+    n_short = worst.n_short
     least, most = percent(low), percent(high)
     span = most if least == most else f"{100 * low:.1f} to {most}"
     promised = f"where {percent(level, 6)} is promised"
     if n_short:
+        named = listed(list(worst.short), 2)
         return (
-            f"{n_short} of {found[0].n} intervals cover too rarely: {span} on average {promised}",
+            f"{n_short} of {worst.n} intervals cover too rarely ({named}): {span} on average "
+            f"{promised}",
             True,
         )
     return f"Intervals cover {span} on average {promised}", False

@@ -329,7 +329,7 @@ def _said(
             found.append(_Reach(item.combination, int(keep.sum()), int(told.sum()), times, span))
     if not found:
         return {"title": finding.title([], settings.level)[0]}
-    cells = finding.live_cells(own, shortest, [one.cost for one in found])
+    cells = finding.live_cells(own, shortest, found)
     return {"title": finding.effects_sentence(found, among), "cells": cells}
 
 

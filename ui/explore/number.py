@@ -77,7 +77,7 @@ class NumberView:
     @property
     def numbers(self) -> list[Numbers]:
         """Their means, where there are any."""
-        found = finding.numbers_of(self.made, LINEAR, self.is_counted, self.settings)
+        found = finding.numbers_of(self.made, LINEAR, self.is_counted, self.settings, self.names)
         return [] if found is None else [found]
 
     @property

@@ -12,7 +12,7 @@ import streamlit as st
 
 from dpci_core import ConvergenceError, DataRejectedError
 from ui.explore import finding
-from ui.explore.finding import Numbers, factor, percent
+from ui.explore.finding import Numbers, cost_words, percent
 from ui.explore.intervals import LETTERS, PinnedIntervals
 from ui.kit.picture import Cell, Table
 from ui.session import compute, state
@@ -101,7 +101,7 @@ def table(found: Sequence[Pinned], now: Settings, numbers: Sequence[Numbers]) ->
 _ALWAYS = ("budget", "records n", "features d", "split, %", "penalty c")
 _RESULTS: dict[str, Callable[[Numbers], str]] = {
     "mean length": lambda n: number(n.private),
-    "÷ without privacy": lambda n: f"{factor(n.cost)}×",
+    "÷ without privacy": cost_words,
     "coverage": lambda n: percent(n.coverage),
 }
 

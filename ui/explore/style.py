@@ -56,8 +56,9 @@ SHEET = (
 }
 /* On a short one the picture ends above the bar with its axis. */
 @media (max-width: NARROWpx) and (max-height: 44em) {
-  .stMainBlockContainer { padding-bottom: 10.5rem }
-  .st-key-controls { padding: 0.25rem 1rem 0 }
+  .stMainBlockContainer { padding: 3.75rem 1rem 10.5rem }
+  .st-key-controls { padding: 0 1rem }
+  .picture h2.finding { font-size: 1.125rem; line-height: 1.25rem }
   .st-key-about_budget .odds { font-size: 0.75rem; line-height: 1rem }
 }
 </style>"""  # noqa: E501 - CSS

@@ -3,6 +3,7 @@
 const FONT = '"Source Sans", "Source Sans Pro", Arial, Helvetica, sans-serif'
 const PLAIN = "Arial, Helvetica, 'Liberation Sans', sans-serif" // in files: what every reader of them has
 const LOWEST = 300
+const AROUND = 405 // what stands above and below a chart with a slider of its own, in large type
 const mounted = new WeakMap()
 const animations = (window[Symbol.for("dpci animations")] ??= new Map())
 
@@ -349,9 +350,10 @@ export default function (component) {
     const width = Math.max(240, Math.floor(canvas.clientWidth))
     const usual = Math.min(data.tall, data.isSquare ? Math.floor(0.95 * width) : 560)
     if (!data.isFilling) {
-      // A phone shows it with its slider, its words and what leads on.
+      // A phone, and a low screen, show it with its slider, its words and what leads on.
       const share = data.slider && width < 560 ? Math.max(0.4, data.least / 930) : 1
-      return [width, Math.min(Math.floor(share * window.innerHeight), Math.max(LOWEST, usual))]
+      const most = !data.slider || width < 560 ? share * window.innerHeight : Math.max(220, window.innerHeight - AROUND)
+      return [width, Math.min(Math.floor(most), Math.max(LOWEST, usual))]
     }
     const top = canvas.getBoundingClientRect().top + (document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0)
     if (width < 560) { // below the page a bar may stand still
@@ -369,8 +371,10 @@ export default function (component) {
     picture = paint(canvas, shown, ...place)
   }
   const fit = () => {
-    const zoom = parseFloat(getComputedStyle(page).fontSize) / 16
-    const fitting = [...size(), FONT, zoom]
+    const [width, height] = size()
+    // Where that is too low for rows, its letters give way: words on words could not be read in any size.
+    const zoom = Math.min(parseFloat(getComputedStyle(page).fontSize) / 16, height / (0.7 * data.least))
+    const fitting = [width, height, FONT, zoom]
     if (String(fitting) === String(place)) return
     place = fitting
     redraw()
@@ -388,30 +392,33 @@ export default function (component) {
   canvas.addEventListener("pointerleave", leave)
 
   // --- while the slider is dragged: the frame of its position, and its words
-  const put = (node, text) => {
+  const put = (node, text, isMoved = false) => {
     if (!node) return
     node.dataset.was ??= node.textContent
     node.textContent = text ?? node.dataset.was
+    node.style.visibility = isMoved && text === undefined ? "hidden" : "" // it is true of another place
   }
   const say = (words) => {
-    put(root.querySelector(".finding"), words.title)
-    put(root.querySelector(".foot span"), words.footer)
-    put(document.querySelector(".odds"), words.odds)
-    for (const node of root.querySelectorAll("[data-live]")) put(node, words === data ? undefined : words.cells?.[node.dataset.live] ?? "…")
+    const isMoved = words !== data
+    put(root.querySelector(".finding"), words.title, isMoved)
+    put(root.querySelector(".foot span"), words.footer, isMoved)
+    put(document.querySelector(".odds"), words.odds, isMoved)
+    for (const node of root.querySelectorAll("[data-live]")) put(node, isMoved ? words.cells?.[node.dataset.live] ?? "…" : undefined)
   }
   let last = null
   let next = 0
   const follow = () => {
     next = 0
-    const animation = animations.get(data.slider)
+    const kept = animations.get(data.slider)
+    const animation = kept?.version === data.animation ? kept : { words: [] } // not there yet: nothing is known of a place
     const input = document.querySelector(`.st-key-${data.slider} input[type=range]`)
-    if (!animation || !input || animation.version !== data.animation) return
+    if (!input) return
     const position = Number(input.value)
     if (position === last) return
     last = position
     const isBack = position === data.here
-    const words = isBack ? data : animation.words[position]
-    if (!words || (isBack && page.dataset.dpciLive !== data.slider)) return
+    const words = isBack ? data : animation.words[position] ?? {}
+    if (isBack && page.dataset.dpciLive !== data.slider) return
     if (isBack) delete page.dataset.dpciLive
     else page.dataset.dpciLive = data.slider
     say(words)
@@ -427,6 +434,7 @@ export default function (component) {
   if (data.slider) moves.observe(document.body, { subtree: true, attributes: true, attributeFilter: ["value"] })
 
   const stop = () => {
+    put(document.querySelector(".odds"))
     moves.disconnect()
     cancelAnimationFrame(next)
     watcher.disconnect()

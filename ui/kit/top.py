@@ -37,6 +37,9 @@ export default function ({ data }) {
     goal.focus({ preventScroll: true })
   }
   shown.scrollIntoView({ block: data.focus ? 'center' : 'nearest' })
+  // What is taller than the window is seen from its top.
+  const above = parseFloat(getComputedStyle(shown).scrollMarginTop)
+  if (shown.getBoundingClientRect().top < above - 1) shown.scrollIntoView({ block: 'start' })
 }"""
 _bring = st.components.v2.component("dpci_bring", html="<span></span>", js=_BRING_JS)
 _TURN = "brought_turn"

@@ -66,8 +66,23 @@ _CSS = """<style>
 @media (max-width: 640px) and (max-height: 700px) {
   .st-key-learn_seen [data-testid=stLayoutWrapper]:has(> [class*=st-key-ends_]) { display: none }
 }
+/* On a low screen, as a projector's, answer, slider and chart stand between the head and Next. */
+@media (min-width: 641px) and (max-height: 52em) {
+  .st-key-learn_seen, .st-key-learn_seen [data-testid=stColumn] { gap: 0.375rem }
+  .st-key-learn_seen [data-testid=stHorizontalBlock] { gap: 1rem }
+  .st-key-learn_seen [data-testid=stAlertContainer] { padding: 0.25rem 0.75rem }
+  .st-key-learn_seen .finding { margin-bottom: 0.25rem }
+  .st-key-learn_seen .canvas { min-height: 0 }
+  .st-key-learn_seen [data-testid=stLayoutWrapper]:has(> [class*=st-key-ends_]) { display: none }
+}
 </style>"""
-_LARGE_CSS = "<style>html {font-size: 128%}</style>"
+_LARGE_CSS = """<style>
+html { font-size: 128% }
+@media (min-width: 641px) and (max-height: 52em) {
+  .st-key-learn_seen :is([data-testid=stAlertContainer] p, .finding) { font-size: 0.875rem;
+    line-height: 1.125rem }
+}
+</style>"""
 
 
 def page() -> None:

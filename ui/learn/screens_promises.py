@@ -35,8 +35,10 @@ PROMISE = Screen(
     name="What 95 % promises",
     title="A 95 % interval keeps its promise over many studies, not in any single study",
     text=(
-        "A hundred teams study the same population. Each asks its own people, and each publishes "
-        "an interval. Only we know the true coefficient, because we made these people up. **95 % "
+        "This path is about **differential privacy**: noise that limits what anybody can learn "
+        "about one person from what is published. First the interval, still without noise. A "
+        "hundred teams study the same population. Each asks its own people, and each publishes an "
+        "interval. Only we know the true coefficient, because we made these people up. **95 % "
         "is how often the procedure succeeds; whether one team's interval is a hit, that team "
         "cannot see.**"
     ),

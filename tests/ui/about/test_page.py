@@ -23,6 +23,11 @@ def test_about_opens_with_what_is_protected_for_a_newcomer_and_not_with_a_ledger
     assert privacy_unit(now(app)) in shown(app)
     assert IN_SHORT in [one.value for one in app.markdown]
     assert "ledger" not in shown(app).lower()
+    first, protects, learns, leaves, *_ = IN_SHORT.replace("\n\n", "\n").split("\n")
+    assert "**differential privacy**" in first
+    assert "protects" in protects
+    assert "at most **73.2 %** sure" in learns
+    assert "not protect" in leaves
     app.selectbox(key="about_document").set_value("operations").run()
     check(app)
     assert "| who | can | promised |" in shown(app)

@@ -260,7 +260,49 @@ def test_one_design_that_is_left_of_several_is_named_in_its_colour():
 
 def test_one_number_is_told_where_two_are_written_alike():
     (one,) = finding.numbers(view_of(START))
-    found = [replace(one, coverage=share, n_short=0) for share in (0.9506, 0.9514)]
+    found = [replace(one, coverage=share, short=()) for share in (0.9506, 0.9514)]
     assert finding.coverage_title(found, 0.95)[0].startswith(
         "Intervals cover 95.1\N{NARROW NO-BREAK SPACE}% on average"
     )
+
+
+def test_intervals_that_promise_too_much_are_named():
+    (one,) = finding.numbers(view_of(START))
+    few = replace(one, short=("age", "sex=Male", "race=Black"))
+    said, is_loud = finding.title([few], START.level)
+    assert said.endswith("; 3 of 7 promise too much: age, sex: Male and 1 more")
+    assert is_loud
+    assert "(age, sex: Male and 1 more)" in finding.coverage_title([few], START.level)[0]
+
+
+def test_the_effects_that_cover_too_rarely_are_those_that_are_counted():
+    view = view_of(START)
+    made = view.outcomes[0].forecast
+    names = view.records.feature_names
+    coverage = np.full(len(names), START.level)
+    coverage[[1, len(names) - 1]] = 0.9  # the last is the constant
+    found = finding.numbers_of(
+        replace(made, coverage=coverage),
+        view.outcomes[0].combination,
+        finding.counted_coefficients(view),
+        view.settings,
+        names,
+    )
+    assert (found.short, found.n_short) == ((names[1],), 1)
+
+
+def test_an_average_of_some_effects_says_of_how_many():
+    (one,) = finding.numbers(view_of(START))
+    styles = styles_of(compute.interval_rows(view_of(START), "odds"))
+    few = replace(one, n=5, cost=1.6)
+    for found, said in ((few, "1.60× (5 of 7 effects)"), (replace(few, n=7), "1.60×")):
+        table = finding.numbers_table([found], styles, is_odds=True)
+        assert table.rows[0][1].text == said
+        cells = finding.live_cells([np.ones(5)], [np.ones(5)], [found])
+        assert cells["cost 0"] == said, "also while the slider moves"
+
+
+def test_the_name_of_the_promise_stands_beside_its_meaning_at_every_budget():
+    moving = later._animation(view_of(START), "odds", "any")["words"]
+    for said in (finding.odds(START), *[one["odds"] for one in moving if "odds" in one]):
+        assert said.startswith("Differential privacy: someone who is 50 % sure")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpci_core.report.words import number
-from ui.explore import finding, sentences
+from ui.explore import finding, later, sentences
 from ui.explore.intervals import ChartText, interval_picture
 from ui.kit import picture
 from ui.kit.picture import Picture
@@ -128,5 +128,6 @@ def test_no_ratio_says_that_privacy_shortens_an_interval():
         finding.length_ratio_sentence(pure, [0.99, 1.6])
     )
     assert "0.80 times as long" in finding.length_ratio_sentence(pure[:1], [0.8])
-    cells = finding.live_cells([np.array([0.98])], [np.array([1.0])], [0.99])
+    reach = later._Reach(pure[0], n=1, n_all=1, cost=0.99, span=(0.99, 0.99))
+    cells = finding.live_cells([np.array([0.98])], [np.array([1.0])], [reach])
     assert (cells["ratio 0"], cells["cost 0"]) == ("1.00×", "1.00×")

@@ -218,9 +218,9 @@ def test_its_budget_is_told_in_plain_terms_and_counted_behind_a_click():
     app = opened()
     settings = now(app)
     said = finding.odds(settings)
-    assert said.startswith("Of 100 people whose record is in the table")
+    assert said.startswith("Differential privacy: of 100 people whose record is in the table")
     assert "ρ" not in said
-    assert any("Of 100 people" in one.proto.body for one in app.get("html"))
+    assert any("of 100 people" in one.proto.body for one in app.get("html"))
     counted = " ".join(one.value for one in app.markdown)
     assert "ρ = 0.0244 means (ε = 1, δ = 1e-6)" in counted
     assert "The noise of a linear regression is exactly Gaussian" in counted

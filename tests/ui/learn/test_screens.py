@@ -384,3 +384,7 @@ def test_a_question_without_one_right_answer_and_a_start_off_the_grid_are_refuse
         ReleaseTask(ask="?", choices=(Choice("a", "b"), Choice("c", "d")))
     with pytest.raises(ValueError, match="start=2"):
         Control(label="x", values=(1.0, 3.0), start=2.0, show=str, low_end="a", high_end="b")
+
+
+def test_the_first_screen_says_what_the_path_is_about():
+    assert "**differential privacy**: noise that limits what anybody can learn" in SCREENS[0].text

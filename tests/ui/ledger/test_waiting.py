@@ -360,3 +360,12 @@ def test_who_left_the_list_answers_nothing_on_a_page_that_is_still_open(ledger):
         app.button(key=f"ledger_approve_{number}").click().run()
         assert not app.exception
         assert states(ledger) == ["proposed"]
+
+
+def test_a_name_is_typed_once_in_a_session_and_can_be_emptied(ledger):
+    propose(ledger)
+    app = start("ledger")
+    assert app.text_input(key="ledger_person").value == ""
+    as_person(app, "Bob")
+    as_person(app, "")
+    assert app.text_input(key="ledger_person").value == ""
