@@ -11,7 +11,6 @@ import pytest
 from tests.browser.driver import chart, wait_chart, wait_frames, wait_idle, wait_meta
 from tests.ui.test_pages import PAPER_TERMS
 from ui.controls.declare import example_of_a_number
-from ui.learn.path import SCREENS
 from ui.session.compute import DECLARED, packed_table
 
 pytestmark = pytest.mark.browser
@@ -209,12 +208,10 @@ def test_an_exercise_opens_its_settings_in_a_new_tab_and_back_goes_back(open_pag
     assert chart(opened.value, "chart_intervals")["meta"]["total"] == 2.0
 
 
-@pytest.mark.parametrize(("width", "height"), [(390, 844), (1280, 900)])
 @pytest.mark.parametrize("screen", ["odds", "crowd"])
-def test_an_answer_brings_verdict_picture_and_slider_with_next_in_reach(
-    open_page, screen, width, height
-):
-    page = open_page(f"/learn?screen={screen}", width=width, height=height)
+def test_an_answer_brings_verdict_picture_and_slider_with_next_in_reach(open_page, screen):
+    """On a wide page; phones are in the tour of Learn."""
+    page = open_page(f"/learn?screen={screen}")
     page.locator(f".st-key-learn_{screen}_answer label").last.click()
     wait_chart(page, f"chart_learn_{screen}")
     wait_idle(page)
@@ -227,38 +224,6 @@ def test_an_answer_brings_verdict_picture_and_slider_with_next_in_reach(
         }""",
         arg=screen,
     )
-
-
-def test_every_screen_fits_a_small_phone_after_the_longest_reply(open_page, subtests):
-    """Answer, slider, finding and chart stand between the head of the page and Next."""
-    page = open_page("/learn?screen=promise", width=390, height=667)
-    for number, screen in enumerate(SCREENS, 1):
-        page.get_by_text(f"Screen {number} of {len(SCREENS)}").wait_for()
-        wait_idle(page)
-        choices = screen.question.choices
-        lengths = [len(choice.reply) + 11 * (not choice.is_right) for choice in choices]
-        answers = page.locator(f".st-key-learn_{screen.key}_answer label:has(input)")
-        answers.nth(lengths.index(max(lengths))).click()
-        wait_chart(page, f"chart_learn_{screen.key}")
-        with subtests.test("all is on the screen at once", screen=screen.key):
-            page.wait_for_function(
-                """(key) => {
-                  const box = (at) => document.querySelector(at).getBoundingClientRect()
-                  const steps = box('[data-testid=stLayoutWrapper]:has(> .st-key-learn_steps)')
-                  const parts = [
-                    '.st-key-learn_seen [data-testid=stAlert]',
-                    `.st-key-learn_${key}_slider input[type=range]`,
-                    `.st-key-chart_learn_${key} .finding`,
-                    `.st-key-chart_learn_${key} .canvas`,
-                  ].map(box)
-                  return steps.bottom <= innerHeight && parts.every(
-                    (part) => part.height > 10 && part.top >= 60 && part.bottom <= steps.top + 1)
-                }""",
-                arg=screen.key,
-                timeout=10_000,
-            )
-        if number < len(SCREENS):
-            page.get_by_role("button", name="Next").click()
 
 
 def test_learn_fits_a_phone_also_in_large_type(open_page):
