@@ -88,32 +88,27 @@ def explore(page: Page, address: str) -> Iterator[str]:
 
 
 def plan(page: Page, address: str) -> Iterator[str]:
-    """A table that somebody describes, and every look but the map."""
+    """A table that somebody describes, and the looks but for the map and the split."""
     link = {"dataset": DECLARED, "declared": packed_table(example()), "d": 5, "look": "mechanisms"}
     page.goto(f"{address}/plan?{urlencode(link)}")
     page.locator(".st-key-use_way").wait_for(timeout=60_000)
     wait_idle(page)
     yield "mechanisms"
-    for look, name in (("c", "Which penalty"), ("split", "Split of the budget")):
-        page.locator(".st-key-look").get_by_text(name).click()
-        wait_chart(page, f"chart_plan_{look}")
-        yield look
+    page.locator(".st-key-look").get_by_text("Which penalty").click()
+    wait_chart(page, "chart_plan_c")
+    yield "c"
 
 
 def steps(page: Page, address: str) -> Iterator[str]:
-    """From a described table to a plan that somebody approves."""
+    """From a described table to a plan that somebody approves; links open the steps before."""
     link = {"dataset": DECLARED, "declared": packed_table(example()), "step": "describe"}
     page.goto(f"{address}/plan?{urlencode(link)}")
     page.locator(".st-key-describe_continue button").click(timeout=60_000)
     page.locator(".st-key-goal_continue").wait_for()
     wait_idle(page)
-    yield "goal"
     page.locator(".st-key-goal_continue button").click()
     use = page.locator(".st-key-use_design button:not([disabled])")
-    use.wait_for(timeout=170_000)
-    wait_idle(page)
-    yield "choose"
-    use.click()
+    use.click(timeout=170_000)
     page.locator(".st-key-approve_person").wait_for()
     wait_idle(page)
     yield "approve"
