@@ -210,10 +210,10 @@ def test_what_a_limit_moves_is_a_bias() -> None:
     cost = NumericColumn("cost", 0, 1000, typical=1, spread=1)
     schema = Schema((cost, SMOKER), "ill", "yes")
     tailed = {"numbers": {"cost": NumberGuess(1, 15)}, "effects": {"cost": 0.05}}
-    found = planned(twin(schema, every=2, **tailed), n=200_000)
+    found = planned(twin(schema, every=10, **tailed), n=200_000)
     assert "cost" in found.not_reportable
     wide = replace(schema, features=(replace(cost, spread=15), SMOKER))
-    assert "cost" not in planned(twin(wide, every=2, **tailed), n=200_000).not_reportable
+    assert "cost" not in planned(twin(wide, every=10, **tailed), n=200_000).not_reportable
 
 
 def test_the_search_tolerates_a_little_less_bias(answer: StandardAnswer) -> None:
