@@ -139,7 +139,7 @@ _FEATURES = (
 
 
 @cache
-def _records() -> Records:
+def _planning_rows() -> Records:
     """In the encoding that encloses every row, which takes a search."""
     return _records_in(enclosing(_records_in))
 
@@ -150,7 +150,7 @@ def _records_in(standard: StandardEncoding) -> Records:
 
 @cache
 def _moments() -> Moments:
-    records = _records()
+    records = _planning_rows()
     return fit_moments(
         records.X,
         records.y,
@@ -184,7 +184,7 @@ def _expected_shares() -> Numbers:
 
 def _is_enough(n: int) -> bool:
     """Whether every effect can be reported, and lies within the factor."""
-    moments, records = _moments(), _records()
+    moments, records = _moments(), _planning_rows()
     assert records.to_original is not None
     steps = told_steps(datasets.schema_of("census"), records.feature_names)[:-1]
     units = np.array(steps) * np.diag(records.to_original)[:-1]
