@@ -30,8 +30,8 @@ unit: $(VENV)/.dev-ready
 
 # Back and forward race with whatever else the machine does, so they come alone and first.
 browser: $(VENV)/.dev-ready
-	$(ONE_THREAD) $(BIN)/pytest -m browser tests/browser/test_back.py
-	$(ONE_THREAD) $(BIN)/pytest -n 2 -m browser tests/browser --ignore tests/browser/test_back.py
+	$(ONE_THREAD) $(BIN)/pytest -m "browser and not soak" tests/browser/test_back.py
+	$(ONE_THREAD) $(BIN)/pytest -n 2 -m "browser and not soak" tests/browser --ignore tests/browser/test_back.py
 
 soak: $(VENV)/.dev-ready
 	$(ONE_THREAD) $(BIN)/pytest -n 2 -m soak --soak-log docs/soak.json

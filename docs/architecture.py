@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 from itertools import pairwise
 from pathlib import Path
@@ -50,6 +51,7 @@ def imported(source: str) -> set[str]:
     return names
 
 
+@cache
 def packages(top: str) -> Graph:
     """The packages of `dpci_core` or `ui`, each with those that it imports."""
     found: dict[str, set[str]] = {}

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -57,8 +58,11 @@ INTERFACE = {"streamlit", "plotly", "starlette", "ui", "pages", "app"}
 INTERFACE_TOP = {"app.py", "pages", "ui"}
 
 
-def imported(source: str) -> set[str]:
-    """Dotted names that a module imports anywhere, also inside functions."""
+@cache
+def imported(source: str) -> frozenset[str]:
+    """Dotted names that a module imports anywhere, also inside functions. Many rules ask it of the
+    same modules.
+    """
     names: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -66,7 +70,7 @@ def imported(source: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "relative imports hide the layer they reach"
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return names
+    return frozenset(names)
 
 
 def packages(source: str) -> set[str]:

@@ -11,7 +11,6 @@ import pytest
 from tests.browser.driver import chart, wait_chart, wait_frames, wait_idle, wait_meta
 from tests.ui.test_pages import PAPER_TERMS
 from ui.controls.declare import example_of_a_number
-from ui.learn.path import SCREENS
 from ui.session.compute import DECLARED, packed_table
 
 pytestmark = pytest.mark.browser
@@ -230,12 +229,10 @@ def test_an_exercise_opens_its_settings_in_a_new_tab_and_back_goes_back(open_pag
     assert chart(opened.value, "chart_intervals")["meta"]["total"] == 2.0
 
 
-@pytest.mark.parametrize(("width", "height"), [(390, 844), (1280, 900)])
 @pytest.mark.parametrize("screen", ["odds", "crowd"])
-def test_an_answer_brings_verdict_picture_and_slider_with_next_in_reach(
-    open_page, screen, width, height
-):
-    page = open_page(f"/learn?screen={screen}", width=width, height=height)
+def test_an_answer_brings_verdict_picture_and_slider_with_next_in_reach(open_page, screen):
+    """On a wide page; phones are in the tour of Learn."""
+    page = open_page(f"/learn?screen={screen}")
     page.locator(f".st-key-learn_{screen}_answer label").last.click()
     wait_chart(page, f"chart_learn_{screen}")
     wait_idle(page)
@@ -250,15 +247,9 @@ def test_an_answer_brings_verdict_picture_and_slider_with_next_in_reach(
     )
 
 
-@pytest.mark.parametrize(
-    ("width", "height", "letters"),
-    [(390, 667, "usual"), (1280, 720, "usual"), (1280, 720, "large")],
-)
-def test_every_screen_fits_a_phone_and_a_projector_after_the_longest_reply(
-    open_page, subtests, width, height, letters
-):
+def test_every_screen_fits_a_projector_in_large_type_after_the_longest_reply(open_page, subtests):
     """Answer, slider, finding and chart stand between the head of the page and Next."""
-    page = open_page(f"/learn?screen=promise&type={letters}", width=width, height=height)
+    page = open_page("/learn?screen=promise&type=large", width=1280, height=720)
     for number, screen in enumerate(SCREENS, 1):
         page.get_by_text(f"Screen {number} of {len(SCREENS)}").wait_for()
         wait_idle(page)

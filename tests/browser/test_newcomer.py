@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -137,12 +138,19 @@ _FEATURES = (
 )
 
 
+@cache
+def _planning_rows() -> Records:
+    """In the encoding that encloses every row, which takes a search."""
+    return _records_in(enclosing(_records_in))
+
+
 def _records_in(standard: StandardEncoding) -> Records:
     return datasets.load("census", encoding="standard", features=_FEATURES, standard=standard)
 
 
+@cache
 def _moments() -> Moments:
-    records = _records_in(enclosing(_records_in))
+    records = _planning_rows()
     return fit_moments(
         records.X,
         records.y,
@@ -176,7 +184,7 @@ def _expected_shares() -> Numbers:
 
 def _is_enough(n: int) -> bool:
     """Whether every effect can be reported, and lies within the factor."""
-    moments, records = _moments(), _records_in(enclosing(_records_in))
+    moments, records = _moments(), _planning_rows()
     assert records.to_original is not None
     steps = told_steps(datasets.schema_of("census"), records.feature_names)[:-1]
     units = np.array(steps) * np.diag(records.to_original)[:-1]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import base64
 import re
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -154,8 +155,22 @@ def idle_page(browser):
     return page
 
 
-@pytest.mark.parametrize("pause", [50, 250])
-@pytest.mark.parametrize("door", DOORS)
+RACES = list(product(DOORS, (50, 250)))
+"""Doors, and milliseconds after which they are used."""
+LATE_RACES = list(product(list(DOORS)[:2], (415, 445)))
+"""As the page begins to ask."""
+SHORT = {*RACES[::2], *LATE_RACES[::3]}
+"""Each door once, at both late moments; `make soak` runs every race."""
+
+
+def raced(races):
+    return pytest.mark.parametrize(
+        ("door", "pause"),
+        [pytest.param(*one, marks=() if one in SHORT else pytest.mark.soak) for one in races],
+    )
+
+
+@raced(RACES)
 def test_a_page_that_is_left_asks_for_nothing(open_page, server, door, pause):
     """Answers are held back until the page would have asked, as on a busy machine."""
     path, drawn, way, there = DOORS[door]
@@ -169,8 +184,7 @@ def test_a_page_that_is_left_asks_for_nothing(open_page, server, door, pause):
     assert page.locator(f"[data-testid=stMain] {there}").count()
 
 
-@pytest.mark.parametrize("door", list(DOORS)[:2])
-@pytest.mark.parametrize("pause", [415, 445])
+@raced(LATE_RACES)
 def test_a_door_leads_to_its_page_whenever_it_is_used(open_page, server, door, pause):
     path, drawn, way, there = DOORS[door]
     page = fresh(open_page, server, path)

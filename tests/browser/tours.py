@@ -22,16 +22,42 @@ Tour = Callable[[Page, str], Iterator[str]]
 """A page and the server's address in, the names of the stops out; the page waits at each."""
 
 
+FITS = """(key) => {
+  const box = (at) => document.querySelector(at).getBoundingClientRect()
+  const steps = box('[data-testid=stLayoutWrapper]:has(> .st-key-learn_steps)')
+  const parts = [
+    '.st-key-learn_seen [data-testid=stAlert]',
+    `.st-key-learn_${key}_slider input[type=range]`,
+    `.st-key-chart_learn_${key} .finding`,
+    `.st-key-chart_learn_${key} .canvas`,
+  ].map(box)
+  return steps.bottom <= innerHeight && parts.every(
+    (part) => part.height > 10 && part.top >= 60 && part.bottom <= steps.top + 1)
+}"""
+"""Whether answer, slider, finding and chart stand between the head of a screen and Next."""
+SMALL_PHONE = {"width": 390, "height": 667}
+
+
 def learn(page: Page, address: str) -> Iterator[str]:
-    """Every screen, answered: now right, now wrong."""
-    page.goto(f"{address}/learn")
+    """Every screen with its longest reply, which leaves all on a small phone at once."""
+    wide = page.viewport_size
+    page.set_viewport_size(SMALL_PHONE)
+    page.goto(f"{address}/learn?screen={SCREENS[0].key}")
     for number, screen in enumerate(SCREENS):
         page.get_by_text(f"Screen {number + 1} of {len(SCREENS)}").wait_for()
         wait_idle(page)  # an answer given while the screen is still being drawn may be lost
-        page.locator(f".st-key-learn_{screen.key}_answer label").nth(1).click()
+        lengths = [
+            len(choice.reply) + 11 * (not choice.is_right) for choice in screen.question.choices
+        ]
+        answers = page.locator(f".st-key-learn_{screen.key}_answer label:has(input)")
+        answers.nth(lengths.index(max(lengths))).click()
         wait_chart(page, f"chart_learn_{screen.key}")
+        page.wait_for_function(FITS, arg=screen.key, timeout=10_000)
+        page.set_viewport_size(wide)
+        wait_idle(page)
         yield screen.key
         if screen is not SCREENS[-1]:
+            page.set_viewport_size(SMALL_PHONE)
             page.locator(".st-key-learn_next button").click()
 
 
@@ -62,32 +88,27 @@ def explore(page: Page, address: str) -> Iterator[str]:
 
 
 def plan(page: Page, address: str) -> Iterator[str]:
-    """A table that somebody describes, and every look but the map."""
+    """A table that somebody describes, and the looks but for the map and the split."""
     link = {"dataset": DECLARED, "declared": packed_table(example()), "d": 5, "look": "mechanisms"}
     page.goto(f"{address}/plan?{urlencode(link)}")
     page.locator(".st-key-use_way").wait_for(timeout=60_000)
     wait_idle(page)
     yield "mechanisms"
-    for look, name in (("c", "Which penalty"), ("split", "Split of the budget")):
-        page.locator(".st-key-look").get_by_text(name).click()
-        wait_chart(page, f"chart_plan_{look}")
-        yield look
+    page.locator(".st-key-look").get_by_text("Which penalty").click()
+    wait_chart(page, "chart_plan_c")
+    yield "c"
 
 
 def steps(page: Page, address: str) -> Iterator[str]:
-    """From a described table to a plan that somebody approves."""
+    """From a described table to a plan that somebody approves; links open the steps before."""
     link = {"dataset": DECLARED, "declared": packed_table(example()), "step": "describe"}
     page.goto(f"{address}/plan?{urlencode(link)}")
     page.locator(".st-key-describe_continue button").click(timeout=60_000)
     page.locator(".st-key-goal_continue").wait_for()
     wait_idle(page)
-    yield "goal"
     page.locator(".st-key-goal_continue button").click()
     use = page.locator(".st-key-use_design button:not([disabled])")
-    use.wait_for(timeout=170_000)
-    wait_idle(page)
-    yield "choose"
-    use.click()
+    use.click(timeout=170_000)
     page.locator(".st-key-approve_person").wait_for()
     wait_idle(page)
     yield "approve"

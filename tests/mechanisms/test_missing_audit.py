@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from dpci_core.base.rows import PersonRows, WeightedRows
-from dpci_core.mechanisms.mechanism import train_private
 from dpci_core.solvers.newton import Newton
 from dpci_core.solvers.risk import PenalisedRisk
 from tests.mechanisms import test_weighted_audit as weighted
@@ -23,6 +22,7 @@ from tests.mechanisms.test_audit import (
     KAPPAS,
     LOSSES,
     TABLE,
+    drawn_many,
     identity_density,
     identity_distance,
     make_design,
@@ -113,8 +113,8 @@ def test_density_identity_with_a_missing_cell(loss: str, mechanism: str, definit
 
     def distance(sampled: Array, claimed: Array) -> float:
         ran = replace(design, n_records=len(sampled))
-        theta = [train_private(sampled, design=ran, rng=rng).theta_priv for _ in range(3_000)]
-        return abs(identity_distance(np.array(theta), log_density, (claimed, there)))
+        theta = drawn_many(sampled, 3_000, design=ran, rng=rng)
+        return abs(identity_distance(theta, log_density, (claimed, there)))
 
     assert distance(here, here) <= 4.0
     # The incomplete record dropped instead of zeroed: another n, another law.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -59,6 +60,7 @@ def make_design(definition: str, mechanism: str, calibration: str) -> Design:
     )
 
 
+@cache
 def fresh_table(n: int, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Other people of the same census, encoded as the planning table is."""
     schema = datasets.schema_of("census")
@@ -145,20 +147,22 @@ def test_needed_records_meet_the_length_by_experiment(
     assert lengths[1] > length + MARGIN * errors[1]
 
 
-@pytest.mark.parametrize("coefficient", [None, 0])
-def test_a_promised_length_is_kept_as_often_as_promised(coefficient: int | None) -> None:
-    """On tables the planner has not seen; 120 releases, three standard errors."""
+def test_a_promised_length_is_kept_as_often_as_promised() -> None:
+    """The mean one and that of one coefficient, on tables the planner has not seen; 120 releases,
+    three standard errors.
+    """
     design = make_design("zcdp", "objective", "sharp")
-    target = Target(1.0, coefficient=coefficient, probability=0.9)
-    promised = outcome(
-        FIT, design=dataclasses.replace(design, n_records=3_000), target=target
-    ).within_reach
     people = fresh_table(60_000, seed=3)
-    kept = []
+    lengths = []
     for k in range(120):
         rng = np.random.default_rng([8, k])
         some = rng.integers(0, 60_000, 3_000)
         release = private_intervals(people[0][some], people[1][some], design=design, rng=rng)
-        length = release.length.mean() if coefficient is None else release.length[coefficient]
-        kept.append(length <= promised)
-    assert np.mean(kept) >= 0.9 - 3.0 * math.sqrt(0.09 / 120)
+        lengths.append((release.length.mean(), release.length[0]))
+    for found, coefficient in zip(np.transpose(lengths), (None, 0), strict=True):
+        promised = outcome(
+            FIT,
+            design=dataclasses.replace(design, n_records=3_000),
+            target=Target(1.0, coefficient=coefficient, probability=0.9),
+        ).within_reach
+        assert np.mean(found <= promised) >= 0.9 - 3.0 * math.sqrt(0.09 / 120), coefficient

@@ -165,7 +165,6 @@ def found_by(
 @pytest.mark.parametrize(
     ("encode", "given"),
     [
-        (twin(Schema((AGE, SEX, SMOKER), "ill", "yes")), {"budget": RHO}),
         (twin(Schema((AGE,), "ill", "yes")), {}),
         (
             twin(Schema((AGE, SMOKER), "ill", "yes")),
@@ -174,7 +173,7 @@ def found_by(
         (twin(Schema((AGE, SMOKER), "ill", "yes")), {"mechanism": "output"}),
         (twin(Schema((AGE, SMOKER), "ill", "yes"), every=10), {"n_records": 300}),
     ],
-    ids=["levels", "one feature", "two worlds", "output", "few records"],
+    ids=["one feature", "two worlds", "output", "few records"],
 )
 def test_the_search_is_never_worse_for_it(
     encode: Any, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
@@ -188,18 +187,17 @@ def test_the_search_is_never_worse_for_it(
 
 
 def test_correlated_columns_and_a_rare_level(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tenth shorter at least, of what is in reach; the same numbers once more."""
+    """A tenth shorter at least, of what is in reach."""
     encode = twin(COHORT, every=2, **PAIR)
     given = {"budget": RHO, "n_records": 20_000}
-    ellipsoid, found, again = (
+    ellipsoid, found = (
         found_by(monkeypatch, encode, is_shorter=is_shorter, **given)
-        for is_shorter in (False, True, True)
+        for is_shorter in (False, True)
     )
     assert "weight" not in found.not_reportable
     before, after = (one.forecast.ci_length[[0, 1]] for one in (ellipsoid, found))
     assert (after < 0.9 * before).all()
     assert found.forecast.coverage[:-1][[0, 1, 3]].min() > 0.925
-    assert (found.encoding, found.design) == (again.encoding, again.design)
 
 
 def shape_in(*worlds: tuple[Records, Moments], shape: Any, **changes: Any) -> Any:

@@ -214,7 +214,7 @@ def test_sharp_lengths_hardly_rise_anywhere(
     assert length_at(times(design, round(grow, 6)), n, MOMENTS[loss.name]) <= here
 
 
-@settings(derandomize=True, max_examples=25, deadline=None)
+@settings(derandomize=True, max_examples=10, deadline=None)
 @given(any_design, st.sampled_from(LOSSES), n_of, more, any_budget)
 def test_the_best_split_of_a_larger_total_is_not_longer(
     design: Design, loss: Loss, n: int, grow: float, b: float

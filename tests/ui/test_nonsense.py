@@ -257,6 +257,7 @@ _SPREAD = {"source", "entry", "n_entries", "n_records", "dated", "latest"}
 """Facts that a check of the ledger hands on together."""
 
 
+@functools.cache
 def raised_facts() -> list[tuple[str, str, set[str]]]:
     """Place, code and the names of the facts of every error with a code that the core makes."""
     coded = {kind.__name__ for kind in kinds(CodedError)} | {"CodedError", "Finding"}

@@ -104,27 +104,25 @@ def test_every_page_takes_its_colours_from_the_palette():
             assert words.search(file.read_text()) is None, file.name
 
 
-def calls(name: str) -> list[tuple[str, set[str | None]]]:
-    """File and keywords of every call of a method of this name in ui/."""
-    found = []
-    for file in (ROOT / "ui").rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
-            if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Attribute)
-                and node.func.attr == name
-            ):
-                found.append((file.name, {keyword.arg for keyword in node.keywords}))
-    return found
+def calls(*names: str) -> list[tuple[str, str, set[str | None]]]:
+    """Method, file and keywords of every call of methods of these names in ui/."""
+    return [
+        (node.func.attr, file.name, {keyword.arg for keyword in node.keywords})
+        for file in (ROOT / "ui").rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in names
+    ]
 
 
 def test_charts_come_with_words_and_a_table_and_tables_with_a_name():
-    assert [file for file, _ in calls("plotly_chart")] == [
-        "show.py"
-    ]  # which adds sentence and table
-    for name in ("plotly_chart", "dataframe", "data_editor"):
-        for file, keywords in calls(name):
-            assert {"alt", "key"} <= keywords, (name, file)
+    found = calls("plotly_chart", "dataframe", "data_editor")
+    assert {name for name, _, _ in found} == {"plotly_chart", "dataframe", "data_editor"}
+    # which adds sentence and table
+    assert [file for name, file, _ in found if name == "plotly_chart"] == ["show.py"]
+    for name, file, keywords in found:
+        assert {"alt", "key"} <= keywords, (name, file)
 
 
 def test_the_style_sheet_holds_the_colours_of_the_theme():
