@@ -11,6 +11,7 @@ import pytest
 from tests.browser.driver import chart, wait_chart, wait_frames, wait_idle, wait_meta
 from tests.ui.test_pages import PAPER_TERMS
 from ui.controls.declare import example_of_a_number
+from ui.learn.path import SCREENS
 from ui.session.compute import DECLARED, packed_table
 
 pytestmark = pytest.mark.browser
