@@ -173,13 +173,13 @@ def at_most(share: float) -> str:
 def number_at_most(x: float, digits: int = 3) -> str:
     """A number that is never shown as less than it is, for promises.
 
-    >>> number_at_most(5.2215), number_at_most(1.0), number_at_most(12_341.0)
-    ('5.23', '1', '12,400')
+    >>> number_at_most(5.2215), number_at_most(2.1), number_at_most(12_341.0)
+    ('5.23', '2.1', '12,400')
     """
     if not math.isfinite(x):
         return number(x)
     up = Context(prec=digits, rounding=ROUND_CEILING)
-    return number(float(up.create_decimal_from_float(x)), digits)
+    return number(float(up.create_decimal(repr(float(x)))), digits)
 
 
 def people_at_most(share: float) -> str:

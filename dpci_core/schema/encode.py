@@ -246,7 +246,7 @@ def design_matrix(
         return values
 
     X, is_complete = feature_matrix(values_of, len(frame), columns, names, scale)
-    return X, is_complete, tuple(_notes(columns, mapped))
+    return X, is_complete, tuple(_notes(columns, mapped, len(X)))
 
 
 def feature_matrix(
@@ -326,8 +326,8 @@ def _series(frame: pd.DataFrame, name: str) -> pd.Series[Any]:
     return frame[name]
 
 
-def _notes(columns: tuple[Column, ...], mapped: Counter[tuple[str, str]]) -> Iterator[str]:
-    """A sentence for every kind of mapped value that occurred."""
+def _notes(columns: tuple[Column, ...], mapped: Counter[tuple[str, str]], n: int) -> Iterator[str]:
+    """A sentence for every kind of mapped value that occurred in n records."""
     for column in columns:
         n_missing, n_outside = mapped[column.name, _MISSING], mapped[column.name, _OUTSIDE]
         if n_missing:
@@ -335,7 +335,7 @@ def _notes(columns: tuple[Column, ...], mapped: Counter[tuple[str, str]]) -> Ite
         if n_outside:
             yield f"{n_outside} values of {column.name} outside its bounds were clipped."
         if n_far := mapped[column.name, _FAR]:
-            yield f"{n_far} values of {column.name} beyond the limit count as the limit."
+            yield f"{n_far} of {n:,} values of {column.name} beyond the limit count as it."
 
 
 def _counting(column: Column) -> str:

@@ -283,10 +283,10 @@ def test_mapped_values_are_counted_in_words_that_are_true() -> None:
     assert coded(frame, schema).notes == (
         "1 missing values of age count as 60.",
         "1 values of age outside its bounds were clipped.",
-        "2 values of age beyond the limit count as the limit.",
+        "2 of 5 values of age beyond the limit count as it.",
         "1 missing values of pay count as 30000.",
         "2 values of pay outside its bounds were clipped.",
-        "3 values of pay beyond the limit count as the limit.",
+        "3 of 5 values of pay beyond the limit count as it.",
         "1 missing values of hours count as 40.",
         "1 values of home that are missing or not declared count as none.",
     )
@@ -428,7 +428,7 @@ def test_a_missing_cell_is_not_beyond_the_limit() -> None:
     column = NumericColumn("age", 0, 100, typical=50, spread=10)
     schema = Schema((column,), "ill", "yes", standard=StandardEncoding(shape=2.0, limit=2.0))
     frame = pd.DataFrame({"age": [50.0, None, 75.0, 200.0], "ill": ["yes", "no", "yes", "no"]})
-    assert "1 values of age beyond the limit count as the limit." in coded(frame, schema).notes
+    assert "1 of 4 values of age beyond the limit count as it." in coded(frame, schema).notes
 
 
 # --- twins ----------------------------------------------------------------------------------------

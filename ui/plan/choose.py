@@ -286,7 +286,8 @@ def _reach(case: PlannedCase, option: Option, find: Find) -> None:
             "“Choose the method for me” below looks for steps, clips and a split that hold in "
             "less favourable tables too."
         )
-    st.markdown(words.against_sentence(option))
+    if against := words.against_sentence(option):
+        st.markdown(against)
     if law := words.law_sentence(case, option):
         st.markdown(law)
     box(option.cautions)

@@ -24,7 +24,7 @@ from dpci_core.base.array import Flags
 from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.base.watch import counted
 from dpci_core.design import Design
-from dpci_core.intervals.forecast import drawn_intervals, forecast_of
+from dpci_core.intervals.forecast import MOST_ODDS, drawn_intervals, forecast_of
 from dpci_core.plan.numbers import shrinkage_of
 from dpci_core.plan.source import Encoder
 from dpci_core.planner import Promise, Target, promise
@@ -85,13 +85,20 @@ _TINY = 1e-9
 """A value that no design tells from zero."""
 _MOST_LOOKS = 16
 """Designs that are looked at for one answer."""
-_SPLITS = (_USUAL_SPLIT, EQUAL_PARTS, (Decimal(2), Decimal(1), Decimal(1)))
+_SPLITS: tuple[Shares, ...] = (
+    *(_USUAL_SPLIT, EQUAL_PARTS),
+    *((Decimal(2), Decimal(1), Decimal(1)), (Decimal(2), Decimal(2), Decimal(1))),
+)
 """Where a search for a split begins: near what it finds, and with those that people set by hand."""
 _ROUGH, _FINE = (6, 3), (3, 1)
 """Steps of a move: of penalty and shares those of a grid of 20 a decade."""
 _A_DECADE = 20
 _FEW = 2
 """Encodings that are looked at with every split."""
+_SURELY = 0.98
+"""Chance to report from which on a search counts on an effect: more than `REPORTABLE_CHANCE`, since
+it goes to the edge of what the draws of a forecast allow, and other draws allow less.
+"""
 _NEVER: Cost = (math.inf, math.inf)
 _MOST_MOVES, _WORTH = 4, 0.998
 """Moves of one part in one direction, each to at most so many times the cost before."""
@@ -307,6 +314,10 @@ class Amounts(ABC, Generic[CaseT]):
         found = needed_budget(case.moments, design=case.design, target=wanted)
         return numbers.typed_total(case.settings, type(found.design.budget), found.total)
 
+    def is_enough(self, option: Option) -> bool:
+        """Whether a design may be the answer."""
+        return option.works
+
     @abstractmethod
     def method_of(self, case: CaseT) -> object:
         """What of its design moves the amount that it needs, beside that amount; None where that is
@@ -360,7 +371,7 @@ class Amounts(ABC, Generic[CaseT]):
                 if self.is_fixed and isinstance(error, OutOfReachError):
                     raise
                 refusal = error
-            if option is not None and option.works:
+            if option is not None and self.is_enough(option):
                 best, high = (option, amount) if amount < high else (best, high)
                 if amount <= max(lowest, _LITTLE * needed):
                     break
@@ -508,6 +519,15 @@ class Searched(Described):
         encoding = self._found(case.settings.typed_total, case.n).encoding
         return replace(described(case, self.source), encoding=encoding)
 
+    def is_enough(self, option: Option) -> bool:
+        """Whether it works, and what the goal is about is surely reported."""
+        place, promised = self.case.target.coefficient, option.promise
+        if not option.works or promised is None:
+            return False
+        chance = promised.chance if place is None else promised.chance[place]
+        is_mean = place is None and self.case.target.limits is None
+        return is_mean or bool(np.min(chance) >= _SURELY)
+
     def method_of(self, case: Case) -> object:
         """Nothing: encoding, penalty and split are others at other amounts."""
         return None
@@ -639,9 +659,10 @@ class Searched(Described):
         return self.made(case.settings, encoding, case.settings.c), encoding
 
     def _cost(self, case: Case, enough: Cost = _NEVER) -> Cost:
-        """What counts of a case: effects that are promised, then how near the goal is, farther by
-        what chances to report lack; most where it cannot run. Where the first worlds cost enough
-        already, what they cost.
+        """What counts of a case: effects that are surely promised, then how near the goal is,
+        farther by what chances to report lack: an effect that cannot be reported is as one with the
+        widest interval that is offered. Most where it cannot run; where the first worlds cost
+        enough already, what they cost.
         """
         chance, reach, cost = np.ones(len(case.names) - 1), 0.0, _NEVER
         self.order = self.order or list(range(len(self.encoders)))
@@ -658,8 +679,8 @@ class Searched(Described):
                 near = outcome_of(drawn, case.target).within_reach
             chance = np.minimum(chance, made.chance_to_report[:-1])
             reach = max(reach, near)
-            lack = float(np.maximum(REPORTABLE_CHANCE - chance, 0.0).sum())
-            cost = -int(np.count_nonzero(chance >= REPORTABLE_CHANCE)), reach * (1.0 + lack)
+            lack = float(np.maximum(_SURELY - chance, 0.0).sum())
+            cost = -int(np.count_nonzero(chance >= _SURELY)), reach * MOST_ODDS**lack
             if cost >= enough:
                 self.order.insert(0, self.order.pop(turn))
                 break

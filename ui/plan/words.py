@@ -18,7 +18,7 @@ from ui.plan.options import Find, Option, Ways
 from ui.session.case import PlannedCase
 from ui.session.choices import COUNTED_AS, MECHANISMS, Combination
 from ui.session.compute import DECLARED
-from ui.session.settings import Settings
+from ui.session.settings import LIMITS, Settings
 from ui.session.text import (
     as_typed,
     called,
@@ -157,6 +157,11 @@ def _spare(case: PlannedCase, option: Option, find: Find) -> str:
         return ""
     if abs(option.precision) >= _SPARE * abs(goal_asked(case)):
         return ""
+    name, amount = case.settings.currency, option.typed
+    if find == "records":
+        name, amount = "n", float(option.settings.n)
+    if amount <= LIMITS[name][0]:
+        return " This is the least that can be asked for on this page."
     return (
         " The goal alone would need less; with less, some effects could not be reported or would "
         "be of no use."
@@ -194,7 +199,11 @@ def _verdict(case: PlannedCase, option: Option, find: Find) -> str:
 
 
 def against_sentence(option: Option) -> str:
-    """What privacy costs, in lengths and in records: of all coefficients, as in a plan's file."""
+    """What privacy costs, in lengths and in records: of all coefficients, as in a plan's file.
+    Nothing where no effect can be reported, whose intervals are worth nothing at any length.
+    """
+    if option.reportable == 0:
+        return ""
     here = "If the table is as described, intervals" if option.has_worlds else "Intervals"
     return (
         f"{here} are {number(option.against)} times as long as without privacy on average, the "

@@ -108,9 +108,9 @@ def against_plan(made: AnyRelease, plan: AnyPlan, planned: Planned) -> str:
         said += f", which noise explains: {between}."
     else:
         such = (
-            "a rarer or more scattered outcome, or columns with less spread"
+            "an outcome that is more one-sided or scattered, or columns with less spread"
             if ratio > high
-            else "a less scattered outcome, or columns with more spread"
+            else "an outcome that is less one-sided or scattered, or columns with more spread"
         )
         said += (
             f", which noise hardly explains: {between}. The table probably differs from its "

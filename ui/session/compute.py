@@ -155,8 +155,8 @@ class ImportedFit:
         )
 
 
-_MOMENTS_LIMIT = 400.0 * 22**3
-"""Of the sizes of fits: p^3, as what they know of their drift is."""
+_MOMENTS_LIMIT = 1_500
+"""Fits: those of a few designs that a search looks at, in all worlds."""
 
 
 class Store:
@@ -169,7 +169,7 @@ class Store:
     def __init__(self, limit: float = RECORDS_LIMIT, given: ImportedFit | None = None) -> None:
         self.given = given
         self._records = LRU(limit, lambda r: float(cast(Records, r).X.nbytes))
-        self._moments = LRU(_MOMENTS_LIMIT, lambda m: float(cast(Moments, m).theta_hat.size) ** 3)
+        self._moments = LRU(_MOMENTS_LIMIT)
         self.shapes = LRU(100)
         self._starts: dict[tuple[str, str], Moments] = {}
 

@@ -30,13 +30,19 @@ from ui.plan import options
 from ui.plan import work as plan_work
 from ui.plan.job import Choice, both_searched, parts_of
 from ui.plan.options import Find
-from ui.plan.words import equal_sentence, law_sentence, ways_sentence
+from ui.plan.words import (
+    against_sentence,
+    equal_sentence,
+    law_sentence,
+    reach_sentence,
+    ways_sentence,
+)
 from ui.session import jobs
 from ui.session.budget import from_shares
 from ui.session.case import Case, make_case
 from ui.session.compute import DECLARED, LRU, PUBLIC, TableSource, declared_table, packed_table
 from ui.session.plan_settings import plan_of, settings_of
-from ui.session.settings import Settings
+from ui.session.settings import LIMITS, Settings
 from ui.session.text import number, plain
 from ui.views import goals
 from ui.views.goals import found_words, goal_words, steps_words, unit_words
@@ -94,7 +100,7 @@ def test_encoding_penalty_and_split_are_chosen_and_no_search_is_made_twice(wishe
 
     monkeypatch.setattr(options.Searched, "_for_split", counted)
     app = start("plan", **(LINK | wished | {"goal_chance": "0.8", "find": "precision"}))
-    assert len(made) == 4  # three of an answer, and equal parts to compare with
+    assert len(made) == len(options._SPLITS) + 1  # and equal parts to compare with
     app.button(key="use_design").click().run()
     check(app)
     settings = now(app)
@@ -143,6 +149,29 @@ def test_a_budget_falls_with_records(searched):
     assert less.works
     assert more.works
     assert more.typed < less.typed / 1.05
+
+
+def test_where_no_effect_is_in_reach_nothing_is_said_against_intervals_without_privacy():
+    """A penalty that shrinks every interval was told as 0.08 times as long as without privacy."""
+    option = options.described(case_of())
+    assert "times as long as without privacy" in against_sentence(option)
+    assert against_sentence(replace(option, reportable=0)) == ""
+
+
+@pytest.mark.parametrize("find", ["budget", "records"])
+def test_the_least_amount_of_the_page_is_called_so(find):
+    """“With less, some effects could not be reported”, at the end of the slider."""
+    case = case_of(goal="all", goal_length=1.0)
+    option = options.described(case, TableSource(PUBLIC))
+    option = replace(option, meets=True, precision=0.1, reportable=3, is_lost=False)
+    option = replace(option, is_useless=False)
+    low = {"budget": LIMITS["pure"], "records": LIMITS["n"]}[find][0]
+    there = replace(option, typed=low, settings=replace(option.settings, n=int(low)))
+    assert option.works
+    assert "The goal alone would need less" in reach_sentence(case, option, find)
+    said = reach_sentence(case, there, find)
+    assert "This is the least that can be asked for on this page." in said
+    assert "The goal alone" not in said
 
 
 class _Made(options.Searched):
