@@ -24,7 +24,7 @@ from dpci_core.base.array import Flags
 from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.base.watch import counted
 from dpci_core.design import Design
-from dpci_core.intervals.forecast import MOST_ODDS, drawn_intervals, forecast_of
+from dpci_core.intervals.forecast import drawn_intervals, forecast_of
 from dpci_core.plan.numbers import shrinkage_of
 from dpci_core.plan.source import Encoder
 from dpci_core.planner import Promise, Target, promise
@@ -98,6 +98,10 @@ _FEW = 2
 _SURELY = 0.98
 """Chance to report from which on a search counts on an effect: more than `REPORTABLE_CHANCE`, since
 it goes to the edge of what the draws of a forecast allow, and other draws allow less.
+"""
+_LOST = 1e4
+"""Intervals so many times as long are as bad as one more effect that is never reported: a penalty
+that shrinks all of them to nothing is not.
 """
 _NEVER: Cost = (math.inf, math.inf)
 _MOST_MOVES, _WORTH = 4, 0.998
@@ -660,9 +664,8 @@ class Searched(Described):
 
     def _cost(self, case: Case, enough: Cost = _NEVER) -> Cost:
         """What counts of a case: effects that are surely promised, then how near the goal is,
-        farther by what chances to report lack: an effect that cannot be reported is as one with the
-        widest interval that is offered. Most where it cannot run; where the first worlds cost
-        enough already, what they cost.
+        farther by what chances to report lack. Most where it cannot run; where the first worlds
+        cost enough already, what they cost.
         """
         chance, reach, cost = np.ones(len(case.names) - 1), 0.0, _NEVER
         self.order = self.order or list(range(len(self.encoders)))
@@ -680,7 +683,7 @@ class Searched(Described):
             chance = np.minimum(chance, made.chance_to_report[:-1])
             reach = max(reach, near)
             lack = float(np.maximum(_SURELY - chance, 0.0).sum())
-            cost = -int(np.count_nonzero(chance >= _SURELY)), reach * MOST_ODDS**lack
+            cost = -int(np.count_nonzero(chance >= _SURELY)), reach * _LOST**lack
             if cost >= enough:
                 self.order.insert(0, self.order.pop(turn))
                 break

@@ -131,8 +131,8 @@ def test_no_split_by_hand_is_better_than_the_best(typed, n, searched):
     goal = {"goal": "all", "goal_length": 1.0, "goal_chance": 0.9}
     best = searching(searched, **goal)
     found = best._cost(best.at(typed, n))
-    for shares in options._SPLITS:
-        split = from_shares(Decimal(1), shares)
+    for shares in ((1, 1, 1), (2, 1, 1), (2, 2, 1), (6, 3, 1)):
+        split = from_shares(Decimal(1), tuple(map(Decimal, shares)))
         own = searching(searched, is_split_free=False, **goal, split=split)
         case = own.at(typed, n)
         parts = np.array([float(part) for part in case.design.budget.parts])
@@ -149,6 +149,33 @@ def test_a_budget_falls_with_records(searched):
     assert less.works
     assert more.works
     assert more.typed < less.typed / 1.05
+
+
+def test_short_intervals_that_cannot_be_reported_are_no_aim(searched):
+    """With no effect in reach the largest penalty was taken, which shrinks every interval."""
+    designs = searching(searched, goal="all", goal_length=1.0)
+    now, encoding = designs.at(1.5, 900).settings, designs.encodings[0]
+    large, small = (designs.made(now, encoding, c) for c in (1.0, 0.01))
+    shrunk, honest = (forecast(c.moments, design=c.design).ci_length_mean for c in (large, small))
+    assert shrunk < 0.1 * honest
+    assert designs._cost(small) < designs._cost(large)
+    assert designs._cost(small)[0] == 0
+
+
+def test_a_chance_to_report_at_the_edge_of_the_draws_is_no_answer_of_a_search():
+    """Of designs that a search compares, it takes those that are lucky in the draws."""
+    source, goal = TableSource(PUBLIC), {"goal": "all", "goal_length": 5.0}
+    option = options.described(case_of(**goal), source)
+    assert option.works
+    sure, edge = (
+        replace(option, promise=replace(option.promise, chance=np.array([one, 1.0, 1.0])))
+        for one in (1.0, 0.96)
+    )
+    assert searching(LRU(8), **goal).is_enough(sure)
+    assert not searching(LRU(8), **goal).is_enough(edge)
+    about = {"goal": "zero", "goal_value": 0.2}
+    assert searching(LRU(8), **about, goal_on="smoker=yes").is_enough(edge)
+    assert not searching(LRU(8), **about, goal_on="pressure").is_enough(edge)
 
 
 def test_where_no_effect_is_in_reach_nothing_is_said_against_intervals_without_privacy():
