@@ -333,7 +333,7 @@ def test_the_takeaway_compares_like_with_like_and_what_is_reviewed_first():
     assert "20 % shorter with the new theorem, which is not peer-reviewed and acts on 2" in words
     assert "1.02 times as long as the variability interval, the published ones 1.30 times" in words
     assert "between 95.2 and 95.2 %, of the published between 98.0 and 98.0 %" in words
-    assert "Monte Carlo error at most 0.21 points" in words
+    assert "Monte Carlo error at most 0.2 points" in words
     best = sharp_rows.sides_of(groups, "best")
     # .75 published; .6 in six of eight, .7 in two without the theorem
     assert sharp_rows.finding(best, "best") == (
