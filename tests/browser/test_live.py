@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.browser.driver import chart, wait_chart, wait_frames, wait_idle, wait_meta
+from tests.browser.tours import FITS
 from tests.ui.test_pages import PAPER_TERMS
 from ui.controls.declare import example_of_a_number
 from ui.learn.path import SCREENS
@@ -261,18 +262,7 @@ def test_every_screen_fits_a_projector_in_large_type_after_the_longest_reply(ope
         wait_chart(page, f"chart_learn_{screen.key}")
         with subtests.test("all is on the screen at once", screen=screen.key):
             page.wait_for_function(
-                """(key) => {
-                  const box = (at) => document.querySelector(at).getBoundingClientRect()
-                  const steps = box('[data-testid=stLayoutWrapper]:has(> .st-key-learn_steps)')
-                  const parts = [
-                    '.st-key-learn_seen [data-testid=stAlert]',
-                    `.st-key-learn_${key}_slider input[type=range]`,
-                    `.st-key-chart_learn_${key} .finding`,
-                    `.st-key-chart_learn_${key} .canvas`,
-                  ].map(box)
-                  return steps.bottom <= innerHeight && parts.every(
-                    (part) => part.height > 10 && part.top >= 60 && part.bottom <= steps.top + 1)
-                }""",
+                FITS,
                 arg=screen.key,
                 timeout=10_000,
             )

@@ -11,7 +11,7 @@ import streamlit as st
 from dpci_core.base.places import HOME
 from ui.kit import linked
 from ui.kit.bound import among
-from ui.session.text import risk_pure
+from ui.session.text import lowered, risk_pure
 
 DOCUMENTS = {
     "protected": {
@@ -48,7 +48,7 @@ IN_SHORT = "\n".join(
         "- **What it protects**: what one record says, also from somebody who knows all the other "
         "records.",
         "- **What others can learn about one person at most** is set by the budget, called ε. With "
-        f"ε = 1, s{risk_pure(1.0)[1:]} A smaller ε lets them learn less, and needs more noise.",
+        f"ε = 1, {lowered(risk_pure(1.0))} A smaller ε lets them learn less, and needs more noise.",
         "- **What it does not protect**: what holds for everybody. That smoking harms is learnt of "
         "you too, whether or not you took part.",
         "- **What it does not hide**: that there was a release, in which hour, that it failed, and "

@@ -29,8 +29,6 @@ def field(place: Any, page: str) -> str:
         persist_state="session",
         on_change=lambda: st.session_state.update({_TYPED: st.session_state[key]}),
     )
-    if name:
-        st.session_state[_TYPED] = name
     return str(name).strip()
 
 

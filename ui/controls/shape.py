@@ -15,9 +15,8 @@ from ui.kit.bound import among, bound
 from ui.session import state, text
 from ui.session.compute import (
     DECLARED,
-    declared_table,
+    encoded,
     encoders_of,
-    packed_table,
     schema_of,
     usual_encoding,
 )
@@ -87,9 +86,3 @@ def encode_by(encoding: StandardEncoding | None) -> None:
         state.update(declared=encoded(settings.declared, encoding))
     elif (kept := state.upload()) is not None and kept.schema.standard != encoding:
         state.set_upload(replace(kept, schema=replace(kept.schema, standard=encoding)))
-
-
-def encoded(declared: str, encoding: StandardEncoding | None) -> str:
-    """A described table, as settings hold it, with this encoding."""
-    table = declared_table(declared)
-    return packed_table(replace(table, schema=replace(table.schema, standard=encoding)))

@@ -351,7 +351,7 @@ def odds(settings: Settings) -> str:
     also as which amount it counts.
     """
     said = (text.risk_sentence if settings.is_plain else text.budget_sentence)(settings)
-    return f"Differential privacy: {said[0].lower()}{said[1:]}".replace("**", "")
+    return f"Differential privacy: {text.lowered(said)}".replace("**", "")
 
 
 def curve_title(curve: SweepCurve, name: str, here: float) -> str:

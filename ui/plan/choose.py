@@ -18,7 +18,7 @@ from dpci_core.report.cautions import REPORTABLE_CHANCE
 from dpci_core.schema.worlds import untold, worlds_of
 from ui.controls import currency, design, linear
 from ui.controls.paired import compact, log_grid, number_field, refusal
-from ui.controls.shape import encode_by, encoded, shape_control
+from ui.controls.shape import encode_by, shape_control
 from ui.controls.sidebar import feature_names
 from ui.controls.split import split_controls, split_slider
 from ui.kit import share
@@ -30,7 +30,7 @@ from ui.plan.work import Work, choice_of, work_on
 from ui.session import quota, state, steps, text
 from ui.session.case import Case, NumberCase, PlannedCase, make_case, place_of
 from ui.session.choices import MECHANISMS
-from ui.session.compute import DECLARED, declared_table, schema_of
+from ui.session.compute import DECLARED, declared_table, encoded, schema_of
 from ui.session.settings import LIMITS, Settings, from_query
 from ui.session.typed import Number
 from ui.session.words import in_words

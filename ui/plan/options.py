@@ -57,13 +57,12 @@ from ui.session.compute import (
     DECLARED,
     LRU,
     TableSource,
-    declared_table,
+    encoded,
     encoders_of,
     fit_target,
-    packed_table,
 )
 from ui.session.settings import LIMITS, Settings
-from ui.session.worlds import tables_of_case, world_of_case, worlds_of_case
+from ui.session.worlds import moments_in, tables_of_case, worlds_of_case
 
 CaseT = TypeVar("CaseT", bound=AnyCase)
 Shares = tuple[Decimal, Decimal, Decimal]
@@ -464,12 +463,11 @@ class Described(Designs):
 
     def made(self, now: Settings, encoding: StandardEncoding, c: float) -> Case:
         """The case of settings with this encoding and penalty."""
-        schema = replace(self.schema, standard=encoding)
         now, source = replace(now, c=c, penalty="typed"), self.source
         if (kept := source.upload) is None:
-            table = replace(declared_table(now.declared), schema=schema)
-            now = replace(now, declared=packed_table(table))
+            now = replace(now, declared=encoded(now.declared, encoding))
         else:
+            schema = replace(self.schema, standard=encoding)
             source = replace(source, upload=replace(kept, schema=schema))
         return make_penalised(now, source)
 
@@ -568,8 +566,9 @@ class Searched(Described):
         """Those that are tried, by their shapes: in the order of the share of the planning rows
         that count in full.
         """
-        table = self.case.settings.declared, id(self.source.upload), self.case.names
-        shapes = self.memo.get(("shapes", *table), lambda: shapes_of(self.encoders))
+        table = basis(self.case.settings, "precision").declared, id(self.source.upload)
+        key = "shapes", *table, self.case.names
+        shapes = self.memo.get(key, lambda: shapes_of(self.encoders))
         half = len(shapes) // (1 if len(self.encoders) == 1 else 2)
         both = zip(shapes[:half], shapes[half:] or shapes[:half], strict=True)
         return tuple(StandardEncoding(limit=LIMIT, shape=s) for s in dict.fromkeys(chain(*both)))
@@ -614,9 +613,7 @@ class Searched(Described):
         if best.cost == _NEVER or not isinstance(shape, tuple):
             return None
         rows = tables_of_case(case, self.source).values()
-        seen = [
-            (one, world_of_case(case, self.source, place).moments) for place, one in enumerate(rows)
-        ]
+        seen = [(of, moments_in(case, self.source, of)) for of in rows]
         is_out = np.zeros(len(case.names) - 1, dtype=np.bool_)
         return shortest_shape(shape, seen, design=case.at_fewest, is_out=is_out)
 
@@ -655,9 +652,10 @@ class Searched(Described):
             share = Decimal(factor) * getattr(budget, part) / budget.total
             other = _with_share(case, part, share)
             return None if other is None else (other, encoding)
-        places = {one: place for place, one in enumerate(self.encodings)}
-        place = places.get(encoding, -_A_DECADE) + (1 if step > 0 else -1)
-        if not 0 <= place < len(places):
+        if encoding not in self.encodings:
+            return None
+        place = self.encodings.index(encoding) + (1 if step > 0 else -1)
+        if not 0 <= place < len(self.encodings):
             return None
         encoding = self.encodings[place]
         return self.made(case.settings, encoding, case.settings.c), encoding
@@ -668,14 +666,15 @@ class Searched(Described):
         cost enough already, what they cost.
         """
         chance, reach, cost = np.ones(len(case.names) - 1), 0.0, _NEVER
-        self.order = self.order or list(range(len(self.encoders)))
+        tables = list(tables_of_case(case, self.source).values())
+        self.order = self.order or list(range(len(tables)))
         for turn, place in enumerate(self.order):
             try:
-                world = world_of_case(case, self.source, place)
-                drawn = drawn_intervals(world.moments, design=case.at_fewest)
+                moments = moments_in(case, self.source, tables[place])
+                drawn = drawn_intervals(moments, design=case.at_fewest)
             except InfeasibleDesignError:
                 return _NEVER
-            made = forecast_of(drawn, world.moments)
+            made = forecast_of(drawn, moments)
             if case.target.is_power:  # what is told from zero is so long an interval away
                 near = float(made.ci_length[case.target.coefficient])
             else:
@@ -810,9 +809,7 @@ def basis(settings: Settings, find: Find) -> Settings:
     """What a searched answer rests on: not what it finds, nor how the page shows it."""
     now = settings.usual("c", "penalty", "target", "look", "units", "sweep")
     if now.dataset == DECLARED:
-        table = declared_table(now.declared)
-        bare = replace(table, schema=replace(table.schema, standard=None))
-        now = replace(now, declared=packed_table(bare))
+        now = replace(now, declared=encoded(now.declared, None))
     if find == "records":
         return now.usual("n")
     return now.swept("total", 1.0) if find == "budget" else now

@@ -448,6 +448,12 @@ def _check_described(table: DeclaredTable) -> None:
         )
 
 
+def encoded(declared: str, encoding: StandardEncoding | None) -> str:
+    """A described table, as the settings hold it, with this encoding; raises as `packed_table`."""
+    table = declared_table(declared)
+    return packed_table(replace(table, schema=replace(table.schema, standard=encoding)))
+
+
 def packed_table(table: DeclaredTable) -> str:
     """A described table as the settings hold it.
 

@@ -83,6 +83,11 @@ def code(text: str) -> str:
     return f"{fence}{blank}{text}{blank}{fence}"
 
 
+def lowered(sentence: str) -> str:
+    """A sentence as it goes on after a colon or a comma."""
+    return sentence[0].lower() + sentence[1:]
+
+
 def risk_pure(epsilon: float) -> str:
     """What a pure epsilon lets an attacker learn about one person."""
     return words.risk_pure(epsilon, mark="**")

@@ -3,9 +3,12 @@ Streamlit."""
 
 from __future__ import annotations
 
+from typing import overload
+
 from dpci_core import WorldMoments, simulate_twin, worlds_of
-from dpci_core.planner.worlds import ONLY_WORLD
+from dpci_core.planner.worlds import ONLY_WORLD, AnyMoments
 from dpci_core.schema import Records, Schema, World
+from dpci_core.solvers.moments import Moments
 from ui.session.case import AnyCase, Case, NumberCase
 from ui.session.compute import DECLARED, TableSource, declared_table, fit_target
 
@@ -16,32 +19,33 @@ def worlds_of_case(case: AnyCase, source: TableSource) -> tuple[WorldMoments, ..
     is_given = given is not None and given.moments is case.moments
     if case.settings.dataset != DECLARED or is_given:
         return (WorldMoments(ONLY_WORLD, case.moments),)
-    tables = tables_of_case(case, source).items()
-    return tuple(_moments(case, source, place, *one) for place, one in enumerate(tables))
+    tables = tables_of_case(case, source)
+    return tuple(WorldMoments(said, moments_in(case, source, of)) for said, of in tables.items())
 
 
-def world_of_case(case: AnyCase, source: TableSource, place: int) -> WorldMoments:
-    """The moments of one world, by its place among all of them."""
-    said, records = list(tables_of_case(case, source).items())[place]
-    return _moments(case, source, place, said, records)
+@overload
+def moments_in(case: Case, source: TableSource, records: Records) -> Moments: ...
 
 
-def _moments(
-    case: AnyCase, source: TableSource, place: int, said: str, records: Records
-) -> WorldMoments:
-    if place == 0:
-        return WorldMoments(said, case.moments)
+@overload
+def moments_in(case: AnyCase, source: TableSource, records: Records) -> AnyMoments: ...
+
+
+def moments_in(case: AnyCase, source: TableSource, records: Records) -> AnyMoments:
+    """The moments of the world that has these planning rows."""
+    is_first = records is case.records
     if isinstance(case, NumberCase):
-        return WorldMoments(said, case.plan.moments_of(records))
+        return case.moments if is_first else case.plan.moments_of(records)
     assert isinstance(case, Case)
-    moments = source.store.moments(
+    if is_first:
+        return case.moments
+    return source.store.moments(
         records,
         case.design.loss,
         case.settings.c,
         fit_target(records, case.design),
         geometry=case.design.geometry,
     )
-    return WorldMoments(said, moments)
 
 
 def tables_of_case(case: AnyCase, source: TableSource) -> dict[str, Records]:

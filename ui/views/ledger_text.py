@@ -10,7 +10,7 @@ from dpci_core.ledger import Account, Cap, Charge, Cost, Proposal, as_text
 from dpci_core.ledger.amounts import exact_difference
 from dpci_core.privacy.budget import DEFINITIONS, to_float_down
 from dpci_core.report.words import LARGE_EPSILON, number_at_most
-from ui.session.text import LARGE_BUDGET, code, plain, risk_approx, risk_pure
+from ui.session.text import LARGE_BUDGET, code, lowered, plain, risk_approx, risk_pure
 
 GREEK = {kind.symbol: kind.letter for kind in DEFINITIONS.values()}
 SIGNS = {"booked": "⏳", "done": "✓", "failed": "✗"}
@@ -64,26 +64,22 @@ def cap_sentence(cap: Cap) -> str:
     kind = DEFINITIONS[cap.definition]
     if not kind.has_delta:
         epsilon = to_float_down(cap.amount)
-        said = f"If all of it is spent: {_lowered(risk_pure(epsilon))}"
+        said = f"If all of it is spent: {lowered(risk_pure(epsilon))}"
     elif cap.epsilon is not None and cap.delta is not None:
         epsilon = float(cap.epsilon)
         said = (
             f"Declared as ε = {number_at_most(epsilon)} at δ = {float(cap.delta):g}. If all of it "
-            f"is spent: {_lowered(risk_approx(epsilon, float(cap.delta)))}"
+            f"is spent: {lowered(risk_approx(epsilon, float(cap.delta)))}"
         )
     else:
         epsilon = kind.epsilon_of(to_float_down(cap.amount), READ_AT)
         said = (
             f"That is ε = {number_at_most(epsilon)} at δ = {READ_AT:g}. If all of it is spent: "
-            f"{_lowered(risk_approx(epsilon, READ_AT))}"
+            f"{lowered(risk_approx(epsilon, READ_AT))}"
         )
     if kind.additive_only:
         said += f" {ADDITIVE_ONLY}"
     return said + (f" {LARGE_BUDGET}" if epsilon > LARGE_EPSILON else "")
-
-
-def _lowered(sentence: str) -> str:
-    return sentence[0].lower() + sentence[1:]
 
 
 def left(account: Account) -> str:
