@@ -151,6 +151,23 @@ def test_a_budget_falls_with_records(searched):
     assert more.typed < less.typed / 1.05
 
 
+@pytest.mark.parametrize("goal", ["all", "zero"])
+def test_what_a_search_goes_by_is_what_the_least_favourable_world_allows(goal):
+    """Beside what the page promises, found another way."""
+    about = {"goal": goal, "goal_length": 5.0, "goal_on": "pressure", "goal_value": 0.2}
+    designs = searching(LRU(8), **about)
+    case = designs.made(designs.asked(1.0, 20_000), designs.encodings[2], 0.003)
+    worlds = options.worlds_of_case(case, designs.source)
+    promised = options.promise_of(case, worlds)
+    assert (promised.chance >= 0.98).all()
+    assert len(worlds) > 5
+    farthest = promised.within_reach if goal == "all" else promised.longest[0]
+    alone = options.promise_of(case, worlds[:1])
+    kindest = alone.within_reach if goal == "all" else alone.longest[0]
+    assert kindest < 0.95 * farthest
+    assert designs._cost(case) == (-3, pytest.approx(farthest, rel=1e-6))
+
+
 def test_short_intervals_that_cannot_be_reported_are_no_aim(searched):
     """With no effect in reach the largest penalty was taken, which shrinks every interval."""
     designs = searching(searched, goal="all", goal_length=1.0)

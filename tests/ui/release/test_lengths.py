@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cache
 
+import numpy as np
 import pytest
 
 from dpci_core import (
@@ -19,7 +21,9 @@ from dpci_core import (
     Schema,
     StandardEncoding,
 )
+from dpci_core.intervals.forecast import drawn_intervals
 from dpci_core.plan.numbers import PlanNumbers
+from dpci_core.planner import targets
 from dpci_core.release.record import AnyRelease, Coefficient
 from dpci_core.release.rehearsal import rehearsed
 from dpci_core.schema.twin import NumberGuess
@@ -105,3 +109,18 @@ def test_what_privacy_costs_is_told_by_the_plan_alone() -> None:
     cost = found.ci_length[:-1].sum() / found.nonprivate_length[:-1].sum()
     (said,) = {one.rsplit("By the plan", 1)[1] for one in sentences(PLAN, times=5)}
     assert said == f", privacy makes them {cost:.3g} times as long."
+
+
+def test_usual_lengths_are_the_middle_of_those_that_noise_and_sampling_make() -> None:
+    """Beside the shares of a million lengths that are drawn: of a draw of the noise, and around
+    it.
+    """
+    drawn = drawn_intervals(PLAN.moments(), design=PLAN.design)
+    rng, places = np.random.default_rng(3), [0, 2]
+    spread = math.hypot(targets._OF_MEAN / math.sqrt(3_000), targets._of_drift(drawn, places))
+    lengths = rng.choice(drawn.lengths[:, places].mean(axis=1), 1_000_000)
+    lengths *= np.exp(spread * rng.standard_normal(len(lengths)))
+    for share in (0.5, 0.99):
+        low, high = targets.usual_lengths(drawn, places, share=share)
+        assert np.mean(lengths < low) == pytest.approx((1.0 - share) / 2.0, abs=2e-3)
+        assert np.mean(lengths > high) == pytest.approx((1.0 - share) / 2.0, abs=2e-3)
