@@ -116,17 +116,18 @@ class Plan(AnyPlan):
 
     def in_standard(self) -> tuple[Plan, StandardAnswer]:
         """Return the plan for the coefficients without penalty, in the standard encoding with the
-        shape of the rows, c and split of the shortest intervals; without a goal, whose units were
-        those of another encoding.
+        shape of the rows, c and split that reach most effects and are nearest to its goal
+        (`best_standard`). A goal of another encoding, in other units, is left out.
 
         Raises:  ValueError naming a number without a typical value; InfeasibleDesignError.
         """
         first, *others = self.source.encoders(self.features)
         asked = replace(self.design, n_records=self.fewest)
-        found = best_standard(first, design=asked, worlds=others)
+        goal = self.goal if self.source.is_standard else None
+        found = best_standard(first, design=asked, worlds=others, target=goal)
         source = self.source.in_standard(found.encoding)
         design = replace(found.design, n_records=self.n_records)
-        return replace(self, source=source, design=design, goal=None), found
+        return replace(self, source=source, design=design, goal=goal), found
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content as plain values that `from_dict` turns back into an equal plan."""

@@ -1,4 +1,4 @@
-"""Shape of the rows, regularization and split of a standard encoding, planned together and for
+"""Shape of the rows, regularization and split of a standard encoding, searched for together and in
 several worlds at once.
 """
 
@@ -6,112 +6,98 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
+from functools import cached_property, lru_cache
+from itertools import count, product
+from typing import NamedTuple
 
 import numpy as np
 
-from dpci_core.base.array import Array, Flags
+from dpci_core.base.array import Array
 from dpci_core.base.decimals import EXACT
 from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.base.limits import BUDGET_PART
 from dpci_core.base.rows import parted
 from dpci_core.base.watch import counted
 from dpci_core.design import Design, check_design
-from dpci_core.intervals.estimands import released_hessian
 from dpci_core.intervals.forecast import (
-    LARGEST_WIDTH,
-    MOST_ODDS,
-    N_DRAWS,
+    REPORTABLE_BIAS,
+    DrawnIntervals,
     Forecast,
     drawn_intervals,
     forecast,
     forecast_of,
 )
-from dpci_core.intervals.spectra import SharedSpectra
+from dpci_core.losses import Loss
 from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
-from dpci_core.planner.search import COVERAGE_SLACK
+from dpci_core.planner.search import length_score
 from dpci_core.planner.shape import rounded, shortest_shape
+from dpci_core.planner.targets import Target, check_target, outcome_of
+from dpci_core.privacy.budget import PARTS
 from dpci_core.schema import Records, StandardEncoding
 from dpci_core.schema.declare import Triangle
 from dpci_core.solvers.moments import Moments, fit_moments
 
 Encode = Callable[[StandardEncoding], Records]
+Fit = Callable[[Records, Loss, float, Moments | None], Moments]
+"""Moments of planning rows at a regularization c, with what the target without penalty needs; and
+those at another c, if there are, to begin with."""
+Cost = tuple[float, float]
 
 LIMIT = 6.0
 """In spreads, of columns without a limit of their own: what it moves is counted as bias, and rows
 that are long count less anyway."""
 _QUANTILES = (0.5, 0.75, 0.9, 0.97, 1.0)
 """Shares of the planning rows that are to count in full."""
-_FIRST = 2.0
-_FACTOR = 2.0
-_SMALLEST = 1e-6
-_LARGEST = 0.3
-"""c that are tried: from so many times the smallest that a release can run with, by this factor, up
-to the last, and while something is in reach."""
 _CLEAR_OF_SMALLEST, _USUAL_PENALTY, _USUAL_OUTPUT = {False: 12.0, True: 3.0}, 1e-4, 5e-4
 """c without a search (`enclosing_regularization`)."""
 _ROWS = 20_000
 """Planning rows of a world in the search; the answer is forecast from all of them."""
 _ELLIPSOID_ROWS, _ELLIPSOID_STEPS = 3_000, 80
-_DRAWS = 16
-_TOLERATED = 0.2
-"""Bias in half-widths beyond which the search counts a coefficient as not reportable: a little less
-than `REPORTABLE_BIAS`, since the table of a release is not the planning rows."""
-_LACKING = 0.025
-"""Coverage below the level beyond which it does so too, for the same reason."""
-_WIDE = 0.95
-"""Share of the largest width of an odds interval (`MOST_ODDS`) beyond which it does so too."""
-_UNREACHED = MOST_ODDS
-"""An odds interval wider than this factor says nothing: one more coefficient in reach, in the worst
-of the worlds, is worth intervals longer by as much."""
-_SHORTFALL = 10.0
-"""How much longer an interval counts for each unit of coverage that it lacks: 1 % for 0.001."""
-_FINALISTS = 3
-"""Ellipsoids that are planned in full, each with its best c, half and twice as much."""
-_SMALLER = (1.0 / 4.0, 1.0 / 16.0)
-"""Times the best c of a shape: tried while fewer are reportable in the worlds together than in the
-first one, which chose c. Otherwise reach can fall as n grows."""
-_HESSIAN = ("0.06", "0.1", "0.16", "0.24", "0.34", "0.46", "0.6")
-_COVARIANCE = ("0.03", "0.06", "0.12", "0.2")
-"""Shares of the total that are tried for the matrices."""
-_FIRST_SPLIT = ("0.25", "0.25")
-"""The same of the first look at every shape, whatever split was asked about: an answer would hang
-on what was planned before."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Tried:
-    """One shape, c and split with what a release would give.
-
-    encoding: with shape and limit.
-    design: with c and split.
-    out: places of features not reportable in one or more of the worlds that were looked at: not
-        promised.
-    n_wide: how many of them only because their intervals are too wide, which a larger c mends.
-    length: geometric mean of the features' expected lengths over these worlds, in spreads.
-    """
-
-    encoding: StandardEncoding
-    design: Design
-    out: tuple[int, ...]
-    n_wide: int
-    length: float
-
-    @property
-    def n_out(self) -> int:
-        """How many features are not reportable."""
-        return len(self.out)
-
-    @property
-    def score(self) -> float:
-        """What counts, small where intervals are short and much is in reach."""
-        return math.log(self.length) + math.log(_UNREACHED) * self.n_out
+_KEPT_ROWS = 4
+"""Encodings whose rows are kept: those of a split's search."""
+PENALTIES = (1e-6, 1.0)
+"""The range of c that is tried."""
+_A_DECADE = 20
+"""c are on a grid of so many a decade, so that fits are shared."""
+USUAL_SPLIT = (Decimal("0.6"), Decimal("0.3"), Decimal("0.1"))
+"""Near what searches find on the described tables."""
+SPLITS = (
+    USUAL_SPLIT,
+    (Decimal("0.334"), Decimal("0.333"), Decimal("0.333")),
+    (Decimal("0.5"), Decimal("0.25"), Decimal("0.25")),
+    (Decimal("0.4"), Decimal("0.4"), Decimal("0.2")),
+)
+"""Where a search for a split begins: near what it finds, and with those that people set by hand."""
+_ROUGH, _FINE = (6, 3), (3, 1)
+"""Steps of a move: of c and of shares those of the grid."""
+_FEW = 2
+"""Encodings that are looked at with every split."""
+SURELY = 0.98
+"""Chance to report from which the search counts on an effect: more than is promised from
+(`cautions.REPORTABLE_CHANCE`), since it goes to the edge of what the draws of a forecast allow, and
+other draws allow less.
+"""
+_LOST = 1e4
+"""Intervals so many times as long are as bad as one more effect that is never reported: a penalty
+that shrinks all of them to nothing is not.
+"""
+_BIASED = 0.25
+"""A bias e times as large as can be reported counts as so much of an effect: where nothing is in
+reach, less bias is on the way there, and shorter intervals are not.
+"""
+_NEVER: Cost = (math.inf, math.inf)
+_MOST_MOVES, _WORTH = 4, 0.998
+"""Moves of one part in one direction, each to at most so many times the cost before."""
+_LEAST_SHARE, _SHARE = Decimal("0.2"), Decimal("0.001")
+"""Of the coefficients in a split that is tried, and the steps of all."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StandardAnswer:
-    """The encoding and design of the shortest intervals without penalty whose bias is tolerable.
+    """The encoding and design of the shortest intervals without penalty that can be reported.
 
     encoding: shape and limit.
     design: with c and split, for the target "unpenalised".
@@ -119,8 +105,6 @@ class StandardAnswer:
     moments: of these planning rows under this encoding.
     names: of the features, then the constant.
     not_reportable: names that are not reportable with this design in one of the worlds.
-    tried: every first look at a shape and c, then each design that was better than those before
-    it, with all its draws.
     """
 
     encoding: StandardEncoding
@@ -129,7 +113,6 @@ class StandardAnswer:
     moments: Moments
     names: tuple[str, ...]
     not_reportable: tuple[str, ...]
-    tried: tuple[Tried, ...]
 
 
 def best_standard(
@@ -137,6 +120,7 @@ def best_standard(
     *,
     design: Design,
     worlds: Sequence[Encode] = (),
+    target: Target | None = None,
     limit: float = LIMIT,
     shapes: Sequence[Triangle] | None = None,
 ) -> StandardAnswer:
@@ -147,19 +131,21 @@ def best_standard(
     planning rows: of all centred ellipsoids that hold these rows it is the one in which noise of
     equal size in every direction of U v is least for the coefficients together (its volume is the
     product of the noise along its axes). Rows of the first world make such shapes, and those of all
-    worlds. From the best of them the search goes on to the shape near it with the shortest
-    intervals by their law for many records (`shortest_shape`), and takes it where the forecasts in
-    all worlds say that it is better.
+    worlds. One more is the shape near the best of them with the shortest intervals by their law for
+    many records (`shortest_shape`).
 
-    A coefficient is not reportable (`Forecast.is_not_reportable`), here already from a bias, by
-    penalty, weights, limit and curvature, of `_TOLERATED` half-widths, `_LACKING` coverage, and
-    `_WIDE` of the largest width.
+    From several splits, shape, c and the shares of the matrices are moved as long as that helps.
+    First more effects have to be reported in every world, each with a chance of `SURELY`; then
+    what the target is about has to be shorter in the world where it is longest, where coverage that
+    is missing counts as length (`length_score`).
 
     Args:
         encode: the planning rows under an encoding: a public table or a twin, never a private one.
         design: its loss, mechanism, budget total, level, calibration and n count; c, split and
             target do not.
         worlds: the same for other tables that the declaration allows.
+        target: what is to be near, in spreads; None for the geometric mean of the features'
+            lengths.
         limit: in spreads, of columns without a limit of their own.
         shapes: what `shapes_of` gives for these tables and this limit, where it is known already:
             no design moves it.
@@ -172,218 +158,252 @@ def best_standard(
         ValueError: naming the argument.
         InfeasibleDesignError: no c lets the design run.
     """
-    check_design(design)
     encodes = (encode, *worlds)
-    free = replace(design, target="unpenalised")
-    if min(map(Decimal, _FIRST_SPLIT)) * design.budget.total >= Decimal(repr(BUDGET_PART[0])):
-        free = _split(free, *_FIRST_SPLIT)  # of less nothing can be released
-    search = _Search(encodes, free, limit)
-    search.look(shapes_of(encodes, limit=limit) if shapes is None else shapes)
-    return search.answer()
+    search = StandardSearch(encodes, target=target, limit=limit, shapes=shapes)
+    found = search.found(design)
+    records = [encode(found.encoding) for encode in encodes]
+    c = found.design.regularization
+    moments = [_fit(of, design.loss, c, None) for of in records]
+    made = [forecast(of, design=found.design) for of in moments]
+    names = records[0].feature_names
+    lost = np.any([one.is_not_reportable for one in made], axis=0)
+    return StandardAnswer(
+        encoding=found.encoding,
+        design=found.design,
+        forecast=made[0],
+        moments=moments[0],
+        names=names,
+        not_reportable=tuple(name for name, is_out in zip(names, lost, strict=True) if is_out),
+    )
 
 
-class _Search:
-    """Everything tried for one design; the best of it, and the rows and fits under its shape."""
+class Start(NamedTuple):
+    """Where the search for a split begins."""
 
-    def __init__(self, encodes: Sequence[Encode], design: Design, limit: float) -> None:
-        self.encodes, self.design, self.limit = encodes, design, limit
-        self.tried: list[Tried] = []
-        self.error: InfeasibleDesignError | None = None
-        self.chosen: Tried | None = None
-        self.seen: Sequence[tuple[Records, Moments]] = ()
+    encoding: StandardEncoding
+    c: float
 
-    def look(self, shapes: Sequence[Triangle]) -> None:
-        """Every shape with every c, in the first world."""
-        for shape in counted("scaling", shapes):
-            encoding = StandardEncoding(limit=self.limit, shape=shape)
-            records, moments = _some(self.encodes[0](encoding)), None
-            for c in self.penalties():
-                moments = self.fit(records, c, moments)
-                tried = self.judged(encoding, replace(self.design, regularization=c), [moments])
-                if tried is not None:
-                    self.tried.append(tried)
-                    if tried.n_out - tried.n_wide == len(records.feature_names) - 1:
-                        break
 
-    def penalties(self) -> Iterator[float]:
-        """c in ascending order."""
-        c = max(
-            _FIRST * mechanism_of(self.design).smallest_regularization(self.design),
-            _SMALLEST,
-        )
-        while c <= _LARGEST:
-            yield float(f"{c:.3g}")
-            c *= _FACTOR
+class Tried(NamedTuple):
+    """A design under an encoding, and what counts of it, the less the better: effects that cannot
+    be counted on, then how far the goal is.
+    """
 
-    def refusal(self) -> InfeasibleDesignError:
-        """Why no c in the range can run: what half the largest of them lacks."""
-        if self.error is not None:
-            return self.error
+    cost: Cost
+    encoding: StandardEncoding
+    design: Design
+
+
+class Found(NamedTuple):
+    """What a search gave, and where it began: equal for all splits of a total."""
+
+    encoding: StandardEncoding
+    design: Design
+    starts: tuple[Start, ...]
+
+
+class StandardSearch:
+    """The search behind `best_standard`, for any design of one table.
+
+    Args:
+        encodes: the planning rows of every world under an encoding.
+        target, limit, shapes: as there.
+        fit: how rows are fitted, where others keep the fits too.
+    """
+
+    def __init__(
+        self,
+        encodes: Sequence[Encode],
+        *,
+        target: Target | None = None,
+        limit: float = LIMIT,
+        shapes: Sequence[Triangle] | None = None,
+        fit: Fit | None = None,
+    ) -> None:
+        self.encodes, self.target, self.limit = tuple(encodes), target, limit
+        self._shapes, self._fit = shapes, fit or _fit
+        self._known: dict[tuple[object, ...], Moments] = {}
+        self._rows = _rows_of(self.encodes)
+        self._order = list(range(len(self.encodes)))
+        self._error: InfeasibleDesignError | None = None
+
+    @cached_property
+    def encodings(self) -> tuple[StandardEncoding, ...]:
+        """Those that are tried, by their shapes: in the order of the share of the planning rows
+        that count in full.
+        """
+        shapes = self._shapes
+        if shapes is None:
+            shapes = shapes_of(self.encodes, limit=self.limit)
+        return tuple(StandardEncoding(limit=self.limit, shape=shape) for shape in shapes)
+
+    def found(
+        self, design: Design, starts: Sequence[Start] = (), *, is_split_free: bool = True
+    ) -> Found:
+        """Encoding, c and split for a design.
+
+        starts: where it begins, as it was found for another split of the same total.
+        is_split_free: whether the split is searched for, or is that of the design.
+
+        Raises:  as `best_standard`.
+        """
+        check_design(design)
+        free = replace(design, target="unpenalised")
+        with closing(counted("design", count())) as number:
+            begun = tuple(starts) or self._starts(_split(free, *USUAL_SPLIT) or free, number)
+            if is_split_free:
+                splits = [one for s in SPLITS if (one := _split(free, *s))] or [free]
+                tried = [self._for_split(one, begun, number) for one in splits]
+                parts = ("shape", "c", *PARTS[1:])
+                moved = [self._moved(one, parts, _FINE, number) for one in tried]
+                best = min(moved, key=lambda one: one.cost)
+            else:
+                best = self._for_split(free, begun, number)
+        if best.cost == _NEVER:
+            raise self._refusal(_split(free, *USUAL_SPLIT) or free)
+        return Found(best.encoding, best.design, begun)
+
+    def _refusal(self, design: Design) -> InfeasibleDesignError:
+        """Why no c that is tried can run."""
         try:
-            model_noise(replace(self.design, regularization=_LARGEST / _FIRST))
+            model_noise(replace(design, regularization=PENALTIES[1]))
         except InfeasibleDesignError as error:
             return error
-        raise AssertionError("A c that can run was not tried.")
+        assert self._error is not None  # of the matrices
+        return self._error
 
-    def fit(
-        self, records: Records, c: float, near: Moments | None = None, *, with_drift: bool = False
-    ) -> Moments:
-        """Moments with what the target without penalty needs, after those at another c."""
-        return fit_moments(
-            records.X,
-            records.y,
-            loss=self.design.loss,
-            regularization=c,
-            start=None if near is None else near.theta_hat,
-            target="unpenalised",
-            with_drift=with_drift,
-            meaning=records.meaning,
-            known=None if near is None else near.unpenalised_fit,
-        )
-
-    def judged(
-        self,
-        encoding: StandardEncoding,
-        design: Design,
-        moments: Sequence[Moments],
-        *,
-        most_out: float = math.inf,
-        n_draws: int = _DRAWS,
-        shared: Sequence[SharedSpectra] | None = None,
-    ) -> Tried | None:
-        """What a design gives in these worlds; None where it cannot run, or has more out of
-        reach. `shared` spectra of their Hessians are those of designs with the same share for it.
+    def cost(self, encoding: StandardEncoding, design: Design, enough: Cost = _NEVER) -> Cost:
+        """What counts of a design: effects that are surely reported, then how far the target is,
+        farther by what coverage and chances to report lack, and while there are no such effects by
+        how far biases are beyond what can be reported. Most where it cannot run; where the first
+        worlds cost enough already, what they cost.
         """
-        n_features = len(moments[0].theta_hat) - 1
-        is_lost, is_wide = np.zeros((2, n_features), dtype=np.bool_)
-        lengths = []
-        for k, world in enumerate(moments):
-            spectra = None if shared is None else shared[k]
+        rows = self._rows(encoding)
+        chance, bias = np.ones((2, len(rows[0].feature_names) - 1))
+        reach, cost = 0.0, _NEVER
+        for turn, place in enumerate(self._order):
+            moments = self._moments(encoding, place, design)
             try:
-                drawn = drawn_intervals(world, design=design, n_draws=n_draws, spectra=spectra)
+                drawn = drawn_intervals(moments, design=design)
             except InfeasibleDesignError as error:
-                self.error = error
-                return None
-            made = forecast_of(drawn, world)
-            is_lost, is_wide = is_lost | _is_lost(made), is_wide | _is_wide(made)
-            if (is_lost | is_wide).sum() > most_out:
-                return None
-            lengths.append(_counted(made, design.confidence_level))
-        length = math.exp(float(np.mean(lengths)))
-        out = tuple(np.flatnonzero(is_lost | is_wide).tolist())
-        n_wide = len(out) - int(is_lost.sum())
-        return Tried(encoding=encoding, design=design, out=out, n_wide=n_wide, length=length)
-
-    def answer(self) -> StandardAnswer:
-        """The best of the best ellipsoids, and of a shape made from it, each with c around its own
-        and every split.
-        """
-        if not self.tried:
-            raise self.refusal()
-        best: dict[StandardEncoding, Tried] = {}
-        for one in sorted(self.tried, key=lambda tried: tried.score):
-            best.setdefault(one.encoding, one)
-        for one in counted("best scaling", list(best.values())[:_FINALISTS]):
-            self.plan(one)
-        if self.chosen is None:  # what runs leaves nothing for the matrices
-            raise self.refusal()
-        return self.whole(self.shortened(self.chosen))
-
-    def plan(
-        self,
-        one: Tried,
-        hessians: Sequence[str] = _HESSIAN,
-        covariances: Sequence[str] = _COVARIANCE,
-    ) -> None:
-        """Choose c and split of a shape, where they are better than what was chosen before."""
-        records = [_some(encode(one.encoding)) for encode in self.encodes]
-        near: list[Moments | None] = [None] * len(records)
-        for factor in (1.0, 1.0 / _FACTOR, _FACTOR, *_SMALLER):
-            chosen = self.chosen
-            if factor in _SMALLER and chosen is not None and chosen.n_out <= one.n_out:
+                self._error = error
+                return _NEVER
+            made = forecast_of(drawn, moments)
+            half, here = made.ci_length[:-1] / 2.0, made.chance_to_report[:-1]
+            chance = np.minimum(chance, here)
+            bias = np.fmax(bias, np.abs(made.bias[:-1]) / (REPORTABLE_BIAS * half))
+            covered = float(made.coverage[:-1].min(where=here >= SURELY, initial=1.0))
+            length = length_score(self._length(drawn, made), covered, design.confidence_level)
+            reach, is_sure = max(reach, length), chance >= SURELY
+            lack = np.maximum(SURELY - chance, 0.0).sum()
+            if not is_sure.any():
+                lack += _BIASED * np.log(bias).sum()
+            cost = -int(is_sure.sum()), reach * _LOST ** float(lack)
+            if cost >= enough:
+                self._order.insert(0, self._order.pop(turn))  # it rules out the next ones soonest
                 break
-            c = float(f"{one.design.regularization * factor:.3g}")
-            bare = replace(self.design, regularization=c)
-            fitted = [self.fit(of, c, old) for of, old in zip(records, near, strict=True)]
-            near, moments = list(fitted), self.worst_first(bare, fitted)
-            for hessian in hessians:
-                shared = [SharedSpectra(released_hessian(of, bare)) for of in moments]
-                for design in (_split(bare, hessian, s) for s in covariances):
-                    chosen = self.better(one.encoding, design, moments, shared, chosen)
-            if chosen is not self.chosen:
-                self.chosen, self.seen = chosen, tuple(zip(records, fitted, strict=True))
+        return cost
 
-    def shortened(self, found: Tried) -> Tried:
-        """The best design with the shape of the shortest intervals near the one found, with splits
-        around its own, where that is better; else what was found.
+    def _length(self, drawn: DrawnIntervals, made: Forecast) -> float:
+        """What the target is about."""
+        if self.target is None:
+            return math.exp(float(np.log(made.ci_length[:-1]).mean()))
+        if self.target.is_power:  # what is told from zero is so long an interval away
+            return float(made.ci_length[self.target.coefficient])
+        return outcome_of(drawn, self.target).within_reach
+
+    def _moments(self, encoding: StandardEncoding, place: int, design: Design) -> Moments:
+        """The fit in a world, made once."""
+        table, c = (encoding, place, design.loss), design.regularization
+        if (*table, c) not in self._known:
+            rows, near = self._rows(encoding)[place], self._known.get(table)
+            self._known[table] = self._known[*table, c] = self._fit(rows, design.loss, c, near)
+        return self._known[*table, c]
+
+    def _tried(self, encoding: StandardEncoding, design: Design) -> Tried:
+        return Tried(self.cost(encoding, design), encoding, design)
+
+    def _starts(self, design: Design, number: Iterator[int]) -> tuple[Start, ...]:
+        """Encodings and penalties that go with a usual split, the best first."""
+        if self.target is not None:
+            check_target(self.target, p=len(self._rows(self.encodings[0])[0].feature_names))
+        tried, c = [], _on_grid(enclosing_regularization(design))
+        for encoding in self.encodings[::2]:
+            first = self._tried(encoding, replace(design, regularization=c))
+            tried.append(self._moved(first, ("c",), _ROUGH, number))
+            c = tried[-1].design.regularization  # near to what the next takes
+        tried.sort(key=lambda one: one.cost)
+        best = self._moved(tried[0], ("shape", "c"), _FINE, number)
+        found = [best, *tried[1:_FEW]]
+        if (shape := self._shorter(best)) is not None:
+            other = self._tried(replace(best.encoding, shape=shape), best.design)
+            found.append(self._moved(other, ("c",), _ROUGH, number))
+        return tuple(Start(one.encoding, one.design.regularization) for one in found)
+
+    def _for_split(self, design: Design, starts: Sequence[Start], number: Iterator[int]) -> Tried:
+        """The best encoding and penalty for a split."""
+        tried = [self._tried(one.encoding, replace(design, regularization=one.c)) for one in starts]
+        best = min(tried, key=lambda one: one.cost)
+        best = self._moved(best, ("c",), _ROUGH, number)
+        return self._moved(best, ("shape", "c"), _FINE, number)
+
+    def _shorter(self, best: Tried) -> Triangle | None:
+        """The shape of the shortest intervals near its own."""
+        shape, design = best.encoding.shape, best.design
+        if best.cost == _NEVER or not isinstance(shape, tuple):
+            return None
+        rows = self._rows(best.encoding)
+        seen = [(of, self._moments(best.encoding, k, design)) for k, of in enumerate(rows)]
+        chance = [forecast(one, design=design).chance_to_report[:-1] for _, one in seen]
+        is_out = np.min(chance, axis=0) < SURELY
+        return shortest_shape(shape, seen, design=design, is_out=is_out)
+
+    def _moved(
+        self, best: Tried, parts: Sequence[str], steps: Sequence[int], number: Iterator[int]
+    ) -> Tried:
+        """With the next shape, more or less of the penalty "c", or of the share of a matrix, as
+        long as that helps; `number` goes through what is tried for one design.
         """
-        assert isinstance(found.encoding.shape, tuple)
-        is_out = np.isin(np.arange(len(found.encoding.shape) - 1), found.out)
-        shape = shortest_shape(found.encoding.shape, self.seen, design=found.design, is_out=is_out)
-        if shape is None:
-            return found
-        before, budget, self.chosen = len(self.tried), found.design.budget, None
-        self.plan(
-            replace(found, encoding=replace(found.encoding, shape=shape)),
-            _around(_HESSIAN, budget.hessian / budget.total),
-            _around(_COVARIANCE, budget.covariance / budget.total),
-        )
-        better = [one for one in self.tried[before:] if one.score < found.score]
-        self.tried[before:] = better
-        return better[-1] if better else found
+        for size, part in product(steps, parts):
+            for step in (size, -size):
+                before = best
+                for _ in zip(range(_MOST_MOVES), number, strict=False):
+                    changed = self._changed(best, part, step)
+                    enough = best.cost[0], _WORTH * best.cost[1]
+                    if changed is None or (cost := self.cost(*changed, enough)) >= enough:
+                        break
+                    best = Tried(cost, *changed)
+                if best is not before:
+                    break
+        return best
 
-    def better(
-        self,
-        encoding: StandardEncoding,
-        design: Design,
-        moments: Sequence[Moments],
-        shared: Sequence[SharedSpectra],
-        best: Tried | None,
-    ) -> Tried | None:
-        """A design that is better than the best so far with few draws and with all; else that."""
-        most_out, tried = math.inf if best is None else best.n_out, None
-        for n_draws in (_DRAWS, N_DRAWS):  # few may miss what one in twenty marks
-            tried = self.judged(
-                encoding, design, moments, most_out=most_out, n_draws=n_draws, shared=shared
-            )
-            if tried is None or (best and tried.score >= best.score):
-                return best
-        assert tried is not None
-        self.tried.append(tried)
-        return tried
-
-    def worst_first(self, design: Design, moments: Sequence[Moments]) -> list[Moments]:
-        """The worlds, those first in which fewest are reportable: they rule out a split soonest."""
-        found = [self.judged(StandardEncoding(), design, [one]) for one in moments]
-        lost = [0 if tried is None else tried.n_out for tried in found]
-        return [moments[k] for k in np.argsort(-np.array(lost), kind="stable")]
-
-    def whole(self, chosen: Tried) -> StandardAnswer:
-        """The answer with every planning row."""
-        records = [encode(chosen.encoding) for encode in self.encodes]
-        c = chosen.design.regularization
-        moments = [self.fit(of, c, with_drift=True) for of in records]
-        made = [forecast(of, design=chosen.design) for of in moments]
-        names = records[0].feature_names
-        lost = np.any([one.is_not_reportable for one in made], axis=0)
-        return StandardAnswer(
-            encoding=chosen.encoding,
-            design=chosen.design,
-            forecast=made[0],
-            moments=moments[0],
-            names=names,
-            not_reportable=tuple(name for name, is_out in zip(names, lost, strict=True) if is_out),
-            tried=tuple(self.tried),
-        )
+    def _changed(self, best: Tried, part: str, step: int) -> tuple[StandardEncoding, Design] | None:
+        """The encoding and the design with another part; None where that cannot be."""
+        encoding, design = best.encoding, best.design
+        factor = 10.0 ** (step / _A_DECADE)
+        if part == "c":
+            c = _on_grid(factor * design.regularization)
+            return encoding, replace(design, regularization=c)
+        if part in PARTS:
+            share = Decimal(factor) * getattr(design.budget, part) / design.budget.total
+            other = _with_share(design, part, share)
+            return None if other is None else (encoding, other)
+        if encoding not in self.encodings:
+            return None
+        place = self.encodings.index(encoding) + (1 if step > 0 else -1)
+        if not 0 <= place < len(self.encodings):
+            return None
+        return self.encodings[place], design
 
 
 def shapes_of(encodes: Sequence[Encode], *, limit: float = LIMIT) -> tuple[Triangle, ...]:
-    """Return every shape that `best_standard` tries, of the first world's rows before those of all
-    rows; arguments and privacy as there, `encodes` of all worlds.
+    """Return the shapes that `best_standard` begins with, in the order of the share of rows that
+    count in full, of each that of the first world's rows before that of all rows; arguments and
+    privacy as there, `encodes` of all worlds.
     """
     found = [_planning_rows(encode, limit) for encode in encodes]
     pools = [found[0]] if len(found) == 1 else [found[0], np.concatenate(found)]
-    return tuple(dict.fromkeys(ellipsoid(pool, share) for pool in pools for share in _QUANTILES))
+    return tuple(dict.fromkeys(ellipsoid(pool, share) for share in _QUANTILES for pool in pools))
 
 
 def enclosing(encode: Encode, *, limit: float = LIMIT) -> StandardEncoding:
@@ -473,40 +493,64 @@ def _information(rows: Array, weights: Array) -> Array:
     return np.asarray(M + 1e-6 * np.trace(M) / len(M) * np.eye(len(M)))
 
 
-def _split(design: Design, hessian: str, covariance: str) -> Design:
-    """The design with these shares of its total for the matrices."""
-    budget = design.budget
-    with localcontext(EXACT):
-        h, s = budget.total * Decimal(hessian), budget.total * Decimal(covariance)
-        parts = {"model": budget.total - h - s, "hessian": h, "covariance": s}
-        return replace(design, budget=replace(budget, metric=Decimal(0), **parts))
+def _rows_of(encodes: Sequence[Encode]) -> Callable[[StandardEncoding], tuple[Records, ...]]:
+    """Evenly spaced planning rows of every world, few enough to search with; the last are kept."""
 
+    @lru_cache(maxsize=_KEPT_ROWS)
+    def rows(encoding: StandardEncoding) -> tuple[Records, ...]:
+        return tuple(_some(encode(encoding)) for encode in encodes)
 
-def _around(shares: Sequence[str], share: Decimal) -> Sequence[str]:
-    """The nearest of these shares, with those beside it."""
-    place = min(range(len(shares)), key=lambda k: abs(Decimal(shares[k]) - share))
-    return shares[max(place - 1, 0) : place + 2]
-
-
-def _is_lost(made: Forecast) -> Flags:
-    """Which features are not reportable for another reason than their width."""
-    is_biased = np.abs(made.bias) > _TOLERATED * made.ci_length / 2.0
-    is_lacking = made.coverage < made.design.confidence_level - _LACKING
-    is_never = made.is_not_reportable & ~made.is_too_wide
-    return np.asarray((is_never | is_biased | is_lacking)[:-1])
-
-
-def _is_wide(made: Forecast) -> Flags:
-    """Which features have intervals that are too wide."""
-    return np.asarray((made.odds_width > _WIDE * LARGEST_WIDTH)[:-1])
-
-
-def _counted(made: Forecast, level: float) -> float:
-    """Mean logarithm of the features' lengths, longer where they lack coverage."""
-    lacking = np.maximum(level - COVERAGE_SLACK - made.coverage[:-1], 0.0)
-    return float(np.mean(np.log(made.ci_length[:-1] * (1.0 + _SHORTFALL * lacking))))
+    return rows
 
 
 def _some(records: Records) -> Records:
-    """Evenly spaced planning rows, few enough to search with."""
-    return records.some(slice(None, None, -(-len(records.y) // _ROWS)))
+    every = -(-len(records.y) // _ROWS)
+    if every == 1:
+        return records
+    some = records.some(slice(None, None, every))
+    return replace(some, digest=f"{records.digest}, one of {every}")  # their fits are others
+
+
+def _fit(records: Records, loss: Loss, c: float, near: Moments | None) -> Moments:
+    """Moments with what the target without penalty needs, after those at another c."""
+    return fit_moments(
+        records.X,
+        records.y,
+        loss=loss,
+        regularization=c,
+        start=None if near is None else near.theta_hat,
+        target="unpenalised",
+        meaning=records.meaning,
+        known=None if near is None else near.unpenalised_fit,
+    )
+
+
+def _on_grid(c: float) -> float:
+    """The nearest penalty of those that are tried."""
+    low, high = PENALTIES
+    near = 10.0 ** (round(_A_DECADE * math.log10(c)) / _A_DECADE)
+    return min(max(float(f"{near:.3g}"), low), high)
+
+
+def _split(design: Design, model: Decimal, hessian: Decimal, covariance: Decimal) -> Design | None:
+    """The design with these shares of its total; None where of one nothing can be released."""
+    budget = design.budget
+    with localcontext(EXACT):
+        h, s = budget.total * hessian, budget.total * covariance
+        parts = {"model": budget.total - h - s, "hessian": h, "covariance": s}
+    if min(parts.values()) < Decimal(repr(BUDGET_PART[0])):
+        return None
+    return replace(design, budget=replace(budget, metric=Decimal(0), **parts))
+
+
+def _with_share(design: Design, part: str, share: Decimal) -> Design | None:
+    """The design with another share of its total for one of the matrices; None where too little
+    would be left for the coefficients.
+    """
+    budget = design.budget
+    shares = {name: getattr(budget, name) / budget.total for name in PARTS} | {part: share}
+    hessian, covariance = (shares[name].quantize(_SHARE) for name in PARTS[1:])
+    model = 1 - hessian - covariance
+    if model < _LEAST_SHARE or not (hessian and covariance):
+        return None
+    return _split(design, model, hessian, covariance)

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
-from itertools import chain, count, islice, product
-from typing import ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
+from itertools import count, islice
+from typing import ClassVar, Generic, Literal, TypeVar, cast
 
 import numpy as np
 
@@ -29,9 +28,12 @@ from dpci_core.plan.numbers import shrinkage_of
 from dpci_core.plan.source import Encoder
 from dpci_core.planner import Promise, Target, promise
 from dpci_core.planner.needed import OutOfReachError
-from dpci_core.planner.shape import shortest_shape
 from dpci_core.planner.standard import (
-    LIMIT,
+    SURELY,
+    USUAL_SPLIT,
+    Found,
+    StandardSearch,
+    Start,
     enclosing,
     enclosing_regularization,
     shapes_of,
@@ -44,11 +46,10 @@ from dpci_core.planner.targets import (
     smallest_told_from_zero,
 )
 from dpci_core.planner.worlds import AnyForecast, foreseen
-from dpci_core.privacy.budget import PARTS, PureDP
+from dpci_core.privacy.budget import PureDP
 from dpci_core.regression.design import LinearDesign
 from dpci_core.report.cautions import REPORTABLE_CHANCE, Caution, cautions
 from dpci_core.schema import Schema, StandardEncoding
-from dpci_core.schema.declare import Triangle
 from ui.plan import numbers
 from ui.session.budget import from_shares, split_of
 from ui.session.case import AnyCase, Case, make_penalised
@@ -59,20 +60,16 @@ from ui.session.compute import (
     TableSource,
     encoded,
     encoders_of,
-    fit_target,
 )
 from ui.session.settings import LIMITS, Settings
-from ui.session.worlds import moments_in, tables_of_case, worlds_of_case
+from ui.session.worlds import worlds_of_case
 
 CaseT = TypeVar("CaseT", bound=AnyCase)
 Shares = tuple[Decimal, Decimal, Decimal]
-Cost = tuple[float, float]
 Find = Literal["budget", "records", "precision"]
 
 BALANCED = math.sqrt(2.0)
 """An interval so many times as long as without privacy: half of its variance is privacy noise."""
-_USUAL_SPLIT = (Decimal("0.60"), Decimal("0.30"), Decimal("0.10"))
-"""Of the first look, which searches for none: near what searches find on the described tables."""
 EQUAL_PARTS: Shares = (Decimal(1), Decimal(1), Decimal(1))
 _STEP, _NEAR, _LITTLE = 1.6, 1.01, 1.005
 """An amount that is not enough grows by the first factor where nothing says how much is. An answer
@@ -84,29 +81,6 @@ _TINY = 1e-9
 """A value that no design tells from zero."""
 _MOST_LOOKS = 16
 """Designs that are looked at for one answer."""
-_SPLITS: tuple[Shares, ...] = (
-    *(_USUAL_SPLIT, EQUAL_PARTS),
-    *((Decimal(2), Decimal(1), Decimal(1)), (Decimal(2), Decimal(2), Decimal(1))),
-)
-"""Where a search for a split begins: near what it finds, and with those that people set by hand."""
-_ROUGH, _FINE = (6, 3), (3, 1)
-"""Steps of a move: of penalty and shares those of a grid of 20 a decade."""
-_A_DECADE = 20
-_FEW = 2
-"""Encodings that are looked at with every split."""
-_SURELY = 0.98
-"""Chance to report from which on a search counts on an effect: more than `REPORTABLE_CHANCE`, since
-it goes to the edge of what the draws of a forecast allow, and other draws allow less.
-"""
-_LOST = 1e4
-"""Intervals so many times as long are as bad as one more effect that is never reported: a penalty
-that shrinks all of them to nothing is not.
-"""
-_NEVER: Cost = (math.inf, math.inf)
-_MOST_MOVES, _WORTH = 4, 0.998
-"""Moves of one part in one direction, each to at most so many times the cost before."""
-_LEAST_SHARE, _SHARE = Decimal("0.2"), Decimal("0.001")
-"""Of the coefficients in a split that is tried, and the steps of all."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -485,7 +459,7 @@ class FirstLook(Described):
         """The case with a usual split and penalty."""
         now = self.asked(typed, n)
         if self.is_split_free:
-            now = replace(now, split=from_shares(now.split.total, _USUAL_SPLIT))
+            now = replace(now, split=from_shares(now.split.total, USUAL_SPLIT))
         c = enclosing_regularization(now.design(now.combinations[0]))
         return self.made(now, self.enclosing, min(c, LIMITS["c"][1]))
 
@@ -507,8 +481,6 @@ class Searched(Described):
     """
 
     memo: LRU = field(default_factory=lambda: LRU(_MOST_LOOKS))
-    order: list[int] = field(default_factory=list, init=False)
-    """Places of the worlds, those first that lately ruled out a design."""
 
     def at(self, typed: float, n: int) -> Case:
         """The case with the design there."""
@@ -528,215 +500,53 @@ class Searched(Described):
             return False
         chance = promised.chance if place is None else promised.chance[place]
         is_mean = place is None and self.case.target.limits is None
-        return is_mean or bool(np.min(chance) >= _SURELY)
+        return is_mean or bool(np.min(chance) >= SURELY)
 
     def method_of(self, case: Case) -> object:
         """Nothing: encoding, penalty and split are others at other amounts."""
         return None
 
-    def _found(self, typed: float, n: int) -> _Found:
+    @cached_property
+    def search(self) -> StandardSearch:
+        """The search for one amount, whose fits are those of the page."""
+        store, table = self.source.store, basis(self.case.settings, "precision").declared
+        key = "shapes", table, id(self.source.upload), self.case.names
+        return StandardSearch(
+            self.encoders,
+            target=self.case.target,
+            shapes=self.memo.get(key, lambda: shapes_of(self.encoders)),
+            fit=lambda records, loss, c, _: store.moments(records, loss, c, UNPENALISED),
+        )
+
+    def _found(self, typed: float, n: int) -> Found:
         """Encoding, penalty and split there."""
         now = self.asked(typed, n)
+        starts = self._key("starts", now, is_split_free=True)  # those of every split
 
-        def search() -> _Found:
-            with closing(counted("design", count())) as number:
-                near = self._near(typed, n, number)
-                if not self.is_split_free:
-                    best = self._for_split(now, near, number)
-                else:
-                    total = now.split.total
-                    splits = [replace(now, split=from_shares(total, one)) for one in _SPLITS]
-                    found = [self._for_split(one, near, number) for one in splits]
-                    parts = ("shape", "c", *PARTS[1:])
-                    moved = [self._moved(one, parts, _FINE, number) for one in found]
-                    best = min(moved, key=lambda one: one.cost)
-            return _Found(best.encoding, best.case.design)
+        def find() -> Found:
+            design = now.design(now.combinations[0])
+            found = self.search.found(
+                replace(design, n_records=self.case.fewest_of(n)),
+                cast("tuple[Start, ...]", self.memo.peek(starts) or ()),
+                is_split_free=self.is_split_free,
+            )
+            self.memo.put(starts, found.starts)
+            return found
 
-        return self.memo.get(self._key("searched", now, self.is_split_free), search)
+        return self.memo.get(self._key("searched", now, is_split_free=self.is_split_free), find)
 
-    def _key(self, name: str, now: Settings, is_split_free: bool) -> tuple[object, ...]:
+    def _key(self, name: str, now: Settings, *, is_split_free: bool) -> tuple[object, ...]:
         """What a search rests on."""
         bare = basis(now, "precision")
         if is_split_free:
-            bare = replace(bare, split=from_shares(now.split.total))
+            bare = replace(bare, split=from_shares(bare.split.total))
         return name, bare, is_split_free, id(self.source.upload)
-
-    @cached_property
-    def encodings(self) -> tuple[StandardEncoding, ...]:
-        """Those that are tried, by their shapes: in the order of the share of the planning rows
-        that count in full.
-        """
-        table = basis(self.case.settings, "precision").declared, id(self.source.upload)
-        key = "shapes", *table, self.case.names
-        shapes = self.memo.get(key, lambda: shapes_of(self.encoders))
-        half = len(shapes) // (1 if len(self.encoders) == 1 else 2)
-        both = zip(shapes[:half], shapes[half:] or shapes[:half], strict=True)
-        return tuple(StandardEncoding(limit=LIMIT, shape=s) for s in dict.fromkeys(chain(*both)))
-
-    def _near(self, typed: float, n: int, number: Iterator[int]) -> tuple[_Method, ...]:
-        """Encodings and penalties that go with a usual split, the best first: every split begins
-        with them.
-        """
-        now = self.asked(typed, n)
-        now = replace(now, split=from_shares(now.split.total, _USUAL_SPLIT))
-
-        def search() -> tuple[_Method, ...]:
-            tried = []
-            c = _on_grid(enclosing_regularization(now.design(now.combinations[0])))
-            for encoding in self.encodings[::2]:
-                case = self.made(now, encoding, c)
-                one = self._moved(_Tried(self._cost(case), case, encoding), ("c",), _ROUGH, number)
-                tried.append(one)
-                c = one.case.settings.c  # near to what the next takes
-            tried.sort(key=lambda one: one.cost)
-            best = self._moved(tried[0], ("shape", "c"), _FINE, number)
-            found = [best, *tried[1:_FEW]]
-            if (shape := self._shorter(best)) is not None:
-                found.append(best._replace(encoding=replace(best.encoding, shape=shape)))
-            return tuple(_Method(one.encoding, one.case.settings.c) for one in found)
-
-        return self.memo.get(self._key("near", now, True), search)
-
-    def _for_split(self, now: Settings, near: Sequence[_Method], number: Iterator[int]) -> _Tried:
-        """The best encoding and penalty for a split."""
-        tried = []
-        for encoding, c in near:
-            case = self.made(now, encoding, c)
-            tried.append(_Tried(self._cost(case), case, encoding))
-        best = min(tried, key=lambda one: one.cost)
-        best = self._moved(best, ("c",), _ROUGH, number)
-        return self._moved(best, ("shape", "c"), _FINE, number)
-
-    def _shorter(self, best: _Tried) -> Triangle | None:
-        """The shape of the shortest intervals near its own."""
-        case, shape = best.case, best.encoding.shape
-        if best.cost == _NEVER or not isinstance(shape, tuple):
-            return None
-        rows = tables_of_case(case, self.source).values()
-        seen = [(of, moments_in(case, self.source, of)) for of in rows]
-        is_out = np.zeros(len(case.names) - 1, dtype=np.bool_)
-        return shortest_shape(shape, seen, design=case.at_fewest, is_out=is_out)
-
-    def _moved(
-        self, best: _Tried, parts: Sequence[str], steps: Sequence[int], number: Iterator[int]
-    ) -> _Tried:
-        """With the next shape, more or less of the penalty "c", or of the share of a matrix, as
-        long as that helps; `number` goes through what is tried for one amount.
-        """
-        for size, part in product(steps, parts):
-            for step in (size, -size):
-                before = best
-                for _ in zip(range(_MOST_MOVES), number, strict=False):
-                    changed = self._changed(best, part, step)
-                    enough = best.cost[0], _WORTH * best.cost[1]
-                    if changed is None or (cost := self._cost(changed[0], enough)) >= enough:
-                        break
-                    best = _Tried(cost, *changed)
-                if best is not before:
-                    break
-        return best
-
-    def _changed(self, best: _Tried, part: str, step: int) -> tuple[Case, StandardEncoding] | None:
-        """The case with another part, and its encoding; None where that cannot be."""
-        case, encoding = best.case, best.encoding
-        factor = 10.0 ** (step / _A_DECADE)
-        if part == "c":
-            c = _on_grid(factor * case.settings.c)
-            design = replace(case.design, regularization=c)
-            records, fitted = case.records, fit_target(case.records, design)
-            moments = self.source.store.moments(records, design.loss, c, fitted)
-            now = replace(case.settings, c=c)
-            return replace(case, settings=now, design=design, moments=moments), encoding
-        if part in PARTS:
-            budget = case.design.budget
-            share = Decimal(factor) * getattr(budget, part) / budget.total
-            other = _with_share(case, part, share)
-            return None if other is None else (other, encoding)
-        if encoding not in self.encodings:
-            return None
-        place = self.encodings.index(encoding) + (1 if step > 0 else -1)
-        if not 0 <= place < len(self.encodings):
-            return None
-        encoding = self.encodings[place]
-        return self.made(case.settings, encoding, case.settings.c), encoding
-
-    def _cost(self, case: Case, enough: Cost = _NEVER) -> Cost:
-        """What counts of a case: effects that are surely promised, then how near the goal is,
-        farther by what chances to report lack. Most where it cannot run; where the first worlds
-        cost enough already, what they cost.
-        """
-        chance, reach, cost = np.ones(len(case.names) - 1), 0.0, _NEVER
-        tables = list(tables_of_case(case, self.source).values())
-        self.order = self.order or list(range(len(tables)))
-        for turn, place in enumerate(self.order):
-            try:
-                moments = moments_in(case, self.source, tables[place])
-                drawn = drawn_intervals(moments, design=case.at_fewest)
-            except InfeasibleDesignError:
-                return _NEVER
-            made = forecast_of(drawn, moments)
-            if case.target.is_power:  # what is told from zero is so long an interval away
-                near = float(made.ci_length[case.target.coefficient])
-            else:
-                near = outcome_of(drawn, case.target).within_reach
-            chance = np.minimum(chance, made.chance_to_report[:-1])
-            reach = max(reach, near)
-            lack = float(np.maximum(_SURELY - chance, 0.0).sum())
-            cost = -int(np.count_nonzero(chance >= _SURELY)), reach * _LOST**lack
-            if cost >= enough:
-                self.order.insert(0, self.order.pop(turn))
-                break
-        return cost
-
-
-class _Tried(NamedTuple):
-    """A case, what counts of it, the less the better, and its encoding."""
-
-    cost: Cost
-    case: Case
-    encoding: StandardEncoding
-
-
-class _Method(NamedTuple):
-    """Where a search begins for a split."""
-
-    encoding: StandardEncoding
-    c: float
-
-
-class _Found(NamedTuple):
-    """What a search gave."""
-
-    encoding: StandardEncoding
-    design: Design
-
-
-def _on_grid(c: float) -> float:
-    """The nearest penalty of those that are tried, so that fits are shared."""
-    low, high = LIMITS["c"]
-    near = 10.0 ** (round(_A_DECADE * math.log10(c)) / _A_DECADE)
-    return min(max(float(f"{near:.3g}"), low), high)
 
 
 def _split_as(found: Design, now: Settings) -> Settings:
     """The settings with the shares of a design."""
     shares = split_of(found.budget, now.split.with_locks())
     return replace(now, split=shares.with_total(now.split.total))
-
-
-def _with_share(case: Case, part: str, share: Decimal) -> Case | None:
-    """The case with another share of the total for one of the matrices; None where the coefficients
-    would have too little.
-    """
-    budget = case.design.budget
-    amounts = {name: getattr(budget, name) / budget.total for name in PARTS} | {part: share}
-    amounts["model"] = 1 - amounts["hessian"] - amounts["covariance"]
-    if amounts["model"] < _LEAST_SHARE:
-        return None
-    shares = tuple(amounts[name].quantize(_SHARE) for name in PARTS)
-    split = from_shares(case.settings.split.total, shares)
-    now = replace(case.settings, split=split)
-    return replace(case, settings=now, design=now.design(now.combinations[0]))
 
 
 # --- what is asked, and what comes of it ----------------------------------------------------------

@@ -13,12 +13,9 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from dpci_core import DeclaredTable, Guesses, forecast, watched
-from dpci_core.base.errors import InfeasibleDesignError
-from dpci_core.base.watch import Stage
-from dpci_core.design import Design
+from dpci_core import DeclaredTable, Guesses, forecast
 from dpci_core.plan.summary import _goal
-from dpci_core.planner.standard import enclosing_regularization
+from dpci_core.planner.standard import PENALTIES, SPLITS, StandardSearch
 from dpci_core.privacy.budget import PARTS
 from dpci_core.report.cautions import cautions, gravest
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding
@@ -38,7 +35,6 @@ from ui.plan.words import (
     ways_sentence,
 )
 from ui.session import jobs
-from ui.session.budget import from_shares
 from ui.session.case import Case, make_case
 from ui.session.compute import DECLARED, LRU, PUBLIC, TableSource, declared_table, packed_table
 from ui.session.plan_settings import plan_of, settings_of
@@ -92,15 +88,15 @@ def wished():
 
 
 def test_encoding_penalty_and_split_are_chosen_and_no_search_is_made_twice(wished, monkeypatch):
-    made, search = [], options.Searched._for_split
+    made, search = [], StandardSearch._for_split
 
     def counted(*args):
         made.append(search(*args))
         return made[-1]
 
-    monkeypatch.setattr(options.Searched, "_for_split", counted)
+    monkeypatch.setattr(StandardSearch, "_for_split", counted)
     app = start("plan", **(LINK | wished | {"goal_chance": "0.8", "find": "precision"}))
-    assert len(made) == len(options._SPLITS) + 1  # and equal parts to compare with
+    assert len(made) == len(SPLITS) + 1  # and equal parts to compare with
     app.button(key="use_design").click().run()
     check(app)
     settings = now(app)
@@ -125,21 +121,6 @@ def searching(memo: LRU, *, is_split_free: bool = True, **changes: object) -> op
     return options.Searched(case_of(**changes), source, SCHEMA, "objective", is_split_free, memo)
 
 
-@pytest.mark.parametrize(("typed", "n"), [(0.2, 20_000), (1.0, 4_000), (3.0, 900)])
-def test_no_split_by_hand_is_better_than_the_best(typed, n, searched):
-    """Equal parts met a goal with less than what was called best for it."""
-    goal = {"goal": "all", "goal_length": 1.0, "goal_chance": 0.9}
-    best = searching(searched, **goal)
-    found = best._cost(best.at(typed, n))
-    for shares in ((1, 1, 1), (2, 1, 1), (2, 2, 1), (6, 3, 1)):
-        split = from_shares(Decimal(1), tuple(map(Decimal, shares)))
-        own = searching(searched, is_split_free=False, **goal, split=split)
-        case = own.at(typed, n)
-        parts = np.array([float(part) for part in case.design.budget.parts])
-        assert parts / parts.sum() == pytest.approx([float(s / sum(shares)) for s in shares], 1e-3)
-        assert found <= own._cost(case)
-
-
 def test_a_budget_falls_with_records(searched):
     """Between round amounts the method of a smaller one was taken: 8,000 records asked for as much
     as 6,820.
@@ -149,34 +130,6 @@ def test_a_budget_falls_with_records(searched):
     assert less.works
     assert more.works
     assert more.typed < less.typed / 1.05
-
-
-@pytest.mark.parametrize("goal", ["all", "zero"])
-def test_what_a_search_goes_by_is_what_the_least_favourable_world_allows(goal):
-    """Beside what the page promises, found another way."""
-    about = {"goal": goal, "goal_length": 5.0, "goal_on": "pressure", "goal_value": 0.2}
-    designs = searching(LRU(8), **about)
-    case = designs.made(designs.asked(1.0, 20_000), designs.encodings[2], 0.003)
-    worlds = options.worlds_of_case(case, designs.source)
-    promised = options.promise_of(case, worlds)
-    assert (promised.chance >= 0.98).all()
-    assert len(worlds) > 5
-    farthest = promised.within_reach if goal == "all" else promised.longest[0]
-    alone = options.promise_of(case, worlds[:1])
-    kindest = alone.within_reach if goal == "all" else alone.longest[0]
-    assert kindest < 0.95 * farthest
-    assert designs._cost(case) == (-3, pytest.approx(farthest, rel=1e-6))
-
-
-def test_short_intervals_that_cannot_be_reported_are_no_aim(searched):
-    """With no effect in reach the largest penalty was taken, which shrinks every interval."""
-    designs = searching(searched, goal="all", goal_length=1.0)
-    now, encoding = designs.at(1.5, 900).settings, designs.encodings[0]
-    large, small = (designs.made(now, encoding, c) for c in (1.0, 0.01))
-    shrunk, honest = (forecast(c.moments, design=c.design).ci_length_mean for c in (large, small))
-    assert shrunk < 0.1 * honest
-    assert designs._cost(small) < designs._cost(large)
-    assert designs._cost(small)[0] == 0
 
 
 def test_a_chance_to_report_at_the_edge_of_the_draws_is_no_answer_of_a_search():
@@ -218,60 +171,6 @@ def test_the_least_amount_of_the_page_is_called_so(find):
     assert "The goal alone" not in said
 
 
-class _Made(options.Searched):
-    """A made-up best, near to which a design costs less."""
-
-    wanted: dict[str, float]
-
-    def _shorter(self, best: object) -> None:
-        """No shape but those of the planning rows."""
-
-    def _cost(self, case: Case, enough: options.Cost = options._NEVER) -> options.Cost:
-        table = declared_table(case.settings.declared)
-        total = case.design.budget.total
-        there = {name: float(getattr(case.design.budget, name) / total) for name in PARTS[1:]}
-        there["c"] = case.design.regularization
-        far = sum(abs(math.log(there[name] / self.wanted[name])) for name in there)
-        far += abs(self.encodings.index(table.schema.standard) - self.wanted["shape"])
-        return 0.0, far
-
-
-def test_shape_penalty_and_split_are_moved_as_far_as_that_helps(searched):
-    designs = _Made(case_of(), TableSource(PUBLIC), SCHEMA, "objective", True, LRU(8))
-    c = designs.asked(1.0, 20_000)
-    first = enclosing_regularization(c.design(c.combinations[0]))
-    designs.wanted = {"shape": 3, "c": 20 * first, "hessian": 0.45, "covariance": 0.22}
-    told: list[tuple[Stage, ...]] = []
-    with watched(at_stage=told.append):
-        found = designs._found(1.0, 20_000)
-    assert told == [*((Stage("design", k, None),) for k in range(1, len(told))), ()]
-    assert len(told) > 30  # counted through all directions, and never from 1 anew
-    assert found.encoding == designs.encodings[3]
-    assert found.design.regularization == pytest.approx(20 * first, rel=0.1)
-    budget = found.design.budget
-    assert float(budget.hessian / budget.total) == pytest.approx(0.45, rel=0.1)
-    assert float(budget.covariance / budget.total) == pytest.approx(0.22, rel=0.1)
-
-
-def test_what_cannot_run_is_no_answer_and_no_refusal(monkeypatch):
-    """Just above the smallest c less for the coefficients cannot run: the whole amount was refused
-    for it.
-    """
-    designs, drawn = searching(LRU(8)), options.drawn_intervals
-    asked = []
-
-    def only_one(moments: object, *, design: Design) -> object:
-        asked.append(design)
-        if len(asked) != 40:
-            raise InfeasibleDesignError("It cannot run.", "Choose more.", ())
-        return drawn(moments, design=design)
-
-    monkeypatch.setattr(designs, "order", [0])  # one world of each is looked at
-    monkeypatch.setattr(options, "drawn_intervals", only_one)
-    assert designs._found(1.0, 20_000).design == replace(asked[39], n_records=20_000)
-    assert len(asked) > 60
-
-
 @pytest.mark.parametrize("goal", ["all", "zero"])
 def test_the_answers_of_a_described_table_agree_and_are_of_use(goal, searched):
     """One truth: budget, records and precision come from the same designs."""
@@ -292,6 +191,24 @@ def test_the_answers_of_a_described_table_agree_and_are_of_use(goal, searched):
     assert abs(again.precision) <= {"all": 1.0, "zero": 0.2}[goal] * (1.0 + 1e-9)
     assert again.settings == least.settings
     assert answer(there, "records").settings.n <= 20_200  # the least up to one per cent
+
+
+@pytest.mark.parametrize("goal", ["all", "zero"])
+def test_the_command_line_answers_as_the_page(goal, searched):
+    """“dpci plan standard” gave other intervals than Plan for one budget and number of records."""
+    source, choice = TableSource(PUBLIC), Choice(SCHEMA, "objective", True, searched)
+    about = {"goal_on": "pressure", "goal_value": 0.2, "goal_chance": 0.8}
+    case = case_of(goal=goal, goal_length=1.0, **about)
+    page = parts_of(case, source, "precision", choice=choice)["answer"].find()
+    plan, found = plan_of(case, "Title").in_standard()
+    assert plan.goal == case.target
+    assert found.encoding == page.encoding
+    assert plan.design.regularization == page.design.regularization
+    assert plan.design.n_records == page.design.n_records
+    for name in PARTS:
+        parts = (getattr(design.budget, name) for design in (plan.design, page.design))
+        assert float(next(parts)) == pytest.approx(float(next(parts)), rel=1e-3)
+    assert LIMITS["c"] == PENALTIES
 
 
 @pytest.mark.parametrize("find", ["budget", "records", "precision"])
@@ -453,7 +370,7 @@ def test_an_epsilon_at_delta_is_spent_as_a_pure_one_where_that_is_shorter():
 def looking(monkeypatch, now, **query):
     """The page with a first look alone, while the search for this is under way."""
     monkeypatch.setattr(plan_work, "PATIENCE", 0.0)
-    monkeypatch.setattr(options.Searched, "_for_split", lambda *_: endless(case_of()))
+    monkeypatch.setattr(StandardSearch, "_for_split", lambda *_: endless(case_of()))
     app = start("plan", **(LINK | query | {"goal": "all"}))
     wait_for(lambda: job_of(app).now == now)
     app.run()
