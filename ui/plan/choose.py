@@ -4,6 +4,7 @@ the design comes about.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import fields, replace
 from typing import cast
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -13,6 +14,7 @@ import streamlit as st
 
 from dpci_core.base.errors import ConvergenceError, InfeasibleDesignError
 from dpci_core.plan.base import N_TOLERANCE
+from dpci_core.planner.needed import OutOfReachError
 from dpci_core.planner.promise import MORE_INCOMPLETE
 from dpci_core.report.cautions import REPORTABLE_CHANCE
 from dpci_core.schema.worlds import untold, worlds_of
@@ -116,6 +118,8 @@ def _calculator(case: PlannedCase, work: Work, kept: PlannedCase | None) -> None
     with st.container():  # one place, whatever is known: what is below stays what it is
         if why is not None:
             st.warning(words.no_answer(why, case))
+            if isinstance(why, OutOfReachError) and choice_of(case) is None:
+                _ask_most(case, find)
         elif option is not None:
             if is_first:
                 st.caption(words.first_sentence(case, option, find, is_active=work.is_active))
@@ -280,6 +284,8 @@ def _reach(case: PlannedCase, option: Option, find: Find) -> None:
         st.markdown(said)
     else:
         st.warning(said)
+        if option.misses_goal_alone:
+            _ask_less(case, goals.nearest_goal(case, option.precision))
     _ask_shares(case, option)
     if not option.works and isinstance(case, NumberCase):
         st.caption(
@@ -291,6 +297,55 @@ def _reach(case: PlannedCase, option: Option, find: Find) -> None:
     if law := words.law_sentence(case, option):
         st.markdown(law)
     box(option.cautions)
+
+
+def _ask_less(case: PlannedCase, typed: float | None) -> None:
+    """A way to the nearest goal that is met, where one can be asked for."""
+    if typed is not None:
+        st.button(
+            f"Take {text.number(typed, 4)} as the goal",
+            key="ask_less",
+            on_click=_take_goal,
+            args=(case, typed, _question()),
+        )
+
+
+def _ask_most(case: PlannedCase, find: Find) -> None:
+    """A way to the goal that the largest amount of the page reaches, where none is enough."""
+    letter, most = case.settings.typed.letter, _largest(case, find)
+    what = f"{most:,.0f} records reach" if find == "records" else f"{letter} = {most:g} reaches"
+    st.button(
+        f"Take what {what} as the goal",
+        key="ask_most",
+        on_click=_take_most,
+        args=(case, find, _question()),
+    )
+    refusal("ask_most")
+
+
+def _largest(case: PlannedCase, find: Find) -> float:
+    return LIMITS["n" if find == "records" else case.settings.currency][1]
+
+
+def _take_most(case: PlannedCase, find: Find, question: tuple[object, ...]) -> None:
+    typed, n, most = case.settings.typed_total, case.n, _largest(case, find)
+    designs, found = designs_of(case, state.source()), None
+    with suppress(InfeasibleDesignError):
+        there = designs.at(typed, int(most)) if find == "records" else designs.at(most, n)
+        option = designs.described(there)
+        found = goals.nearest_goal(case, option.precision) if option.misses_goal_alone else None
+    if found is None:
+        said = "Even that reports no effect that your goal is about."
+        st.session_state["refused"] = ("ask_most", said, "")
+    else:
+        _take_goal(case, found, question)
+
+
+def _take_goal(case: PlannedCase, typed: float, question: tuple[object, ...]) -> None:
+    """Take another number as the goal; the table stays as it was looked at."""
+    if question == _question():
+        changes = goal.changes_by(case, typed)
+        state.update(**{name: changes[name] for name in changes if name != "declared"})
 
 
 def _ask_shares(case: PlannedCase, option: Option) -> None:

@@ -204,6 +204,16 @@ def test_a_factor_that_was_typed_for_odds_ratios_can_be_taken_back(patient):
     assert "no `within`" not in told(app)
 
 
+def test_a_difference_that_is_missed_gives_way_to_the_one_that_is_reached(patient):
+    app = start("plan", **LINK | {"step": "choose", "find": "precision", "goal_length": "0.5"})
+    assert "Your goal is missed" in told(app)
+    app.button(key="ask_less").click().run()
+    check(app)
+    assert "Your goal is met" in told(app)
+    case = make_case(now(app), SOURCE)
+    assert LinearDesigns(case, SOURCE).answer("precision").works
+
+
 def test_a_goal_that_no_release_meets_is_not_met():
     case = a_case(goal="length", goal_on="", goal_length=3_000.0, n=250)
     option = LinearDesigns(case, SOURCE, is_first=True).described(case)
