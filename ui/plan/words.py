@@ -12,7 +12,7 @@ from dpci_core.planner.needed import OutOfReachError
 from dpci_core.privacy.budget import Budget, to_float_down
 from dpci_core.report.answers import decided
 from dpci_core.report.cautions import reach
-from dpci_core.report.words import LARGE_EPSILON, out_of_reach, percent
+from dpci_core.report.words import LARGE_EPSILON, in_hundred, out_of_reach, percent
 from ui.plan.charts import Mark
 from ui.plan.options import Find, Option, Ways
 from ui.session.case import PlannedCase
@@ -253,10 +253,10 @@ def ways_sentence(found: Ways, find: Find, *, is_first: bool) -> str:
 
 def split_words(settings: Settings) -> str:
     """The shares of a split."""
-    shares = [f"{settings.split.share(i):.3g} %" for i in range(3)]
+    model, *matrices = in_hundred(settings.split.parts)
     return (
-        f"{shares[0]} for the coefficients, {shares[1]} and {shares[2]} for the two matrices of "
-        "their standard errors."
+        f"{model} % for the coefficients, {matrices[0]} % and {matrices[1]} % for the two matrices "
+        "of their standard errors."
     )
 
 
@@ -327,9 +327,9 @@ def ranking_sentence(rows: Sequence[RankedDesign]) -> str:
     return f"{sentence} The longest that can run, {way(last).label}, is {times} times as long."
 
 
-def share_words(parts: Sequence[Decimal], total: Decimal) -> str:
+def share_words(parts: Sequence[float | Decimal]) -> str:
     """Three shares."""
-    return " / ".join(f"{100 * float(part / total):.3g} %" for part in parts)
+    return " / ".join(f"{part} %" for part in in_hundred(parts))
 
 
 def _fraction(share: float) -> str:

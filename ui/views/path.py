@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpci_core.report.words import counted_as, protected
+from dpci_core.report.words import counted_as, in_hundred, protected
 from dpci_core.schema.worlds import untold
 from ui.controls import declare
 from ui.kit.top import begin_at_top, told_here
@@ -213,9 +213,7 @@ def budget_words(settings: Settings) -> str:
 def method_words(case: PlannedCase) -> str:
     """Model, mechanism and what the intervals are for."""
     design = case.design
-    shares = " / ".join(
-        f"{100 * float(p / design.budget.total):.3g} %" for p in design.budget.parts
-    )
+    shares = " / ".join(f"{part} %" for part in in_hundred(design.budget.parts))
     noise = text.noise_sentence(design)
     covers = text.covers_of(design)
     return (
