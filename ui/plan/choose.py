@@ -65,7 +65,9 @@ def panel(case: PlannedCase) -> None:
     st.title("Budget, records, precision")
     _say_if_gone(case)
     work: Work | None = None
-    if _is_wanted(case):
+    if not steps.has_goal():
+        _ask_goal(case)
+    elif _is_wanted(case):
         kept = _kept(case.settings)
         work = work_on(case, kept)
         _calculator(case, work, kept)
@@ -87,6 +89,14 @@ def _say_if_gone(case: PlannedCase) -> None:
         f"coefficients. It is about {now} for now, with the same number in its units."
     )
     st.button("Keep it so", key="keep_which", on_click=lambda: state.update(goal_on=shown))
+
+
+def _ask_goal(case: PlannedCase) -> None:
+    """Say that the plan has no goal, and the ways to one."""
+    st.info(f"No goal was set. The usual one: {text.plain(goals.goal_words(case))}.")
+    with st.container(horizontal=True):
+        st.button("Take the usual goal", key="usual_goal", on_click=steps.GOAL.take, args=("set",))
+        st.button("Set another", key="set_goal", on_click=steps.go, args=("goal",))
 
 
 def _is_wanted(case: PlannedCase) -> bool:

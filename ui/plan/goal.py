@@ -243,6 +243,7 @@ def _take(case: PlannedCase) -> None:
         return
     state.update(**changes, goal_chance=said["goal_chance"])
     steps.GOAL_DRAFT.take("")
+    steps.GOAL.take("set")
     steps.go("choose")
 
 

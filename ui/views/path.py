@@ -134,7 +134,8 @@ def _lines(case: PlannedCase, step: Step) -> list[str]:
     if step == "describe":
         return found
     per = "" if step == "choose" else goals.steps_words(case)  # it stands on the card there
-    found.append(f"Goal: {plain(goals.goal_words(case) + (f' ({per})' if per else ''))}")
+    goal = goals.goal_words(case) + (f" ({per})" if per else "")
+    found.append(f"Goal: {plain(goal) if steps.has_goal() else 'none set'}")
     if step in ("approve", "release"):
         found += [budget_words(settings), method_words(case)]
     return found

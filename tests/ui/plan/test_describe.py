@@ -11,13 +11,14 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from dpci_core import DeclaredTable, Guesses
+from dpci_core import GDP, DeclaredTable, Guesses
 from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.plan import as_yaml, to_html
 from dpci_core.plan.link import pack
 from dpci_core.schema import CategoricalColumn, NumericColumn, Persons, Schema
+from tests.linear_example import linear_plan
 from tests.ui.test_pages import ROOT, now, position, start, told_focus
-from ui.controls import declare, suggest
+from ui.controls import declare, plan_file, suggest
 from ui.controls.lines import read_lines
 from ui.plan import draft
 from ui.session.case import make_case
@@ -383,6 +384,41 @@ def test_a_plan_file_opens_at_the_choice():
     assert not app.exception
     assert title(app) == "Budget, records, precision"
     assert now(app).d == 2
+
+
+@pytest.mark.parametrize("is_linear", [False, True])
+def test_a_plan_without_a_goal_stays_without_one_until_somebody_takes_one(is_linear, monkeypatch):
+    """It got one by being opened, and another digest, which no ledger knew."""
+    bare, kept = plan_file.bare_plan, []
+    monkeypatch.setattr(plan_file, "bare_plan", lambda case: kept.append(bare(case)) or kept[-1])
+    if is_linear:
+        budget = GDP(model="0.7", hessian="0.2", covariance="0.1")
+        plan = linear_plan(design=replace(linear_plan().design, budget=budget))
+    else:
+        plan = plan_of(make_case(Settings(d=2), TableSource(PUBLIC)), "A study")
+    plan = replace(plan, goal=None)
+    app = start("plan", step="describe", how="plan")
+    app.file_uploader(key="plan_open").upload("p.yaml", as_yaml(plan).encode(), "text/yaml").run()
+    assert not app.exception
+    assert "aim" in app.query_params
+    assert [one.value[:16] for one in app.info if "goal" in one.value] == ["No goal was set."]
+    assert "- Goal: none set" in "\n".join(one.value for one in app.markdown)
+    assert "use_design" not in [button.key for button in app.button]  # of a goal that nobody has
+    app.button(key="step_approve").click().run()
+    assert kept[-1].goal is None
+    assert is_linear or kept[-1].digest == plan.digest
+    app.button(key="step_choose").click().run()
+    app.button(key="usual_goal").click().run()
+    app.button(key="step_approve").click().run()
+    assert not app.exception
+    assert kept[-1].goal is not None
+    app.button(key="step_describe").click().run()
+    app.segmented_control(key="describe_how").set_value("plan").run()
+    app.file_uploader(key="plan_open").upload("p.yaml", as_yaml(plan).encode(), "text/yaml").run()
+    app.button(key="set_goal").click().run()
+    app.button(key="goal_continue").click().run()
+    assert not app.exception
+    assert "aim" not in app.query_params
 
 
 def test_a_private_file_is_not_opened_and_leads_here():
