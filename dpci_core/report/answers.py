@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from dpci_core.report.words import in_hundred, number
+from dpci_core.report.words import in_hundred, number, plainly
 
 
 def needed(
@@ -49,7 +49,7 @@ def hardly_reported(chance: float, assumption: str, *, is_one: bool, helps: str)
 
 def decided(said: str, assumption: str) -> str:
     """An answer with the assumption of the world that decided it; empty where there is one only."""
-    return f"{said} Decided by this: {assumption}." if assumption else said
+    return f"{said} Decided by this: {plainly(assumption)}." if assumption else said
 
 
 def best_split(

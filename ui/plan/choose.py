@@ -40,7 +40,7 @@ from ui.views import goals, path
 from ui.views.cautions import box
 
 METHODS = {
-    "chosen": "Chosen for me: scaling, penalty and split, for effects without penalty",
+    "chosen": "Chosen for me",
     "own": "Set by hand, with a closer look",
 }
 FIND: dict[Find, str] = {"budget": "Budget", "records": "Records", "precision": "Precision"}
@@ -62,7 +62,7 @@ _KEPT_ENCODING = "kept_encoding"
 
 def panel(case: PlannedCase) -> None:
     """The three quantities and what comes of them, then how the design is reached."""
-    st.title("Budget, records, precision")
+    st.title("Budget, records, precision", anchor=False)
     _say_if_gone(case)
     work: Work | None = None
     if not steps.has_goal():
@@ -85,8 +85,8 @@ def _say_if_gone(case: PlannedCase) -> None:
     shown = "" if place is None else case.names[place]
     now = f"“{text.plain(text.called(shown))}”" if shown else "the mean over all coefficients"
     st.warning(
-        f"Your goal was about “{text.plain(text.called(asked))}”, which is not among the "
-        f"coefficients. It is about {now} for now, with the same number in its units."
+        f"Your goal was about “{text.plain(text.called(asked))}”, which is not in the "
+        f"model. It is about {now} for now, with the same number in its units."
     )
     st.button("Keep it so", key="keep_which", on_click=lambda: state.update(goal_on=shown))
 
@@ -166,15 +166,15 @@ def _true_for(case: PlannedCase) -> str:
     """The table and the method that a first look is about: all that the answer leaves open."""
     table = declared_table(case.settings.declared)
     first, *others = worlds_of(table.schema, table.guesses)
-    assumed = ["if the table is as you described it"]
+    assumed = ["**A first look**, if the table is as you described it"]
     if names := untold(table.schema, table.guesses):
-        assumed.append(f"all values of {path.named(names)} equally often")
+        assumed.append(f"values of {path.named(names)} equally often")
     if table.schema.outcome is None and len(set(table.guesses.rates)) > 1:
         assumed.append(f"“yes” in {text.number(100.0 * table.guesses.rate)} %")
     if any(one.guesses.correlation != first.guesses.correlation for one in others):
-        assumed.append("columns no more related than you said")
+        assumed.append("columns as related as you said")
     if any(one.name == "one direction" for one in others):
-        assumed.append("effects that you did not guess up and down in turn")
+        assumed.append("effects up and down in turn where you guessed none")
     if case.fewest < case.n:
         assumed.append("every record usable")
     if (choice := choice_of(case)) is not None and choice.is_split_free:
@@ -200,7 +200,7 @@ def _budget(case: PlannedCase, option: Option | None, is_answer: bool, is_first:
         type="tertiary",
         on_click=_balance,
         args=(case,),
-        help="The budget at which privacy adds as much variance as sampling does.",
+        help="Where privacy adds as much variance as sampling does.",
     )
     refusal("balanced")
 
@@ -238,9 +238,8 @@ def _records(case: PlannedCase, option: Option | None, is_answer: bool, is_first
     if case.fewest < case.n:
         st.markdown(
             f"The plan holds even if only {case.fewest:,} of them can be used.",
-            help=f"A release takes {100 * N_TOLERANCE:g} % fewer than planned without a question, "
-            f"and {100 * MORE_INCOMPLETE:g} of 100 may be incomplete that the description does not "
-            "count on.",
+            help=f"{100 * N_TOLERANCE:g} % may be missing, and {100 * MORE_INCOMPLETE:g} % more "
+            "incomplete than you said.",
         )
 
 
@@ -369,7 +368,7 @@ def _ask_shares(case: PlannedCase, option: Option) -> None:
     if names := next(filter(None, found), ()):
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         st.button(
-            f"Say the shares of “{text.plain(names[0])}”{more}",
+            f"Say the shares of “{text.plain(text.called(names[0]))}”{more}",
             key="ask_shares",
             type="tertiary",
             icon=":material/edit:",
@@ -463,7 +462,7 @@ def _use(
             on_click=_keep,
             args=(None if has_kept else ready, question),
             disabled=has_kept or ready is None,
-            help="Keeps one design beside others that you look at, until you remove it.",
+            help="Keeps this design beside others, until you remove it.",
         )
         host = urlsplit(st.context.url or "").hostname or "localhost"
         note = _THIS_MACHINE if quota.is_loopback(host) else ""

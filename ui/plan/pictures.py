@@ -224,9 +224,8 @@ def _use_way(row: RankedDesign | None) -> None:
 
 def _penalty(case: Case, found: RegularizationAnswer) -> None:
     st.markdown(
-        "A larger penalty c needs less noise, so intervals shrink; but it also **shrinks the "
-        "coefficients toward zero**, and the bias grows. Short intervals around something else are "
-        "no gain: below, both."
+        "A larger penalty c needs less noise, so intervals are shorter, but it **shrinks the "
+        "coefficients toward zero**: short intervals around something else are no gain."
     )
     choices = [("shortest", found.shortest, charts.shortest_c)]
     if found.low_bias is not None:

@@ -247,7 +247,7 @@ def h_sentence(settings: Settings) -> str:
 def level_sentence(settings: Settings) -> str:
     """Confidence level."""
     missed = 1000 * (1 - settings.level)
-    return f"About {number(missed)} of 1,000 such intervals would miss the target."
+    return f"About {number(missed)} of 1,000 intervals would miss the target."
 
 
 def assumptions(settings: Settings, records: Records, *, how: str = "forecast") -> str:

@@ -11,7 +11,7 @@ from statistics import NormalDist
 
 from dpci_core.base.errors import expect
 from dpci_core.intervals.forecast import LARGEST_WIDTH, TOLD_LEVEL
-from dpci_core.report.words import as_typed, plainly
+from dpci_core.report.words import as_typed, called, plainly
 from dpci_core.schema import CONSTANT
 from ui.session import text
 from ui.session.case import AnyCase, place_of
@@ -156,8 +156,8 @@ def effect_words(case: AnyCase, name: str) -> str:
         return "intercept (columns on one scale)"
     column = next((c for c in case.columns if name in c.feature_names), None)
     if column is not None:
-        return column.contrast(name)
-    return name if "=" in name else f"{name}, per unit"
+        return plainly(column.contrast(name))
+    return called(name) if "=" in name else f"{plainly(name)}, per unit"
 
 
 def unit_words(case: AnyCase) -> str:
@@ -168,10 +168,10 @@ def unit_words(case: AnyCase) -> str:
     name = case.names[place]
     column = next((c for c in case.columns if name in c.feature_names), None)
     if column is not None and column.per:
-        return f"{case.effect} {column.per} of “{column.subject(name)}”"
+        return f"{case.effect} {column.per} of “{plainly(column.subject(name))}”"
     if "=" in name:
-        return f"{case.effect}, “{name}” against its reference"
-    return f"{case.effect} per unit of “{name}”"
+        return f"{case.effect}, “{called(name)}” against its reference"
+    return f"{case.effect} per unit of “{plainly(name)}”"
 
 
 def goal_words(case: AnyCase) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpci_core.report.words import counted_as, in_hundred, protected
+from dpci_core.report.words import counted_as, in_hundred, plainly, protected
 from dpci_core.schema.worlds import untold
 from ui.controls import declare
 from ui.kit.top import begin_at_top, told_here
@@ -150,9 +150,9 @@ def assumptions(settings: Settings) -> list[str]:
     columns = (*schema.features, *filter(None, [schema.outcome]))
     typed = [c.name for c in columns if c.has_usual and c.name not in schema.suggested]
     names_by = {
-        "shares that nobody said, of": untold(schema, guesses),
-        "suggested typical values, of": schema.suggested,
-        "what is usual as typed, of": typed,
+        "unsaid shares of": untold(schema, guesses),
+        "suggested values of": schema.suggested,
+        "typed values of": typed,
     }
     found = [f"{words} {named(names)}" for words, names in names_by.items() if names]
     if schema.outcome is None:
@@ -166,7 +166,7 @@ def assumptions(settings: Settings) -> list[str]:
 def named(names: Sequence[str]) -> str:
     """The first names, and how many more."""
     more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return f"{', '.join(plain(name) for name in names[:_MOST])}{more}"
+    return f"{', '.join(plain(plainly(name)) for name in names[:_MOST])}{more}"
 
 
 def _count_words(settings: Settings, n: int) -> str:
@@ -193,7 +193,7 @@ def _table_words(case: PlannedCase) -> str:
         schema = declared_table(settings.declared).schema
         k = len(schema.features)
         return (
-            f"{plain(schema.outcome_words)}, by {k} column{'' if k == 1 else 's'} "
+            f"{plain(plainly(schema.outcome_words))}, by {k} column{'' if k == 1 else 's'} "
             f"({count} coefficient{'' if count == 1 else 's'} and the intercept)"
         )
     return f"{plain(case.records.title)}, {count} features"

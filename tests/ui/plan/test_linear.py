@@ -68,7 +68,7 @@ def test_a_pasted_line_with_bounds_is_a_number_and_becomes_the_outcome(hasty):
     assert app.segmented_control(key="describe_outcome_pick").value == "A number"
     assert not [one for one in app.text_input if one.label.startswith("Share of")]
     go_on(app)
-    assert title(app) == "What do you need from the intervals?"
+    assert title(app) == "How exact must the results be?"
     table = declared_table(now(app).declared)
     assert table.schema.outcome == NumericColumn(
         "systolic_bp", 60.0, 260.0, typical=130.0, spread=18.0, units="mmHg"
@@ -98,7 +98,7 @@ def test_one_person_may_have_several_rows_with_an_outcome_that_is_a_number(hasty
     app.text_input(key="describe_whose").set_value("patient").run()
     app.text_input(key="describe_most").set_value("3").run()
     go_on(app)
-    assert title(app) == "What do you need from the intervals?"
+    assert title(app) == "How exact must the results be?"
     settings = now(app)
     assert declared_table(settings.declared).schema.persons == Persons("patient", 3)
     assert settings.linear_design.rows_per_person == 3

@@ -522,7 +522,7 @@ def test_an_impossible_target_is_answered_with_what_is_possible():
 )
 def test_a_goal_that_cannot_be_is_refused_on_top_and_changes_nothing(kind, value, said, hasty):
     app = set_goal(start("plan", **SMALL), kind, on="age", amount=value)
-    assert [t.value for t in app.title] == ["What do you need from the intervals?"]
+    assert [t.value for t in app.title] == ["How exact must the results be?"]
     assert said in app.error[0].value
     assert now(app).usual("look") == start_settings()
     app.button(key="step_describe").click().run()
