@@ -203,8 +203,8 @@ def against_sentence(option: Option) -> str:
         return ""
     here = "If the table is as described, intervals" if option.has_worlds else "Intervals"
     return (
-        f"{here} are {number(option.against)} times as long as without privacy, on average with the "
-        f"intercept: as from {option.as_if:,} records without it."
+        f"{here} are {number(option.against)} times as long as without privacy, on average with "
+        f"the intercept: as from {option.as_if:,} records without it."
     )
 
 

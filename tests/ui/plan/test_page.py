@@ -249,6 +249,16 @@ def test_the_three_answers_agree(goal, on):
     assert not options.Designs(little, source).answer("precision").works
 
 
+@pytest.mark.parametrize("what", ["records", "precision"])
+@pytest.mark.parametrize("currency", ["pure", "zcdp", "approx"])
+def test_a_budget_is_called_large_once_somebody_typed_it(what, currency, hasty):
+    app = start("plan", find=what, **SMALL)
+    app.segmented_control(key="currency").set_value(currency).run()
+    assert "Large budget" not in words(app)
+    app.text_input(key="total_number").set_value("4").run()
+    assert "Large budget" in words(app)
+
+
 def test_odd_numbers_on_the_calculator_change_nothing(hasty):
     app = start("plan", goal="all", goal_length="0.5", **SMALL)
     before = now(app)
