@@ -513,6 +513,8 @@ def test_mechanism_and_split_are_chosen_and_can_be_moved(wished):
     assert any("Chosen for you: objective" in str(one) for one in control.options)
     assert "in the least favourable case" in words(app)
     assert "utput perturbation" not in words(app)  # of which no answer is known
+    assert "first look" not in words(app)  # nor a number of one beside the answer
+    assert not answer_of(app).startswith("about ")
     before = answer_of(app)
     app.segmented_control(key="by").set_value("output").run()
     check(app)
