@@ -31,6 +31,7 @@ from dpci_core.report.words import (
     PERSONS_PLANNED,
     as_typed,
     called,
+    in_hundred,
     learned,
     listed,
     number,
@@ -132,14 +133,10 @@ def _guarantee(plan: AnyPlan, numbers: Planned) -> str:
 
 def _split(plan: AnyPlan, lines: Lines) -> str:
     budget = plan.design.budget
+    shares = in_hundred([amount for _, amount in lines])
     rows = [
-        (
-            _PART_WORDS[part][0],
-            _PART_WORDS[part][1],
-            decimal_text(amount),
-            f"{100 * float(amount / budget.total):.3g} %",
-        )
-        for part, amount in lines
+        (_PART_WORDS[part][0], _PART_WORDS[part][1], decimal_text(amount), f"{share} %")
+        for (part, amount), share in zip(lines, shares, strict=True)
     ]
     return table(
         ("Release", "What it is", budget.letter, "Share"),

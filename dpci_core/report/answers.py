@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from dpci_core.report.words import number
+from dpci_core.report.words import in_hundred, number, plainly
 
 
 def needed(
@@ -49,12 +49,7 @@ def hardly_reported(chance: float, assumption: str, *, is_one: bool, helps: str)
 
 def decided(said: str, assumption: str) -> str:
     """An answer with the assumption of the world that decided it; empty where there is one only."""
-    return f"{said} Decided by this: {assumption}." if assumption else said
-
-
-def _percentages(shares: tuple[float, float, float]) -> list[str]:
-    """Shares of a total as they are told."""
-    return [f"{100 * share:.3g} %" for share in shares]
+    return f"{said} Decided by this: {plainly(assumption)}." if assumption else said
 
 
 def best_split(
@@ -68,11 +63,11 @@ def best_split(
 
     is_mean: whether the mean over all intervals was made short, not that of one coefficient.
     """
-    model, hessian, covariance = _percentages(shares)
+    model, hessian, covariance = in_hundred(shares)
     low, high = near_best
     which = "the mean interval" if is_mean else "this interval"
     return (
-        f"{model} for the coefficients, {hessian} for the Hessian and {covariance} for the "
+        f"{model} % for the coefficients, {hessian} % for the Hessian and {covariance} % for the "
         f"gradient covariance shorten {which} by {gain:.1%}. Between {low:.0%} "
         f"and {high:.0%} for the coefficients the length changes by about 1 % or less."
     )
@@ -82,11 +77,11 @@ def ranked(
     length: float, as_if_records: int, n_records: int, shares: tuple[float, float, float]
 ) -> str:
     """What one way to spend a guarantee gives."""
-    model, hessian, covariance = _percentages(shares)
+    model, hessian, covariance = in_hundred(shares)
     return (
         f"{length:.3g} on average, as long as without privacy from {as_if_records:,} of the "
-        f"{n_records:,} records, with {model} for the coefficients, {hessian} for the Hessian, "
-        f"{covariance} for the covariance."
+        f"{n_records:,} records, with {model} % for the coefficients, {hessian} % for the "
+        f"Hessian, {covariance} % for the covariance."
     )
 
 
@@ -94,11 +89,11 @@ def standard_encoding(
     limit: float, regularization: float, shares: tuple[float, float, float]
 ) -> str:
     """The encoding and design of the shortest intervals without penalty."""
-    model, hessian, covariance = _percentages(shares)
+    model, hessian, covariance = in_hundred(shares)
     return (
         "Rows count less outside the ellipsoid of the planning rows and values are cut off "
-        f"{limit:g} spreads from the typical one; c = {regularization:g}, with {model} for the "
-        f"coefficients, {hessian} for the Hessian and {covariance} for the gradient covariance."
+        f"{limit:g} spreads from the typical one; c = {regularization:g}, with {model} % for the "
+        f"coefficients, {hessian} % for the Hessian and {covariance} % for the gradient covariance."
     )
 
 

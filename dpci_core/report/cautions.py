@@ -12,7 +12,7 @@ import numpy as np
 
 from dpci_core.base.array import Array, Flags
 from dpci_core.design import ESTIMANDS, Design
-from dpci_core.report.words import listed, percent
+from dpci_core.report.words import listed, percent, plainly
 
 Gravity = Literal["stops", "weigh", "know"]
 """How grave a caution is: release and you get nothing or something wrong; weigh it against the
@@ -163,7 +163,7 @@ def _elsewhere(promised: Promised, names: Sequence[str], lost: Sequence[str]) ->
         if told:
             yield Caution(
                 "stops" if is_grave else "weigh",
-                f"If {assumption}, these may not be reportable: {listed(told)}.",
+                f"If {plainly(assumption)}, these may not be reportable: {listed(told)}.",
             )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from decimal import ROUND_CEILING, Context
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import Literal, Protocol
 
 from dpci_core.privacy.budget import approx_risk, pure_risk
@@ -157,6 +157,33 @@ def percent(x: float) -> str:
     if 0.99 < x < 1:
         return f"{min(99.99, math.floor(10_000 * x) / 100):g} %"
     return f"{100 * x:.0f} %" if x >= 0.01 else f"{100 * x:.2g} %"
+
+
+def in_hundred(parts: Sequence[float | Decimal], decimals: int = 1) -> list[str]:
+    """Parts of a whole in per cent, which add up to 100 as they are told: what rounding leaves goes
+    to those that lost most of it.
+
+    decimals: at most, unless the least part has more zeros behind its point.
+
+    >>> in_hundred([2, 1, 1]), in_hundred([1, 1, 1]), in_hundred([70.4, 17.3, 12.3], 0)
+    (['50', '25', '25'], ['33.4', '33.3', '33.3'], ['71', '17', '12'])
+    >>> in_hundred([0.9996, 0.0004])
+    ['99.96', '0.04']
+    """
+    whole = math.fsum(parts)
+    shares = [100.0 * float(part) / whole for part in parts]
+    least = min(share for share in shares if share > 0.0)
+    steps = 10 ** min(max(decimals, -math.floor(math.log10(least))), _MOST_DECIMALS)
+    told = [math.floor(steps * share * (1.0 + _EXACT)) for share in shares]
+    lost = [steps * share - down for share, down in zip(shares, told, strict=True)]
+    order = sorted(range(len(told)), key=lambda place: -lost[place])
+    for place in order[: 100 * steps - sum(told)]:
+        told[place] += 1
+    return [f"{one / steps:.10g}" for one in told]
+
+
+_EXACT = 1e-12
+"""Of a share that is a whole number of steps but for the last bits."""
 
 
 def at_most(share: float) -> str:

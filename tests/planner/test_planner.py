@@ -506,7 +506,7 @@ def test_an_answer_in_words(moments: dict[str, Moments]) -> None:
     answer = SplitAnswer(design=at, forecast=short, asked=long, near_best=near_best, n_tried=3)
     gain = 100.0 * (1.0 - short.ci_length_mean / long.ci_length_mean)
     assert answer.reason == (
-        "80 % for the coefficients, 5.12 % for the Hessian and 14.9 % for the gradient covariance "
+        "80 % for the coefficients, 5.1 % for the Hessian and 14.9 % for the gradient covariance "
         f"shorten the mean interval by {gain:.1f}%. Between 71% and 88% for the coefficients the "
         "length changes by about 1 % or less."
     )

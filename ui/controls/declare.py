@@ -43,9 +43,9 @@ _DIGITS = 10
 _MOST = math.log(sys.float_info.max)
 """Log odds of an odds ratio that is a number."""
 WHY = (
-    "Bounds and values must come from what you knew **before** looking at the table: a form, a "
-    "code book, the law, common sense. A bound read off the data would give away its most unusual "
-    "person, and nothing in the guarantee would account for it. Values outside are clipped."
+    "Take bounds and values from what you knew **before** looking at the table: a form, a code "
+    "book, common sense. A bound read off the data gives away its most unusual person, which no "
+    "guarantee covers. A value outside counts as the bound."
 )
 
 

@@ -68,7 +68,8 @@ def bare_plan(case: PlannedCase) -> AnyPlan:
     Raises:  ValueError in words.
     """
     plan = plan_of(case, title_of(case), steps.NOTES.value)
-    return replace(plan, publish_if=steps.rule())
+    goal = plan.goal if steps.has_goal() else None
+    return replace(plan, publish_if=steps.rule(), goal=goal)
 
 
 def keep_approved(case: PlannedCase) -> None:

@@ -10,6 +10,7 @@ from decimal import Decimal
 import streamlit as st
 
 from dpci_core.privacy.budget import PARTS
+from dpci_core.report.words import in_hundred
 from ui.controls import hints
 from ui.controls.paired import footnote, number_field, refusal, take
 from ui.kit.bound import bound, put
@@ -35,7 +36,7 @@ def split_slider(settings: Settings) -> None:
     put("split_slider", _cuts(settings.split), ())
     names = LINE_NAMES if settings.outcome is None else _OF_A_NUMBER
     first, second, third = names.values()
-    shares = [_shown(settings.split.share(i)) for i in range(len(PARTS))]
+    shares = [f"{part}\N{NARROW NO-BREAK SPACE}%" for part in in_hundred(settings.split.parts)]
     words = [f"{name} {share}" for name, share in zip(names.values(), shares, strict=True)]
     if settings.is_plain:
         words = [f"effects {shares[0]}", f"standard errors {shares[1]} + {shares[2]}"]
@@ -78,10 +79,6 @@ _OF_A_NUMBER = {
 """The same for a regression of a number."""
 _SMALLEST_CUT = Decimal("0.005")
 """Share that a part keeps when one handle meets the other, or an end."""
-
-
-def _shown(percent: float) -> str:
-    return f"{percent:.3g}\N{NARROW NO-BREAK SPACE}%"
 
 
 def _cuts(split: Split) -> tuple[int, int]:

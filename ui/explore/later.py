@@ -18,7 +18,7 @@ from dpci_core import InfeasibleDesignError, StoppedError, best_split, watched
 from dpci_core.base.array import Array, Flags
 from dpci_core.planner.split import NoSplitError
 from dpci_core.privacy.budget import PARTS
-from dpci_core.report.words import listed
+from dpci_core.report.words import in_hundred, listed
 from ui.controls import currency
 from ui.controls.paired import positions
 from ui.controls.split import amounts
@@ -173,7 +173,7 @@ def _best(view: compute.View) -> Best:
 
 def shares_of(split: Split) -> str:
     """The shares in per cent, as "60/25/15"."""
-    return "/".join(f"{split.share(part):.2g}" for part in range(3))
+    return "/".join(in_hundred(split.parts, 0))
 
 
 def _line(best: Best | None, view: compute.View) -> None:

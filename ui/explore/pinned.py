@@ -11,6 +11,7 @@ from functools import partial
 import streamlit as st
 
 from dpci_core import ConvergenceError, DataRejectedError
+from dpci_core.report.words import in_hundred
 from ui.explore import finding
 from ui.explore.finding import Numbers, cost_words, percent
 from ui.explore.intervals import LETTERS, PinnedIntervals
@@ -113,7 +114,7 @@ def _said(settings: Sequence[Settings]) -> list[tuple[str, list[str]]]:
         "budget": lambda s: f"{s.typed.letter} = {number(s.typed_total)}",
         "records n": lambda s: f"{s.n:,}",
         "features d": lambda s: str(len(s.names) or s.d),
-        "split, %": lambda s: "/".join(f"{s.split.share(i):.2g}" for i in range(3)),
+        "split, %": lambda s: "/".join(in_hundred(s.split.parts, 0)),
         "penalty c": lambda s: f"{s.c:g}",
         "width h": lambda s: f"{s.h:g}",
         "level": lambda s: percent(s.level, 6),

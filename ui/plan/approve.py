@@ -21,7 +21,7 @@ _SAID = "approve_said"
 
 def panel(case: PlannedCase) -> None:
     """Title and notes, the page for the board, the files, and the approval."""
-    st.title("Approve the plan")
+    st.title("Approve the plan", anchor=False)
     left, right = st.columns(2)
     left.text_input(
         "Title",

@@ -14,6 +14,7 @@ import streamlit as st
 
 from dpci_core import DeclaredTable, fit_moments, forecast
 from dpci_core.base.errors import ConvergenceError
+from dpci_core.report.words import plainly
 from dpci_core.schema import encode, worlds_of
 from dpci_core.schema.twin import twin_table
 from ui.kit.figure import finish, literal
@@ -184,10 +185,9 @@ def sentence_of(found: list[Outcome], name: str) -> str:
     declared = next((o for o in found if o.factor == 1.0), found[0])
     widest, narrowest = found[-1], found[0]
     words = (
-        f"With bounds {widest.factor:g} times as wide “{name}” is estimated less accurately: "
-        f"the interval lies around {number(widest.estimate, 2)} instead of "
-        f"{number(declared.estimate, 2)}, and against that it is "
-        f"{number(widest.against_estimate / declared.against_estimate, 2)} times as long"
+        f"With bounds {widest.factor:g} times as wide the interval of “{plainly(name)}” is around "
+        f"{number(widest.estimate, 2)} instead of {number(declared.estimate, 2)}, and against that "
+        f"it is {number(widest.against_estimate / declared.against_estimate, 2)} times as long"
     )
     if narrowest.outside > 0.0:
         words += (

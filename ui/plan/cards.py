@@ -243,8 +243,8 @@ def ask_outcome() -> None:
         if (bad := wrong_outcome()) is not None and _is_told(row, bad):
             _say(bad, OUTCOME_FIELDS)
         st.caption(
-            "The noise of such a release is Gaussian: its ε is promised with a tiny chance δ that "
-            "it fails, which is less than the same ε without a δ."
+            "For an outcome that is a number, ε is promised but for a tiny chance δ, which is less "
+            "than the same ε without δ."
         )
         return
     _field(number, row, "levels")

@@ -14,7 +14,7 @@ from scipy.special import ndtr, ndtri
 
 from dpci_core.base.array import Array, Positions
 from dpci_core.planner import RegularizationCurve
-from dpci_core.report.words import as_typed, called
+from dpci_core.report.words import as_typed, called, in_hundred
 from ui.kit.figure import Meta, finish
 from ui.kit.palette import BLUE, CLEAR, GREEN, GRID, ORANGE, PAPER, QUIET
 from ui.plan.numbers import IsoMap, SplitMap
@@ -266,7 +266,7 @@ def split_chart(
                 "color": mark.colour,
                 "line": {"color": PAPER, "width": 1.5},
             },
-            name=f"{mark.word}: {100 * model:.3g}/{100 * hessian:.3g}/{100 * covariance:.3g} %",
+            name=f"{mark.word}: {'/'.join(in_hundred(mark.shares))} %",
             hovertemplate=f"{mark.word}: {100 * mark.loss:.1f} % longer than the "
             "best<extra></extra>",
         )

@@ -4,6 +4,7 @@ the design comes about.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import fields, replace
 from typing import cast
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -13,6 +14,7 @@ import streamlit as st
 
 from dpci_core.base.errors import ConvergenceError, InfeasibleDesignError
 from dpci_core.plan.base import N_TOLERANCE
+from dpci_core.planner.needed import OutOfReachError
 from dpci_core.planner.promise import MORE_INCOMPLETE
 from dpci_core.report.cautions import REPORTABLE_CHANCE
 from dpci_core.schema.worlds import untold, worlds_of
@@ -38,7 +40,7 @@ from ui.views import goals, path
 from ui.views.cautions import box
 
 METHODS = {
-    "chosen": "Chosen for me: scaling, penalty and split, for effects without penalty",
+    "chosen": "Chosen for me",
     "own": "Set by hand, with a closer look",
 }
 FIND: dict[Find, str] = {"budget": "Budget", "records": "Records", "precision": "Precision"}
@@ -60,10 +62,12 @@ _KEPT_ENCODING = "kept_encoding"
 
 def panel(case: PlannedCase) -> None:
     """The three quantities and what comes of them, then how the design is reached."""
-    st.title("Budget, records, precision")
+    st.title("Budget, records, precision", anchor=False)
     _say_if_gone(case)
     work: Work | None = None
-    if _is_wanted(case):
+    if not steps.has_goal():
+        _ask_goal(case)
+    elif _is_wanted(case):
         kept = _kept(case.settings)
         work = work_on(case, kept)
         _calculator(case, work, kept)
@@ -81,10 +85,18 @@ def _say_if_gone(case: PlannedCase) -> None:
     shown = "" if place is None else case.names[place]
     now = f"“{text.plain(text.called(shown))}”" if shown else "the mean over all coefficients"
     st.warning(
-        f"Your goal was about “{text.plain(text.called(asked))}”, which is not among the "
-        f"coefficients. It is about {now} for now, with the same number in its units."
+        f"Your goal was about “{text.plain(text.called(asked))}”, which is not in the "
+        f"model. It is about {now} for now, with the same number in its units."
     )
     st.button("Keep it so", key="keep_which", on_click=lambda: state.update(goal_on=shown))
+
+
+def _ask_goal(case: PlannedCase) -> None:
+    """Say that the plan has no goal, and the ways to one."""
+    st.info(f"No goal was set. The usual one: {text.plain(goals.goal_words(case))}.")
+    with st.container(horizontal=True):
+        st.button("Take the usual goal", key="usual_goal", on_click=steps.GOAL.take, args=("set",))
+        st.button("Set another", key="set_goal", on_click=steps.go, args=("goal",))
 
 
 def _is_wanted(case: PlannedCase) -> bool:
@@ -116,6 +128,8 @@ def _calculator(case: PlannedCase, work: Work, kept: PlannedCase | None) -> None
     with st.container():  # one place, whatever is known: what is below stays what it is
         if why is not None:
             st.warning(words.no_answer(why, case))
+            if isinstance(why, OutOfReachError) and choice_of(case) is None:
+                _ask_most(case, find)
         elif option is not None:
             if is_first:
                 st.caption(words.first_sentence(case, option, find, is_active=work.is_active))
@@ -152,15 +166,15 @@ def _true_for(case: PlannedCase) -> str:
     """The table and the method that a first look is about: all that the answer leaves open."""
     table = declared_table(case.settings.declared)
     first, *others = worlds_of(table.schema, table.guesses)
-    assumed = ["if the table is as you described it"]
+    assumed = ["**A first look**, if the table is as you described it"]
     if names := untold(table.schema, table.guesses):
-        assumed.append(f"all values of {path.named(names)} equally often")
+        assumed.append(f"values of {path.named(names)} equally often")
     if table.schema.outcome is None and len(set(table.guesses.rates)) > 1:
         assumed.append(f"“yes” in {text.number(100.0 * table.guesses.rate)} %")
     if any(one.guesses.correlation != first.guesses.correlation for one in others):
-        assumed.append("columns no more related than you said")
+        assumed.append("columns as related as you said")
     if any(one.name == "one direction" for one in others):
-        assumed.append("effects that you did not guess up and down in turn")
+        assumed.append("effects up and down in turn where you guessed none")
     if case.fewest < case.n:
         assumed.append("every record usable")
     if (choice := choice_of(case)) is not None and choice.is_split_free:
@@ -186,7 +200,7 @@ def _budget(case: PlannedCase, option: Option | None, is_answer: bool, is_first:
         type="tertiary",
         on_click=_balance,
         args=(case,),
-        help="The budget at which privacy adds as much variance as sampling does.",
+        help="Where privacy adds as much variance as sampling does.",
     )
     refusal("balanced")
 
@@ -224,9 +238,8 @@ def _records(case: PlannedCase, option: Option | None, is_answer: bool, is_first
     if case.fewest < case.n:
         st.markdown(
             f"The plan holds even if only {case.fewest:,} of them can be used.",
-            help=f"A release takes {100 * N_TOLERANCE:g} % fewer than planned without a question, "
-            f"and {100 * MORE_INCOMPLETE:g} of 100 may be incomplete that the description does not "
-            "count on.",
+            help=f"{100 * N_TOLERANCE:g} % may be missing, and {100 * MORE_INCOMPLETE:g} % more "
+            "incomplete than you said.",
         )
 
 
@@ -280,6 +293,8 @@ def _reach(case: PlannedCase, option: Option, find: Find) -> None:
         st.markdown(said)
     else:
         st.warning(said)
+        if option.misses_goal_alone:
+            _ask_less(case, goals.nearest_goal(case, option.precision))
     _ask_shares(case, option)
     if not option.works and isinstance(case, NumberCase):
         st.caption(
@@ -293,6 +308,55 @@ def _reach(case: PlannedCase, option: Option, find: Find) -> None:
     box(option.cautions)
 
 
+def _ask_less(case: PlannedCase, typed: float | None) -> None:
+    """A way to the nearest goal that is met, where one can be asked for."""
+    if typed is not None:
+        st.button(
+            f"Take {text.number(typed, 4)} as the goal",
+            key="ask_less",
+            on_click=_take_goal,
+            args=(case, typed, _question()),
+        )
+
+
+def _ask_most(case: PlannedCase, find: Find) -> None:
+    """A way to the goal that the largest amount of the page reaches, where none is enough."""
+    letter, most = case.settings.typed.letter, _largest(case, find)
+    what = f"{most:,.0f} records reach" if find == "records" else f"{letter} = {most:g} reaches"
+    st.button(
+        f"Take what {what} as the goal",
+        key="ask_most",
+        on_click=_take_most,
+        args=(case, find, _question()),
+    )
+    refusal("ask_most")
+
+
+def _largest(case: PlannedCase, find: Find) -> float:
+    return LIMITS["n" if find == "records" else case.settings.currency][1]
+
+
+def _take_most(case: PlannedCase, find: Find, question: tuple[object, ...]) -> None:
+    typed, n, most = case.settings.typed_total, case.n, _largest(case, find)
+    designs, found = designs_of(case, state.source()), None
+    with suppress(InfeasibleDesignError):
+        there = designs.at(typed, int(most)) if find == "records" else designs.at(most, n)
+        option = designs.described(there)
+        found = goals.nearest_goal(case, option.precision) if option.misses_goal_alone else None
+    if found is None:
+        said = "Even that reports no effect that your goal is about."
+        st.session_state["refused"] = ("ask_most", said, "")
+    else:
+        _take_goal(case, found, question)
+
+
+def _take_goal(case: PlannedCase, typed: float, question: tuple[object, ...]) -> None:
+    """Take another number as the goal; the table stays as it was looked at."""
+    if question == _question():
+        changes = goal.changes_by(case, typed)
+        state.update(**{name: changes[name] for name in changes if name != "declared"})
+
+
 def _ask_shares(case: PlannedCase, option: Option) -> None:
     """A way to the shares that nobody typed, where they decide."""
     if case.settings.dataset != DECLARED or option.promise is None:
@@ -304,7 +368,7 @@ def _ask_shares(case: PlannedCase, option: Option) -> None:
     if names := next(filter(None, found), ()):
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         st.button(
-            f"Say the shares of “{text.plain(names[0])}”{more}",
+            f"Say the shares of “{text.plain(text.called(names[0]))}”{more}",
             key="ask_shares",
             type="tertiary",
             icon=":material/edit:",
@@ -398,7 +462,7 @@ def _use(
             on_click=_keep,
             args=(None if has_kept else ready, question),
             disabled=has_kept or ready is None,
-            help="Keeps one design beside others that you look at, until you remove it.",
+            help="Keeps this design beside others, until you remove it.",
         )
         host = urlsplit(st.context.url or "").hostname or "localhost"
         note = _THIS_MACHINE if quota.is_loopback(host) else ""

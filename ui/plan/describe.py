@@ -55,12 +55,12 @@ smoker: no 80 %, yes 20 %
 systolic_bp: 60 to 260 mmHg, typical 130, spread 18, per 10
 diabetes: no, yes"""
 _DOOR = (
-    "**A table to publish?** Begin with its header line or file. **None yet?** Type its columns, "
-    "or try the example."
+    "**A table to publish?** Begin with its header line. **None yet?** Type its columns, or try "
+    "the example."
 )
 _CODES_HELP = (
-    "The others count as “no”. Case, blanks and a decimal point do not matter: 1 is 1.0, yes is "
-    "Yes. A row with a value that is not listed counts for nothing."
+    "The others count as “no”. 1 is also 1.0, and yes also Yes. A row with a value that is not "
+    "listed counts for nothing."
 )
 
 _header = st.components.v2.component(
@@ -81,7 +81,7 @@ _header = st.components.v2.component(
 def panel() -> None:
     """Ask for the number of records, then for the columns."""
     settings = state.settings()
-    st.title("Describe the table, without opening it")
+    st.title("Describe the table, without opening it", anchor=False)
     how = steps.HOW.value or _how(settings)
     if how == "type":
         _draft(settings)
@@ -137,13 +137,11 @@ def _records(settings: Settings, how: str) -> None:
         key="describe_n",
         persist_state="session",
         placeholder="for example 8,000",
-        help=f"Anyone may know how many {'persons' if has_persons else 'records'} there are; the "
-        "guarantee does not hide it.",
     )
     if wrong := _wrong_n():
         left.error(wrong)
     elif how == "type" and _n() is None:
-        left.caption("Not known yet? Type a guess: Choose finds how many your goal needs.")
+        left.caption("Not known yet? Guess: the step Choose finds how many your goal needs.")
     if how == "type":
         if "describe_unit" not in st.session_state:
             st.session_state["describe_unit"] = _UNIT
@@ -151,7 +149,7 @@ def _records(settings: Settings, how: str) -> None:
             "Whom the guarantee protects" if has_persons else "What one record is",
             key="describe_unit",
             persist_state="session",
-            help="The guarantee protects one record, or one person with all rows that count.",
+            help="This is what the guarantee protects.",
         )
         _persons()
         _missing()
@@ -196,8 +194,7 @@ def _persons() -> None:
         key="describe_persons",
         persist_state="session",
         horizontal=True,
-        help="Yes: the guarantee protects a person with all rows that count, everybody counts "
-        "alike, and the number of rows stays unknown.",
+        help="Then a person is protected with all rows that count, and everybody counts alike.",
     )
     if not _has_persons():
         return
@@ -215,7 +212,7 @@ def _persons() -> None:
         _MOST,
         key="describe_most",
         persist_state="session",
-        help="Of somebody with more, the first ones count.",
+        help="Of a person with more, the first ones count.",
     )
     _refused(right, _most)
     st.caption(PERSONS_PLANNED)
@@ -234,15 +231,14 @@ def _missing() -> None:
         key="describe_fill",
         persist_state="session",
         horizontal=True,
-        help="Left out: a row that lacks a column of the model counts for nothing. Filled in: the "
-        "cell counts as what stands under “If missing”; where nothing stands there, the row is "
-        "left out.",
+        help="Left out: the row counts for nothing. Filled in: the cell counts as what is typed at "
+        "its column; where nothing is, the row is left out.",
     )
     right.text_input(
         _COMPLETE,
         key="describe_complete",
         persist_state="session",
-        help="From what you knew beforehand, such as another year. Lengths are planned with it.",
+        help="From what you knew before, such as another year.",
     )
     _refused(right, _complete)
 
@@ -356,9 +352,8 @@ def _typed(settings: Settings) -> None:
     if cards.rows():
         _outcome()
         st.markdown(
-            "**The columns.** Open one to complete or change it, and type what you know: a "
-            "suggestion is a guess from names and bounds, and a value of which nobody says how "
-            "often it occurs may be rare, which takes more budget."
+            "**The columns.** Open one to change it. Suggestions are guesses from names and "
+            "bounds; a value may be rare unless you say how often it occurs."
         )
     else:
         st.button(
@@ -373,9 +368,8 @@ def _typed(settings: Settings) -> None:
         _rate_and_pairs()
     if untold := cards.lacking_shares(_roles()):
         st.warning(
-            f"How often do the values of {path.named(untold)} occur? Without it the plan "
-            "allows for rare ones, which can take several times the budget, or put the goal out of "
-            "reach."
+            f"How often do the values of {path.named(untold)} occur? Rare ones are allowed for "
+            "until you say it: that can take several times the budget, or rule the goal out."
         )
     _continue("Continue", _hand_in)
 

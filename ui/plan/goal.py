@@ -29,15 +29,15 @@ _DIGITS = 9
 ALL, OTHER, MEAN = "all", "other", "mean"
 FIRST = {ALL: "Know every effect closely", OTHER: "Another goal"}
 KINDS = {
-    "zero": "Detect an effect: the interval leaves out “no effect” (power)",
+    "zero": "Detect one effect: tell it from none",
     "length": "Know one effect closely",
-    MEAN: "Short intervals on average, over all coefficients",
+    MEAN: "Short intervals on average",
 }
 
 
 def panel(case: PlannedCase) -> None:
     """Kind of goal, coefficient, amount and chance; taken over where somebody goes on."""
-    st.title("What do you need from the intervals?")
+    st.title("How exact must the results be?", anchor=False)
     _begin(case)
     kind = st.radio(
         "Goal",
@@ -70,7 +70,7 @@ def panel(case: PlannedCase) -> None:
             format_func=lambda chance: words.chance_words(str(kind), chance),
             key="goal_chance",
             persist_state="session",
-            help="Noise makes some releases less precise: ask for more if you have only one.",
+            help="Noise makes some releases less precise, and you may have only one.",
         )
     _keep(case)
     path.problems(st.session_state.pop(_SAID, ()))
@@ -174,9 +174,7 @@ def _which(case: PlannedCase) -> str | None:
         st.session_state["goal_on"] = None
     asked = case.settings.goal_on
     if asked and asked not in case.names:
-        st.warning(
-            f"Your goal was about “{text.plain(asked)}”, which is not among the coefficients."
-        )
+        st.warning(f"Your goal was about “{text.plain(text.called(asked))}”: not in the model.")
     pick: Any = st.radio if len(names) <= _FEW else st.selectbox
     chosen = pick(
         "The effect of",
@@ -243,6 +241,7 @@ def _take(case: PlannedCase) -> None:
         return
     state.update(**changes, goal_chance=said["goal_chance"])
     steps.GOAL_DRAFT.take("")
+    steps.GOAL.take("set")
     steps.go("choose")
 
 

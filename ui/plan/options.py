@@ -132,7 +132,17 @@ class Option:
     @property
     def works(self) -> bool:
         """Whether it meets the goal with intervals that are of use, some of them in every world."""
-        return self.meets and not (self.is_lost or self.is_useless or self.reportable == 0)
+        return self.meets and not self._is_of_no_use
+
+    @property
+    def misses_goal_alone(self) -> bool:
+        """Whether it would work with another number of the goal."""
+        return not (self.meets or self._is_of_no_use)
+
+    @property
+    def _is_of_no_use(self) -> bool:
+        """Whether nothing that it tells serves the goal, whatever its number."""
+        return self.is_lost or self.is_useless or self.reportable == 0
 
 
 def described(case: Case, source: TableSource | None = None) -> Option:

@@ -135,7 +135,7 @@ _AS_GOOD = 5e-4
 def _split_words(best: SplitAnswer, *, locked: bool) -> None:
     left, right = st.columns([3, 1], vertical_alignment="center")
     among = " among those that keep what you locked" if locked else ""
-    shares = " / ".join(f"{100 * share:.3g} %" for share in numbers.shares_beside_metric(best))
+    shares = words.share_words(numbers.shares_beside_metric(best))
     said = (
         f"The best split{among}: **{shares}** for the coefficients and the two matrices of their "
         "standard errors, the Hessian and the gradient covariance. An interval whose coverage "
@@ -206,9 +206,7 @@ def _ranked_table(rows: tuple[RankedDesign, ...]) -> pd.DataFrame:
                 "guarantee": f"ε = {text.number_at_most(row.epsilon)}, δ = {row.delta:g}"
                 if row.design
                 else "cannot run",
-                "split": words.share_words(row.design.budget.parts, row.design.budget.total)
-                if row.design
-                else "",
+                "split": words.share_words(row.design.budget.parts) if row.design else "",
             }
             for row in rows
         ]
@@ -226,9 +224,8 @@ def _use_way(row: RankedDesign | None) -> None:
 
 def _penalty(case: Case, found: RegularizationAnswer) -> None:
     st.markdown(
-        "A larger penalty c needs less noise, so intervals shrink; but it also **shrinks the "
-        "coefficients toward zero**, and the bias grows. Short intervals around something else are "
-        "no gain: below, both."
+        "A larger penalty c needs less noise, so intervals are shorter, but it **shrinks the "
+        "coefficients toward zero**: short intervals around something else are no gain."
     )
     choices = [("shortest", found.shortest, charts.shortest_c)]
     if found.low_bias is not None:

@@ -12,7 +12,7 @@ from dpci_core.planner.needed import OutOfReachError
 from dpci_core.privacy.budget import Budget, to_float_down
 from dpci_core.report.answers import decided
 from dpci_core.report.cautions import reach
-from dpci_core.report.words import LARGE_EPSILON, out_of_reach, percent
+from dpci_core.report.words import LARGE_EPSILON, in_hundred, out_of_reach, percent, plainly
 from ui.plan.charts import Mark
 from ui.plan.options import Find, Option, Ways
 from ui.session.case import PlannedCase
@@ -114,16 +114,14 @@ def first_sentence(case: PlannedCase, option: Option, find: Find, *, is_active: 
         said, searched = f"A first look finds no {amount} that is enough.", "A better design"
     else:
         said, searched = "A first look.", "The best design"
-    said += _spare(case, option, find)
     if falls_short(option, find) or case.settings.dataset != DECLARED:
         return f"{said} {searched} {'is being searched for' if is_active else 'was not found'}."
     looked = "are being" if is_active else "were not all"
-    can = (
-        "make intervals several times as long"
-        if find == "precision"
-        else "ask for several times as much"
+    can = "give" if find == "precision" else "ask for"
+    return (
+        f"Less favourable tables {looked} looked at: they can {can} several times that, or rule it "
+        "out."
     )
-    return f"{said} Less favourable tables {looked} looked at: they can {can}, or rule it out."
 
 
 def reach_sentence(case: PlannedCase, option: Option, find: Find) -> str:
@@ -135,7 +133,7 @@ def reach_sentence(case: PlannedCase, option: Option, find: Find) -> str:
     chance, best = percent(option.probability), percent(option.as_described)
     hardest = ""
     if chance != best and (decides := found.probability_decided_by) != found.worlds[0]:
-        hardest = f", fewest if {plain(decides)}; {best} if the table is as described"
+        hardest = f", fewest if {plain(plainly(decides))}; {best} if the table is as described"
     level = f"{100.0 * case.design.confidence_level:g} % intervals"
     least = "Perhaps no" if option.probability < _RARE else f"At least {chance} of"
     met = "" if option.is_lost else f" {least} releases meet the goal with {level}{hardest}."
@@ -163,8 +161,7 @@ def _spare(case: PlannedCase, option: Option, find: Find) -> str:
     if amount <= LIMITS[name][0]:
         return " This is the least that can be asked for on this page."
     return (
-        " The goal alone would need less; with less, some effects could not be reported or would "
-        "be of no use."
+        " The goal alone needs less, but with less some effects could not be reported, or not used."
     )
 
 
@@ -206,8 +203,8 @@ def against_sentence(option: Option) -> str:
         return ""
     here = "If the table is as described, intervals" if option.has_worlds else "Intervals"
     return (
-        f"{here} are {number(option.against)} times as long as without privacy on average, the "
-        f"intercept among them: as long as {option.as_if:,} records give without it."
+        f"{here} are {number(option.against)} times as long as without privacy, on average with "
+        f"the intercept: as from {option.as_if:,} records without it."
     )
 
 
@@ -253,10 +250,9 @@ def ways_sentence(found: Ways, find: Find, *, is_first: bool) -> str:
 
 def split_words(settings: Settings) -> str:
     """The shares of a split."""
-    shares = [f"{settings.split.share(i):.3g} %" for i in range(3)]
+    model, *matrices = in_hundred(settings.split.parts)
     return (
-        f"{shares[0]} for the coefficients, {shares[1]} and {shares[2]} for the two matrices of "
-        "their standard errors."
+        f"{model} % for the effects, {matrices[0]} % and {matrices[1]} % for their standard errors."
     )
 
 
@@ -327,9 +323,9 @@ def ranking_sentence(rows: Sequence[RankedDesign]) -> str:
     return f"{sentence} The longest that can run, {way(last).label}, is {times} times as long."
 
 
-def share_words(parts: Sequence[Decimal], total: Decimal) -> str:
+def share_words(parts: Sequence[float | Decimal]) -> str:
     """Three shares."""
-    return " / ".join(f"{100 * float(part / total):.3g} %" for part in parts)
+    return " / ".join(f"{part} %" for part in in_hundred(parts))
 
 
 def _fraction(share: float) -> str:

@@ -32,8 +32,8 @@ _BRIEF = 5.0
 """Seconds for which nobody asks how long it takes."""
 _TALL = 420
 """Pixels of the place of a look, so that what is below hardly moves when it comes."""
-_AHEAD = ("first", "ways")
-"""What shows on the way to the answer, in its place."""
+_AHEAD = ("kept", "first", "ways")
+"""What comes before the answer, at whose place it is told how the work goes on."""
 _ANALYSES = ("map", "split", "mechanisms", "c")
 
 
@@ -68,7 +68,7 @@ class Work:
     @property
     def _told_at(self) -> str:
         """The first answer that is missing and has a place of its own."""
-        return next(name for name in self.missing if name not in _AHEAD)
+        return next((name for name in self.missing if name not in _AHEAD), "kept")
 
     def _at_rest(self) -> None:
         if self.problem is not None:
@@ -99,8 +99,8 @@ def work_on(case: PlannedCase, kept: PlannedCase | None = None) -> Work:
     find, choice = cast(Find, steps.FIND.value), choice_of(case)
     memo, job = state.answers(), _PANEL.job()
     parts = parts_of(case, state.source(), find, choice=choice)
-    if kept is not None:
-        parts["kept"] = beside(kept, state.source())
+    if kept is not None:  # takes no search, and waits for none
+        parts = {"kept": beside(kept, state.source())} | parts
     left = (
         None if job is None else job.left(memo)
     )  # before what is missing: an answer that comes in between is known

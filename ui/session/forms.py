@@ -52,9 +52,8 @@ FIELDS = {
     "effect": Field(
         "Guessed effect",
         example="optional",
-        help="On a yes or no an odds ratio, on a number how many of its units more. For the step "
-        "of a number; of values one for each but the first, with semicolons between. It only "
-        "shapes the made-up rows to plan with.",
+        help="An odds ratio where the outcome is yes or no, else in its units; for each value but "
+        "the first, with semicolons between. It only shapes the made-up rows to plan with.",
     ),
     "if missing": Field(
         "An empty cell counts as",
@@ -343,8 +342,8 @@ FORMS: dict[type[Column], ColumnForm] = {
         ),
         needed=("lowest", "highest"),
         note="A value outside the bounds counts as the nearest bound. About two of three values "
-        "differ from the typical one by less than the spread. Effects are reported per so many "
-        "units: per 10 years, not per 1. Left empty, the suggestions in grey count.",
+        "differ from the typical one by less than the spread. What is left empty counts as the "
+        "suggestion in grey.",
         line=_number_line,
         to_row=_number_row,
         from_row=_numeric,

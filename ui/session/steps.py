@@ -45,6 +45,10 @@ NOTES = linked.text("notes", 4_000, widget="plan_notes")
 WITHIN = linked.text("publish_within", 24, widget="plan_publish_within")
 REPORTED = linked.text("publish_reported", 4, widget="plan_publish_reported")
 """The rule of the plan about what may be published, as typed; empty for none."""
+GOAL = linked.one_of("aim", ("set", "none"), default="set", widget="aim")
+"""Whether the plan has the goal of the settings; one that was opened without a goal has none until
+somebody takes one.
+"""
 PEOPLE = "people_before"
 """The session's name of the data set whose table is studied again."""
 _WRITTEN, _ANEW = "step_written", "step_begun_anew"
@@ -123,9 +127,15 @@ def begin_anew() -> None:
     """Forget every choice and word of the study so far."""
     for choice in (METHOD, FIND, MECHANISM, SPLIT, KEPT, TITLE, NOTES, WITHIN, REPORTED, DRAFT):
         choice.take(choice.default)
-    GOAL_DRAFT.take("")
+    for taken in (GOAL, GOAL_DRAFT):
+        taken.take(taken.default)
     withdraw()
     st.session_state[_ANEW] = True
+
+
+def has_goal() -> bool:
+    """Whether somebody set the goal of the plan."""
+    return GOAL.value == "set"
 
 
 def rule() -> Acceptance | None:
@@ -152,7 +162,10 @@ def rule_is_typed() -> bool:
 
 
 def take_words(plan: AnyPlan) -> None:
-    """Take what a plan says besides its settings: title, notes, rule and approval."""
+    """Take what a plan says besides its settings: title, notes, rule and approval, and whether it
+    has a goal.
+    """
+    GOAL.take("set" if plan.goal else "none")
     TITLE.take(plan.title)
     NOTES.take(plan.notes)
     rule = plan.publish_if

@@ -247,12 +247,12 @@ def h_sentence(settings: Settings) -> str:
 def level_sentence(settings: Settings) -> str:
     """Confidence level."""
     missed = 1000 * (1 - settings.level)
-    return f"About {number(missed)} of 1,000 such intervals would miss the target."
+    return f"About {number(missed)} of 1,000 intervals would miss the target."
 
 
 def assumptions(settings: Settings, records: Records, *, how: str = "forecast") -> str:
     """Every assumed value, as it stands on each chart and export; `how` numbers were made."""
-    shares = "/".join(f"{settings.split.share(i):.3g}" for i in range(3))
+    shares = "/".join(words.in_hundred(settings.split.parts))
     delta = (
         "" if not (settings.kind.has_delta or settings.is_compared) else f", δ = {settings.delta}"
     )

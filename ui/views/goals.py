@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from decimal import ROUND_DOWN, ROUND_UP, Context
 from statistics import NormalDist
 
 from dpci_core.base.errors import expect
 from dpci_core.intervals.forecast import LARGEST_WIDTH, TOLD_LEVEL
-from dpci_core.report.words import as_typed, plainly
+from dpci_core.report.words import as_typed, called, plainly
 from dpci_core.schema import CONSTANT
 from ui.session import text
 from ui.session.case import AnyCase, place_of
@@ -155,8 +156,8 @@ def effect_words(case: AnyCase, name: str) -> str:
         return "intercept (columns on one scale)"
     column = next((c for c in case.columns if name in c.feature_names), None)
     if column is not None:
-        return column.contrast(name)
-    return name if "=" in name else f"{name}, per unit"
+        return plainly(column.contrast(name))
+    return called(name) if "=" in name else f"{plainly(name)}, per unit"
 
 
 def unit_words(case: AnyCase) -> str:
@@ -167,10 +168,10 @@ def unit_words(case: AnyCase) -> str:
     name = case.names[place]
     column = next((c for c in case.columns if name in c.feature_names), None)
     if column is not None and column.per:
-        return f"{case.effect} {column.per} of “{column.subject(name)}”"
+        return f"{case.effect} {column.per} of “{plainly(column.subject(name))}”"
     if "=" in name:
-        return f"{case.effect}, “{name}” against its reference"
-    return f"{case.effect} per unit of “{name}”"
+        return f"{case.effect}, “{called(name)}” against its reference"
+    return f"{case.effect} per unit of “{plainly(name)}”"
 
 
 def goal_words(case: AnyCase) -> str:
@@ -245,11 +246,43 @@ def as_number(case: AnyCase, value: float) -> float | None:
 
 
 def found_words(case: AnyCase, value: float) -> str:
-    """A number of the goal that was found, rounded up: no promise is better than what was found."""
+    """A number of the goal that was found: no promise is better than that."""
     shown = as_number(case, value)
     if shown is None:
         return f"more than {LARGEST_FACTOR:,.0f}"
-    return text.number_at_most(shown, 4) if shown > 0 else text.number(shown, 4)
+    return text.number(_rounded(case, shown), 4)
+
+
+def _rounded(case: AnyCase, shown: float) -> float:
+    """A number of the goal to four digits, to the side that is easier to meet: away from none, and
+    an odds ratio to detect away from 1.
+    """
+    is_below_one = case.settings.goal == "zero" and has_odds(case) and shown < 1.0
+    side = Context(prec=4, rounding=ROUND_DOWN if is_below_one else ROUND_UP)
+    return float(side.create_decimal(repr(shown)))
+
+
+def nearest_goal(case: AnyCase, precision: float) -> float | None:
+    """The number, as it is typed, of the nearest goal that a precision meets; None where it is no
+    looser than the goal of the case, or cannot be asked for.
+    """
+    if abs(precision) <= abs(asked(case)):
+        return None
+    for wanted in (precision, precision * _MORE):
+        if (shown := as_number(case, wanted)) is None:
+            return None
+        typed = _rounded(case, shown)
+        try:
+            (found,) = from_number(case, typed).values()
+        except ValueError:
+            return None
+        if abs(precision) <= abs(found) * (1.0 + 1e-9):  # as a design meets its goal
+            return typed
+    return None
+
+
+_MORE = 1.000001
+"""Times a precision whose number has four digits but for what was rounded on the way to it."""
 
 
 def from_number(case: AnyCase, typed: float | None) -> dict[str, float]:

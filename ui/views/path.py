@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpci_core.report.words import counted_as, protected
+from dpci_core.report.words import counted_as, in_hundred, plainly, protected
 from dpci_core.schema.worlds import untold
 from ui.controls import declare
 from ui.kit.top import begin_at_top, told_here
@@ -134,7 +134,8 @@ def _lines(case: PlannedCase, step: Step) -> list[str]:
     if step == "describe":
         return found
     per = "" if step == "choose" else goals.steps_words(case)  # it stands on the card there
-    found.append(f"Goal: {plain(goals.goal_words(case) + (f' ({per})' if per else ''))}")
+    goal = goals.goal_words(case) + (f" ({per})" if per else "")
+    found.append(f"Goal: {plain(goal) if steps.has_goal() else 'none set'}")
     if step in ("approve", "release"):
         found += [budget_words(settings), method_words(case)]
     return found
@@ -149,9 +150,9 @@ def assumptions(settings: Settings) -> list[str]:
     columns = (*schema.features, *filter(None, [schema.outcome]))
     typed = [c.name for c in columns if c.has_usual and c.name not in schema.suggested]
     names_by = {
-        "shares that nobody said, of": untold(schema, guesses),
-        "suggested typical values, of": schema.suggested,
-        "what is usual as typed, of": typed,
+        "unsaid shares of": untold(schema, guesses),
+        "suggested values of": schema.suggested,
+        "typed values of": typed,
     }
     found = [f"{words} {named(names)}" for words, names in names_by.items() if names]
     if schema.outcome is None:
@@ -165,7 +166,7 @@ def assumptions(settings: Settings) -> list[str]:
 def named(names: Sequence[str]) -> str:
     """The first names, and how many more."""
     more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return f"{', '.join(plain(name) for name in names[:_MOST])}{more}"
+    return f"{', '.join(plain(plainly(name)) for name in names[:_MOST])}{more}"
 
 
 def _count_words(settings: Settings, n: int) -> str:
@@ -192,7 +193,7 @@ def _table_words(case: PlannedCase) -> str:
         schema = declared_table(settings.declared).schema
         k = len(schema.features)
         return (
-            f"{plain(schema.outcome_words)}, by {k} column{'' if k == 1 else 's'} "
+            f"{plain(plainly(schema.outcome_words))}, by {k} column{'' if k == 1 else 's'} "
             f"({count} coefficient{'' if count == 1 else 's'} and the intercept)"
         )
     return f"{plain(case.records.title)}, {count} features"
@@ -213,9 +214,7 @@ def budget_words(settings: Settings) -> str:
 def method_words(case: PlannedCase) -> str:
     """Model, mechanism and what the intervals are for."""
     design = case.design
-    shares = " / ".join(
-        f"{100 * float(p / design.budget.total):.3g} %" for p in design.budget.parts
-    )
+    shares = " / ".join(f"{part} %" for part in in_hundred(design.budget.parts))
     noise = text.noise_sentence(design)
     covers = text.covers_of(design)
     return (

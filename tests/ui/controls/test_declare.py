@@ -368,7 +368,7 @@ def test_a_bad_bound_is_shown_to_cost_length_or_truth():
     assert 0.0 < found[8.0].estimate < 0.5 * found[1.0].estimate
     assert found[0.25].outside > 0.3
     assert abs(found[0.25].estimate - found[1.0].estimate) > 0.002
-    assert any("“age” is estimated less accurately" in m.value for m in app.markdown)
+    assert any("the interval of “age” is around" in m.value for m in app.markdown)
 
 
 def test_what_a_row_cannot_show_stays_as_it_was():

@@ -34,6 +34,6 @@ def test_a_shorter_split_that_loses_an_effect_is_told_and_not_offered():
     best = later._best(compute(settings, TableSource(PUBLIC)))
     assert best.split is None
     assert best.words == (
-        "A split of 70/17/12 would be 27 % shorter, but could not report education num, "
+        "A split of 70/18/12 would be 27 % shorter, but could not report education num, "
         "hours per week and 2 more."
     )

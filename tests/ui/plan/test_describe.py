@@ -11,13 +11,14 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from dpci_core import DeclaredTable, Guesses
+from dpci_core import GDP, DeclaredTable, Guesses
 from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.plan import as_yaml, to_html
 from dpci_core.plan.link import pack
 from dpci_core.schema import CategoricalColumn, NumericColumn, Persons, Schema
+from tests.linear_example import linear_plan
 from tests.ui.test_pages import ROOT, now, position, start, told_focus
-from ui.controls import declare, suggest
+from ui.controls import declare, plan_file, suggest
 from ui.controls.lines import read_lines
 from ui.plan import draft
 from ui.session.case import make_case
@@ -89,7 +90,7 @@ def test_it_starts_empty_and_asks_for_the_number_of_records_first():
 
 def test_lines_become_a_table_with_what_was_typed_and_nothing_else():
     app = go_on(described())
-    assert title(app) == "What do you need from the intervals?"
+    assert title(app) == "How exact must the results be?"
     table = declared_table(now(app).declared)
     assert table.schema.features == (
         NumericColumn("age", 18.0, 100.0, typical=50.0, spread=18.0, step=10.0, units="years"),
@@ -162,7 +163,7 @@ def test_what_is_missing_is_said_at_the_button_all_at_once():
     assert "“sex”, lowest possible" in at_button.value
     add(app, "age: 0 to 100\nsex: f, m")
     go_on(app)
-    assert title(app) == "What do you need from the intervals?"
+    assert title(app) == "How exact must the results be?"
     assert declared_table(now(app).declared).schema.codes == ("yes", "no", "never")
 
 
@@ -372,7 +373,7 @@ def test_a_set_that_is_here_is_planned_for_by_the_same_path():
     app.text_input(key="describe_n").set_value("12000")
     go_on(app)
     assert (now(app).dataset, now(app).n) == ("census", 12_000)
-    assert title(app) == "What do you need from the intervals?"
+    assert title(app) == "How exact must the results be?"
 
 
 def test_a_plan_file_opens_at_the_choice():
@@ -383,6 +384,41 @@ def test_a_plan_file_opens_at_the_choice():
     assert not app.exception
     assert title(app) == "Budget, records, precision"
     assert now(app).d == 2
+
+
+@pytest.mark.parametrize("is_linear", [False, True])
+def test_a_plan_without_a_goal_stays_without_one_until_somebody_takes_one(is_linear, monkeypatch):
+    """It got one by being opened, and another digest, which no ledger knew."""
+    bare, kept = plan_file.bare_plan, []
+    monkeypatch.setattr(plan_file, "bare_plan", lambda case: kept.append(bare(case)) or kept[-1])
+    if is_linear:
+        budget = GDP(model="0.7", hessian="0.2", covariance="0.1")
+        plan = linear_plan(design=replace(linear_plan().design, budget=budget))
+    else:
+        plan = plan_of(make_case(Settings(d=2), TableSource(PUBLIC)), "A study")
+    plan = replace(plan, goal=None)
+    app = start("plan", step="describe", how="plan")
+    app.file_uploader(key="plan_open").upload("p.yaml", as_yaml(plan).encode(), "text/yaml").run()
+    assert not app.exception
+    assert "aim" in app.query_params
+    assert [one.value[:16] for one in app.info if "goal" in one.value] == ["No goal was set."]
+    assert "- Goal: none set" in "\n".join(one.value for one in app.markdown)
+    assert "use_design" not in [button.key for button in app.button]  # of a goal that nobody has
+    app.button(key="step_approve").click().run()
+    assert kept[-1].goal is None
+    assert is_linear or kept[-1].digest == plan.digest
+    app.button(key="step_choose").click().run()
+    app.button(key="usual_goal").click().run()
+    app.button(key="step_approve").click().run()
+    assert not app.exception
+    assert kept[-1].goal is not None
+    app.button(key="step_describe").click().run()
+    app.segmented_control(key="describe_how").set_value("plan").run()
+    app.file_uploader(key="plan_open").upload("p.yaml", as_yaml(plan).encode(), "text/yaml").run()
+    app.button(key="set_goal").click().run()
+    app.button(key="goal_continue").click().run()
+    assert not app.exception
+    assert "aim" not in app.query_params
 
 
 def test_a_private_file_is_not_opened_and_leads_here():
@@ -464,7 +500,7 @@ def test_a_number_of_records_may_have_commas_between_thousands(typed):
     app = described(typed)
     assert "8,000 records" in next(c.value for c in app.caption if "Typed so far" in c.value)
     go_on(app)
-    assert title(app) == "What do you need from the intervals?"
+    assert title(app) == "How exact must the results be?"
     assert now(app).n == 8_000
 
 
@@ -610,7 +646,7 @@ def test_rows_of_a_person_and_complete_rows_are_refused_as_they_were_typed(name,
     app.text_input(key=f"describe_{name}").set_value("20").run()
     assert not app.error
     go_on(app)
-    assert title(app) == "What do you need from the intervals?"
+    assert title(app) == "How exact must the results be?"
 
 
 def test_shares_with_commas_become_no_share_of_yes():
@@ -634,7 +670,7 @@ def test_a_column_can_be_left_out_of_the_model():
     app.segmented_control(key="card_0_kind").set_value(LEFT_OUT).run()
     assert cards_of(app)[0] == "patient_id · not in the model"
     go_on(app)
-    assert title(app) == "What do you need from the intervals?"
+    assert title(app) == "How exact must the results be?"
     table = declared_table(now(app).declared)
     assert [c.name for c in table.schema.features] == ["age", "sex", "systolic_bp"]
 
@@ -666,7 +702,7 @@ def test_a_table_is_described_by_cards_alone():
     assert cards_of(app)[2] == "ill · the outcome"
     assert app.radio(key="describe_positive_pick").value == "1"
     go_on(app)
-    assert title(app) == "What do you need from the intervals?"
+    assert title(app) == "How exact must the results be?"
     table = declared_table(now(app).declared)
     assert table.schema.features == (
         NumericColumn("age", 18, 100, typical=60, spread=16, step=10, units="years"),
@@ -796,7 +832,7 @@ def test_a_reload_keeps_what_was_typed_until_somebody_goes_on():
     assert app.text_input(key="describe_most").value == "7"
     app.radio(key="describe_persons").set_value("No").run()
     go_on(app)
-    assert title(app) == "What do you need from the intervals?"
+    assert title(app) == "How exact must the results be?"
     assert "draft" not in app.query_params
     table = declared_table(now(app).declared)
     assert [c.name for c in table.schema.features] == ["age", "sex", "systolic_bp"]
@@ -866,10 +902,10 @@ def test_the_address_of_another_step_leads_there():
     assert title(app) == "Describe the table, without opening it"
     app.query_params["step"] = "goal"
     app.run()
-    assert title(app) == "What do you need from the intervals?"
+    assert title(app) == "How exact must the results be?"
     app.query_params["step"] = "nowhere"
     app.run()
-    assert title(app) == "What do you need from the intervals?"
+    assert title(app) == "How exact must the results be?"
 
 
 def test_a_no_is_the_reference_beside_its_yes_until_somebody_types_another_order():
@@ -912,7 +948,7 @@ def test_the_reference_of_a_plan_that_is_opened_stays_and_none_is_named_where_th
 
 def test_the_place_says_which_door_it_is_until_something_stands_there():
     app = start("plan")
-    said = "**A table to publish?** Begin with its header line or file. **None yet?** Type its"
+    said = "**A table to publish?** Begin with its header line. **None yet?** Type its"
     assert said in "".join(one.value for one in app.markdown)
     add(app, "age,ward")
     assert said not in "".join(one.value for one in app.markdown)
@@ -941,8 +977,8 @@ diabetes: no, yes"""
     go_on(app)
     (said,) = [one.value for one in app.caption if one.value.startswith("It rests on")]
     assert said.replace("\N{NO-BREAK SPACE}", " ") == (
-        "It rests on shares that nobody said, of ward; suggested typical values, of age; what is "
-        "usual as typed, of sex, bp; “yes” in 5 to 50 % of records; 95 % complete rows."
+        "It rests on unsaid shares of ward; suggested values of age; typed values of sex, bp; "
+        "“yes” in 5 to 50 % of records; 95 % complete rows."
     )
 
 
@@ -976,7 +1012,7 @@ def test_shares_that_choose_asked_for_lead_back_to_it_where_the_goal_is_still_on
     else:
         app.radio(key="describe_target_pick").set_value("systolic_bp").run()
     go_on(app)
-    asked = "What do you need from the intervals?"
+    asked = "How exact must the results be?"
     assert title(app) == ("Budget, records, precision" if is_same else asked)
     app.button(key="step_describe").click().run()
     assert title(go_on(app)) == asked  # nobody asked this time
@@ -990,12 +1026,12 @@ def test_lines_that_were_not_added_are_not_left_behind_silently():
     assert title(app) == "Describe the table, without opening it"
     assert any("Lines above were not added" in one.value for one in app.error)
     app.text_area(key="describe_text").set_value("").run()
-    assert title(go_on(app)) == "What do you need from the intervals?"
+    assert title(go_on(app)) == "How exact must the results be?"
 
 
 def test_shares_that_nobody_said_are_asked_for_at_the_button():
     app = described()
-    assert any("values of sex occur? Without it" in one.value for one in app.warning)
+    assert any("values of sex occur? Rare ones" in one.value for one in app.warning)
     app.text_input(key="card_1_shares").set_value("60; 40").run()
     assert not app.warning
 
@@ -1032,7 +1068,7 @@ def test_who_plans_a_study_begins_with_its_table_and_finds_her_draft_again():
     add(app, "age: 18 to 100 years")
     assert len(cards_of(door(app, "door_plan"))) == 1
     app = go_on(described())
-    assert title(door(app, "door_plan")) == "What do you need from the intervals?"
+    assert title(door(app, "door_plan")) == "How exact must the results be?"
 
 
 def test_a_plan_is_headed_by_what_it_is_about_until_somebody_says_better():
@@ -1079,7 +1115,7 @@ def test_a_budget_and_a_title_are_of_their_study(lines, target, is_new):
     add(app, "\n".join(lines))
     app.radio(key="describe_target_pick").set_value(target).run()
     go_on(app)
-    assert title(app) == "What do you need from the intervals?"
+    assert title(app) == "How exact must the results be?"
     assert now(app).split == (Settings() if is_new else typed).split
     assert app.session_state["linked"]["title"] == ("" if is_new else "First")
 

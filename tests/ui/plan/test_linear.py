@@ -68,7 +68,7 @@ def test_a_pasted_line_with_bounds_is_a_number_and_becomes_the_outcome(hasty):
     assert app.segmented_control(key="describe_outcome_pick").value == "A number"
     assert not [one for one in app.text_input if one.label.startswith("Share of")]
     go_on(app)
-    assert title(app) == "What do you need from the intervals?"
+    assert title(app) == "How exact must the results be?"
     table = declared_table(now(app).declared)
     assert table.schema.outcome == NumericColumn(
         "systolic_bp", 60.0, 260.0, typical=130.0, spread=18.0, units="mmHg"
@@ -98,7 +98,7 @@ def test_one_person_may_have_several_rows_with_an_outcome_that_is_a_number(hasty
     app.text_input(key="describe_whose").set_value("patient").run()
     app.text_input(key="describe_most").set_value("3").run()
     go_on(app)
-    assert title(app) == "What do you need from the intervals?"
+    assert title(app) == "How exact must the results be?"
     settings = now(app)
     assert declared_table(settings.declared).schema.persons == Persons("patient", 3)
     assert settings.linear_design.rows_per_person == 3
@@ -202,6 +202,16 @@ def test_a_factor_that_was_typed_for_odds_ratios_can_be_taken_back(patient):
     app.text_input(key="plan_publish_within").set_value("").run()
     check(app)
     assert "no `within`" not in told(app)
+
+
+def test_a_difference_that_is_missed_gives_way_to_the_one_that_is_reached(patient):
+    app = start("plan", **LINK | {"step": "choose", "find": "precision", "goal_length": "0.5"})
+    assert "Your goal is missed" in told(app)
+    app.button(key="ask_less").click().run()
+    check(app)
+    assert "Your goal is met" in told(app)
+    case = make_case(now(app), SOURCE)
+    assert LinearDesigns(case, SOURCE).answer("precision").works
 
 
 def test_a_goal_that_no_release_meets_is_not_met():

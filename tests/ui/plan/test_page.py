@@ -39,9 +39,9 @@ from ui.plan.words import no_answer
 from ui.session import text
 from ui.session.case import Case, make_case, single
 from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
-from ui.session.settings import USUAL_CHANCE, Settings, from_query
+from ui.session.settings import PRECISION, USUAL_CHANCE, Settings, from_query
 from ui.session.text import number
-from ui.views.goals import from_number
+from ui.views.goals import found_words, from_number, nearest_goal
 
 pytestmark = pytest.mark.usefixtures("patient")
 
@@ -165,6 +165,55 @@ def test_a_precision_that_is_found_is_held_against_the_goal(length, said):
     assert "3 of 3 coefficients can be reported" in words(app)
 
 
+@pytest.mark.parametrize(
+    "goal",
+    [
+        {"goal": "all", "goal_length": "0.02"},
+        {"goal": "length", "goal_on": "age", "goal_length": "0.004"},
+        {"goal": "length", "goal_on": "", "goal_length": "0.01"},
+        {"goal": "zero", "goal_on": "age", "goal_value": "0.001"},
+        {"goal": "zero", "goal_on": "age", "goal_value": "-0.001"},
+    ],
+)
+def test_a_goal_that_is_missed_gives_way_to_the_one_that_is_reached(goal):
+    app = start("plan", find="precision", **SMALL, **goal)
+    before = now(app)
+    assert "Your goal is missed" in words(app)
+    button = app.button(key="ask_less")
+    assert button.label == f"Take {shown(app)} as the goal"
+    button.click().run()
+    check(app)
+    assert options.described(case_of(app), TableSource(PUBLIC)).works
+    assert "Your goal is met" in words(app)
+    assert now(app).usual(*PRECISION) == before.usual(*PRECISION)
+    assert not [b for b in app.button if b.key == "ask_less"]
+
+
+@pytest.mark.parametrize(("what", "length"), [("budget", "1e-4"), ("records", "1e-6")])
+def test_of_a_goal_out_of_reach_the_largest_amount_says_what_can_be_asked(what, length):
+    app = start("plan", find=what, goal_length=length, goal="length", goal_on="", **SMALL)
+    app.button(key="ask_most").click().run()
+    check(app)
+    assert "Your goal is met" in words(app)
+    assert not [b for b in app.button if b.key in ("ask_less", "ask_most")]
+
+
+@pytest.mark.parametrize(("value", "what"), [(0.2, "zero"), (-0.2, "zero"), (0.3, "all")])
+@pytest.mark.parametrize("factor", [1.0001, 1.234567, 3.3])
+def test_no_goal_that_is_offered_is_closer_than_what_is_reached(value, what, factor):
+    """An odds ratio below 1 that was found was told as one nearer to 1."""
+    name = "goal_value" if what == "zero" else "goal_length"
+    case = case_from(goal=what, goal_on="age" if what == "zero" else "", **{name: str(value)})
+    reached = factor * value
+    typed = nearest_goal(case, reached)
+    assert found_words(case, reached) == number(typed, 4)
+    taken = from_number(case, typed)[name]
+    assert abs(reached) <= abs(taken) * (1 + 1e-9)
+    assert taken == pytest.approx(reached, rel=0.01)
+    assert nearest_goal(case, 0.9 * value) is None  # which is no looser
+    assert nearest_goal(case, 1e6 * value) is None  # which nobody can ask for
+
+
 def test_the_least_budget_gives_intervals_that_are_of_use():
     """A goal that is met by intervals too long to be of use is not called met."""
     app = start("plan", **(SMALL | {"goal_length": "6", "goal_chance": "0.5"}))
@@ -198,6 +247,16 @@ def test_the_three_answers_agree(goal, on):
     )
     little = make_case(settings.swept("total", 0.97 * least.typed), source)
     assert not options.Designs(little, source).answer("precision").works
+
+
+@pytest.mark.parametrize("what", ["records", "precision"])
+@pytest.mark.parametrize("currency", ["pure", "zcdp", "approx"])
+def test_a_budget_is_called_large_once_somebody_typed_it(what, currency, hasty):
+    app = start("plan", find=what, **SMALL)
+    app.segmented_control(key="currency").set_value(currency).run()
+    assert "Large budget" not in words(app)
+    app.text_input(key="total_number").set_value("4").run()
+    assert "Large budget" in words(app)
 
 
 def test_odd_numbers_on_the_calculator_change_nothing(hasty):
@@ -427,6 +486,19 @@ def test_an_effect_to_detect_is_in_the_made_up_rows_where_nobody_guessed_one(has
     assert declared_table(now(app).declared).guesses.effects == {"age": 0.5}
 
 
+def test_an_effect_that_is_reached_is_asked_for_in_the_table_that_was_looked_at():
+    """An effect to detect is the guess of the made-up rows: other rows would reach another."""
+    bare = replace(declare.example(), guesses=Guesses(base_rate=0.2, n_rows=400))
+    query = {"dataset": DECLARED, "declared": packed_table(bare), "d": "5", "n": "8000"}
+    app = set_goal(start("plan", **query), "zero", on="bmi", amount=1.02, chance=0.8)
+    guessed = now(app).declared
+    find(app, "precision").button(key="ask_less").click().run()
+    check(app)
+    assert "Your goal is met" in words(app)
+    assert now(app).declared == guessed != query["declared"]
+    assert options.described(case_of(app), TableSource(PUBLIC)).works
+
+
 @pytest.mark.parametrize("goal", ["all", "length"])
 def test_of_a_goal_out_of_reach_it_is_said_how_many_records_would_do(goal):
     case = case_from(goal=goal, goal_length="0.001")
@@ -460,7 +532,7 @@ def test_an_impossible_target_is_answered_with_what_is_possible():
 )
 def test_a_goal_that_cannot_be_is_refused_on_top_and_changes_nothing(kind, value, said, hasty):
     app = set_goal(start("plan", **SMALL), kind, on="age", amount=value)
-    assert [t.value for t in app.title] == ["What do you need from the intervals?"]
+    assert [t.value for t in app.title] == ["How exact must the results be?"]
     assert said in app.error[0].value
     assert now(app).usual("look") == start_settings()
     app.button(key="step_describe").click().run()

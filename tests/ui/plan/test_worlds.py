@@ -102,7 +102,7 @@ def test_the_records_needed_keep_their_promise():
     of_plan = plan_of(there, "The same").numbers()  # as the page for the board has them
     assert of_plan.promise.fewest == promised.fewest
     told = words.against_sentence(answer)
-    assert f"the intercept among them: as long as {of_plan.as_if_records:,} records" in told
+    assert f"with the intercept: as from {of_plan.as_if_records:,} records" in told
 
 
 def test_the_chance_is_told_of_the_worst_table_and_of_the_one_described():
@@ -132,7 +132,7 @@ def test_an_amount_that_what_can_be_reported_decides_is_said_to_be_so(find, fact
     assert option.works
     assert not there.works
     assert there.meets == is_spare
-    said = "with less, some effects could not be reported" in words.reach_sentence(
+    said = "with less some effects could not be reported" in words.reach_sentence(
         case, option, find
     )
     assert said == is_spare

@@ -92,7 +92,7 @@ def test_another_study_of_the_same_table_begins_with_its_columns_and_nothing_els
     assert any(f" = {left:f} left" in one.value for one in app.caption)
     app.button(key="describe_continue").click().run()
     check(app)
-    assert app.title[0].value == "What do you need from the intervals?"
+    assert app.title[0].value == "How exact must the results be?"
 
 
 GOAL = {"goal": "all", "goal_length": "2.5", "goal_chance": "0.75"}
