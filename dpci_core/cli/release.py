@@ -56,7 +56,7 @@ from dpci_core.release import (
     task_of,
     warnings_of,
 )
-from dpci_core.release.effects import acceptance
+from dpci_core.release.effects import acceptance, against_goal
 from dpci_core.release.look import ACCEPTABLE, CODES_ONLY
 from dpci_core.report.cautions import Caution, not_reportable, sentences, stopping
 from dpci_core.report.words import PERSONS_PLANNED, person_rules, protected
@@ -312,7 +312,7 @@ def _print_release(made: AnyRelease) -> None:
     print("\n".join(effect_lines(made)))
     if made.not_estimable:
         print(not_reportable(made.not_estimable))
-    if said := acceptance(made):
+    for said in filter(None, (against_goal(made), acceptance(made))):
         print(said)
 
 

@@ -146,6 +146,11 @@ def plainly(name: str) -> str:
     return name.replace("_", " ")
 
 
+def short(text: str, most: int = 60) -> str:
+    """A text that somebody typed, cut where it is longer than so many characters."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
 def percent(x: float) -> str:
     """A share as percent; near the ends it never rounds to 0 or 100.
 

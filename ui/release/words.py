@@ -10,7 +10,7 @@ from dpci_core.ledger import Account, Charge, Proposal
 from dpci_core.plan import AnyPlan
 from dpci_core.plan.acceptance import STAYS_SPENT
 from dpci_core.plan.effects import planned_effects
-from dpci_core.plan.summary import goals
+from dpci_core.plan.goals import goals
 from dpci_core.privacy.budget import DEFINITIONS
 from dpci_core.release import Acceptable, Header, ModelTask, warnings_of
 from dpci_core.release.look import CODES_ONLY
