@@ -303,6 +303,14 @@ NOT_NOTED = (
     "The result below was written, and the server stopped before the ledger knew of it. Noting it "
     "draws and costs nothing."
 )
+RUNNING = (
+    "**A release of this plan is running**: its file is read, or noise is drawn for it. What comes "
+    "of it appears here by itself, and what is left of the budget with it."
+)
+NOT_BOOKED = (
+    "The release that was running ended before it was booked. Nothing was spent; why, is said in "
+    "the window that began it."
+)
 PAID = "The price is paid."
 GO_ON = "Going on reads the file again and draws, once."
 

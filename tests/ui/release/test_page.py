@@ -33,6 +33,8 @@ from tests.ui.test_pages import PAPER_TERMS, check, position, start, told_focus
 from ui.kit import streamlit_internals
 from ui.release import after as release_after
 from ui.release import budget as release_budget
+from ui.release import page as release_page
+from ui.release import running
 from ui.release import words as release_words
 from ui.release.page import folder_of
 from ui.session.choices import PROMISE
@@ -329,6 +331,51 @@ def test_another_release_of_the_plan_needs_its_own_question_and_price():
     assert second.spent == Decimal(1)
     a, b = (load_release(folder_of(c.request_id)).theta for c in (first, second))
     assert not np.array_equal(a, b)
+
+
+def test_a_release_that_runs_is_shown_as_running_and_not_as_the_one_before(monkeypatch):
+    """The page was loaded anew before the second was booked: the first stood there as what had
+    come of it.
+    """
+    app = ready()
+    app.button(key="release_now").click().run()
+    app.button(key="release_once_more").click().run()
+    with_file(app)
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    seen: dict[str, tuple[str, ...]] = {}
+    monkeypatch.setattr(once, "reached", lambda stage: seen.update({stage: running.requests()}))
+    app.button(key="release_now").click().run()
+    first, second = Ledger().history()
+    stages = ("before booking", "booked", "begun", "written", "finished")
+    assert {stage: seen[stage] for stage in stages} == dict.fromkeys(stages, (second.request_id,))
+    assert running.requests() == ()
+    third = first.request_id.rpartition("/")[0] + "/2"
+    with running.noted(third):
+        later = begin()
+        assert release_words.RUNNING in words(later)
+        for told in ("This plan was released", "This is the report to send"):
+            assert told not in words(later)
+        assert button(later, "release_once_more") is None
+        assert later.get("file_uploader") == []
+        assert later.session_state["again_wanted"] == {"": release_page._POLL}
+        assert release_words.RUNNING not in words(begin(seed="2", n="2999")), "another plan"
+    later.run()
+    assert release_words.NOT_BOOKED in [one.value for one in later.error]
+    assert "This is the report to send" not in words(later)
+    assert button(later, "release_now") is not None
+
+
+def test_a_release_that_ended_while_it_was_watched_is_shown(monkeypatch):
+    app, found = ready(), []
+    monkeypatch.setattr(once, "reached", lambda stage: found.extend(running.requests()))
+    app.button(key="release_now").click().run()
+    with running.noted(found[0]):
+        later = begin()
+        assert release_words.RUNNING in words(later)
+    later.run()
+    check(later)
+    assert "This plan was released" in words(later)
+    assert not later.error
 
 
 def test_an_exhausted_budget_is_refused_in_words():
