@@ -339,10 +339,10 @@ SENTENCES: dict[str, str] = {
     ),
     "no_anchor": (
         "{path} is not there, which holds the end of the ledger once more: the ledger was moved or "
-        "copied without it, and its newest charges may be missing. Nothing is booked on it. Put "
-        "all files of the ledger's name together again. If this is all there is, hold it against "
-        "every record (`python -m dpci_core ledger verify --against release.json ...`), then take "
-        "it for the whole: `python -m dpci_core ledger adopt`."
+        "copied without it, and its newest charges may be missing. Nothing is booked on it, and "
+        "what is left is not said. Put all files of the ledger's name together again. If this is "
+        "all there is, hold it against every record (`python -m dpci_core ledger verify --against "
+        "release.json ...`), then take it for the whole: `python -m dpci_core ledger adopt`."
     ),
     "not_an_anchor": (
         "{path} should hold the end of the ledger once more and holds something else. " + _RESTORE

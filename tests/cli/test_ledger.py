@@ -143,6 +143,21 @@ def test_who_approves_a_fit_reads_its_settings(capsys: pytest.CaptureFixture[str
     assert charge.endswith("… (Kim)")
 
 
+def test_no_balance_is_shown_without_the_end_of_the_ledger(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is left may be too much; `show` says what `verify` does, in the same words."""
+    run(capsys, *CREATE, "--rho", "1")
+    (place / "ledger.sqlite.head").unlink()
+    said = "ledger.sqlite.head is not there, which holds the end of the ledger once more"
+    for words in (("show",), ("show", "Census"), ("show", "--json")):
+        code, out, error = run(capsys, *words)
+        assert (code, out) == (1, "")
+        assert said in error
+    code, out, _ = run(capsys, "verify")
+    assert (code, said in out) == (1, True)
+
+
 def test_an_absent_ledger_shows_verifies_and_exports_nothing(
     capsys: pytest.CaptureFixture[str], place: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 import pandas as pd
@@ -13,6 +14,7 @@ from dpci_core.ledger import (
     Account,
     Charge,
     Ledger,
+    LedgerDamagedError,
     LedgerError,
     Proposal,
     PublicKey,
@@ -49,21 +51,31 @@ def page() -> None:
         return
     link_problem()
     try:
-        ledger = Ledger()
-        accounts, charges = ledger.accounts(), ledger.history()
-        is_asked = any(account.needs_approval for account in accounts)
-        proposals = ledger.proposals() if is_asked else ()
-        if not accounts:
-            st.info(ledger_text.EMPTY)
-        else:
-            _budgets(accounts)
-            waiting.section(accounts, proposals)
-            _history(charges)
-        _verification(ledger)
-        _downloads(ledger, accounts, charges, proposals)
-        st.caption(ledger_text.BACKUP)
+        _book(Ledger())
     except LedgerError as problem:
         st.error(plain(in_words(problem)))
+
+
+def _book(ledger: Ledger) -> None:
+    """Everything in the ledger; of one that may lack entries only what a check of it finds."""
+    try:
+        accounts, charges = ledger.accounts(), ledger.history()
+    except LedgerDamagedError as problem:
+        st.error(plain(in_words(problem)))
+        with suppress(LedgerError):  # it was said
+            _verification(ledger)
+        return
+    is_asked = any(account.needs_approval for account in accounts)
+    proposals = ledger.proposals() if is_asked else ()
+    if not accounts:
+        st.info(ledger_text.EMPTY)
+    else:
+        _budgets(accounts)
+        waiting.section(accounts, proposals)
+        _history(charges)
+    _verification(ledger)
+    _downloads(ledger, accounts, charges, proposals)
+    st.caption(ledger_text.BACKUP)
 
 
 def _budgets(accounts: tuple[Account, ...]) -> None:
@@ -158,8 +170,8 @@ def history_table(charges: tuple[Charge, ...]) -> pd.DataFrame:
 
 
 def _verification(ledger: Ledger) -> None:
-    st.header("Integrity check")
     own = ledger.public_key()
+    st.header("Integrity check")
     st.markdown(
         f"Every entry is {'sealed' if own is None else 'signed'} together with the one before it. "
         "A check finds edited, removed, added and reordered entries"

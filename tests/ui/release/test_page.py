@@ -870,7 +870,21 @@ def test_a_damaged_ledger_is_a_sentence(desk):
     for page in ("ledger", "release"):
         app = start_allowing_errors(page)
         assert not app.exception
-        assert app.error
+        assert len(app.error) == 1
+
+
+def test_a_ledger_without_its_end_shows_no_balance_and_can_be_checked(desk):
+    Ledger().create_dataset(
+        "A", schema_hash="0" * 64, cap=Cap.pure(1), unit="one person", person="Ada"
+    )
+    assert [one.label for one in start("ledger").metric] == ["Remaining ε"]
+    (desk / "ledger.sqlite.head").unlink()
+    app, said = start_allowing_errors("ledger"), "holds the end of the ledger once more"
+    assert not app.metric
+    assert [said in one.value for one in app.error] == [True]
+    app.button(key="ledger_check").click().run()
+    assert any("NOT as it was written" in one.value for one in app.error)
+    assert said in words(start_allowing_errors("release"))
 
 
 def start_allowing_errors(page: str):
