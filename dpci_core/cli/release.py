@@ -59,6 +59,7 @@ from dpci_core.release import (
 from dpci_core.release.effects import acceptance, against_goal
 from dpci_core.release.look import ACCEPTABLE, CODES_ONLY
 from dpci_core.report.cautions import Caution, not_reportable, sentences, stopping
+from dpci_core.report.refusals import said
 from dpci_core.report.words import PERSONS_PLANNED, person_rules, protected
 from dpci_core.schema import Persons
 
@@ -174,6 +175,7 @@ def _look(asked: ModelTask[Any], header: Header) -> None:
     if found is not None:
         _say("For you alone, not for publication: how many cells fit the plan.")
         _say("\n".join(f"  {name:<32}{word}" for name, word in found.columns))
+        _say("\n".join(map(said, found.hints)))
         _say(CODES_ONLY)
 
 
@@ -312,8 +314,8 @@ def _print_release(made: AnyRelease) -> None:
     print("\n".join(effect_lines(made)))
     if made.not_estimable:
         print(not_reportable(made.not_estimable))
-    for said in filter(None, (against_goal(made), acceptance(made))):
-        print(said)
+    for verdict in filter(None, (against_goal(made), acceptance(made))):
+        print(verdict)
 
 
 def run_predict(options: argparse.Namespace) -> int:
