@@ -46,6 +46,7 @@ from dpci_core.release import (
     Price,
     check_account,
     check_header,
+    check_number,
     effect_lines,
     is_drawing,
     load_release,
@@ -150,10 +151,13 @@ def _say(text: str) -> None:
 
 
 def _check(options: argparse.Namespace, asked: ModelTask[Any], ledger: Ledger) -> int:
-    """What would be spent for what; with --file the header is held against the schema."""
+    """What would be spent for what; with --file the header is held against the schema, and the
+    number of records, which is public, against the plan.
+    """
     price = asked.priced
     if options.file is not None:
-        _look(asked, check_header(asked, options.file, encoding=options.encoding))
+        header = check_header(asked, options.file, encoding=options.encoding)
+        _look(asked, check_number(asked, header))
     if options.dataset is not None:
         check_account(ledger, options.dataset, asked.plan)
     if options.json:
@@ -175,7 +179,7 @@ def _look(asked: ModelTask[Any], header: Header) -> None:
     if found is not None:
         _say("For you alone, not for publication: how many cells fit the plan.")
         _say("\n".join(f"  {name:<32}{word}" for name, word in found.columns))
-        _say("\n".join(map(said, found.hints)))
+        _say("\n".join(map(said, (*found.hints, *found.asks))))
         _say(CODES_ONLY)
 
 
