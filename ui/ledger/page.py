@@ -75,7 +75,10 @@ def _book(ledger: Ledger) -> None:
         _history(charges)
     _verification(ledger)
     _downloads(ledger, accounts, charges, proposals)
-    st.caption(ledger_text.BACKUP)
+    if accounts:
+        is_here = access.is_at_the_machine()
+        told = ledger_text.backup(ledger.path, ledger.key_path) if is_here else ledger_text.BACKUP
+        st.caption(told)
 
 
 def _budgets(accounts: tuple[Account, ...]) -> None:

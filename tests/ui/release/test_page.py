@@ -41,6 +41,7 @@ from ui.session.choices import PROMISE
 from ui.session.compute import DECLARED, packed_table
 from ui.session.text import number, plain
 from ui.views import releases
+from ui.views.ledger_text import BACKUP
 from ui.views.releases import zipped
 
 SCHEMA = Schema(
@@ -758,6 +759,21 @@ def test_a_public_demo_releases_nothing(monkeypatch):
 
 
 # --- the ledger's page ----------------------------------------------------------------------------
+
+
+def test_who_sits_at_the_machine_is_told_which_files_to_copy(desk, monkeypatch):
+    """No variable of the environment: what helps is where the files lie, and only there."""
+    assert BACKUP not in words(start("ledger"))  # nothing to lose yet
+    with_budget(begin())
+    ledger = Ledger()
+    at_home = words(start("ledger"))
+    assert f"`{ledger.path}` and what has its name beside it" in at_home
+    assert f"The key is `{ledger.key_path}`." in at_home
+    assert "DPCI_" not in at_home
+    monkeypatch.setenv("DPCI_OPEN_TO_ALL", "yes")
+    for_others = words(start("ledger"))
+    assert BACKUP in for_others
+    assert str(desk) not in for_others
 
 
 def test_an_empty_ledger_is_no_error():
