@@ -568,12 +568,12 @@ class Ledger:
 
     def _whole_state(self) -> LedgerState:
         """The state of a ledger that has the end that was told of it."""
-        is_alone = self._database.is_begun and not self._anchor.is_there
-        told = self._anchor.told()  # before the entries: others may be booking
+        is_begun = self._database.is_begun  # first: the anchor is there before the first byte
+        told = self._anchor.told() if self._anchor.is_there else None  # others may be booking
         entries = self.entries()
-        if is_alone:
+        if is_begun and told is None:
             raise LedgerDamagedError("no_anchor", path=self._anchor.path)
-        if lost := missing_head(entries, told):
+        if told is not None and (lost := missing_head(entries, told)):
             raise LedgerDamagedError("not_trusted", problem=lost)
         return LedgerState.of(entries)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -76,9 +77,7 @@ def _book(ledger: Ledger) -> None:
     _verification(ledger)
     _downloads(ledger, accounts, charges, proposals)
     if accounts:
-        is_here = access.is_at_the_machine()
-        told = ledger_text.backup(ledger.path, ledger.key_path) if is_here else ledger_text.BACKUP
-        st.caption(told)
+        st.caption(ledger_text.BACKUP)
 
 
 def _budgets(accounts: tuple[Account, ...]) -> None:
@@ -200,8 +199,8 @@ def _verification(ledger: Ledger) -> None:
     st.button(
         "Check every entry", key="ledger_check", on_click=_check, args=(ledger, files, pinned)
     )
-    checked = st.session_state.get(_CHECKED)
-    if checked is None:
+    of, checked = st.session_state.get(_CHECKED, (None, None))
+    if of != _asked(files, pinned):
         return
     if isinstance(checked, str):
         st.error(plain(checked))
@@ -209,14 +208,21 @@ def _verification(ledger: Ledger) -> None:
     _show_verdict(checked)
 
 
-def _check(ledger: Ledger, files: list[object], pinned: str) -> None:
-    """Verify now; the verdict stays until the next check."""
+def _asked(files: list[Any], pinned: str) -> tuple[tuple[str, ...], str]:
+    """What a verdict is about."""
+    return tuple(file.file_id for file in files), pinned.strip()
+
+
+def _check(ledger: Ledger, files: list[Any], pinned: str) -> None:
+    """Verify now; the verdict stays until another is asked for."""
+    found: Verification | str
     try:
         key = PublicKey.of(pinned) if pinned.strip() else None
-        heads = [RecordedHead.from_content(file.getvalue(), source=file.name) for file in files]  # type: ignore[attr-defined]
-        st.session_state[_CHECKED] = ledger.verify(heads, public_key=key)
+        heads = [RecordedHead.from_content(file.getvalue(), source=file.name) for file in files]
+        found = ledger.verify(heads, public_key=key)
     except LedgerError as problem:
-        st.session_state[_CHECKED] = in_words(problem)
+        found = in_words(problem)
+    st.session_state[_CHECKED] = _asked(files, pinned), found
 
 
 def _show_verdict(found: Verification) -> None:

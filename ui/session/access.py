@@ -135,11 +135,6 @@ def has_ledger() -> bool:
     return may and bool(_section("auth") or quota.is_open_to_all() or _is_local())
 
 
-def is_at_the_machine() -> bool:
-    """Whether whoever is here runs the dashboard: only then is a path of the machine of use."""
-    return not (_section("auth") or quota.is_open_to_all()) and _is_local()
-
-
 def _is_local() -> bool:
     """Whether only this machine can have asked for this page."""
     headers = st.context.headers

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
-from pathlib import Path
 
 from dpci_core.ledger import Account, Cap, Charge, Cost, Proposal, as_text
 from dpci_core.ledger.amounts import exact_difference
@@ -21,8 +20,9 @@ EMPTY = (
     "before its first release."
 )
 BACKUP = (
-    "Keep a copy of two things, in two places: of the ledger, without which nobody knows what was "
-    "spent, and of the key that signs it, without which nothing more can be."
+    "Keep a backup of two things, in two places: of the ledger, without which nobody knows what "
+    "was spent, and of the key that signs it, without which nothing more can be. Whoever runs this "
+    "dashboard knows where they are."
 )
 ADDITIVE_ONLY = (
     "It counts in μ², which is worth more than ρ, and pays for releases under Gaussian "
@@ -41,12 +41,6 @@ NEVER = "More than is left: it can never be booked."
 THE_OWN = "Another person has to approve it."
 READ_AT = 1e-6
 """The delta at which a rho or mu^2 cap is read as (epsilon, delta) where none was declared."""
-
-
-def backup(ledger: Path, key: Path | None) -> str:
-    """What to copy, and where it lies: for whoever sits at the machine."""
-    named = f" The key is {code(str(key))}." if key else ""
-    return f"{BACKUP} The ledger is {code(str(ledger))} and what has its name beside it.{named}"
 
 
 def shown(amount: Decimal) -> str:

@@ -41,7 +41,6 @@ from ui.session.choices import PROMISE
 from ui.session.compute import DECLARED, packed_table
 from ui.session.text import number, plain
 from ui.views import releases
-from ui.views.ledger_text import BACKUP
 from ui.views.releases import zipped
 
 SCHEMA = Schema(
@@ -761,21 +760,6 @@ def test_a_public_demo_releases_nothing(monkeypatch):
 # --- the ledger's page ----------------------------------------------------------------------------
 
 
-def test_who_sits_at_the_machine_is_told_which_files_to_copy(desk, monkeypatch):
-    """No variable of the environment: what helps is where the files lie, and only there."""
-    assert BACKUP not in words(start("ledger"))  # nothing to lose yet
-    with_budget(begin())
-    ledger = Ledger()
-    at_home = words(start("ledger"))
-    assert f"`{ledger.path}` and what has its name beside it" in at_home
-    assert f"The key is `{ledger.key_path}`." in at_home
-    assert "DPCI_" not in at_home
-    monkeypatch.setenv("DPCI_OPEN_TO_ALL", "yes")
-    for_others = words(start("ledger"))
-    assert BACKUP in for_others
-    assert str(desk) not in for_others
-
-
 def test_an_empty_ledger_is_no_error():
     app = start("ledger")
     assert "The ledger is empty" in words(app)
@@ -804,6 +788,8 @@ def test_the_ledger_shows_budget_history_and_verdict():
     assert f"with the public key that the ledger itself names, {own}" in words(page)
     for pinned, said in ((own, "that was given"), ("0" * 64, "NOT as it was"), ("x", "64 hexa")):
         page.text_input(key="ledger_public_key").set_value(pinned).run()
+        assert not page.success  # the verdict was about another key
+        assert not page.error
         page.button(key="ledger_check").click().run()
         assert not page.exception
         assert said in words(page) or any(said in e.value for e in page.error)
@@ -1003,8 +989,8 @@ def test_a_visitor_is_not_shown_where_files_are(page, desk):
         element.value for kind in (app.caption, app.markdown, app.info) for element in kind
     )
     assert str(desk) not in said
-    if page == "ledger":
-        assert "Keep a backup" in said
+    assert "DPCI_" not in said
+    assert ("Keep a backup" in said) == (page == "ledger")
 
 
 @pytest.mark.parametrize("page", ["release", "ledger", "lengths", "replication"])
