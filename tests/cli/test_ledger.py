@@ -75,6 +75,14 @@ def test_a_charge_whose_draw_was_lost_is_not_told_like_one_that_goes_on(
     ledger.fail(book_later("bad"), reason="It broke off.", is_drawn=False)
     book("good")
     _, said, _ = run(capsys, "show")
+    ends = [line.split(" (Ada)")[1] for line in said.splitlines()[1:]]
+    asked = "; spent; ask again with --request {} and the same folder:"
+    assert ends == [
+        f"{asked.format('waits')} it goes on, at no further price",
+        f"{asked.format('lost')} a result that is there is noted, else it is lost",
+        "",
+        "",
+    ]
     told = [line.split("h  ")[1].split(" (Ada)")[0] for line in said.splitlines()[1:]]
     assert told == [
         "booked, nothing drawn yet; rho 0.1  Census: waits",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -271,16 +272,16 @@ def _charges(history: tuple[Charge, ...], account: Account, digest: str) -> tupl
 
 def _released_before(account: Account, chosen: ModelTask[Any], last: Charge) -> None:
     """The newest charge of this question: its result, or what became of it."""
-    st.header("3 · The release")
-    st.info(words.before_words(last))
-    if plan_file.ask_next(account.dataset):
-        path.show("describe")
     made: AnyRelease | None = None
     if last.state != "failed" and last.request_id.count("/") == 2:
-        try:
+        with suppress(OSError, ValueError):
             made = chosen.load(folder_of(last.request_id))
-        except (OSError, ValueError):
-            st.warning(words.no_folder(folder_of(last.request_id)))
+    st.header("3 · The release")
+    st.info(words.before_words(last, has_result=made is not None))
+    if plan_file.ask_next(account.dataset):
+        path.show("describe")
+    if made is None and last.state == "done" and last.request_id.count("/") == 2:
+        st.warning(words.no_folder(folder_of(last.request_id)))
     if made is not None and last.state == "booked":
         st.markdown(words.NOT_NOTED)
         st.button(
