@@ -32,6 +32,7 @@ from dpci_core.report.words import (
     as_typed,
     learned,
     listed,
+    many,
     number,
     number_at_most,
     percent,
@@ -190,7 +191,8 @@ def _lengths(plan: Plan, numbers: PlanNumbers) -> list[str]:
     ]
     found += goals(plan, numbers)
     if (left := len(plan.names) - 1 - MOST_ROWS) > 0:
-        found.append(f"The first {MOST_ROWS} effects are shown; {left} more are in the appendix.")
+        more = "1 more is" if left == 1 else f"{left} more are"
+        found.append(f"The first {MOST_ROWS} effects are shown; {more} in the appendix.")
     return found
 
 
@@ -260,7 +262,7 @@ def _assumptions(plan: AnyPlan, numbers: Planned) -> Iterable[str]:
 def _details(plan: AnyPlan, told: _Told) -> Iterable[str]:
     """The same in the terms of the method."""
     yield told.made
-    yield f"d = {len(plan.names) - 1} features, n = {plan.n_records:,}{told.design}."
+    yield f"d = {many(len(plan.names) - 1, 'feature')}, n = {plan.n_records:,}{told.design}."
     if isinstance(plan.source, DeclaredTable):
         yield _guessed(plan.source.guesses, plan.schema)
     yield from transformations(plan.transformations)[:-1]  # missing cells stand under the table
@@ -287,8 +289,9 @@ def _behaves(guesses: Guesses, schema: Schema) -> str:
         for one, other, correlation in guesses.pairs[:_MOST_GUESSES]
     )
     return (
-        f"The private table behaves like a simulated one: {len(schema.features)} declared columns, "
-        f"{outcome}, correlation {guesses.correlation:g} between columns{together}."
+        "The private table behaves like a simulated one: "
+        f"{many(len(schema.features), 'declared column')}, {outcome}, correlation "
+        f"{guesses.correlation:g} between columns{together}."
     )
 
 
@@ -320,6 +323,6 @@ def _guessed(guesses: Guesses, schema: Schema) -> str:
         if set(schema.feature_names) > set(guesses.effects):
             words += f"; of the others {usual}"
     return (
-        f"Guessed: {words}; the distribution of {n_guessed} of {n_columns} columns, the others "
-        "even."
+        f"Guessed: {words}; the distribution of {n_guessed} of {many(n_columns, 'column')}, the "
+        "others even."
     )

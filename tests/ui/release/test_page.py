@@ -144,6 +144,17 @@ def test_without_a_declaration_the_page_says_what_to_do():
     assert app.text_area(key="describe_text").value == ""
 
 
+def test_one_feature_is_one_and_names_and_rows_are_told_as_people_say_them():
+    schema = Schema((NumericColumn("capital_loss", 0, 100),), "ill", "yes", negative=("no",))
+    table = DeclaredTable(
+        schema=schema, guesses=Guesses(n_rows=3_000), unit="One row is one person"
+    )
+    said = words(begin(declared=packed_table(table), d="1"))
+    for told in ("on 1 feature (capital loss)", "one row is: one person.", "one per person"):
+        assert told in said
+    assert "1 features" not in said
+
+
 def test_the_button_waits_for_file_name_and_confirmation():
     app = with_budget(begin())
     assert button(app, "release_now").disabled
@@ -502,7 +513,9 @@ def test_a_charge_without_a_result_is_told_and_never_drawn_for():
     )
     app.button(key="release_now").click().run()
     assert not app.exception
-    assert "it is running, or it broke off" in words(app)
+    assert "it broke off and is lost" in words(app)
+    assert "its price is spent" in words(app)
+    assert "is not on this server" not in words(app), "it was never written"
     assert Ledger().history()[0].state == "booked"
     assert len(Ledger().history()) == 1
 
@@ -556,6 +569,7 @@ def test_a_result_that_the_ledger_does_not_know_is_noted_from_the_page(monkeypat
     assert Ledger().history()[0].state == "booked"
     again = begin()
     assert "the server stopped before the ledger knew" in words(again)
+    assert "lost" not in words(again)
     with monkeypatch.context() as patch:
         patch.setattr(Ledger, "finish", cannot)
         again.button(key="release_note").click().run()
