@@ -339,10 +339,10 @@ SENTENCES: dict[str, str] = {
     ),
     "no_anchor": (
         "{path} is not there, which holds the end of the ledger once more: the ledger was moved or "
-        "copied without it, and its newest charges may be missing. Nothing is booked on it. Put "
-        "all files of the ledger's name together again. If this is all there is, hold it against "
-        "every record (`python -m dpci_core ledger verify --against release.json ...`), then take "
-        "it for the whole: `python -m dpci_core ledger adopt`."
+        "copied without it, and its newest charges may be missing. Nothing is booked on it, and "
+        "what is left is not said. Put all files of the ledger's name together again. If this is "
+        "all there is, hold it against every record (`python -m dpci_core ledger verify --against "
+        "release.json ...`), then take it for the whole: `python -m dpci_core ledger adopt`."
     ),
     "not_an_anchor": (
         "{path} should hold the end of the ledger once more and holds something else. " + _RESTORE
@@ -440,9 +440,14 @@ SENTENCES: dict[str, str] = {
         "More than {share} of the cells do not fit the plan in {names}: most of the table would "
         "count for nothing. Nothing was booked. Look at how the file writes them: codes (0 and 1, "
         "or no and yes), the unit, a decimal comma. Put those right and nothing else: bounds or a "
-        "model that follow what is in the table are not covered by the guarantee."
+        "model that follow what is in the table are not covered by the guarantee. {hints}"
     ),
-    "not_accepted": "Nothing was booked: this has to be accepted first. {findings}",
+    "another_encoding": (
+        "There are letters in {names} that are not written in UTF-8: the file was probably saved "
+        "in another encoding, and cells with such letters count as unknown or missing. Save it "
+        "as UTF-8 (a spreadsheet calls it “CSV UTF-8”), or say that it is Latin-1."
+    ),
+    "not_accepted": "Nothing was booked: this has to be accepted first. {findings} {hints}",
     "yes_absent": (
         "No cell of the outcome is written {codes}, the plan's code for yes. If the file writes it "
         "otherwise, put the code of the plan right; if really nobody has it, the release will say "

@@ -149,7 +149,18 @@ def _charge_in_words(charge: Charge) -> str:
     return (
         f"  {charge.charge_id:>5}  {charge.booked_at[:13]}h  {charge.became}; {charge.cost.symbol} "
         f"{charge.cost.amount:f}  {charge.dataset}: {beginning(charge.purpose)} ({charge.person})"
+        f"{_to_do(charge)}"
     )
+
+
+def _to_do(charge: Charge) -> str:
+    """How to get what was paid for and has no result; empty where it ended."""
+    if charge.state != "booked":
+        return ""
+    asked = f"spent; ask again with --request {shlex.quote(charge.request_id)} and the same folder:"
+    if charge.may_go_on:
+        return f"; {asked} it goes on, at no further price"
+    return f"; {asked} a result that is there is noted, else it is lost"
 
 
 def _proposal_in_words(one: Proposal) -> str:

@@ -27,8 +27,8 @@ from dpci_core.plan import (
 from dpci_core.plan.base import Planned
 from dpci_core.plan.csvw import csvw_of
 from dpci_core.plan.effects import planned_effects
+from dpci_core.plan.goals import goals
 from dpci_core.plan.moments_file import read_moments
-from dpci_core.plan.summary import goals
 from dpci_core.release.rehearsal import FREE, rehearse
 from dpci_core.report.cautions import reach, sentences
 from dpci_core.report.words import (

@@ -46,6 +46,7 @@ from dpci_core.release import (
     Price,
     check_account,
     check_header,
+    check_number,
     effect_lines,
     is_drawing,
     load_release,
@@ -56,9 +57,10 @@ from dpci_core.release import (
     task_of,
     warnings_of,
 )
-from dpci_core.release.effects import acceptance
+from dpci_core.release.effects import acceptance, against_goal
 from dpci_core.release.look import ACCEPTABLE, CODES_ONLY
 from dpci_core.report.cautions import Caution, not_reportable, sentences, stopping
+from dpci_core.report.refusals import said
 from dpci_core.report.words import PERSONS_PLANNED, person_rules, protected
 from dpci_core.schema import Persons
 
@@ -149,10 +151,13 @@ def _say(text: str) -> None:
 
 
 def _check(options: argparse.Namespace, asked: ModelTask[Any], ledger: Ledger) -> int:
-    """What would be spent for what; with --file the header is held against the schema."""
+    """What would be spent for what; with --file the header is held against the schema, and the
+    number of records, which is public, against the plan.
+    """
     price = asked.priced
     if options.file is not None:
-        _look(asked, check_header(asked, options.file, encoding=options.encoding))
+        header = check_header(asked, options.file, encoding=options.encoding)
+        _look(asked, check_number(asked, header))
     if options.dataset is not None:
         check_account(ledger, options.dataset, asked.plan)
     if options.json:
@@ -174,6 +179,7 @@ def _look(asked: ModelTask[Any], header: Header) -> None:
     if found is not None:
         _say("For you alone, not for publication: how many cells fit the plan.")
         _say("\n".join(f"  {name:<32}{word}" for name, word in found.columns))
+        _say("\n".join(map(said, (*found.hints, *found.asks))))
         _say(CODES_ONLY)
 
 
@@ -312,8 +318,8 @@ def _print_release(made: AnyRelease) -> None:
     print("\n".join(effect_lines(made)))
     if made.not_estimable:
         print(not_reportable(made.not_estimable))
-    if said := acceptance(made):
-        print(said)
+    for verdict in filter(None, (against_goal(made), acceptance(made))):
+        print(verdict)
 
 
 def run_predict(options: argparse.Namespace) -> int:

@@ -379,16 +379,20 @@ class Ledger:
         return self._end(charge_id, "failed", is_drawn=is_drawn, **what)
 
     def account(self, dataset: str) -> Account:
-        """The oldest account of a name: every other one of the name shares its cap."""
-        return self._state().pool(dataset)
+        """The oldest account of a name: every other one of the name shares its cap.
+
+        Raises:
+            LedgerDamagedError: where entries may be missing: what is left would be too much.
+        """
+        return self._whole_state().pool(dataset)
 
     def remaining(self, dataset: str) -> Decimal:
         """What may still be spent on the people of a data set, in the currency of its cap."""
         return self.account(dataset).remaining
 
     def accounts(self) -> tuple[Account, ...]:
-        """Every account, oldest first."""
-        return self._state().accounts
+        """Every account, oldest first; raises as `account`."""
+        return self._whole_state().accounts
 
     def history(self, dataset: str | None = None) -> tuple[Charge, ...]:
         """Every charge, or those on the cap that a data set shares with others of its people, in
@@ -561,6 +565,17 @@ class Ledger:
 
     def _state(self) -> LedgerState:
         return LedgerState.of(self.entries())
+
+    def _whole_state(self) -> LedgerState:
+        """The state of a ledger that has the end that was told of it."""
+        is_begun = self._database.is_begun  # first: the anchor is there before the first byte
+        told = self._anchor.told() if self._anchor.is_there else None  # others may be booking
+        entries = self.entries()
+        if is_begun and told is None:
+            raise LedgerDamagedError("no_anchor", path=self._anchor.path)
+        if told is not None and (lost := missing_head(entries, told)):
+            raise LedgerDamagedError("not_trusted", problem=lost)
+        return LedgerState.of(entries)
 
     def _end(self, charge_id: int, kind: Kind, *, is_drawn: bool = True, **what: str) -> Charge:
         with self._writing() as transaction:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from dpci_core.base.errors import check_count, check_range, expect
 from dpci_core.design import Measures
 from dpci_core.report.effect_table import EffectTable
-from dpci_core.report.words import joined, number_at_most
+from dpci_core.report.words import joined, many, number_at_most
 
 WITHIN = (1.0001, 1e6)
 
@@ -44,7 +44,8 @@ class Acceptance:
         """Raise ValueError for a rule that no release of a model could meet, or has no meaning."""
         expect(
             self.reported <= n_effects,
-            f"Expected reported={self.reported} to be at most the {n_effects} effects of the plan.",
+            f"Expected reported={self.reported} to be at most the {many(n_effects, 'effect')} of "
+            "the plan.",
         )
         expect(
             self.within is None or measures == "odds",
@@ -63,7 +64,8 @@ class Acceptance:
         """Return what of the rule the effects of a release break; none for one to be published."""
         told, found = table.told, []
         if len(told) < self.reported:
-            found.append(f"{len(told)} of {len(table.rows)} effects are reported")
+            of = many(len(table.rows), "effect")
+            found.append(f"{len(told)} of {of} {'is' if len(told) == 1 else 'are'} reported")
         if self.within is not None:
             long = [row for row in told if row.half > math.log(self.within)]
             if long:

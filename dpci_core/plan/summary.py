@@ -16,38 +16,38 @@ from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.plan.acceptance import STAYS_SPENT
 from dpci_core.plan.base import AnyPlan, Planned
 from dpci_core.plan.codec import decimal_text, plain
-from dpci_core.plan.effects import planned_effects, unsure
+from dpci_core.plan.effects import planned_effects
+from dpci_core.plan.goals import goals
 from dpci_core.plan.linear import LinearNumbers, LinearPlan
 from dpci_core.plan.numbers import PlanNumbers
 from dpci_core.plan.plan import Plan
 from dpci_core.plan.source import DeclaredTable, PublicTable
-from dpci_core.planner import Target
 from dpci_core.regression.design import COVERS
-from dpci_core.report.cautions import Caution, gravest, reach, sentences
+from dpci_core.report.cautions import gravest, reach, sentences
 from dpci_core.report.covered import covered, missing_cells, transformations, weighted_rows
-from dpci_core.report.effect_table import LARGEST_LOG_ODDS, EffectTable
+from dpci_core.report.effect_table import EffectTable
 from dpci_core.report.html import render, table
 from dpci_core.report.words import (
     PERSONS_PLANNED,
     as_typed,
-    called,
     in_hundred,
     learned,
     listed,
+    many,
     number,
     number_at_most,
     percent,
     person_rules,
     protected,
+    short,
 )
-from dpci_core.schema import Guesses, Schema, to_original, told_steps
+from dpci_core.schema import Guesses, Schema
 from dpci_core.schema.twin import log_odds_unit
 from dpci_core.schema.worlds import ODDS_RATIO, untold
 
 MOST_ROWS = 12
 """Coefficients in the picture; the page is one page."""
 _MOST_NOTES = 300
-_MOST_NAME = 60
 _MOST_GUESSES = 6
 _PART_WORDS = {
     "metric": ("Second moment", "what shapes the noise on everything else"),
@@ -87,7 +87,7 @@ def to_html(plan: AnyPlan, numbers: Planned) -> str:
     grave, smaller = gravest(numbers.cautions(plan.design))
     whose, shown = plan.persons, planned_effects(plan, numbers)
     told = _TOLD[type(plan)](plan, numbers)
-    caption = f"Effects on {_name(shown.outcome)}, all else equal"
+    caption = f"Effects on {short(shown.outcome)}, all else equal"
     return render(
         "summary.html",
         title=plan.title,
@@ -97,7 +97,7 @@ def to_html(plan: AnyPlan, numbers: Planned) -> str:
         every=shown.html(caption="Every effect") if len(shown.rows) > MOST_ROWS else "",
         missing=missing_cells(plan.transformations),
         unit=plan.unit if whose is None else protected(plan.unit, whose.rows),
-        persons="" if whose is None else person_rules(f"“{_name(whose.column)}”", whose.rows),
+        persons="" if whose is None else person_rules(f"“{short(whose.column)}”", whose.rows),
         n=f"{plan.n_records:,}",
         guarantee=_guarantee(plan, numbers),
         split=_split(plan, told.lines),
@@ -111,7 +111,7 @@ def to_html(plan: AnyPlan, numbers: Planned) -> str:
         details=list(_details(plan, told)),
         warnings=sentences(grave),
         smaller=sentences(smaller),
-        notes=_cut(plan.notes, _MOST_NOTES),
+        notes=short(plan.notes, _MOST_NOTES),
         rule=plan.publish_if,
         stays_spent=STAYS_SPENT,
         digest=plan.digest,
@@ -149,8 +149,8 @@ def _split(plan: AnyPlan, lines: Lines) -> str:
 def _released(plan: Plan) -> str:
     design = plan.design
     return (
-        f"{len(plan.names)} coefficients of a {design.loss.title} for {_name(plan.schema.target)} "
-        f"= {_name(plan.schema.positive)}, each with a {100 * design.confidence_level:g} % "
+        f"{len(plan.names)} coefficients of a {design.loss.title} for {short(plan.schema.target)} "
+        f"= {short(plan.schema.positive)}, each with a {100 * design.confidence_level:g} % "
         "confidence interval."
     )
 
@@ -188,113 +188,9 @@ def _lengths(plan: Plan, numbers: PlanNumbers) -> list[str]:
     ]
     found += goals(plan, numbers)
     if (left := len(plan.names) - 1 - MOST_ROWS) > 0:
-        found.append(f"The first {MOST_ROWS} effects are shown; {left} more are in the appendix.")
+        more = "1 more is" if left == 1 else f"{left} more are"
+        found.append(f"The first {MOST_ROWS} effects are shown; {more} in the appendix.")
     return found
-
-
-def goals(plan: AnyPlan, numbers: Planned) -> list[str]:
-    """Return the goal, if there is one, with the chance of it in the least favourable world."""
-    if plan.goal is None:
-        return []
-    said = f"Goal: {_goal(plan, plan.goal)}. {_chance(plan.goal, numbers)}"
-    if plan.goal.limits is not None and numbers.promise.within_reach is not None:
-        half = _half_of_all(plan, plan.goal.limits) * numbers.promise.within_reach
-        often = f", in {percent(plan.goal.probability)} of releases"
-        said += f" Within reach of all at once{often}: {_told_of_all(plan, half, _rounded_up)}."
-    return [said]
-
-
-def missed(plan: AnyPlan, numbers: Planned) -> tuple[Caution, ...]:
-    """Return that the goal is missed, which a release asks consent for; empty where it is not."""
-    if plan.goal is None or not _missed(plan.goal, numbers):
-        return ()
-    return (Caution("stops", *goals(plan, numbers)),)
-
-
-def _missed(goal: Target, numbers: Planned) -> str:
-    """That a goal is missed, since it is met too rarely or what it is about may not be reportable;
-    a mean is about no effect.
-    """
-    is_lost = np.append(unsure(numbers), numbers.is_not_reportable[-1])
-    if goal.limits is not None:
-        is_lost = is_lost[: len(goal.limits)]
-    elif goal.coefficient is not None:
-        is_lost = is_lost[[goal.coefficient]]
-    else:
-        is_lost = is_lost[:0]
-    if is_lost.any():
-        return " The goal is missed: not all that it is about can be reported."
-    is_rare = (numbers.promise.probability or 0.0) < goal.probability
-    return " The goal is missed." if is_rare else ""
-
-
-def _chance(goal: Target, numbers: Planned) -> str:
-    promised, why = numbers.promise, _missed(goal, numbers)
-    chance, where = percent(promised.probability or 0.0), ""
-    if len(promised.worlds) > 1:
-        where = f" at the least, decided by this: {promised.probability_decided_by}"
-    if goal.is_power:
-        return f"The chance of it is {chance} by this forecast{where}.{why}"
-    return f"By forecast {chance} of releases are that precise{where}.{why}"
-
-
-def _goal(plan: AnyPlan, goal: Target) -> str:
-    """The goal of a plan in the units of its column, as an odds ratio where the model has odds."""
-    place = goal.coefficient
-    measures = plan.design.measures
-    if goal.limits is not None and measures != "score":
-        return _all_goal(plan, goal, goal.limits)
-    if place is None or place >= len(plan.names) - 1:
-        return goal_words(goal, plan.names)
-    name = plan.names[place]
-    column = plan.schema.column_of(name)
-    unit = column.step_size * float(to_original(plan.schema, plan.features)[place, place])
-    asked = (goal.excludes_zero_at if goal.length is None else goal.length / 2.0) or 0.0
-    if measures != "odds" or abs(asked * unit) > LARGEST_LOG_ODDS:
-        return goal.told_of(f"the interval of {_name(called(name))}", unit)
-    factor = math.exp(asked * unit)
-    told = f"{column.per} of {_name(column.subject(name))}".lstrip()
-    if goal.is_power:
-        chance = f"with probability {goal.probability:g} or more"
-        return f"an odds ratio of {as_typed(factor)} {told} is told from 1 {chance}"
-    surely = "" if goal.probability == 0.5 else f" with probability {goal.probability:g} or more"
-    return f"the odds ratio {told} is known to within a factor of {as_typed(factor)}{surely}"
-
-
-def _all_goal(plan: AnyPlan, goal: Target, limits: tuple[float, ...]) -> str:
-    """A goal about all effects: the widest factor, or difference, that it allows."""
-    surely = "" if goal.probability == 0.5 else f" with probability {goal.probability:g} or more"
-    what = "odds ratio" if plan.schema.outcome is None else "effect"
-    told = _told_of_all(plan, float(f"{_half_of_all(plan, limits):.9g}"), as_typed)
-    return f"every {what} is known to within {told}{surely}"
-
-
-def _half_of_all(plan: AnyPlan, limits: tuple[float, ...]) -> float:
-    """Half the widest interval that limits of all effects allow, for the step of its column."""
-    units = (
-        np.array(told_steps(plan.schema, plan.names))
-        * to_original(plan.schema, plan.features).diagonal()
-    )
-    return float(max(units[: len(limits)] * limits)) / 2.0
-
-
-def _told_of_all(plan: AnyPlan, half: float, tell: Callable[[float], str]) -> str:
-    """How well effects are known."""
-    if (outcome := plan.schema.outcome) is not None:
-        return f"± {tell(half)} {_name(outcome.units)}".rstrip()
-    return f"a factor of {tell(float(f'{math.exp(min(half, LARGEST_LOG_ODDS)):.9g}'))}"
-
-
-def _rounded_up(x: float) -> str:
-    """As on the page where a design is chosen: no promise is better than what was found."""
-    return number_at_most(x, 4)
-
-
-def goal_words(goal: Target, names: tuple[str, ...]) -> str:
-    """The goal in words, with the name of its coefficient."""
-    if goal.coefficient is None:
-        return goal.sentence
-    return goal.told_of(f"the interval of {_name(called(names[goal.coefficient]))}")
 
 
 def _penalised(plan: Plan, numbers: PlanNumbers) -> _Told:
@@ -315,10 +211,10 @@ def _penalised(plan: Plan, numbers: PlanNumbers) -> _Told:
 def _linear(plan: LinearPlan, numbers: LinearNumbers) -> _Told:
     design, outcome = plan.design, plan.outcome
     share = percent(max(numbers.share_clipped, 0.0))
-    units = f" {_name(outcome.units)}" if outcome.units else ""
+    units = f" {short(outcome.units)}" if outcome.units else ""
     return _Told(
         lines=plan.lines,
-        released=f"{len(plan.names)} coefficients of a linear regression of {_name(outcome.name)}, "
+        released=f"{len(plan.names)} coefficients of a linear regression of {short(outcome.name)}, "
         f"each with a {100 * design.confidence_level:g} % confidence interval.",
         made=f"Made by {design.steps} Newton steps with Gaussian noise, for the {COVERS}.",
         lengths=[
@@ -327,7 +223,7 @@ def _linear(plan: LinearPlan, numbers: LinearNumbers) -> _Told:
         ],
         encoded="",
         design=f", {design.steps} steps, clips {design.clip:g} and {design.row_clip:g}. "
-        f"{_name(outcome.name)} is cut at {outcome.low:,.10g} and {outcome.high:,.10g}{units}",
+        f"{short(outcome.name)} is cut at {outcome.low:,.10g} and {outcome.high:,.10g}{units}",
     )
 
 
@@ -344,7 +240,7 @@ def _assumptions(plan: AnyPlan, numbers: Planned) -> Iterable[str]:
         yield from _suggested(plan.schema)
         if names := untold(plan.schema, plan.source.guesses):
             yield (
-                f"How often the values of {listed([_name(name) for name in names])} occur was not "
+                f"How often the values of {listed([short(name) for name in names])} occur was not "
                 "said: as described, all equally often; in the worst case, some are rare."
             )
         n_worlds = len(numbers.promise.worlds)
@@ -363,7 +259,7 @@ def _assumptions(plan: AnyPlan, numbers: Planned) -> Iterable[str]:
 def _details(plan: AnyPlan, told: _Told) -> Iterable[str]:
     """The same in the terms of the method."""
     yield told.made
-    yield f"d = {len(plan.names) - 1} features, n = {plan.n_records:,}{told.design}."
+    yield f"d = {many(len(plan.names) - 1, 'feature')}, n = {plan.n_records:,}{told.design}."
     if isinstance(plan.source, DeclaredTable):
         yield _guessed(plan.source.guesses, plan.schema)
     yield from transformations(plan.transformations)[:-1]  # missing cells stand under the table
@@ -373,7 +269,7 @@ def _details(plan: AnyPlan, told: _Told) -> Iterable[str]:
 def _suggested(schema: Schema) -> Iterable[str]:
     """Which typical values nobody confirmed."""
     for name in schema.suggested[:_MOST_GUESSES]:
-        yield f"Suggested, not typed: typical value and spread of “{_name(name)}”."
+        yield f"Suggested, not typed: typical value and spread of “{short(name)}”."
     if (more := len(schema.suggested) - _MOST_GUESSES) > 0:
         yield f"The same of {more} more columns."
 
@@ -382,16 +278,17 @@ def _behaves(guesses: Guesses, schema: Schema) -> str:
     """What the simulated table is like."""
     low, high = guesses.rates
     rate = percent(low) if low == high else f"{percent(low)} to {percent(high)}"
-    outcome = f"{_name(schema.outcome_words)} in {rate}"
+    outcome = f"{short(schema.outcome_words)} in {rate}"
     if (asked := schema.outcome) is not None:
-        outcome = f"{_name(asked.name)} about {asked.centre:g}, spread {asked.unit:g}"
+        outcome = f"{short(asked.name)} about {asked.centre:g}, spread {asked.unit:g}"
     together = "".join(
-        f", {correlation:g} between {_name(one)} and {_name(other)}"
+        f", {correlation:g} between {short(one)} and {short(other)}"
         for one, other, correlation in guesses.pairs[:_MOST_GUESSES]
     )
     return (
-        f"The private table behaves like a simulated one: {len(schema.features)} declared columns, "
-        f"{outcome}, correlation {guesses.correlation:g} between columns{together}."
+        "The private table behaves like a simulated one: "
+        f"{many(len(schema.features), 'declared column')}, {outcome}, correlation "
+        f"{guesses.correlation:g} between columns{together}."
     )
 
 
@@ -411,7 +308,7 @@ def _guessed(guesses: Guesses, schema: Schema) -> str:
     declared = {one.name for one in columns if one.has_usual}
     n_guessed = len(declared | set(guesses.numbers) | set(guesses.shares))
     effects = [
-        f"{_name(name)} {effect:g}"
+        f"{short(name)} {effect:g}"
         for name, effect in list(guesses.effects.items())[:_MOST_GUESSES]
     ]
     more = len(guesses.effects) - len(effects)
@@ -423,14 +320,6 @@ def _guessed(guesses: Guesses, schema: Schema) -> str:
         if set(schema.feature_names) > set(guesses.effects):
             words += f"; of the others {usual}"
     return (
-        f"Guessed: {words}; the distribution of {n_guessed} of {n_columns} columns, the others "
-        "even."
+        f"Guessed: {words}; the distribution of {n_guessed} of {many(n_columns, 'column')}, the "
+        "others even."
     )
-
-
-def _name(text: str) -> str:
-    return _cut(text, _MOST_NAME)
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"

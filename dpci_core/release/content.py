@@ -14,6 +14,7 @@ from dpci_core.ledger import Charge, Cost, as_text
 from dpci_core.plan import AnyPlan, LinearPlan, Plan, as_yaml
 from dpci_core.plan.base import Planned
 from dpci_core.plan.codec import plain
+from dpci_core.plan.goals import missed
 from dpci_core.plan.link import canonical
 from dpci_core.regression.fit import LinearFit
 from dpci_core.regression.noise import share_sd
@@ -29,6 +30,7 @@ from dpci_core.release.record import (
     RECORD_NAME,
     AnyRelease,
     Coefficient,
+    Goal,
     Guarantee,
     Interval,
     Release,
@@ -149,6 +151,9 @@ def record_fields(
         "covers": price.numbers.covers(plan.design),
         "not_reportable": price.numbers.not_reportable,
         "warnings": sentences(warnings_of(plan, price)),
+        "goal": None
+        if plan.goal is None
+        else Goal(target=plan.goal, is_promised=not missed(plan, price.numbers)),
         "publish_if": plan.publish_if,
         "assumptions": assumptions_of(plan, price.numbers),
         "software": dict(software()),

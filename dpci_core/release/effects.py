@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from dpci_core.design import Design, Measures
 from dpci_core.plan.effects import effect_name, scale_of
+from dpci_core.plan.goals import goal_of
+from dpci_core.planner import Target
 from dpci_core.regression.design import LinearDesign
 from dpci_core.release.record import AnyRelease, Coefficient, Interval
 from dpci_core.report.cautions import not_reportable
@@ -138,6 +140,35 @@ def acceptance(release: AnyRelease) -> str:
     """Whether a release meets the rule of its plan, in words; empty without one."""
     rule = release.publish_if
     return "" if rule is None else rule.verdict(effect_table(release))
+
+
+def against_goal(release: AnyRelease) -> str:
+    """Whether the intervals of a release are as short as its plan asked, in words; empty without a
+    goal, and for one of power, which no single release can show.
+    """
+    asked = release.goal
+    if asked is None or asked.target.is_power:
+        return ""
+    goal = replace(asked.target, probability=0.5)  # of this one release no chance is told
+    named = f"The goal of the plan, that {goal_of(release, goal)},"
+    if not _meets(release.coefficients, goal):
+        return f"{named} is missed by this release."
+    luck = "" if asked.is_promised else ", though the plan could not promise it for every table"
+    return f"{named} is met by this release{luck}."
+
+
+def _meets(coefficients: tuple[Coefficient, ...], goal: Target) -> bool:
+    """Whether released lengths are as short as was asked, and reported where single ones are
+    meant.
+    """
+    if goal.limits is not None:
+        found = zip(coefficients, goal.limits, strict=False)
+        return all(not c.is_not_estimable and c.scaled.length <= most for c, most in found)
+    assert goal.length is not None
+    if goal.coefficient is not None:
+        one = coefficients[goal.coefficient]
+        return not one.is_not_estimable and one.scaled.length <= goal.length
+    return sum(c.scaled.length for c in coefficients) / len(coefficients) <= goal.length
 
 
 def why_not(c: Coefficient, release: Estimated) -> str:

@@ -9,6 +9,7 @@ import re
 from dpci_core.base.decimals import UP_4
 from dpci_core.plan.yaml_text import dump_yaml
 from dpci_core.privacy.budget import DEFINITIONS, ZCDP, PureDP
+from dpci_core.release.effects import against_goal
 from dpci_core.release.record import AnyRelease
 from dpci_core.release.report import (
     as_code,
@@ -123,6 +124,7 @@ def _utility(release: AnyRelease, together: str | None) -> list[str]:
         f"{release.design.confidence_level:.10g} from {release.counted_words}.",
         "" if ratio is None else f"Released intervals are {ratio:.2f} times as long as planned.",
         together_sentence(release) if together is None else together,
+        as_code(said) if (said := against_goal(release)) else "",
         release.verdict,
         not_reportable(release.not_estimable) if release.not_estimable else "",
         *(f"Known before the draw: {as_code(sentence)}" for sentence in release.warnings),

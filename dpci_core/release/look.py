@@ -6,7 +6,7 @@ the guarantee. Nothing of it is written, and no message holds a cell or a count.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Literal, get_args
@@ -19,10 +19,10 @@ from dpci_core.base.errors import DataRejectedError, Finding
 from dpci_core.datasets.folder import ParquetBatch, folder_batches
 from dpci_core.plan import AnyPlan
 from dpci_core.planner.promise import MORE_INCOMPLETE
-from dpci_core.release.table import Header, cell_blocks_of
+from dpci_core.release.table import REPLACED, Header, cell_blocks_of
 from dpci_core.report.words import percent
 from dpci_core.schema import RecordMapper
-from dpci_core.schema.mapping import Fits
+from dpci_core.schema.mapping import Cells, Fits
 
 NEARLY_ALL = 0.95
 """Share of the cells of a column."""
@@ -48,11 +48,14 @@ class Look:
     asks: everything that somebody has to accept first, by `ACCEPTABLE` codes: declared codes of a
     side of the outcome that no cell has, and more incomplete records than the plan declares, by
     some points.
+    hints: what may be the reason of it, and stops nothing: cells of a CSV file that are no text in
+    its encoding.
     """
 
     columns: tuple[tuple[str, str], ...]
     unfit: tuple[str, ...]
     asks: tuple[Finding, ...]
+    hints: tuple[Finding, ...]
 
 
 def largest_unfit(plan: AnyPlan) -> float:
@@ -85,7 +88,7 @@ def look_at(plan: AnyPlan, header: Header, *, engine: Engine | None = None) -> L
 
 
 def _look_at(plan: AnyPlan, header: Header, engine: Engine | None) -> Look | None:
-    mapper = RecordMapper(plan.schema, plan.features)
+    mapper, garbled = RecordMapper(plan.schema, plan.features), set[str]()
     try:
         if header.kind == "folder":
             batches = folder_batches(
@@ -94,12 +97,28 @@ def _look_at(plan: AnyPlan, header: Header, engine: Engine | None) -> Look | Non
             found = batches.total(_fits_of_batch)
         else:
             blocks = cell_blocks_of(header, mapper.needed, mapper.numbers)
-            found = _sum(mapper, blocks)
+            found = _sum(mapper, _noting(blocks, garbled))
     except BatchError as error:
         if error.code not in _BEYOND_LIMITS:
             raise
         return None
-    return _in_words(plan, mapper.needed, found)
+    names = tuple(name for name in mapper.needed if name in garbled and header.kind == "csv")
+    hints = (Finding("another_encoding", names=", ".join(map(repr, names))),) if names else ()
+    return _in_words(plan, mapper.needed, found, hints)
+
+
+def _noting(
+    blocks: Iterable[Mapping[str, Cells]], garbled: set[str]
+) -> Iterator[Mapping[str, Cells]]:
+    """The same blocks; the columns with bytes that are no text are added to `garbled`."""
+    for block in blocks:
+        garbled.update(
+            name
+            for name, cells in block.items()
+            if name not in garbled
+            and any(REPLACED in cell for cell in cells if isinstance(cell, str))
+        )
+        yield block
 
 
 def _fits_of_batch(place: Place) -> Any:
@@ -116,13 +135,16 @@ def _sum(mapper: RecordMapper, blocks: Iterable[Any]) -> Any:
     return reduce(added, map(mapper.fits, blocks), nothing)
 
 
-def _in_words(plan: AnyPlan, names: tuple[str, ...], found: Fits) -> Look:
+def _in_words(
+    plan: AnyPlan, names: tuple[str, ...], found: Fits, hints: tuple[Finding, ...]
+) -> Look:
     *fitting, n_yes, n_no, n_complete, n = (int(count) for count in found)
     least = (1.0 - largest_unfit(plan)) * n
     return Look(
         columns=tuple((name, _word(k, n)) for name, k in zip(names, fitting, strict=True)),
         unfit=tuple(name for name, k in zip(names, fitting, strict=True) if k < least),
         asks=tuple(_asks(plan, n_yes, n_no, n_complete, n)),
+        hints=hints,
     )
 
 

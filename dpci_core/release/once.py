@@ -375,9 +375,9 @@ def _check_cells(
         return
     if seen.unfit:
         names, share = ", ".join(map(repr, seen.unfit)), percent(largest_unfit(question.plan))
-        raise ReleaseRefusedError("cells_do_not_fit", names=names, share=share)
+        raise ReleaseRefusedError("cells_do_not_fit", names=names, share=share, hints=seen.hints)
     if not {one.code for one in seen.asks} <= set(accept):
-        raise NotAcceptedError("not_accepted", findings=seen.asks)
+        raise NotAcceptedError("not_accepted", findings=seen.asks, hints=seen.hints)
 
 
 def _check_place(place: Path) -> None:

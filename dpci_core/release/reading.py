@@ -12,7 +12,7 @@ from dpci_core.base.limits import records_in_range
 from dpci_core.design import Design
 from dpci_core.intervals.certified import GRID
 from dpci_core.plan.codec import FORMS, READERS, Form, PlanFieldError, at, plain_fields, read
-from dpci_core.plan.content import design_from
+from dpci_core.plan.content import coefficient_names, design_from, goal_from
 from dpci_core.plan.linear import kind_in, linear_design_from
 from dpci_core.plan.link import load_json
 from dpci_core.regression.design import LinearDesign
@@ -22,6 +22,7 @@ from dpci_core.release.record import (
     RECORD_NAME,
     VERSION,
     AnyRelease,
+    Goal,
     RecordError,
     Release,
 )
@@ -122,7 +123,10 @@ def _of_any(
 ) -> dict[str, Any]:
     """The fields of every model's record."""
     with at("features"):
-        given["schema"].select(given["features"])
+        names = coefficient_names(given["schema"], given["features"])
+    with at("goal.target"):
+        if (goal := given.get("goal")) is not None:
+            given["goal"] = Goal(**goal | {"target": goal_from(goal["target"], names)})
     return given | {
         "ledger_head": ledger["head"],
         "charge_id": ledger["charge"],
@@ -138,6 +142,7 @@ _TYPES: dict[str, Any] = {
 }
 _WITHOUT = ("note", "ledger_head", "charge_id", "n_planned")
 READERS[AnyRelease] = lambda value: kind_in(value, (Release, LinearRelease))
+FORMS[Goal] = Form(build=dict)
 FORMS[LinearRelease] = Form(
     needed=("version",),
     types={**_TYPES, "matrices": Steps, "design": LinearDesign},

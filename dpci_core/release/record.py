@@ -29,6 +29,7 @@ from dpci_core.mechanisms.shares import share_out
 from dpci_core.plan.acceptance import Acceptance
 from dpci_core.plan.codec import PlanFieldError, plain, plain_fields
 from dpci_core.plan.content import coefficient_names
+from dpci_core.planner import Target
 from dpci_core.privacy.budget import definition_named
 from dpci_core.regression.design import LinearDesign
 from dpci_core.report.covered import expected_complete, missing_cells
@@ -122,6 +123,17 @@ class Guarantee:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Goal:
+    """What the plan asked of its release.
+
+    is_promised: whether the plan could promise it before the draw.
+    """
+
+    target: Target
+    is_promised: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Entry(ABC):
     """What every record says about its place in the ledger."""
 
@@ -157,6 +169,7 @@ class AnyRelease(Entry):
     not_reportable: names that the plan called not reportable before the draw.
     warnings: what spoke against the plan before the draw, in sentences.
     verdict: what the released numbers say of their own use; empty for nothing.
+    goal: of the plan; `effects.against_goal` says whether the release meets it.
     publish_if: the rule of the plan; `effects.acceptance` says whether the release meets it.
     """
 
@@ -173,11 +186,12 @@ class AnyRelease(Entry):
     note: MappingNote | None = field(default=None, repr=False)
     not_reportable: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    goal: Goal | None = None
     publish_if: Acceptance | None = None
 
     def __post_init__(self) -> None:
         names = coefficient_names(self.schema, self.features)
-        if tuple(c.name for c in self.coefficients) != names:
+        if self.names != names:
             raise RecordError(
                 "coefficients", "Expected one for each feature in order, and the constant last."
             )
@@ -196,6 +210,11 @@ class AnyRelease(Entry):
     @abstractmethod
     def _arrays(self, p: int) -> Iterator[tuple[str, Sequence[Any], tuple[int, ...]]]:
         """Name, numbers and shape of everything that was drawn."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the coefficients in their order, the constant last."""
+        return tuple(c.name for c in self.coefficients)
 
     @property
     def n_records(self) -> int:
@@ -307,6 +326,9 @@ class AnyRelease(Entry):
 
     def to_dict(self) -> dict[str, Any]:
         rule = {} if self.publish_if is None else {"publish_if": plain(self.publish_if)}
+        goal = {} if self.goal is None else {"goal": plain(self.goal)}
+        if self.goal is not None and (place := self.goal.target.coefficient) is not None:
+            goal["goal"]["target"]["coefficient"] = self.names[place]
         design, drawn = self._drawn()
         return {
             "format": FORMAT,
@@ -331,6 +353,7 @@ class AnyRelease(Entry):
             "not_reportable": list(self.not_reportable),
             "warnings": list(self.warnings),
             "verdict": self.verdict,
+            **goal,
             **rule,
             "assumptions": list(self.assumptions),
             "software": self.software,

@@ -33,7 +33,7 @@ from dpci_core.release.linear import linear_intervals
 from dpci_core.release.record import Coefficient
 from dpci_core.report.effect_table import EffectRow, EffectTable
 from dpci_core.report.html import IntervalRow, interval_chart, render
-from dpci_core.report.words import joined, number
+from dpci_core.report.words import joined, many, number
 from dpci_core.schema import Schema, basis_of, constant_of, to_original, told_steps
 from dpci_core.solvers.moments import Moments
 
@@ -93,12 +93,13 @@ class Rehearsal:
         ] or [f"Every effect was reportable in each of {n} rehearsals."]
         if self.truth is not None and (hits := list(self._hits())):
             level = f"{100.0 * first.level:.10g} %"
-            said.append(
-                f"{sum(hits)} of {len(hits)} intervals cover the made-up effect ({level} should)."
-            )
+            cover = "covers" if sum(hits) == 1 else "cover"
+            of = many(len(hits), "interval")
+            said.append(f"{sum(hits)} of {of} {cover} the made-up effect ({level} should).")
         if self.publish_if is not None:
             n_met = sum(not self.publish_if.broken_by(table) for table in self.tables)
-            said.append(f"{n_met} of {n} meet the plan's own rule. {self.publish_if.sentence}")
+            meet = "meets" if n_met == 1 else "meet"
+            said.append(f"{n_met} of {n} {meet} the plan's own rule. {self.publish_if.sentence}")
         said.append(f"It took {number(self.seconds / n, 2)} s each time.")
         return tuple(said)
 

@@ -16,6 +16,7 @@ from dpci_core.privacy.budget import DEFINITIONS, approx_risk, pure_risk
 from dpci_core.release.after import ReleaseInference
 from dpci_core.release.effects import (
     acceptance,
+    against_goal,
     effect_sentences,
     effect_table,
     effects,
@@ -123,6 +124,7 @@ def report_html(release: AnyRelease, *, together: str | None = None) -> str:
         rows=_table(release),
         effects=effect_sentences(release),
         reading=reading_sentence(release),
+        goal=against_goal(release),
         acceptance=acceptance(release),
         outcome=release.schema.outcome_words,
         covers=release.covers,
@@ -235,6 +237,7 @@ def model_card(release: AnyRelease, *, together: str | None = None) -> str:
         f"{at_once}".rstrip(),
         *([f"- Status: {release.design.status}"] if release.design.status else []),
         *([f"- Usefulness: {release.verdict}"] if release.verdict else []),
+        *([f"- {as_code(said)}"] if (said := against_goal(release)) else []),
         *([f"- Publication: {as_code(rule)}"] if (rule := acceptance(release)) else []),
         *([f"- {as_code(not_reportable(release.not_estimable))}"] if release.not_estimable else []),
         *(f"- Known before the draw: {as_code(sentence)}" for sentence in release.warnings),

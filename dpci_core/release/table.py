@@ -48,6 +48,8 @@ LONGEST_RECORD = 2**20
 """Characters of a record in a CSV file; a longer one is a record of missing cells, and is never
 held.
 """
+REPLACED = "\N{REPLACEMENT CHARACTER}"
+"""Stands for bytes that are no text in the encoding."""
 _PARQUET_MAGIC = b"PAR1"
 _MARKS = "".join(DELIMITERS).encode()
 _PART = 65_536

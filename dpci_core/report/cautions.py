@@ -12,7 +12,7 @@ import numpy as np
 
 from dpci_core.base.array import Array, Flags
 from dpci_core.design import ESTIMANDS, Design
-from dpci_core.report.words import listed, percent, plainly
+from dpci_core.report.words import listed, many, percent, plainly
 
 Gravity = Literal["stops", "weigh", "know"]
 """How grave a caution is: release and you get nothing or something wrong; weigh it against the
@@ -201,8 +201,10 @@ def _shortfall(short: Array, n: int, level: float) -> Caution:
     worst = float(np.min(short))
     return Caution(
         "stops" if 1.0 - worst > _MISSES * (1.0 - level) else "weigh",
-        f"{len(short)} of {n} intervals promise too much: they say {100.0 * level:g} % and cover "
-        f"{100 * worst:.1f} % at worst.",
+        f"{len(short)} of {many(n, 'interval')} "
+        f"{'promises too much: it says' if len(short) == 1 else 'promise too much: they say'} "
+        f"{100.0 * level:g} % and cover{'s' if len(short) == 1 else ''} {100 * worst:.1f} % at "
+        "worst.",
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dpci_core.report.html import Bounds, IntervalRow, interval_chart, table
-from dpci_core.report.words import joined, number, number_at_most, odds_alike
+from dpci_core.report.words import joined, many, number, number_at_most, odds_alike
 
 PLANNED_REASON = "penalty or noise decides it, by the plan"
 """Why the effect of a penalised model is not reportable by the plan."""
@@ -245,7 +245,8 @@ class EffectTable:
             series: tuple[str, ...] = (f"{level} interval",)
             axis, none = f"{scale}, for the step of each column", "1" if self.is_odds else "0"
             n_apart = sum(end[0] > 0.0 or end[1] < 0.0 for end in (r.intervals[0] for r in rows))  # type: ignore[index]
-            description = f"{n_apart} of {len(rows)} intervals exclude {none}."
+            exclude = "excludes" if n_apart == 1 else "exclude"
+            description = f"{n_apart} of {many(len(rows), 'interval')} {exclude} {none}."
         else:
             series = (
                 "with privacy",

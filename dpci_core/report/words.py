@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Literal, Protocol
@@ -144,6 +145,42 @@ def called(name: str) -> str:
 def plainly(name: str) -> str:
     """A name of a column or a level as a reader writes it."""
     return name.replace("_", " ")
+
+
+def many(n: int, what: str) -> str:
+    """A number before what it counts, in the right number.
+
+    >>> many(1, "feature"), many(0, "row"), many(8_000, "record")
+    ('1 feature', '0 rows', '8,000 records')
+    """
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def lacking(n: int, of: int, what: str) -> str:
+    """How many rows, or records, have a missing cell and no value for it.
+
+    >>> lacking(1, 3_000, "record")
+    '1 of 3,000 records has a missing cell and counts for nothing.'
+    """
+    has, counts = ("has", "counts") if n == 1 else ("have", "count")
+    return f"{n:,} of {many(of, what)} {has} a missing cell and {counts} for nothing."
+
+
+_ONE_ROW = re.compile(r"(?:(?:one|an?|each|every|1) )?(?:row|record) is ", re.I)
+
+
+def one_is(unit: str) -> str:
+    """Whom a row stands for, without saying once more that it is a row.
+
+    >>> one_is("one row is one person"), one_is("one patient")
+    ('one person', 'one patient')
+    """
+    return _ONE_ROW.sub("", unit.strip(), count=1) if _ONE_ROW.match(unit.strip()) else unit.strip()
+
+
+def short(text: str, most: int = 60) -> str:
+    """A text that somebody typed, cut where it is longer than so many characters."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
 def percent(x: float) -> str:

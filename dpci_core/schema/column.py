@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from dpci_core.base.array import Array, Flags
+from dpci_core.report.words import many, plainly
 
 Scale = Literal["original", "bounds"] | float
 """Of features: "original" for the units of the table (a number as its transformation gives it, a
@@ -77,7 +78,8 @@ class Column(ABC):
 
     def count_absent(self, n: int) -> str:
         """So many cells without a value, in words."""
-        return f"{n} values of {self.name} that are {self.absent}"
+        are = "is" if n == 1 else "are"
+        return f"{many(n, 'value')} of {plainly(self.name)} that {are} {self.absent}"
 
     @property
     def fill_value(self) -> float:

@@ -24,6 +24,7 @@ from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.base.limits import NORM_MARGIN
 from dpci_core.base.rows import Meaning, WeightedRows, parted, plain
+from dpci_core.report.words import lacking, many, plainly
 from dpci_core.schema.column import Column, Scale, read_each
 from dpci_core.schema.declare import Schema, Shape, StandardEncoding, map_of
 from dpci_core.schema.numeric import NumericColumn
@@ -72,7 +73,7 @@ def encode(
         in_full = plain(scaled_rows(free, is_complete, columns, schema.standard))
         in_full[~is_complete] = 0.0
     if n_left := int(np.count_nonzero(~is_complete)):
-        notes = (*notes, f"{n_left} of {len(y)} rows have a missing cell and count for nothing.")
+        notes = (*notes, lacking(n_left, len(y), "row"))
     if len(set(y[is_complete].tolist())) < 2:
         notes = (
             *notes,
@@ -331,12 +332,19 @@ def _notes(columns: tuple[Column, ...], mapped: Counter[tuple[str, str]], n: int
     for column in columns:
         n_missing, n_outside = mapped[column.name, _MISSING], mapped[column.name, _OUTSIDE]
         if n_missing:
-            yield f"{column.count_absent(n_missing)}{_counting(column)}."
+            yield f"{column.count_absent(n_missing)}{_counting(column, n_missing)}."
         if n_outside:
-            yield f"{n_outside} values of {column.name} outside its bounds were clipped."
+            were = "was" if n_outside == 1 else "were"
+            told = f"{many(n_outside, 'value')} of {plainly(column.name)} outside its bounds"
+            yield f"{told} {were} clipped."
         if n_far := mapped[column.name, _FAR]:
-            yield f"{n_far} of {n:,} values of {column.name} beyond the limit count as it."
+            count = "counts" if n_far == 1 else "count"
+            of = f"{many(n, 'value')} of {plainly(column.name)} beyond the limit"
+            yield f"{n_far:,} of {of} {count} as it."
 
 
-def _counting(column: Column) -> str:
-    return f" count as {column.fill}" if column.fill else ": their rows count for nothing"
+def _counting(column: Column, n: int) -> str:
+    """What becomes of n cells without a value."""
+    if column.fill:
+        return f" count{'s' if n == 1 else ''} as {column.fill}"
+    return ": its row counts for nothing" if n == 1 else ": their rows count for nothing"

@@ -23,6 +23,7 @@ from dpci_core.base.array import Array
 from dpci_core.base.limits import NORM_MARGIN
 from dpci_core.base.packed import Codes, PackedColumn, PackedRows, smallest_codes
 from dpci_core.base.rows import WeightedRows
+from dpci_core.report.words import lacking, many, plainly
 from dpci_core.schema.column import Column
 from dpci_core.schema.declare import Schema
 from dpci_core.schema.encode import (
@@ -78,13 +79,13 @@ class MappingNote:
 
     def sentences(self) -> tuple[str, ...]:
         """One sentence for every kind of mapped cell that occurred, and one for the records."""
-        left = f"{self.n_incomplete:,} of {self.n_records:,} records"
+        left = lacking(self.n_incomplete, self.n_records, "record")
         return (
             *(
-                f"{n:,} of {self.n_records:,} cells of {column}: {kind}."
+                f"{n:,} of {many(self.n_records, 'cell')} of {plainly(column)}: {kind}."
                 for (column, kind), n in self.items()
             ),
-            *([f"{left} have a missing cell and count for nothing."] if self.n_incomplete else []),
+            *([left] if self.n_incomplete else []),
         )
 
     def items(self) -> Iterable[tuple[tuple[str, str], int]]:

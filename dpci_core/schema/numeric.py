@@ -13,6 +13,7 @@ from scipy.special import ndtr, ndtri
 
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import ArgumentError, DataRejectedError, check_range, expect
+from dpci_core.report.words import many, plainly
 from dpci_core.schema.column import Column, Scale, near, rounded
 from dpci_core.schema.spelling import number_of
 
@@ -236,7 +237,7 @@ class NumericColumn(Column):
 
     def count_absent(self, n: int) -> str:
         """Return how many values are missing, in words; `parsed` refuses a text that is none."""
-        return f"{n} missing values of {self.name}"
+        return f"{many(n, 'missing value')} of {plainly(self.name)}"
 
     @property
     def fill_value(self) -> float:

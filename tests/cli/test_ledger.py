@@ -75,6 +75,14 @@ def test_a_charge_whose_draw_was_lost_is_not_told_like_one_that_goes_on(
     ledger.fail(book_later("bad"), reason="It broke off.", is_drawn=False)
     book("good")
     _, said, _ = run(capsys, "show")
+    ends = [line.split(" (Ada)")[1] for line in said.splitlines()[1:]]
+    asked = "; spent; ask again with --request {} and the same folder:"
+    assert ends == [
+        f"{asked.format('waits')} it goes on, at no further price",
+        f"{asked.format('lost')} a result that is there is noted, else it is lost",
+        "",
+        "",
+    ]
     told = [line.split("h  ")[1].split(" (Ada)")[0] for line in said.splitlines()[1:]]
     assert told == [
         "booked, nothing drawn yet; rho 0.1  Census: waits",
@@ -141,6 +149,21 @@ def test_who_approves_a_fit_reads_its_settings(capsys: pytest.CaptureFixture[str
     charge = run(capsys, "show")[1].splitlines()[-1]
     assert "DPLogisticRegression.fit(label='ill', features=('age', 'dose')" in charge
     assert charge.endswith("… (Kim)")
+
+
+def test_no_balance_is_shown_without_the_end_of_the_ledger(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is left may be too much; `show` says what `verify` does, in the same words."""
+    run(capsys, *CREATE, "--rho", "1")
+    (place / "ledger.sqlite.head").unlink()
+    said = "ledger.sqlite.head is not there, which holds the end of the ledger once more"
+    for words in (("show",), ("show", "Census"), ("show", "--json")):
+        code, out, error = run(capsys, *words)
+        assert (code, out) == (1, "")
+        assert said in error
+    code, out, _ = run(capsys, "verify")
+    assert (code, said in out) == (1, True)
 
 
 def test_an_absent_ledger_shows_verifies_and_exports_nothing(

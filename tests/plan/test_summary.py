@@ -27,7 +27,8 @@ from dpci_core import (
 from dpci_core.mechanisms.objective import NOT_REVIEWED
 from dpci_core.plan import as_yaml, read_plan, to_html
 from dpci_core.plan.effects import planned_effects
-from dpci_core.plan.summary import MOST_ROWS, goal_words, goals, missed
+from dpci_core.plan.goals import goal_words, goals, missed
+from dpci_core.plan.summary import MOST_ROWS
 from dpci_core.report.words import number, number_at_most, percent, risk, risk_approx, risk_pure
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding, told_steps
 from tests.plan_examples import HOSTILE, PLANS, numbers_of

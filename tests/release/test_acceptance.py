@@ -72,7 +72,7 @@ def test_it_is_judged_by_released_numbers_alone_at_its_border(tmp_path: Path) ->
     assert broken.startswith(f"{name} is known to within a factor of ")
     lost = replace(table, rows=(replace(table.rows[0], reason="why"), *table.rows[1:]))
     assert Acceptance(reported=2).broken_by(table) == ()
-    assert Acceptance(reported=2).broken_by(lost) == ("1 of 2 effects are reported",)
+    assert Acceptance(reported=2).broken_by(lost) == ("1 of 2 effects is reported",)
     nothing = replace(table, rows=tuple(replace(row, reason="why") for row in table.rows))
     assert Acceptance(within=just).broken_by(nothing) == ("0 of 2 effects are reported",)
 

@@ -292,6 +292,50 @@ def test_what_was_booked_is_not_looked_at_again(
     assert desk.spent == "1"
 
 
+def umlauts(folder: Path, times: int, encoding: str = "cp1252") -> Path:
+    """A table in which so many records have a level with a letter beyond ASCII."""
+    rows = [GOOD | {"city": "Köln", "sick": sick} for sick in ("no", "yes") for _ in range(N // 2)]
+    frame = pd.DataFrame(rows)
+    frame.loc[times:, "city"] = "a"
+    path = folder / f"{encoding}{times}.csv"
+    frame.to_csv(path, index=False, encoding=encoding)
+    return path
+
+
+@pytest.mark.parametrize(("times", "stop"), [(150, "'city'"), (80, "missing cell"), (1, "")])
+def test_a_file_in_another_encoding_is_told_so_and_stopped_by_nothing_new(
+    tmp_path: Path, times: int, stop: str
+) -> None:
+    """Its letters were told as missing cells alone; one cell that is no text stops no release."""
+    schema = replace(
+        SCHEMA, features=(SCHEMA.features[0], CategoricalColumn("city", ("a", "Köln")))
+    )
+    desk = Desk.at(tmp_path, plan=make_plan(schema=schema))
+    wrong, right = umlauts(tmp_path, times), umlauts(tmp_path, times, "utf-8")
+    hint = "letters in 'city' that are not written in UTF-8"
+    (told,) = seen(desk.plan, wrong).hints
+    assert hint in said(told)
+    assert "K" not in said(told).replace("UTF-8", "")
+    assert seen(desk.plan, right).hints == ()
+    latin = check_header(PlanRelease(plan=desk.plan), wrong, encoding="latin-1")
+    assert look_at(desk.plan, latin) == seen(desk.plan, right)
+    if not stop:
+        assert desk.release(file=wrong).n_records == N
+        return
+    with pytest.raises(ReleaseRefusedError) as caught:
+        desk.release(file=wrong)
+    for part in (hint, stop, "Save it as UTF-8"):
+        assert part in said(caught.value)
+    assert desk.spent == "0"
+    assert desk.release(file=right).n_records == N
+
+
+def test_what_has_no_hint_is_told_without_one(tmp_path: Path) -> None:
+    with pytest.raises(ReleaseRefusedError) as caught:
+        Desk.at(tmp_path).release(file=table(tmp_path, [{"city": ""}] * 99 + [{}] * (N - 99)))
+    assert said(caught.value).endswith("than planned.")
+
+
 @FILES
 def test_no_cell_is_in_what_is_said(
     tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]

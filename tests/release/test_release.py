@@ -973,6 +973,19 @@ def test_mistakes_on_the_command_line_are_told_as_what_they_are(
     assert "Not confirmed with the name of the data set, 'Clinic'. Nothing was spent." in told
 
 
+@pytest.mark.parametrize("n", [0, 1, 160])
+def test_a_check_counts_the_rows_as_the_release_and_the_page_do(
+    desk: Desk, capsys: pytest.CaptureFixture[str], n: int
+) -> None:
+    lines = desk.file.read_text().splitlines()
+    desk.file.write_text("\n".join(lines[: n + 1]) + "\n")
+    assert main(command(desk, "--check")) == 1
+    shown = capsys.readouterr()
+    wanted = f"The number of rows is {n}, counted as they would be read" if n else "no rows"
+    assert wanted in shown.err
+    assert shown.out == ""
+
+
 def test_release_and_predict_on_the_command_line(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -83,7 +83,7 @@ def test_it_is_the_row_of_zeros(schema: Schema, missing: dict[str, object]) -> N
         assert X.weights[1] == 1.0
     assert (mapper.note.n_records, mapper.note.n_incomplete) == (3, 1)
     assert mapper.note.sentences()[-1] == (
-        "1 of 3 records have a missing cell and count for nothing."
+        "1 of 3 records has a missing cell and counts for nothing."
     )
     check_records(X, y)
 
@@ -142,7 +142,7 @@ def test_a_declared_value_fills_a_cell_and_leaves_the_record() -> None:
         "1 of 3 cells of age: missing or no number, counted as 40.",
         "1 of 3 cells of home: missing or not declared, counted as rented.",
         "1 of 3 cells of pay: missing or no number.",
-        "1 of 3 records have a missing cell and count for nothing.",
+        "1 of 3 records has a missing cell and counts for nothing.",
     )
 
 

@@ -281,20 +281,20 @@ def test_mapped_values_are_counted_in_words_that_are_true() -> None:
         (AGE, PAY, HOURS, HOME), "ill", "yes", standard=StandardEncoding(shape=2, limit=2)
     )
     assert coded(frame, schema).notes == (
-        "1 missing values of age count as 60.",
-        "1 values of age outside its bounds were clipped.",
+        "1 missing value of age counts as 60.",
+        "1 value of age outside its bounds was clipped.",
         "2 of 5 values of age beyond the limit count as it.",
-        "1 missing values of pay count as 30000.",
+        "1 missing value of pay counts as 30000.",
         "2 values of pay outside its bounds were clipped.",
         "3 of 5 values of pay beyond the limit count as it.",
-        "1 missing values of hours count as 40.",
-        "1 values of home that are missing or not declared count as none.",
+        "1 missing value of hours counts as 40.",
+        "1 value of home that is missing or not declared counts as none.",
     )
     untold = Schema((NumericColumn("age", 18, 98),), "ill", "yes")
     assert coded(frame, untold).notes == (
-        "1 missing values of age: their rows count for nothing.",
-        "1 values of age outside its bounds were clipped.",
-        "1 of 5 rows have a missing cell and count for nothing.",
+        "1 missing value of age: its row counts for nothing.",
+        "1 value of age outside its bounds was clipped.",
+        "1 of 5 rows has a missing cell and counts for nothing.",
     )
 
 
@@ -428,7 +428,7 @@ def test_a_missing_cell_is_not_beyond_the_limit() -> None:
     column = NumericColumn("age", 0, 100, typical=50, spread=10)
     schema = Schema((column,), "ill", "yes", standard=StandardEncoding(shape=2.0, limit=2.0))
     frame = pd.DataFrame({"age": [50.0, None, 75.0, 200.0], "ill": ["yes", "no", "yes", "no"]})
-    assert "1 of 4 values of age beyond the limit count as it." in coded(frame, schema).notes
+    assert "1 of 4 values of age beyond the limit counts as it." in coded(frame, schema).notes
 
 
 # --- twins ----------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from ui.session.words import in_words
 
 Apply = Callable[[Any], None]
 
-_REFUSED = "refused"
+_REFUSED, _UNSEEN = "refused", "unseen"
 _SAME = 1e-9
 
 
@@ -152,13 +152,13 @@ def number_field(
     **more: Any,
 ) -> None:
     """A number as it was typed; one that is emptied keeps its own. What is refused stays to be
-    corrected, but beside a slider, which shows what holds.
+    corrected until the value is another: the browser tells of a value that is typed again only
+    where the field shows something else.
 
     name, beside: of the widget where it is not the key, and of another for the same value.
     """
     name = name or key
-    entry = _refused(key)[1] if beside is None else ""
-    put(name, entry or written(value), () if is_shown else None)
+    put(name, _still_refused(key, value) or written(value), () if is_shown else None)
     read = whole_in if isinstance(value, int) else number_in
     st.text_input(
         label,
@@ -189,7 +189,12 @@ def take(widget_key: str, key: str, apply: Apply, beside: str | None = None) -> 
     try:
         apply(value)
     except ValueError as problem:
-        st.session_state[_REFUSED] = (key, in_words(problem), value)
+        refuse(key, problem, value)
+
+
+def refuse(key: str, problem: ValueError, entry: object = None) -> None:
+    """Keep why a move of a control was refused, until the next move of any."""
+    st.session_state[_REFUSED] = (key, in_words(problem), entry, _UNSEEN)
 
 
 def footnote(key: str, note: str) -> None:
@@ -201,19 +206,33 @@ def footnote(key: str, note: str) -> None:
 
 def refusal(key: str) -> None:
     """Why the last move of a control was refused, if it was."""
-    if why := _refused(key)[0]:
+    if why := _refused(key):
         st.warning(why)
 
 
 def is_refused(key: str) -> bool:
     """Whether the last move of a control was refused."""
-    return bool(_refused(key)[0])
+    return bool(_refused(key))
 
 
-def _refused(key: str) -> tuple[str, str]:
-    """Why the last move of a control was refused, and what was typed; empty if it was not."""
-    of, why, entry = st.session_state.get(_REFUSED, ("", "", ""))
-    return (why, str(entry)) if of == key else ("", "")
+def _refused(key: str) -> str:
+    """Why the last move of a control was refused; empty if it was not."""
+    of, why, *_ = st.session_state.get(_REFUSED, ("", ""))
+    return why if of == key else ""
+
+
+def _still_refused(key: str, value: Number | None) -> str:
+    """What was typed and refused while a control had this value; a refusal is gone once it has
+    another, whatever moved it.
+    """
+    of, why, entry, held = st.session_state.get(_REFUSED, ("", "", "", _UNSEEN))
+    if of != key:
+        return ""
+    if held not in (_UNSEEN, value):
+        del st.session_state[_REFUSED]
+        return ""
+    st.session_state[_REFUSED] = (of, why, entry, value)
+    return entry if isinstance(entry, str) else ""
 
 
 FINE = (1, 1.1, 1.25, 1.4, 1.6, 1.8, 2, 2.25, 2.5, 2.8, 3.2, 3.6, 4, 4.5, 5, 5.6, 6.3, 7, 8, 9)

@@ -13,6 +13,7 @@ import streamlit as st
 from dpci_core.base.errors import DataRejectedError
 from dpci_core.datasets import read_upload
 from dpci_core.datasets.upload_rules import most_features
+from dpci_core.report.words import many
 from dpci_core.schema import (
     CategoricalColumn,
     Provenance,
@@ -157,7 +158,9 @@ def _accept(frame: pd.DataFrame, choice: _Choice, kind: Provenance) -> None:
         d = min(10, count, most_features(len(frame)))
         state.update(names=(), d=d, n=max(100, min(len(frame), 1_000_000)), encoding="schema")
         st.rerun()
-    st.success(f"{len(frame):,} rows, {len(schema.feature_names)} features after encoding.")
+    st.success(
+        f"{many(len(frame), 'row')}, {many(len(schema.feature_names), 'feature')} after encoding."
+    )
 
 
 def _no_first(schema: Schema) -> Schema:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -13,6 +15,7 @@ from dpci_core.ledger import (
     Account,
     Charge,
     Ledger,
+    LedgerDamagedError,
     LedgerError,
     Proposal,
     PublicKey,
@@ -49,21 +52,32 @@ def page() -> None:
         return
     link_problem()
     try:
-        ledger = Ledger()
-        accounts, charges = ledger.accounts(), ledger.history()
-        is_asked = any(account.needs_approval for account in accounts)
-        proposals = ledger.proposals() if is_asked else ()
-        if not accounts:
-            st.info(ledger_text.EMPTY)
-        else:
-            _budgets(accounts)
-            waiting.section(accounts, proposals)
-            _history(charges)
-        _verification(ledger)
-        _downloads(ledger, accounts, charges, proposals)
-        st.caption(ledger_text.BACKUP)
+        _book(Ledger())
     except LedgerError as problem:
         st.error(plain(in_words(problem)))
+
+
+def _book(ledger: Ledger) -> None:
+    """Everything in the ledger; of one that may lack entries only what a check of it finds."""
+    try:
+        accounts, charges = ledger.accounts(), ledger.history()
+    except LedgerDamagedError as problem:
+        st.error(plain(in_words(problem)))
+        with suppress(LedgerError):  # it was said
+            _verification(ledger)
+        return
+    is_asked = any(account.needs_approval for account in accounts)
+    proposals = ledger.proposals() if is_asked else ()
+    if not accounts:
+        st.info(ledger_text.EMPTY)
+    else:
+        _budgets(accounts)
+        waiting.section(accounts, proposals)
+        _history(charges)
+    _verification(ledger)
+    _downloads(ledger, accounts, charges, proposals)
+    if accounts:
+        st.caption(ledger_text.BACKUP)
 
 
 def _budgets(accounts: tuple[Account, ...]) -> None:
@@ -158,8 +172,8 @@ def history_table(charges: tuple[Charge, ...]) -> pd.DataFrame:
 
 
 def _verification(ledger: Ledger) -> None:
-    st.header("Integrity check")
     own = ledger.public_key()
+    st.header("Integrity check")
     st.markdown(
         f"Every entry is {'sealed' if own is None else 'signed'} together with the one before it. "
         "A check finds edited, removed, added and reordered entries"
@@ -185,8 +199,8 @@ def _verification(ledger: Ledger) -> None:
     st.button(
         "Check every entry", key="ledger_check", on_click=_check, args=(ledger, files, pinned)
     )
-    checked = st.session_state.get(_CHECKED)
-    if checked is None:
+    of, checked = st.session_state.get(_CHECKED, (None, None))
+    if of != _asked(files, pinned):
         return
     if isinstance(checked, str):
         st.error(plain(checked))
@@ -194,14 +208,21 @@ def _verification(ledger: Ledger) -> None:
     _show_verdict(checked)
 
 
-def _check(ledger: Ledger, files: list[object], pinned: str) -> None:
-    """Verify now; the verdict stays until the next check."""
+def _asked(files: list[Any], pinned: str) -> tuple[tuple[str, ...], str]:
+    """What a verdict is about."""
+    return tuple(file.file_id for file in files), pinned.strip()
+
+
+def _check(ledger: Ledger, files: list[Any], pinned: str) -> None:
+    """Verify now; the verdict stays until another is asked for."""
+    found: Verification | str
     try:
         key = PublicKey.of(pinned) if pinned.strip() else None
-        heads = [RecordedHead.from_content(file.getvalue(), source=file.name) for file in files]  # type: ignore[attr-defined]
-        st.session_state[_CHECKED] = ledger.verify(heads, public_key=key)
+        heads = [RecordedHead.from_content(file.getvalue(), source=file.name) for file in files]
+        found = ledger.verify(heads, public_key=key)
     except LedgerError as problem:
-        st.session_state[_CHECKED] = in_words(problem)
+        found = in_words(problem)
+    st.session_state[_CHECKED] = _asked(files, pinned), found
 
 
 def _show_verdict(found: Verification) -> None:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from dpci_core.plan import AnyPlan, to_html
 from dpci_core.plan.acceptance import STAYS_SPENT
-from dpci_core.plan.summary import missed
+from dpci_core.plan.goals import missed
 from dpci_core.report.cautions import Caution, stopping
 from ui.controls import plan_file
 from ui.session import access, state, steps, text

@@ -19,7 +19,7 @@ from dpci_core.planner.promise import MORE_INCOMPLETE
 from dpci_core.report.cautions import REPORTABLE_CHANCE
 from dpci_core.schema.worlds import untold, worlds_of
 from ui.controls import currency, design, linear
-from ui.controls.paired import compact, log_grid, number_field, refusal
+from ui.controls.paired import compact, log_grid, number_field, refusal, refuse
 from ui.controls.shape import encode_by, shape_control
 from ui.controls.sidebar import feature_names
 from ui.controls.split import split_controls, split_slider
@@ -35,7 +35,6 @@ from ui.session.choices import MECHANISMS
 from ui.session.compute import DECLARED, declared_table, encoded, schema_of
 from ui.session.settings import LIMITS, Settings, from_query
 from ui.session.typed import Number
-from ui.session.words import in_words
 from ui.views import goals, path
 from ui.views.cautions import box
 
@@ -217,7 +216,7 @@ def _balance(case: PlannedCase) -> None:
         typed = min(max(designs_of(case, source).balanced(), low), high)
         state.put(currency.at_total(state.settings(), float(f"{typed:.3g}")))
     except InfeasibleDesignError as problem:
-        st.session_state["refused"] = ("balanced", in_words(problem))
+        refuse("balanced", problem)
 
 
 def _records(case: PlannedCase, option: Option | None, is_answer: bool, is_first: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,9 @@ from dpci_core.release import (
 from dpci_core.report.cautions import stopping
 from ui.controls import declare, person, plan_file
 from ui.controls.hints import link_problem
+from ui.kit import again
 from ui.kit.top import told_here
-from ui.release import approval, asked, budget, rehearse, result, table, words
+from ui.release import approval, asked, budget, rehearse, result, running, table, words
 from ui.session import access, state, steps, text
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource
@@ -43,6 +45,9 @@ from ui.views.cautions import box
 from ui.views.releases import folder_of
 
 _WANTED, _AGAIN, _FRESH = "release_wanted", "release_again", "release_fresh"
+_WATCHED = "release_watched"
+_POLL = 1.0
+"""Seconds after which a page that shows a running release is drawn again."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,7 @@ def _steps(ledger: Ledger) -> None:
         _still_to_come("2", "3", "4")
         return
     budget.price_of(chosen)
+    running_now = running.requests()
     history = ledger.history()
     if not any((one.plan_hash, one.state) == (chosen.digest, "done") for one in history):
         rehearse.section(chosen)
@@ -105,9 +111,11 @@ def _steps(ledger: Ledger) -> None:
         st.error(text.plain(in_words(problem)))
         return
     charges = _charges(history, account, chosen.digest)
-    again = st.session_state.get(_AGAIN) == (account.account_id, chosen.digest, len(charges))
+    if _is_running(account, chosen, running_now, charges):
+        return
+    once_more = st.session_state.get(_AGAIN) == (account.account_id, chosen.digest, len(charges))
     paused = approved = None
-    if charges and not again:
+    if charges and not once_more:
         paused, request = charges[-1], Request(chosen, account, len(charges) - 1)
         if not paused.may_go_on or paused.request_id != request.request_id:
             _say()
@@ -216,6 +224,43 @@ def declare_of(plan: AnyPlan) -> Any:
     return plan.source
 
 
+# --- what runs ------------------------------------------------------------------------------------
+
+
+def _is_running(
+    account: Account,
+    chosen: ModelTask[Any],
+    running_now: tuple[str, ...],
+    charges: tuple[Charge, ...],
+) -> bool:
+    """Whether a release of this question is carried out, in whichever session; the page then says
+    that alone, until it ends.
+    """
+    of = f"{account.account_id}/{chosen.digest}/"
+    found = next((one for one in running_now if one.startswith(of)), None)
+    watched = st.session_state.pop(_WATCHED, None)
+    if found is None:
+        if watched is not None and watched.startswith(of):
+            _after_watching(account, chosen, watched, charges)
+        return False
+    st.session_state[_WATCHED] = found
+    st.header("3 · The release")
+    st.info(words.RUNNING)
+    again.want(_POLL)
+    return True
+
+
+def _after_watching(
+    account: Account, chosen: ModelTask[Any], watched: str, charges: tuple[Charge, ...]
+) -> None:
+    """A release that was carried out elsewhere and was not booked leaves no trace but this, and an
+    earlier one is not what came of it.
+    """
+    if all(charge.request_id != watched for charge in charges):
+        st.session_state[approval.SAID] = words.NOT_BOOKED
+        st.session_state[_AGAIN] = (account.account_id, chosen.digest, len(charges))
+
+
 # --- what was released before ---------------------------------------------------------------------
 
 
@@ -227,16 +272,16 @@ def _charges(history: tuple[Charge, ...], account: Account, digest: str) -> tupl
 
 def _released_before(account: Account, chosen: ModelTask[Any], last: Charge) -> None:
     """The newest charge of this question: its result, or what became of it."""
-    st.header("3 · The release")
-    st.info(words.before_words(last))
-    if plan_file.ask_next(account.dataset):
-        path.show("describe")
     made: AnyRelease | None = None
     if last.state != "failed" and last.request_id.count("/") == 2:
-        try:
+        with suppress(OSError, ValueError):
             made = chosen.load(folder_of(last.request_id))
-        except (OSError, ValueError):
-            st.warning(words.no_folder(folder_of(last.request_id)))
+    st.header("3 · The release")
+    st.info(words.before_words(last, has_result=made is not None))
+    if plan_file.ask_next(account.dataset):
+        path.show("describe")
+    if made is None and last.state == "done" and last.request_id.count("/") == 2:
+        st.warning(words.no_folder(folder_of(last.request_id)))
     if made is not None and last.state == "booked":
         st.markdown(words.NOT_NOTED)
         st.button(
@@ -347,17 +392,18 @@ def _carry_out(
     with st.spinner("Releasing: booked, read, fitted, drawn, written …", show_time=True):
         try:
             request.folder.parent.mkdir(parents=True, exist_ok=True)
-            made = release_once(
-                request.asked,
-                private.file,
-                ledger=ledger,
-                dataset=request.account.dataset,
-                person=who,
-                request_id=request.request_id,
-                folder=request.folder,
-                encoding=private.header.encoding,
-                accept=accepted,
-            )
+            with running.noted(request.request_id):
+                made = release_once(
+                    request.asked,
+                    private.file,
+                    ledger=ledger,
+                    dataset=request.account.dataset,
+                    person=who,
+                    request_id=request.request_id,
+                    folder=request.folder,
+                    encoding=private.header.encoding,
+                    accept=accepted,
+                )
         except (ValueError, RuntimeError, OSError) as problem:
             if isinstance(problem, NotAcceptedError):
                 table.found_out(private, problem.findings)

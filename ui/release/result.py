@@ -10,11 +10,10 @@ import streamlit as st
 
 from dpci_core.plan import AnyPlan
 from dpci_core.plan.base import Planned
-from dpci_core.planner import Target
 from dpci_core.planner.targets import usual_lengths
 from dpci_core.planner.worlds import drawn
 from dpci_core.release import AnyRelease, report_html
-from dpci_core.release.effects import acceptance
+from dpci_core.release.effects import acceptance, against_goal
 from dpci_core.release.signature import SIGNATURE_NAME
 from dpci_core.schema import MappingNote
 from ui.kit.exports import download
@@ -44,7 +43,7 @@ def panel(
     if said := acceptance(made):
         st.info(plain(said))
     board(report_html(made), "The report")
-    for compared in (against_goal(made, plan.goal, planned), against_plan(made, plan, planned)):
+    for compared in (plain(against_goal(made)), against_plan(made, plan, planned)):
         st.markdown(compared)
     after.section(made)
     _files(folder)
@@ -54,29 +53,6 @@ def panel(
 
 def _counted(made: AnyRelease) -> str:
     return "rows" if made.schema.persons is None else made.counted
-
-
-def against_goal(made: AnyRelease, goal: Target | None, planned: Planned | None = None) -> str:
-    """Whether intervals are as short as the plan asked, and whether it could promise that; nothing
-    of a goal that is no length.
-    """
-    if goal is None or goal.most is None:
-        return ""
-    coefficients = made.coefficients
-    if goal.limits is not None:
-        named, most = coefficients[: len(goal.limits)], goal.limits
-        lengths = [c.scaled.length for c in named]
-    else:
-        named = coefficients if goal.coefficient is None else coefficients[goal.coefficient :][:1]
-        lengths, most = [sum(c.scaled.length for c in named) / len(named)], (goal.most,)
-    is_told = goal.coefficient is None and goal.limits is None
-    is_told = is_told or not any(c.is_not_estimable for c in named)
-    if is_told and all(length <= limit for length, limit in zip(lengths, most, strict=True)):
-        promised = None if planned is None else planned.promise.probability
-        is_rare = promised is not None and promised < goal.probability
-        luck = ", though the plan could not promise it for every table" if is_rare else ""
-        return f"**The goal of the plan is met**{luck}."
-    return "**The goal of the plan is missed** by this release."
 
 
 _NEARLY_ALL = 0.99

@@ -147,7 +147,7 @@ def _look(chosen: ModelTask[Any], table: Table) -> None:
     number = [] if n is None else [f"- {n:,} {words.counted(plan)}"]
     columns = [f"- {text.plain(name)}: **{word}**" for name, word in found.columns]
     st.markdown("\n".join([*number, *columns]))
-    for one in found.asks:
+    for one in (*found.hints, *found.asks):
         st.warning(text.plain(said(one)))
     found_out(table, found.asks)
 

@@ -10,13 +10,21 @@ from dpci_core.ledger import Account, Charge, Proposal
 from dpci_core.plan import AnyPlan
 from dpci_core.plan.acceptance import STAYS_SPENT
 from dpci_core.plan.effects import planned_effects
-from dpci_core.plan.summary import goals
+from dpci_core.plan.goals import goals
 from dpci_core.privacy.budget import DEFINITIONS
 from dpci_core.release import Acceptable, Header, ModelTask, warnings_of
 from dpci_core.release.look import CODES_ONLY
 from dpci_core.report.cautions import Caution
 from dpci_core.report.covered import missing_cells
-from dpci_core.report.words import neighbours, number_at_most, person_rules, protected
+from dpci_core.report.words import (
+    called,
+    many,
+    neighbours,
+    number_at_most,
+    one_is,
+    person_rules,
+    protected,
+)
 from ui.session.text import (
     PRIVACY_UNIT,
     covers_of,
@@ -94,13 +102,13 @@ ENCODINGS = {"utf-8": "UTF-8 (usual)", "latin-1": "Latin-1 (older programs)"}
 def plan_words(plan: AnyPlan) -> str:
     """The plan in a paragraph."""
     design, missing = plan.design, missing_cells(plan.transformations)
-    names = ", ".join(plain(name) for name in plan.names[:-1])
+    names = ", ".join(plain(called(name)) for name in plan.names[:-1])
     noise = noise_sentence(design)
     return (
         f"**{plain(plan.title)}**: {method(design)}; **{plain(plan.schema.outcome_words)}** on "
-        f"{len(plan.names) - 1} features ({names}), {100 * design.confidence_level:g} % intervals "
-        f"for the **{covers_of(design)}**. Planned for "
-        f"n = {plan.n_records:,}; {_one_is(plan, plan.unit)} {plain(missing)}"
+        f"{many(len(plan.names) - 1, 'feature')} ({names}), "
+        f"{100 * design.confidence_level:g} % intervals for the **{covers_of(design)}**. Planned "
+        f"for n = {plan.n_records:,}; {_one_is(plan, plan.unit)} {plain(missing)}"
         f"{f' {noise}' if noise else ''}"
     )
 
@@ -108,7 +116,7 @@ def plan_words(plan: AnyPlan) -> str:
 def _one_is(plan: AnyPlan, unit: str) -> str:
     """Whom a row stands for, or which person is protected and by which rows."""
     if plan.persons is None:
-        return f"one row is: {plain(unit)}."
+        return f"one row is: {plain(one_is(unit))}."
     rules = person_rules(f"“{plain(plan.persons.column)}”", plan.persons.rows)
     return f"protected is {plain(protected(unit, plan.persons.rows))}. {rules}"
 
@@ -140,7 +148,7 @@ def fits(asked: ModelTask[Any], header: Header, *, is_whole: bool) -> str:
     read = "The columns that the plan needs were read" if is_whole else "Only its header was read"
     return (
         f"{read}: all {len(asked.needed)} columns of the plan are there"
-        + (f", and {others} that stay unread." if others else ".")
+        + (f", and {others} that stay{'s' if others == 1 else ''} unread." if others else ".")
         + (" Numbers may be written 3.5 or 3,5." if header.has_decimal_comma else "")
     )
 
@@ -152,7 +160,7 @@ def warnings(asked: ModelTask[Any]) -> tuple[Caution, ...]:
 
 def _protection(plan: AnyPlan, account: Account) -> str:
     if plan.persons is None:
-        return f"{PRIVACY_UNIT} One row is: {plain(account.unit)}."
+        return f"{PRIVACY_UNIT} One row is: {plain(one_is(account.unit))}."
     one = _one_is(plan, plan.unit)
     return f"{one[0].upper()}{one[1:]} {neighbours(plan.persons.rows)}"
 
@@ -274,8 +282,11 @@ def missing(person: str, is_confirmed: bool, has_file: bool, *, is_read: bool = 
     return f"Still needed: {', '.join(wanted)}." if wanted else ""
 
 
-def before_words(charge: Charge) -> str:
-    """What became of an earlier charge for the same plan."""
+def before_words(charge: Charge, *, has_result: bool = False) -> str:
+    """What became of an earlier charge for the same plan, which this server does not carry out.
+
+    has_result: whether its result is on this server.
+    """
     when = f"on {moment(charge.booked_at)} by {plain(charge.person)}"
     if charge.state == "done":
         return (
@@ -289,19 +300,30 @@ def before_words(charge: Charge) -> str:
         )
     if charge.may_go_on:
         return (
-            f"A release of this plan was booked {when}. It reads its file, or was stopped "
-            "before anything was drawn: then it goes on here, with the same file, and costs "
-            "nothing more. Noise is drawn for it once, whoever goes on."
+            f"A release of this plan was booked {when}, and its price is spent. It was stopped "
+            "before anything was drawn, or is carried out elsewhere: it goes on here, with the "
+            "same file, and costs nothing more. Noise is drawn for it once, whoever goes on."
         )
+    if has_result:
+        return f"A release of this plan was booked {when}, and its price is spent."
     return (
-        f"A release of this plan was booked {when} and has no result in the ledger: it is "
-        "running, or it broke off. Its price is spent, and no noise is ever drawn for it again."
+        f"A release of this plan was booked {when}, its noise began to be drawn, and there is no "
+        "result. Unless it is carried out elsewhere, **it broke off and is lost**: its price is "
+        "spent, and no noise is ever drawn for it again. Another release costs the price again."
     )
 
 
 NOT_NOTED = (
     "The result below was written, and the server stopped before the ledger knew of it. Noting it "
     "draws and costs nothing."
+)
+RUNNING = (
+    "**A release of this plan is running**: its file is read, or noise is drawn for it. What comes "
+    "of it appears here by itself, and what is left of the budget with it."
+)
+NOT_BOOKED = (
+    "The release that was running ended before it was booked. Nothing was spent; why, is said in "
+    "the window that began it."
 )
 PAID = "The price is paid."
 GO_ON = "Going on reads the file again and draws, once."

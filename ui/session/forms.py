@@ -14,6 +14,7 @@ from typing import Any
 import streamlit as st
 
 from dpci_core.base.errors import ArgumentError
+from dpci_core.report.words import many
 from dpci_core.schema import CategoricalColumn, Column, NumberGuess, NumericColumn
 from dpci_core.schema.categorical import SHARES_SLACK
 from ui.session.text import plain
@@ -298,7 +299,7 @@ def _levels_line(row: Row, known: Column | None) -> str:
         found[0] += " (reference)"
     more = ", …" if len(levels) > _LISTED else ""
     told = "" if is_told else ", how often is not said: some may be rare"
-    return f"{len(levels)} values, {', '.join(found[:_LISTED])}{more}{told}"
+    return f"{many(len(levels), 'value')}, {', '.join(found[:_LISTED])}{more}{told}"
 
 
 def _ask_level(column: CategoricalColumn, key: str) -> str:

@@ -20,9 +20,9 @@ EMPTY = (
     "before its first release."
 )
 BACKUP = (
-    "The ledger and the key that signs it are two files on the server, apart from each other: "
-    "`DPCI_LEDGER` or else in its user's data folder, and `DPCI_LEDGER_KEY` or else in "
-    "`DPCI_LEDGER_KEYS` or its user's configuration. Keep a backup of each, in two places."
+    "Keep a backup of two things, in two places: of the ledger, without which nobody knows what "
+    "was spent, and of the key that signs it, without which nothing more can be. Whoever runs this "
+    "dashboard knows where they are."
 )
 ADDITIVE_ONLY = (
     "It counts in μ², which is worth more than ρ, and pays for releases under Gaussian "

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpci_core.report.words import counted_as, in_hundred, plainly, protected
+from dpci_core.report.words import counted_as, in_hundred, many, one_is, plainly, protected
 from dpci_core.schema.worlds import untold
 from ui.controls import declare
 from ui.kit.top import begin_at_top, told_here
@@ -177,7 +177,7 @@ def _count_words(settings: Settings, n: int) -> str:
     if n != settings.n:
         count += f", as this answer asks (the plan has {settings.n:,})"
     if most is None:
-        return f"{count}, one per {plain(_ARTICLE.sub('', unit))}"
+        return f"{count}, one per {plain(_ARTICLE.sub('', one_is(unit), count=1))}"
     return f"{count} ({plain(protected(unit, most))})"
 
 
@@ -193,10 +193,10 @@ def _table_words(case: PlannedCase) -> str:
         schema = declared_table(settings.declared).schema
         k = len(schema.features)
         return (
-            f"{plain(plainly(schema.outcome_words))}, by {k} column{'' if k == 1 else 's'} "
-            f"({count} coefficient{'' if count == 1 else 's'} and the intercept)"
+            f"{plain(plainly(schema.outcome_words))}, by {many(k, 'column')} "
+            f"({many(count, 'coefficient')} and the intercept)"
         )
-    return f"{plain(case.records.title)}, {count} features"
+    return f"{plain(case.records.title)}, {many(count, 'feature')}"
 
 
 def budget_words(settings: Settings) -> str:

@@ -75,11 +75,30 @@ def test_what_is_no_number_as_it_was_meant_changes_nothing_and_that_is_said(key,
     it.
     """
     app = start("explore", n="30000")
-    before, shown = now(app), app.text_input(key=f"{key}_number").value
+    before, held = now(app), app.text_input(key=f"{key}_number").value
     app.text_input(key=f"{key}_number").set_value(typed).run()
     assert now(app) == before
-    assert app.text_input(key=f"{key}_number").value == shown
+    assert app.text_input(key=f"{key}_number").value == typed  # to be corrected
     assert [one.value for one in app.warning if one.value == words]
+    app.text_input(key=f"{key}_number").set_value(held).run()  # as it was before
+    assert now(app) == before
+    assert not [one.value for one in app.warning if one.value == words]
+
+
+@pytest.mark.parametrize("how", ["undone", "moved"])
+def test_what_was_refused_goes_once_its_value_is_another(how):
+    app = start("explore", n="30000")
+    app.text_input(key="n_number").set_value("40000").run()
+    app.text_input(key="n_number").set_value("0,5").run()
+    assert WHOLE in [one.value for one in app.warning]
+    if how == "undone":
+        app.button(key="undo").click().run()
+        assert now(app).n == 30_000
+    else:
+        app.select_slider(key="n_slider").set_value(100_000).run()
+        assert now(app).n == 100_000
+    assert app.text_input(key="n_number").value == str(now(app).n)
+    assert WHOLE not in [one.value for one in app.warning]
 
 
 def test_a_number_with_an_exponent_is_the_number_it_says():

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from dpci_core import DeclaredTable, Guesses, forecast
-from dpci_core.plan.summary import _goal
+from dpci_core.plan.goals import goal_of
 from dpci_core.planner.standard import PENALTIES, SPLITS, StandardSearch
 from dpci_core.privacy.budget import PARTS
 from dpci_core.report.cautions import cautions, gravest
@@ -642,6 +642,6 @@ def test_a_goal_that_was_typed_stays_as_it_was_typed(typed, kind):
     )
     assert re.search(rf"\b{typed:g}\b", goal_words(case))
     plan = plan_of(case, "Title")
-    assert re.search(rf"\b{typed:g}\b", _goal(plan, plan.goal))
+    assert re.search(rf"\b{typed:g}\b", goal_of(plan, plan.goal))
     app = start("plan", **LINK | case.settings.to_query() | {"step": "goal"})
     assert app.text_input(key=f"goal_{kind}_pressure").value == str(typed)

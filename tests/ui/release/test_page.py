@@ -33,6 +33,8 @@ from tests.ui.test_pages import PAPER_TERMS, check, position, start, told_focus
 from ui.kit import streamlit_internals
 from ui.release import after as release_after
 from ui.release import budget as release_budget
+from ui.release import page as release_page
+from ui.release import running
 from ui.release import words as release_words
 from ui.release.page import folder_of
 from ui.session.choices import PROMISE
@@ -140,6 +142,17 @@ def test_without_a_declaration_the_page_says_what_to_do():
     check(app)
     assert app.title[0].value == "Describe the table, without opening it"
     assert app.text_area(key="describe_text").value == ""
+
+
+def test_one_feature_is_one_and_names_and_rows_are_told_as_people_say_them():
+    schema = Schema((NumericColumn("capital_loss", 0, 100),), "ill", "yes", negative=("no",))
+    table = DeclaredTable(
+        schema=schema, guesses=Guesses(n_rows=3_000), unit="One row is one person"
+    )
+    said = words(begin(declared=packed_table(table), d="1"))
+    for told in ("on 1 feature (capital loss)", "one row is: one person.", "one per person"):
+        assert told in said
+    assert "1 features" not in said
 
 
 def test_the_button_waits_for_file_name_and_confirmation():
@@ -331,6 +344,51 @@ def test_another_release_of_the_plan_needs_its_own_question_and_price():
     assert not np.array_equal(a, b)
 
 
+def test_a_release_that_runs_is_shown_as_running_and_not_as_the_one_before(monkeypatch):
+    """The page was loaded anew before the second was booked: the first stood there as what had
+    come of it.
+    """
+    app = ready()
+    app.button(key="release_now").click().run()
+    app.button(key="release_once_more").click().run()
+    with_file(app)
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    seen: dict[str, tuple[str, ...]] = {}
+    monkeypatch.setattr(once, "reached", lambda stage: seen.update({stage: running.requests()}))
+    app.button(key="release_now").click().run()
+    first, second = Ledger().history()
+    stages = ("before booking", "booked", "begun", "written", "finished")
+    assert {stage: seen[stage] for stage in stages} == dict.fromkeys(stages, (second.request_id,))
+    assert running.requests() == ()
+    third = first.request_id.rpartition("/")[0] + "/2"
+    with running.noted(third):
+        later = begin()
+        assert release_words.RUNNING in words(later)
+        for told in ("This plan was released", "This is the report to send"):
+            assert told not in words(later)
+        assert button(later, "release_once_more") is None
+        assert later.get("file_uploader") == []
+        assert later.session_state["again_wanted"] == {"": release_page._POLL}
+        assert release_words.RUNNING not in words(begin(seed="2", n="2999")), "another plan"
+    later.run()
+    assert release_words.NOT_BOOKED in [one.value for one in later.error]
+    assert "This is the report to send" not in words(later)
+    assert button(later, "release_now") is not None
+
+
+def test_a_release_that_ended_while_it_was_watched_is_shown(monkeypatch):
+    app, found = ready(), []
+    monkeypatch.setattr(once, "reached", lambda stage: found.extend(running.requests()))
+    app.button(key="release_now").click().run()
+    with running.noted(found[0]):
+        later = begin()
+        assert release_words.RUNNING in words(later)
+    later.run()
+    check(later)
+    assert "This plan was released" in words(later)
+    assert not later.error
+
+
 def test_an_exhausted_budget_is_refused_in_words():
     app = with_budget(begin(), amount="0.5")
     assert any("0.5" in e.value for e in app.error)
@@ -455,7 +513,9 @@ def test_a_charge_without_a_result_is_told_and_never_drawn_for():
     )
     app.button(key="release_now").click().run()
     assert not app.exception
-    assert "it is running, or it broke off" in words(app)
+    assert "it broke off and is lost" in words(app)
+    assert "its price is spent" in words(app)
+    assert "is not on this server" not in words(app), "it was never written"
     assert Ledger().history()[0].state == "booked"
     assert len(Ledger().history()) == 1
 
@@ -509,6 +569,7 @@ def test_a_result_that_the_ledger_does_not_know_is_noted_from_the_page(monkeypat
     assert Ledger().history()[0].state == "booked"
     again = begin()
     assert "the server stopped before the ledger knew" in words(again)
+    assert "lost" not in words(again)
     with monkeypatch.context() as patch:
         patch.setattr(Ledger, "finish", cannot)
         again.button(key="release_note").click().run()
@@ -741,6 +802,8 @@ def test_the_ledger_shows_budget_history_and_verdict():
     assert f"with the public key that the ledger itself names, {own}" in words(page)
     for pinned, said in ((own, "that was given"), ("0" * 64, "NOT as it was"), ("x", "64 hexa")):
         page.text_input(key="ledger_public_key").set_value(pinned).run()
+        assert not page.success  # the verdict was about another key
+        assert not page.error
         page.button(key="ledger_check").click().run()
         assert not page.exception
         assert said in words(page) or any(said in e.value for e in page.error)
@@ -823,7 +886,21 @@ def test_a_damaged_ledger_is_a_sentence(desk):
     for page in ("ledger", "release"):
         app = start_allowing_errors(page)
         assert not app.exception
-        assert app.error
+        assert len(app.error) == 1
+
+
+def test_a_ledger_without_its_end_shows_no_balance_and_can_be_checked(desk):
+    Ledger().create_dataset(
+        "A", schema_hash="0" * 64, cap=Cap.pure(1), unit="one person", person="Ada"
+    )
+    assert [one.label for one in start("ledger").metric] == ["Remaining ε"]
+    (desk / "ledger.sqlite.head").unlink()
+    app, said = start_allowing_errors("ledger"), "holds the end of the ledger once more"
+    assert not app.metric
+    assert [said in one.value for one in app.error] == [True]
+    app.button(key="ledger_check").click().run()
+    assert any("NOT as it was written" in one.value for one in app.error)
+    assert said in words(start_allowing_errors("release"))
 
 
 def start_allowing_errors(page: str):
@@ -926,8 +1003,8 @@ def test_a_visitor_is_not_shown_where_files_are(page, desk):
         element.value for kind in (app.caption, app.markdown, app.info) for element in kind
     )
     assert str(desk) not in said
-    if page == "ledger":
-        assert "Keep a backup" in said
+    assert "DPCI_" not in said
+    assert ("Keep a backup" in said) == (page == "ledger")
 
 
 @pytest.mark.parametrize("page", ["release", "ledger", "lengths", "replication"])

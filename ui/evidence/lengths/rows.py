@@ -13,6 +13,7 @@ import pandas as pd
 
 from dpci_core.base.places import DATA
 from dpci_core.datasets import list_datasets
+from dpci_core.report.words import many
 from ui.session.choices import ALL_COMBINATIONS, Combination
 from ui.session.text import number_at_most
 
@@ -33,7 +34,7 @@ class DataTable:
     @property
     def words(self) -> str:
         """The data, n and the number of features in words, for readers."""
-        return f"{data_words(self.dataset)}, n = {self.n:,}, {self.d} features"
+        return f"{data_words(self.dataset)}, n = {self.n:,}, {many(self.d, 'feature')}"
 
 
 @dataclass(frozen=True)
