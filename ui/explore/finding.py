@@ -353,11 +353,11 @@ def odds(settings: Settings) -> str:
 
 def curve_title(curve: SweepCurve, name: str, here: float) -> str:
     """What one control does to the length of the first combination."""
-    firm = curve.is_firm
+    finite, firm = np.isfinite(curve.ci_length), curve.is_firm
     if not firm.any():
         return "No length here can be relied on"
-    x, y = curve.x[firm], curve.ci_length[firm]
-    best = int(np.argmin(y))
+    x, y = curve.x[finite], curve.ci_length[finite]
+    best = curve.x[firm][np.argmin(curve.ci_length[firm])]
     if name in ("total", "n") and 2 * here <= x[-1] * (1 + 1e-9) and here >= x[0]:
         lengths = np.exp(np.interp(np.log([here, 2 * here]), np.log(x), np.log(y)))
         gain = 1.0 - float(lengths[1] / lengths[0])
@@ -371,7 +371,7 @@ def curve_title(curve: SweepCurve, name: str, here: float) -> str:
     labels = {"c": "c = ", "h": "h = ", "n": "n = ", "total": "a budget of "}
     label = labels.get(name, "a share of ")
     unit = "" if name in labels else "\N{NARROW NO-BREAK SPACE}%"
-    return f"Intervals are shortest at {label}{number(float(x[best]), 2)}{unit}"
+    return f"Intervals are shortest at {label}{number(float(best), 2)}{unit}"
 
 
 def _whole(share: float) -> str:

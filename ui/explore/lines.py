@@ -116,10 +116,11 @@ def curve_picture(
         Style(colour=one, width=2.5, dash="2 4", opacity=0.8),
     ]
     kind = len(styles) - 3
-    doubts = _doubts(curves)
-    dotted = [("bar", kind + 2, _DOTTED)] if _DOTTED in doubts else []
+    is_any_dotted = any((np.isfinite(c.ci_length) & ~c.is_firm).any() for c in curves)
+    dotted = [("bar", kind + 2, "doubtful")] if is_any_dotted else []
     return Picture(
-        **vars(around) | {"sub": f"{around.sub}{doubts}"},
+        **vars(around),
+        remarks=_doubts(curves, is_any_dotted=is_any_dotted),
         panels=(
             Panel(low=begin, high=end, is_log=is_log, title=x_label, up=_upwards(lines, y_label)),
         ),
@@ -139,19 +140,14 @@ def curve_picture(
     )
 
 
-_DOTTED = "doubtful"
-
-
-def _doubts(curves: Sequence[SweepCurve]) -> str:
-    """What dots mean, and why there may be no line: after a sentence without its point."""
-    said = ""
-    if any((np.isfinite(c.ci_length) & ~c.is_firm).any() for c in curves):
-        said = (
-            f". Dotted, {_DOTTED}: intervals that miss too often, of which some could not be "
-            "reported, or a rough forecast; such may be shorter than the variability interval"
-        )
+def _doubts(curves: Sequence[SweepCurve], *, is_any_dotted: bool) -> tuple[str, ...]:
+    """What dots mean, and why there may be no line."""
+    dotted = (
+        "Dotted: the forecast is rough, or some intervals miss too often or cannot be reported; "
+        "these may be shorter than the variability interval."
+    )
     is_lost = any(NONE_REPORTED in curve.grades for curve in curves)
-    return said + (". No line: no effect could be reported" if is_lost else "")
+    return (dotted,) * is_any_dotted + ("No line: nothing can be reported there.",) * is_lost
 
 
 def _points(x: Array, y: Array) -> list[Point | None]:

@@ -51,7 +51,9 @@ _CSS = """<style>
 [data-testid=stLayoutWrapper]:has(> .st-key-learn_steps) { position: sticky; bottom: 0; z-index: 50;
   padding: 0.5rem 0; background: light-dark(LIGHT_PAGE, DARK_PAGE);
   border-top: 1px solid light-dark(LIGHT_LINE, DARK_LINE) }
-.st-key-learn_seen { scroll-margin: 4rem 0 4.5rem }
+.st-key-learn_seen { scroll-margin: 4rem 0 }
+.st-key-learn_head .stProgress { max-width: 20rem }
+.st-key-learn_title h1 { font-size: 1.75rem; padding: 0 }
 @media (max-width: 640px) {
   .st-key-learn_steps { flex-wrap: nowrap !important }
   .st-key-learn_steps > * { min-width: 0 }
@@ -92,11 +94,17 @@ def page() -> None:
         teach.exercises()
         return
     _follow_link()
-    if linked.tabs(_TAB, TABS) == "teachers":
+    screen = _here()
+    with st.container(key="learn_head", horizontal=True, vertical_alignment="bottom", gap="medium"):
+        tab = linked.tabs(_TAB, TABS)
+        if tab == "path":
+            path = _path(screen)
+            number = path.index(screen) + 1
+            st.progress(number / len(path), text=f"Screen {number} of {len(path)}")
+    if tab == "teachers":
         state.mirror_to_link()
         teach.lesson()
         return
-    screen = _here()
     begin_at_top(screen.key)
     _mirror(screen)
     st.html(themed(_CSS))
@@ -201,15 +209,13 @@ def _switch(choice: linked.Choice, on: str, off: str, is_on: bool) -> None:
 
 
 def _screen(screen: Screen) -> None:
-    path = _path(screen)
-    number = path.index(screen)
-    st.progress((number + 1) / len(path), text=f"Screen {number + 1} of {len(path)}")
-    st.title(screen.title)
     link_problem()
     if problem := st.session_state.get(_PROBLEM):
         st.warning(problem)
     left, right = st.columns([2, 3], gap="large")
     with left:
+        with st.container(key="learn_title"):
+            st.title(screen.title)
         st.markdown(unbroken(screen.text))
         is_open = _question(screen)
         if is_open:

@@ -299,17 +299,22 @@ def drawn_curve(**changes: object) -> dict[str, object]:
 
 def test_a_curve_of_explore_says_where_no_length_can_be_relied_on():
     firm = drawn_curve(grades=("valid",) * 4, ci_length=np.array([4.0, 3.0, 2.0, 1.0]))
-    assert firm["sub"] == "Mean length"
+    assert firm["remarks"] == ()
     assert [word for _, _, word in firm["key"]] == ["private", VARIABILITY]
     made = drawn_curve(grades=(NONE_REPORTED, SOME_MISS, "valid", "valid"))
-    assert "Dotted, doubtful: intervals that miss too often" in made["sub"]
-    assert made["sub"].endswith("No line: no effect could be reported")
+    assert [one.partition(":")[0] for one in made["remarks"]] == ["Dotted", "No line"]
     (dotted,) = (style for _, style, word in made["key"] if word == "doubtful")
     assert made["styles"][dotted]["dash"]
     lines = {made["styles"][line["style"]]["dash"]: line["points"] for line in made["lines"]}
     assert lines[""] == [None, None, [40.0, 1.0], [80.0, 2.0]]
     assert lines["2 4"] == [None, [20.0, 3.0], [40.0, 1.0], None]
     assert "no effect can be reported here" in made["hover"]["items"][0][1][1]
+
+
+def test_what_twice_as_many_records_bring_is_told_from_where_one_is():
+    """Also where the last point of the curve below it is a doubtful one."""
+    curve = sweep_curve(ci_length=np.array([8.0, 4.0, 2.0, 1.0]))
+    assert curve_title(curve, "n", 20.0).startswith("Twice as many records would make intervals 50")
 
 
 @pytest.mark.parametrize(
