@@ -371,6 +371,7 @@ export default function (component) {
     picture = paint(canvas, shown, ...place)
   }
   const fit = () => {
+    if (!canvas.isConnected) return
     const [width, height] = size()
     // Where that is too low for rows, its letters give way: words on words could not be read in any size.
     const zoom = Math.min(parseFloat(getComputedStyle(page).fontSize) / 16, height / (0.7 * data.least))

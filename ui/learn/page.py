@@ -14,7 +14,7 @@ import streamlit as st
 
 from dpci_core import StoppedError, watched
 from ui.controls.hints import link_problem
-from ui.controls.paired import paired
+from ui.controls.paired import both_ends, compact
 from ui.kit import again, linked, turns
 from ui.kit.bound import among, bound
 from ui.kit.exports import download_csv
@@ -53,7 +53,7 @@ _CSS = """<style>
   border-top: 1px solid light-dark(LIGHT_LINE, DARK_LINE) }
 .st-key-learn_seen { scroll-margin: 4rem 0 }
 .st-key-learn_head .stProgress { max-width: 20rem }
-.st-key-learn_title h1 { font-size: 1.75rem; padding: 0 }
+.st-key-learn_title h1 { line-height: 1.2; padding: 0 0 0.5rem }
 @media (max-width: 640px) {
   .st-key-learn_steps { flex-wrap: nowrap !important }
   .st-key-learn_steps > * { min-width: 0 }
@@ -74,6 +74,9 @@ _CSS = """<style>
   .st-key-learn_seen [data-testid=stHorizontalBlock] { gap: 1rem }
   .st-key-learn_seen [data-testid=stAlertContainer] { padding: 0.25rem 0.75rem }
   .st-key-learn_seen .finding { margin-bottom: 0.25rem }
+  .st-key-learn_seen .foot { font-size: 0.75rem; line-height: 1.0625rem; padding: 0 }
+  .st-key-learn_seen [class*=st-key-compact_] { margin-bottom: -0.5rem }
+  .st-key-learn_title h1 { font-size: 1.5rem }
   .st-key-learn_seen .canvas { min-height: 0 }
   .st-key-learn_seen [data-testid=stLayoutWrapper]:has(> [class*=st-key-ends_]) { display: none }
 }
@@ -83,6 +86,7 @@ html { font-size: 128% }
 @media (min-width: 641px) and (max-height: 52em) {
   .st-key-learn_seen :is([data-testid=stAlertContainer] p, .finding) { font-size: 0.875rem;
     line-height: 1.125rem }
+  .st-key-learn_seen .foot button { display: none }
 }
 </style>"""
 
@@ -283,18 +287,17 @@ def _control(screen: Screen) -> None:
     control = screen.control
     whole = all(value.is_integer() for value in control.values)
     kind: Callable[[float], Number] = int if whole else float
-    paired(
-        f"learn_{screen.key}",
+    key = f"learn_{screen.key}"
+    compact(
+        key,
         control.label,
         kind(_value(screen)),
         [kind(value) for value in control.values],
         lambda typed: _move(screen, typed),
-        ends=(control.low_end, control.high_end),
-        note="",
         help="The slider goes in steps; a typed number moves it to the nearest one.",
         show=control.show,
-        is_shown=True,
     )
+    both_ends(key, control.low_end, control.high_end)
 
 
 def _move(screen: Screen, to: float) -> None:
