@@ -162,7 +162,7 @@ def chart(found: dict[str, Attack], *, tables: str, epsilon: str, number: str) -
         f"{N_GAMES:,} games each, round {number}; bars: 2 standard errors"
     )
     meta: Meta = {"tables": tables, "epsilon": epsilon}
-    return finish(fig, caption=caption, meta=meta, source="simulated", height=400, legend_rows=1)
+    return finish(fig, caption=caption, meta=meta, source="simulated", height=340, legend_rows=1)
 
 
 def _broken(found: dict[str, Attack]) -> list[str]:
