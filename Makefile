@@ -1,4 +1,4 @@
-# make run   starts the dashboard; make test   checks everything. Each makes the virtual environment it needs.
+# make run   starts the dashboard, make class for phones in the same network; make test   checks everything. Each makes the virtual environment it needs.
 PYTHON ?= python3
 VENV   ?= .venv
 PORT   ?= 8501
@@ -8,10 +8,14 @@ ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 # Where this is set, every server and every command that a test starts compiles all sources again.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: lock sbom release run test lint types unit browser soak format clean screenshots versions docs
+.PHONY: lock sbom release run class test lint types unit browser soak format clean screenshots versions docs
 
 run: $(VENV)/.run-ready
 	$(BIN)/streamlit run app.py --server.port $(PORT)
+
+# Nobody can spend anything: no tables, no Release, no Ledger.
+class: $(VENV)/.run-ready
+	DPCI_PUBLIC_DEMO=1 DPCI_HOSTS='*' $(BIN)/streamlit run app.py --server.port $(PORT) --server.address 0.0.0.0
 
 # Types are checked beside the unit tests, which do not fill both cores all the time.
 test: lint

@@ -15,6 +15,14 @@
   }
 }
 
+// Past the navigation, by keys.
+document.addEventListener("click", ({ target }) => {
+  if (target.id !== "skip") return
+  const inMain = (kind) => [...document.querySelectorAll(`[data-testid=stMain] ${kind}`)]
+  const found = [...inMain("input[type=range]"), ...inMain(":is(input, textarea, button, summary)")]
+  found.find((one) => one.checkVisibility() && !one.disabled)?.focus()
+})
+
 // What a visitor of the front page reads until the page is there.
 {
   const FRONT = ["", "explore", "front", "start"]

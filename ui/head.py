@@ -6,6 +6,9 @@ have to be pressed ten times before anything happened. Here a change of settings
 the entry that is there, and Back goes to the page before, or to the screen of Learn or the step of
 Plan before. A component would come some time after the first link that somebody can click.
 
+Whoever goes by keys finds a way past the navigation first: to the first slider of a page, where it
+has none to its first field or button.
+
 On the front page a visitor reads what this is, and has the three doors, while the rest is on its
 way; the same script takes that away when the page is there.
 """
@@ -20,6 +23,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ui.kit.style import themed
 
 _SCRIPT = f"<script>{Path(__file__).with_suffix('.js').read_text(encoding='utf-8')}</script>"
+_SKIP = """<style>
+#skip { position: fixed; top: 0.5rem; left: 0.5rem; z-index: 1000000; padding: 0.5rem 1rem;
+  font: 1rem/1.5 "Source Sans", sans-serif; border: 0; border-radius: 0.5rem;
+  color: light-dark(LIGHT_TEXT, DARK_TEXT); background: light-dark(LIGHT_PAGE, DARK_PAGE) }
+#skip:not(:focus) { transform: translateY(-5rem) }
+</style>
+<nav aria-label="Shortcut"><button id="skip" type="button">Skip to the controls</button></nav>
+"""
 _FIRST = """<style>
 :root:not([data-dpci-first]) #first { display: none }
 #first { position: fixed; inset: 0; z-index: 1; padding: 4.25rem 2rem;
@@ -49,7 +60,11 @@ class Head:
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self._parts = {b"</head>": _SCRIPT.encode(), b"</body>": themed(_FIRST).encode()}
+        self._parts = {
+            b"</head>": _SCRIPT.encode(),
+            b'<div id="root">': themed(_SKIP).encode(),
+            b"</body>": themed(_FIRST).encode(),
+        }
 
     def _added(self, page: bytes) -> bytes:
         for end, part in self._parts.items():

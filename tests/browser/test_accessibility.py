@@ -342,6 +342,26 @@ def test_the_main_tasks_by_keys_alone(open_page):
     assert page.locator("[data-testid=stException]").count() == 0
 
 
+@pytest.mark.parametrize("path", sorted(FILES))
+def test_one_press_leads_past_the_navigation(open_page, path):
+    """To the first slider, else to what can be filled in or pressed first; and it can be moved."""
+    page = open_page(path)
+    page.locator("h1").first.wait_for()
+    if path == "/":
+        wait_chart(page)
+    controls = "[data-testid=stMain] :is(input, textarea, button, summary)"
+    page.locator(controls).first.wait_for(state="attached")
+    wait_idle(page)
+    tab_to(page, "#skip", limit=1)
+    page.keyboard.press("Enter")
+    at = page.evaluate(STOP, [controls, ""])
+    assert at["there"], at["html"]
+    assert at["seen"], at["html"]
+    if path == "/":
+        page.keyboard.press("ArrowRight")
+        wait_meta(page, "chart_intervals", "total", 1.1)
+
+
 # --- nothing moves unasked ------------------------------------------------------------------------
 
 STILL = """() => new Promise(done => { let moved = 0

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.browser.driver import chart, wait_chart, wait_frames, wait_idle, wait_meta
-from tests.browser.tours import FITS
+from tests.browser.tours import FITS, FITS_BUT_CAPTION
 from tests.ui.test_pages import PAPER_TERMS
 from ui.controls.declare import example_of_a_number
 from ui.learn.path import SCREENS
@@ -249,8 +249,14 @@ def test_an_answer_brings_verdict_picture_and_slider_with_next_in_reach(open_pag
     )
 
 
+SIZED = "size => document.documentElement.style.setProperty('font-size', size, 'important')"
+"""Type as large as somebody has set it in the browser."""
+
+
 def test_every_screen_fits_a_projector_in_large_type_after_the_longest_reply(open_page, subtests):
-    """Answer, slider, finding and chart stand between the head of the page and Next."""
+    """Title, answer, slider, finding, chart and caption stand between the head of the page and
+    Next; also in type half as large again as usual, all but the caption.
+    """
     page = open_page("/learn?screen=promise&type=large", width=1280, height=720)
     for number, screen in enumerate(SCREENS, 1):
         page.get_by_text(f"Screen {number} of {len(SCREENS)}").wait_for()
@@ -266,6 +272,10 @@ def test_every_screen_fits_a_projector_in_large_type_after_the_longest_reply(ope
                 arg=screen.key,
                 timeout=10_000,
             )
+        page.evaluate(SIZED, "24px")
+        with subtests.test("so it is in another size", screen=screen.key):
+            page.wait_for_function(FITS_BUT_CAPTION, arg=screen.key, timeout=10_000)
+        page.evaluate(SIZED, "")
         if number < len(SCREENS):
             page.get_by_role("button", name="Next").click()
 

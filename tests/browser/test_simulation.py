@@ -111,3 +111,10 @@ def test_a_result_downloads_and_opens_in_another_session(open_page, tmp_path):
     fresh.get_by_role("button", name="Show it").click()
     wait_chart(fresh, "chart_simulation")
     assert chart(fresh, "chart_simulation")["data"] == chart(page, "chart_simulation")["data"]
+
+
+def test_the_chart_of_the_attack_stands_beside_its_words(open_page):
+    page = open_page("/evidence?evidence=attack", width=1280, height=720)
+    wait_chart(page, "chart_attack")
+    chart = page.locator(".st-key-chart_attack").bounding_box()
+    assert chart["y"] + chart["height"] <= 720

@@ -30,11 +30,16 @@ FITS = """(key) => {
     `.st-key-learn_${key}_slider input[type=range]`,
     `.st-key-chart_learn_${key} .finding`,
     `.st-key-chart_learn_${key} .canvas`,
+    `.st-key-chart_learn_${key} .foot`,
+    ...(innerWidth > 640 ? ['h1'] : []),
   ].map(box)
   return steps.bottom <= innerHeight && parts.every(
     (part) => part.height > 10 && part.top >= 60 && part.bottom <= steps.top + 1)
 }"""
-"""Whether answer, slider, finding and chart stand between the head of a screen and Next."""
+"""Whether answer, slider, finding and chart with its caption stand between the head of the page and
+Next, on a wide page also the title.
+"""
+FITS_BUT_CAPTION = FITS.replace("    `.st-key-chart_learn_${key} .foot`,\n", "")
 SMALL_PHONE = {"width": 390, "height": 667}
 
 

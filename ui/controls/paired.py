@@ -64,12 +64,17 @@ def paired(
     with right:
         _number(key, label, value, grid, apply, is_shown=is_shown)
     if ends is not None:
-        with st.container(
-            horizontal=True, horizontal_alignment="distribute", gap="xsmall", key=f"ends_{key}"
-        ):
-            st.caption(f"←\N{NO-BREAK SPACE}{_held(ends[0])}", width="content")
-            st.caption(f"{_held(ends[1])}\N{NO-BREAK SPACE}→", width="content")
+        both_ends(key, *ends)
     footnote(key, note)
+
+
+def both_ends(key: str, low: str, high: str) -> None:
+    """What the two ends of a slider mean."""
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", gap="xsmall", key=f"ends_{key}"
+    ):
+        st.caption(f"←\N{NO-BREAK SPACE}{_held(low)}", width="content")
+        st.caption(f"{_held(high)}\N{NO-BREAK SPACE}→", width="content")
 
 
 def _held(words: str) -> str:

@@ -48,27 +48,29 @@ _CLEAR = 3.0
 _WORST = np.array([[1.0], [1.0], [-1.0], [1.0]])
 
 HOW = """
-Of two tables that differ in **one record** a coin chooses one. Coefficients are drawn from it, with the whole budget. The
-attacker knows **both tables** and the exact law of the noise, and names the table under which the coefficients are more
-likely. No other guess is right more often. Whatever is known besides, ε limits how often that can be.
+Two tables differ in **one record**. A coin chooses one, and its coefficients are published with the whole budget. The
+attacker knows **both tables** and how the noise is drawn, and names the table that makes the coefficients more likely: no
+other guess is right more often. ε limits how often that can be.
 """  # noqa: E501 - Markdown
 
 
 def section() -> None:
     """Draw the tab."""
-    st.markdown(HOW)
-    left, middle, right = st.columns([3, 3, 2], vertical_alignment="bottom")
-    left.segmented_control("Privacy budget ε", **among(EPSILONS), **_EPSILON.bound())
-    middle.selectbox("The two tables", **among(PAIRS), **_PAIR.bound())
-    right.button("Play again", key="attack_again", on_click=_again)
+    left, right = st.columns([2, 5], gap="large")
+    with left:
+        st.markdown(HOW)
+        st.segmented_control("Privacy budget ε", **among(EPSILONS), **_EPSILON.bound())
+        st.selectbox("The two tables", **among(PAIRS), **_PAIR.bound())
+        st.button("Play again", key="attack_again", on_click=_again)
     found = attacks(_PAIR.value, _EPSILON.value, int(_ROUND.value))
-    show(
-        "attack",
-        chart(found, tables=_PAIR.value, epsilon=_EPSILON.value, number=_ROUND.value),
-        sentence(found, _EPSILON.value),
-        table(found),
-        title=title(found),
-    )
+    with right:
+        show(
+            "attack",
+            chart(found, tables=_PAIR.value, epsilon=_EPSILON.value, number=_ROUND.value),
+            sentence(found, _EPSILON.value),
+            table(found),
+            title=title(found),
+        )
 
 
 def _again() -> None:
@@ -160,7 +162,7 @@ def chart(found: dict[str, Attack], *, tables: str, epsilon: str, number: str) -
         f"{N_GAMES:,} games each, round {number}; bars: 2 standard errors"
     )
     meta: Meta = {"tables": tables, "epsilon": epsilon}
-    return finish(fig, caption=caption, meta=meta, source="simulated", height=460, legend_rows=2)
+    return finish(fig, caption=caption, meta=meta, source="simulated", height=340, legend_rows=1)
 
 
 def _broken(found: dict[str, Attack]) -> list[str]:

@@ -12,11 +12,10 @@ from dpci_core.base.array import Array, Flags
 from dpci_core.planner.worlds import AnyForecast
 from dpci_core.report.cautions import COVERAGE_SLACK
 from dpci_core.report.words import listed, number
-from dpci_core.schema import CONSTANT
 from ui.kit.picture import Cell, Style, Table
 from ui.session import text
 from ui.session.choices import Combination, distinguishing_labels
-from ui.session.compute import View
+from ui.session.compute import View, counted
 from ui.session.results import SweepCurve
 from ui.session.settings import Settings
 
@@ -127,9 +126,7 @@ def counted_coefficients(view: View) -> Flags:
     """Return which coefficients (p,) are counted: all, but not the constant where effects are shown
     without penalty.
     """
-    names = view.records.feature_names
-    is_all = view.settings.is_penalised or len(names) == 1
-    return np.array([is_all or name != CONSTANT for name in names])
+    return counted(view.settings, view.records)
 
 
 def title(
@@ -356,11 +353,11 @@ def odds(settings: Settings) -> str:
 
 def curve_title(curve: SweepCurve, name: str, here: float) -> str:
     """What one control does to the length of the first combination."""
-    finite = np.isfinite(curve.ci_length)
-    if not finite.any():
-        return "Nothing can be computed here"
+    finite, firm = np.isfinite(curve.ci_length), curve.is_firm
+    if not firm.any():
+        return "No length here can be relied on"
     x, y = curve.x[finite], curve.ci_length[finite]
-    best = int(np.argmin(y))
+    best = curve.x[firm][np.argmin(curve.ci_length[firm])]
     if name in ("total", "n") and 2 * here <= x[-1] * (1 + 1e-9) and here >= x[0]:
         lengths = np.exp(np.interp(np.log([here, 2 * here]), np.log(x), np.log(y)))
         gain = 1.0 - float(lengths[1] / lengths[0])
@@ -371,9 +368,10 @@ def curve_title(curve: SweepCurve, name: str, here: float) -> str:
     if name == "d":
         grows = times_as_long(float(y[-1] / y[0]))
         return f"From {x[0]:g} to {x[-1]:g} features the interval becomes {grows}"
-    label = {"c": "c = ", "h": "h = "}.get(name, "a share of ")
-    unit = "" if name in ("c", "h") else "\N{NARROW NO-BREAK SPACE}%"
-    return f"Intervals are shortest at {label}{number(float(x[best]), 2)}{unit}"
+    labels = {"c": "c = ", "h": "h = ", "n": "n = ", "total": "a budget of "}
+    label = labels.get(name, "a share of ")
+    unit = "" if name in labels else "\N{NARROW NO-BREAK SPACE}%"
+    return f"Intervals are shortest at {label}{number(float(best), 2)}{unit}"
 
 
 def _whole(share: float) -> str:

@@ -14,7 +14,8 @@ from ui.kit.palette import QUIET
 from ui.kit.picture import Axis, Panel, Picture, Point, Style
 from ui.kit.ticks import written
 from ui.session.choices import distinguishing_labels
-from ui.session.results import IntervalRows, SweepCurve
+from ui.session.results import NONE_REPORTED, IntervalRows, SweepCurve
+from ui.views.sweep import with_neighbours
 
 _ROOM = 1.1
 """Free space above and below lines, as a factor of a length."""
@@ -75,8 +76,8 @@ def curve_picture(
     is_log: bool,
     here: float,
 ) -> Picture:
-    """Lengths of private intervals (solid), variability intervals (dashed) and intervals without
-    privacy (grey) as one control moves.
+    """Lengths of private intervals (solid; dotted where they are not to be relied on), variability
+    intervals (dashed) and intervals without privacy (grey) as one control moves.
 
     kept: place and length of settings that are kept to compare with.
     names: of the combinations, to stand at the ends of their lines.
@@ -93,11 +94,11 @@ def curve_picture(
             Style(colour=style.colour, width=2.5, dash="2 4", opacity=0.8),
             Style(colour=style.colour, width=1.6, dash="5 4"),
         ]
-        firm = np.array([grade == "valid" for grade in curve.grades])
+        firm = curve.is_firm
         areas += [(own, band) for band in [_band(curve)] if band]
         lines += [
-            (own, _points(curve.x, np.where(_with_neighbours(firm), curve.ci_length, np.nan))),
-            (own + 1, _points(curve.x, np.where(_with_neighbours(~firm), curve.ci_length, np.nan))),
+            (own, _points(curve.x, np.where(with_neighbours(firm), curve.ci_length, np.nan))),
+            (own + 1, _points(curve.x, np.where(with_neighbours(~firm), curve.ci_length, np.nan))),
             (own + 2, _points(curve.x, curve.vi_length)),
         ]
         if len(at := np.flatnonzero(np.isfinite(curve.ci_length))):
@@ -109,10 +110,17 @@ def curve_picture(
         notes.append((float(curves[0].x[last]), float(plain[last]), "without privacy", 0))
     start = next((c.extrapolated_from for c in curves if c.extrapolated_from is not None), None)
     one = styles[1].colour if len(curves) == 1 else QUIET
-    styles += [Style(colour=one, width=2.5), Style(colour=one, width=1.6, dash="5 4")]
-    kind = len(styles) - 2
+    styles += [
+        Style(colour=one, width=2.5),
+        Style(colour=one, width=1.6, dash="5 4"),
+        Style(colour=one, width=2.5, dash="2 4", opacity=0.8),
+    ]
+    kind = len(styles) - 3
+    is_any_dotted = any((np.isfinite(c.ci_length) & ~c.is_firm).any() for c in curves)
+    dotted = [("bar", kind + 2, "doubtful")] if is_any_dotted else []
     return Picture(
         **vars(around),
+        remarks=_doubts(curves, is_any_dotted=is_any_dotted),
         panels=(
             Panel(low=begin, high=end, is_log=is_log, title=x_label, up=_upwards(lines, y_label)),
         ),
@@ -124,7 +132,7 @@ def curve_picture(
             *notes,
             *[(x, y, LETTERS[k], kind) for k, (x, y) in enumerate(kept)],
         ],
-        key=[("bar", kind, "private"), ("bar", kind + 1, VARIABILITY)],
+        key=[("bar", kind, "private"), *dotted, ("bar", kind + 1, VARIABILITY)],
         uprights=[(here, "now", "")] if begin <= here <= end else [],
         shades=[] if start is None or start >= end else [(start, end, "beyond the rows at hand")],
         hover=("x", _hover(curves, names)),
@@ -132,14 +140,19 @@ def curve_picture(
     )
 
 
+def _doubts(curves: Sequence[SweepCurve], *, is_any_dotted: bool) -> tuple[str, ...]:
+    """What dots mean, and why there may be no line."""
+    dotted = (
+        "Dotted: the forecast is rough, or some intervals miss too often or cannot be reported; "
+        "these may be shorter than the variability interval."
+    )
+    is_lost = any(NONE_REPORTED in curve.grades for curve in curves)
+    return (dotted,) * is_any_dotted + ("No line: nothing can be reported there.",) * is_lost
+
+
 def _points(x: Array, y: Array) -> list[Point | None]:
     pairs = zip(x.tolist(), y.tolist(), strict=True)
     return [(a, b) if np.isfinite(b) else None for a, b in pairs]
-
-
-def _with_neighbours(keep: Array) -> Array:
-    """A point and the one after it, so that pieces of a line meet."""
-    return np.asarray(keep | np.r_[False, keep[:-1]])
 
 
 def _band(curve: SweepCurve) -> list[Point]:
@@ -183,6 +196,8 @@ def _hover(curves: Sequence[SweepCurve], names: Sequence[str]) -> list[tuple[flo
                     f"variability {number(curve.vi_length[i])}"
                 )
             else:
-                lines.append(f"{name}: not possible here")
+                is_lost = curve.grades[i] == NONE_REPORTED
+                what = "no effect can be reported" if is_lost else "not possible"
+                lines.append(f"{name}: {what} here")
         items.append((float(x), lines))
     return items

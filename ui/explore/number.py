@@ -30,7 +30,7 @@ from ui.session import state, text
 from ui.session.case import plan_of_number
 from ui.session.choices import LINEAR
 from ui.session.compute import contrast_matrix, effect_label
-from ui.session.results import IntervalRows, SweepCurve
+from ui.session.results import SOME_MISS, IntervalRows, SweepCurve
 from ui.session.settings import LIMITS, Settings
 from ui.session.words import in_words
 from ui.views.sweep import SWEEP_NAMES
@@ -209,7 +209,7 @@ def content(view: NumberView, tab: str) -> None:
     said = (not_reportable(lost),) if lost else ()
     draw(
         tab,
-        replace(picture, tables=tuple(beside), remarks=said),
+        replace(picture, tables=tuple(beside), remarks=(*picture.remarks, *said)),
         slider=later.SLIDER,
         here=later.here(view.settings),
         animation=_version(view),
@@ -307,6 +307,6 @@ def _curve(view: NumberView, name: str, x: Array) -> SweepCurve:
         np.array([one.length[:-1].mean() for one in made_of]),
         np.array([one.lengths[:, :-1].mean(axis=1).std() for one in made_of]),
         np.array([one.vi_length[:-1].mean() for one in made_of]),
-        tuple("rough" if one.is_not_reportable[:-1].any() else "valid" for one in made_of),
+        tuple(SOME_MISS if one.is_not_reportable[:-1].any() else "valid" for one in made_of),
         nonprivate_length=times * here.nonprivate_length[:-1].mean(),
     )

@@ -211,7 +211,7 @@ def _put(
 ) -> None:
     draw(
         "intervals" if tab == "intervals" else tab,
-        replace(picture, tables=beside, remarks=_remarks(view)),
+        replace(picture, tables=beside, remarks=(*picture.remarks, *_remarks(view))),
         slider=later.SLIDER,
         here=later.here(view.settings),
         animation=later.animation_version(view, units),

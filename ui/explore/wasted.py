@@ -21,7 +21,7 @@ def shorter_with_less(curve: SweepCurve, current: float) -> float | None:
     """The smaller value of the swept control at which a curve is shortest, where it rises from
     there.
     """
-    reached = np.flatnonzero((curve.x <= current * (1.0 + 1e-9)) & np.isfinite(curve.ci_length))
+    reached = np.flatnonzero((curve.x <= current * (1.0 + 1e-9)) & curve.is_firm)
     if not len(reached):
         return None
     best = reached[np.argmin(curve.ci_length[reached])]

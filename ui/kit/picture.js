@@ -3,7 +3,7 @@
 const FONT = '"Source Sans", "Source Sans Pro", Arial, Helvetica, sans-serif'
 const PLAIN = "Arial, Helvetica, 'Liberation Sans', sans-serif" // in files: what every reader of them has
 const LOWEST = 300
-const AROUND = 405 // what stands above and below a chart with a slider of its own, in large type
+const LEAST = 200 // of a chart with a slider of its own, where a window is low
 const mounted = new WeakMap()
 const animations = (window[Symbol.for("dpci animations")] ??= new Map())
 
@@ -342,6 +342,7 @@ export default function (component) {
   const canvas = skeleton(root, data)
   const page = document.documentElement
   const holder = root.closest("[data-testid=stMainBlockContainer]")
+  const block = root.closest(".st-key-learn_seen")
   let picture = null
   let shown = data
 
@@ -349,11 +350,10 @@ export default function (component) {
   const size = () => {
     const width = Math.max(240, Math.floor(canvas.clientWidth))
     const usual = Math.min(data.tall, data.isSquare ? Math.floor(0.95 * width) : 560)
-    if (!data.isFilling) {
-      // A phone, and a low screen, show it with its slider, its words and what leads on.
-      const share = data.slider && width < 560 ? Math.max(0.4, data.least / 930) : 1
-      const most = !data.slider || width < 560 ? share * window.innerHeight : Math.max(220, window.innerHeight - AROUND)
-      return [width, Math.min(Math.floor(most), Math.max(LOWEST, usual))]
+    if (!data.isFilling) { // between the head of the page and what leads on, with all that stands around it
+      const { scrollMarginTop, scrollMarginBottom } = getComputedStyle(block)
+      const around = block.offsetHeight - canvas.offsetHeight + parseFloat(scrollMarginTop) + parseFloat(scrollMarginBottom)
+      return [width, Math.max(LEAST, Math.min(usual, Math.floor(window.innerHeight - around)))]
     }
     const top = canvas.getBoundingClientRect().top + (document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0)
     if (width < 560) { // below the page a bar may stand still
@@ -371,6 +371,7 @@ export default function (component) {
     picture = paint(canvas, shown, ...place)
   }
   const fit = () => {
+    if (!canvas.isConnected) return
     const [width, height] = size()
     // Where that is too low for rows, its letters give way: words on words could not be read in any size.
     const zoom = Math.min(parseFloat(getComputedStyle(page).fontSize) / 16, height / (0.7 * data.least))
@@ -383,7 +384,7 @@ export default function (component) {
   root.dataset.drawn = data.version
   root.drawing = data // as tests read it
   const watcher = new ResizeObserver(fit)
-  for (const node of [canvas, page, holder]) if (node) watcher.observe(node)
+  for (const node of [canvas, page, holder, block]) if (node) watcher.observe(node)
 
   const hover = (event) => data.hover && tip(root, canvas, data, picture, event)
   const leave = () => (root.querySelector(".tip").hidden = true)

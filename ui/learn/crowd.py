@@ -252,8 +252,8 @@ CROWD = Screen(
     figure=picture,
     sentence=_sentence,
     assumptions=(
-        f"New result, not peer-reviewed. Made-up columns, n = {N:,} (drawn: every {_EVERY}th "
-        "and all who count less), no intercept; logistic regression, objective perturbation, "
+        f"New, not peer-reviewed. Made-up columns, n = {N:,} (drawn: every {_EVERY}th and "
+        "all who count less); logistic regression without intercept, objective perturbation, "
         f"ε = {EPSILON}, c = {_C:g}; forecast lengths"
     ),
     mechanism=(

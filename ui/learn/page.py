@@ -14,7 +14,7 @@ import streamlit as st
 
 from dpci_core import StoppedError, watched
 from ui.controls.hints import link_problem
-from ui.controls.paired import paired
+from ui.controls.paired import both_ends, compact
 from ui.kit import again, linked, turns
 from ui.kit.bound import among, bound
 from ui.kit.exports import download_csv
@@ -51,7 +51,9 @@ _CSS = """<style>
 [data-testid=stLayoutWrapper]:has(> .st-key-learn_steps) { position: sticky; bottom: 0; z-index: 50;
   padding: 0.5rem 0; background: light-dark(LIGHT_PAGE, DARK_PAGE);
   border-top: 1px solid light-dark(LIGHT_LINE, DARK_LINE) }
-.st-key-learn_seen { scroll-margin: 4rem 0 4.5rem }
+.st-key-learn_seen { scroll-margin: 4rem 0 }
+.st-key-learn_head .stProgress { max-width: 20rem }
+.st-key-learn_title h1 { line-height: 1.2; padding: 0 0 0.5rem }
 @media (max-width: 640px) {
   .st-key-learn_steps { flex-wrap: nowrap !important }
   .st-key-learn_steps > * { min-width: 0 }
@@ -72,6 +74,9 @@ _CSS = """<style>
   .st-key-learn_seen [data-testid=stHorizontalBlock] { gap: 1rem }
   .st-key-learn_seen [data-testid=stAlertContainer] { padding: 0.25rem 0.75rem }
   .st-key-learn_seen .finding { margin-bottom: 0.25rem }
+  .st-key-learn_seen .foot { font-size: 0.75rem; line-height: 1.0625rem; padding: 0 }
+  .st-key-learn_seen [class*=st-key-compact_] { margin-bottom: -0.5rem }
+  .st-key-learn_title h1 { font-size: 1.5rem }
   .st-key-learn_seen .canvas { min-height: 0 }
   .st-key-learn_seen [data-testid=stLayoutWrapper]:has(> [class*=st-key-ends_]) { display: none }
 }
@@ -81,6 +86,7 @@ html { font-size: 128% }
 @media (min-width: 641px) and (max-height: 52em) {
   .st-key-learn_seen :is([data-testid=stAlertContainer] p, .finding) { font-size: 0.875rem;
     line-height: 1.125rem }
+  .st-key-learn_seen .foot button { display: none }
 }
 </style>"""
 
@@ -92,11 +98,17 @@ def page() -> None:
         teach.exercises()
         return
     _follow_link()
-    if linked.tabs(_TAB, TABS) == "teachers":
+    screen = _here()
+    with st.container(key="learn_head", horizontal=True, vertical_alignment="bottom", gap="medium"):
+        tab = linked.tabs(_TAB, TABS)
+        if tab == "path":
+            path = _path(screen)
+            number = path.index(screen) + 1
+            st.progress(number / len(path), text=f"Screen {number} of {len(path)}")
+    if tab == "teachers":
         state.mirror_to_link()
         teach.lesson()
         return
-    screen = _here()
     begin_at_top(screen.key)
     _mirror(screen)
     st.html(themed(_CSS))
@@ -201,15 +213,13 @@ def _switch(choice: linked.Choice, on: str, off: str, is_on: bool) -> None:
 
 
 def _screen(screen: Screen) -> None:
-    path = _path(screen)
-    number = path.index(screen)
-    st.progress((number + 1) / len(path), text=f"Screen {number + 1} of {len(path)}")
-    st.title(screen.title)
     link_problem()
     if problem := st.session_state.get(_PROBLEM):
         st.warning(problem)
     left, right = st.columns([2, 3], gap="large")
     with left:
+        with st.container(key="learn_title"):
+            st.title(screen.title)
         st.markdown(unbroken(screen.text))
         is_open = _question(screen)
         if is_open:
@@ -277,18 +287,17 @@ def _control(screen: Screen) -> None:
     control = screen.control
     whole = all(value.is_integer() for value in control.values)
     kind: Callable[[float], Number] = int if whole else float
-    paired(
-        f"learn_{screen.key}",
+    key = f"learn_{screen.key}"
+    compact(
+        key,
         control.label,
         kind(_value(screen)),
         [kind(value) for value in control.values],
         lambda typed: _move(screen, typed),
-        ends=(control.low_end, control.high_end),
-        note="",
         help="The slider goes in steps; a typed number moves it to the nearest one.",
         show=control.show,
-        is_shown=True,
     )
+    both_ends(key, control.low_end, control.high_end)
 
 
 def _move(screen: Screen, to: float) -> None:

@@ -11,11 +11,10 @@ from ui.learn.numbers import Numbers
 from ui.session.text import at_most, number, number_at_most, percent
 
 _STUDIES = (
-    f"{numbers.N_REPLAYS} studies of {numbers.REPLAY_ROWS} people each, drawn from "
-    f"{numbers.ROWS:,} people of the simulated census, logistic regression on age and education, c "
-    f"= {numbers.REPLAY_C:g}"
+    f"{numbers.N_REPLAYS} studies of {numbers.REPLAY_ROWS} of {numbers.ROWS:,} people of the "
+    f"simulated census, logistic regression on age and education, c = {numbers.REPLAY_C:g}"
 )
-_OUTPUT = "output perturbation, pure ε, half of it for the coefficients, published once"
+_OUTPUT = "output perturbation, pure ε, half of it for the coefficients"
 LEVELS = (*(round(0.5 + 0.01 * step, 2) for step in range(50)), 0.995, 0.999)
 """Fine enough for a picture that follows the pointer smoothly."""
 
@@ -74,7 +73,7 @@ PROMISE = Screen(
     compute=numbers.promise,
     figure=figures.promise,
     sentence=_promise,
-    assumptions=f"{_STUDIES}; intervals without privacy noise",
+    assumptions=f"{_STUDIES}; no privacy noise",
     mechanism=(
         "Each study minimises the penalised average loss on its own sample. Near the minimum the "
         "estimate is normal with covariance H⁻¹SH⁻¹/n, where H is the Hessian of the objective "

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ipaddress
 import math
 import re
+import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -31,6 +32,8 @@ BASE = Settings(d=6, mechanisms=("objective",))
 _TYPED = "address_for_class"
 _EVERYWHERE = ("0.0.0.0", "::")
 """What a server listens at for others, and no address of its own."""
+_SOMEWHERE = ("192.0.2.1", 9)
+"""An address that belongs to nobody (RFC 5737)."""
 _NAME = re.compile(r"(?!-)[\w-]{1,63}(?:\.(?!-)[\w-]{1,63})*\.?")
 _NUMBERS = re.compile(r"[\d.]+")
 SMALL = Settings(dataset="breast_cancer", n=569, d=10, mechanisms=("objective",))
@@ -67,13 +70,12 @@ class Step:
 LESSON = (
     Step(
         minutes="0-4",
-        words="Joining: everybody opens the first screen, as “For your class” says, and answers "
-        "its question.",
+        words="Everybody opens the first screen (see “For your class”) and answers its question.",
         screens=(),
     ),
     Step(
         minutes="4-11",
-        words="What does 95 % promise? Drag the level: count hits and misses together.",
+        words="What does 95 % promise? Drag the level; count hits and misses together.",
         screens=("promise",),
     ),
     Step(
@@ -83,8 +85,7 @@ LESSON = (
     ),
     Step(
         minutes="15-22",
-        words="Whose secret is it? Replace one person; then ask what ε = 1 lets a nosy neighbour "
-        "conclude.",
+        words="Replace one person. Then: what does ε = 1 let a nosy neighbour conclude?",
         screens=("neighbours", "odds"),
     ),
     Step(
@@ -94,8 +95,7 @@ LESSON = (
     ),
     Step(
         minutes="26-33",
-        words="In threes: one of records, features and penalty each, two minutes; every group "
-        "reports one sentence.",
+        words="Three groups, two minutes: records, features or penalty. Each reports one sentence.",
         screens=("n", "d", "c"),
     ),
     Step(
@@ -111,7 +111,7 @@ LESSON = (
     ),
     Step(
         minutes="41-45",
-        words="Why a steward must not look before choosing. Close with the first question again.",
+        words="Why nobody may look before choosing ε. Close with the first question again.",
         screens=("peeking",),
     ),
 )
@@ -125,12 +125,16 @@ GOALS = (
     "- what a penalty buys, and what it costs\n"
     "- why the budget is chosen before anybody looks at the table"
 )
-HOSTING = (
-    "Students need a browser and the same network; nobody logs in, and no answer is kept. Start it "
-    "for them on your machine with `DPCI_PUBLIC_DEMO=1 DPCI_HOSTS=* "
-    "STREAMLIT_SERVER_ADDRESS=0.0.0.0 make run`: it then has no tables, no Release and no Ledger, "
-    "so that nobody can spend anything. Let 30 open it once before the lesson: how quickly a "
-    "screen comes depends on your machine."
+JOINING = (
+    "Students need a browser and the same network. Nobody logs in, and no answer is kept. Let the "
+    "class open it once beforehand: how quickly a screen comes depends on the machine it runs on."
+)
+ALONE = (
+    "**This page is open on this machine alone.** Three ways to a class:\n"
+    "- Show it: **Large type** and **Pictures before questions** stand below every screen.\n"
+    "- Start it with `make class` in place of `make run`: phones on the same network can then open "
+    "it, and it has no tables, no Release and no Ledger, so nobody can spend anything.\n"
+    "- If it runs somewhere else for others, type that address here."
 )
 
 
@@ -312,11 +316,9 @@ def lesson() -> None:
     """Draw the tab."""
     st.title("For teachers")
     st.markdown(
-        f"Everything here runs on made-up or public tables. The path has {len(SCREENS)} screens; "
-        f"the lesson goes through {len(path.LESSON)} of them, and Next leads from one to the next. "
-        "Switch on **Large type** for a projector, and **Pictures before questions** if you would "
-        "rather ask the class yourself. **Share** below every screen has its link, with "
-        "these choices in it."
+        f"Everything here is made up or public. The path has {len(SCREENS)} screens, the lesson "
+        f"{len(path.LESSON)}; Next leads through them. Below every screen: **Large type**, for a "
+        "projector; **Pictures before questions**, to ask the class yourself; **Share**, its link."
     )
     st.header("A lesson of 45 minutes")
     st.markdown(GOALS)
@@ -332,7 +334,7 @@ def lesson() -> None:
     _tasks(is_solved=is_solved)
     st.header("Settings by link")
     st.markdown("\n".join(f"- [{words}]({address})" for words, address in PRESETS.items()))
-    st.caption("Links open in a new tab, with settings of their own; yours stay as they are.")
+    st.caption("Links open in a new tab; your own settings stay.")
 
 
 def _joining() -> None:
@@ -340,17 +342,17 @@ def _joining() -> None:
     the projector's choices.
     """
     st.header("For your class")
-    st.markdown(HOSTING)
     typed = _class_address()
+    st.markdown(JOINING if typed else ALONE)
     st.text_input(
-        "Address at which others reach this machine",
+        "Address for the class",
         placeholder="http://192.168.1.20:8501",
         max_chars=200,
         **bound("class_address", typed, _take_class_address),
     )
     if not typed:
-        st.caption("This page is open at an address of this machine alone. Type the one above.")
-    elif not (root := _for_others(typed)):
+        return
+    if not (root := _for_others(typed)):
         st.error(
             "Others need an address like http://192.168.1.20:8501, without blanks: not this "
             "machine's own name, and not 0.0.0.0."
@@ -363,9 +365,23 @@ def _joining() -> None:
 
 def _class_address() -> str:
     """What was typed as the address of this machine; at first that of this page, if others reach
-    it.
+    it, else that at which the network knows this machine, if the server listens there.
     """
-    return str(st.session_state.setdefault(_TYPED, _for_others(st.context.url or "")))
+    own = _for_others(st.context.url or "") or _in_network()
+    return str(st.session_state.setdefault(_TYPED, own))
+
+
+def _in_network() -> str:
+    """Where others reach a server that listens for them, told only to who sits at its machine."""
+    own, listens = urlsplit(st.context.url or ""), st.get_option("server.address")
+    if not quota.is_loopback(own.hostname or "") or listens not in (None, "", *_EVERYWHERE):
+        return ""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(_SOMEWHERE)  # finds the way there and sends nothing
+        except OSError:
+            return ""
+        return _for_others(f"{own.scheme}://{probe.getsockname()[0]}:{own.port}")
 
 
 def _take_class_address(typed: str) -> None:
@@ -420,7 +436,7 @@ def exercises() -> None:
     """The page for students: tasks, and where to work on them."""
     st.title("Exercises")
     _tasks(is_solved=False)
-    st.caption("Links open in a new tab, with settings of their own; yours stay as they are.")
+    st.caption("Links open in a new tab; your own settings stay.")
     share_button({"screen": "exercises"})
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from dpci_core import Forecast, InfeasibleDesignError, Moments, datasets, fit_moments, forecast
-from dpci_core.base.array import Array
+from dpci_core.base.array import Array, Flags
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.datasets.upload_rules import check_records
 from dpci_core.design import ESTIMANDS, Design, Geometry, TargetName
@@ -34,10 +34,19 @@ from dpci_core.planner import shaped
 from dpci_core.planner.geometry import in_metric
 from dpci_core.planner.standard import enclosing
 from dpci_core.privacy.budget import PARTS
-from dpci_core.schema import Column, Provenance, Records, Schema, StandardEncoding, encode
+from dpci_core.report.cautions import COVERAGE_SLACK
+from dpci_core.schema import (
+    CONSTANT,
+    Column,
+    Provenance,
+    Records,
+    Schema,
+    StandardEncoding,
+    encode,
+)
 from ui.session import quota
 from ui.session.choices import PENALISED, UNPENALISED, Combination
-from ui.session.results import IntervalRows, SweepCurve
+from ui.session.results import NONE_REPORTED, SOME_MISS, IntervalRows, SweepCurve
 from ui.session.settings import LIMITS, PRECISION, Settings
 from ui.session.words import in_words
 
@@ -650,7 +659,6 @@ def _sweep_point(
     name: str,
     x: float,
 ) -> tuple[float, float, float, str, float]:
-    nothing = (np.nan, np.nan, np.nan, "unusable", np.nan)
     try:
         moved = settings.swept(name, x)
         design = moved.design(combination)
@@ -661,19 +669,36 @@ def _sweep_point(
         draws = SWEEP_DRAWS[len(moments.theta_hat) > 21]
         made = forecast(moments, design=design, n_draws=draws)
     except (ConvergenceError, ValueError):
-        return nothing
-    if name == "d":
-        return (
-            float(made.ci_length[0]),
-            float(made.ci_length_sd[0]),
-            float(made.vi_length[0]),
-            made.validity.grade,
-            float(made.nonprivate_length[0]),
-        )
-    return (
-        made.ci_length_mean,
-        made.mean_length_sd,
-        made.vi_length_mean,
-        made.validity.grade,
-        made.nonprivate_length_mean,
+        return np.nan, np.nan, np.nan, "unusable", np.nan
+    which = slice(1) if name == "d" else counted(moved, records)
+    grade = _grade_of_point(made, moved, which)
+    if grade == NONE_REPORTED:
+        return np.nan, np.nan, np.nan, grade, np.nan
+    private, spread, plain = (
+        float(lengths[which].mean())
+        for lengths in (made.ci_length, made.vi_length, made.nonprivate_length)
     )
+    sd = float(made.ci_length_sd[0]) if name == "d" else made.mean_length_sd
+    return private, sd, spread, grade, plain
+
+
+def counted(settings: Settings, records: Records) -> Flags:
+    """Which coefficients (p,) are counted: all, but not the constant where effects are shown
+    without penalty.
+    """
+    names = records.feature_names
+    is_all = settings.is_penalised or len(names) == 1
+    return np.array([is_all or name != CONSTANT for name in names])
+
+
+def _grade_of_point(made: Forecast, settings: Settings, which: Flags | slice) -> str:
+    """Whether the forecast can be believed, and if so whether the intervals keep their promise:
+    only of those that do no length is below that of the variability interval.
+    """
+    is_lost = made.is_not_reportable[which]
+    if is_lost.all():
+        return NONE_REPORTED
+    is_short = made.coverage[which].mean() < settings.level - COVERAGE_SLACK
+    if made.validity.grade == "valid" and (is_lost.any() or is_short):
+        return SOME_MISS
+    return made.validity.grade

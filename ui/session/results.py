@@ -36,10 +36,18 @@ class IntervalRows:
         return ~self.is_not_reportable
 
 
+SOME_MISS, NONE_REPORTED = "some miss", "none reported"
+"""Of a point of a curve: some effect could not be reported there, or the intervals cover less than
+they promise; or no effect could be.
+"""
+
+
 @dataclass(frozen=True, eq=False)
 class SweepCurve:
     """Lengths along one control for one combination, arrays (m,); NaN where a point is not
-    feasible.
+    feasible or nothing could be reported.
+
+    grades: "valid"; "rough" or "unusable", of the forecast; `SOME_MISS` or `NONE_REPORTED`.
     """
 
     combination: Combination
@@ -50,3 +58,11 @@ class SweepCurve:
     grades: tuple[str, ...]
     extrapolated_from: float | None = None
     nonprivate_length: Array | None = None
+
+    @property
+    def is_firm(self) -> Flags:
+        """Which points (m,) a length can be taken from: the forecast holds, and the intervals keep
+        their promise.
+        """
+        is_valid = np.array([grade == "valid" for grade in self.grades])
+        return np.asarray(is_valid & np.isfinite(self.ci_length))

@@ -84,12 +84,12 @@ def _sweep_traces(curve: SweepCurve) -> list[Part]:
     x = curve.x.tolist()
     finite = np.isfinite(curve.ci_length)
     traces = [common | one_sd(curve) | {"name": f"{name}: one sd"}]
-    firm = np.array([g == "valid" for g in curve.grades])
+    firm = curve.is_firm
     for word, keep, dash in (
         ("interval", firm, style.dash),
-        ("interval, rough forecast", ~firm, "dot"),
+        ("interval, doubtful", ~firm, "dot"),
     ):
-        y = np.where(_with_neighbours(keep) & finite, curve.ci_length, np.nan)
+        y = np.where(with_neighbours(keep) & finite, curve.ci_length, np.nan)
         if np.isfinite(y).any():
             line = {
                 "x": x,
@@ -111,7 +111,7 @@ def _sweep_traces(curve: SweepCurve) -> list[Part]:
     return [*traces, common | spread]
 
 
-def _with_neighbours(keep: Flags) -> Flags:
+def with_neighbours(keep: Flags) -> Flags:
     """A point and the one after it, so that pieces of a line meet."""
     return np.asarray(keep | np.r_[False, keep[:-1]])
 
@@ -144,7 +144,7 @@ def sweep_sentence(curves: Sequence[SweepCurve], *, x_label: str) -> str:
     for curve in curves:
         finite = np.flatnonzero(np.isfinite(curve.ci_length))
         if not len(finite):
-            parts.append(f"{curve.combination.label}: no feasible point")
+            parts.append(f"{curve.combination.label}: no interval at any point")
             continue
         a, b = finite[0], finite[-1]
         best = finite[np.argmin(curve.ci_length[finite])]

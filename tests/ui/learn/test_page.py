@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 from urllib.parse import parse_qs
 
 import pytest
 
-from tests.ui.test_pages import PAPER_TERMS, check, now, pictures_of, start, visit
+from tests.ui.test_pages import PAPER_TERMS, ROOT, check, now, pictures_of, start, visit
 from ui.controls import deployments
 from ui.kit import again, share
 from ui.learn import numbers as learn_numbers
@@ -42,8 +43,6 @@ def words(app) -> str:
 
 
 def switch_to(app, page: str):
-    from tests.ui.test_pages import ROOT
-
     app.switch_page(str(ROOT / "pages" / f"{page}.py")).run()
     check(app)
     return app
@@ -219,6 +218,46 @@ def test_a_class_gets_an_address_that_others_reach_and_nothing_of_the_projector(
     assert [c.value for c in app.code] == [
         "http://192.168.1.20:8501/learn?screen=promise&path=lesson"
     ]
+
+
+class Probe(socket.socket):
+    """Of a machine that its network knows as 192.168.7.5."""
+
+    def connect(self, _: object) -> None:
+        pass
+
+    def getsockname(self) -> tuple[str, int]:
+        return ("192.168.7.5", 40_000)
+
+
+@pytest.mark.parametrize(
+    ("url", "listens", "found"),
+    [
+        ("http://localhost:8601/learn", "0.0.0.0", "http://192.168.7.5:8601"),
+        ("http://127.0.0.1:8601/x/learn", None, "http://192.168.7.5:8601/x"),
+        ("http://localhost:8601/learn", "127.0.0.1", ""),
+        ("http://stats.example.org/learn", "0.0.0.0", "http://stats.example.org"),
+        ("", "0.0.0.0", ""),
+    ],
+)
+def test_a_server_that_listens_for_a_class_knows_its_address(url, listens, found, monkeypatch):
+    """And tells nobody who comes from elsewhere the address of the machine behind a name."""
+    monkeypatch.setattr(learn_teach.socket, "socket", Probe)
+    monkeypatch.setattr(type(learn_teach.st.context), "url", property(lambda _: url))
+    monkeypatch.setattr(learn_teach.st, "get_option", lambda _: listens)
+    monkeypatch.setattr(learn_teach.st, "session_state", {})
+    assert learn_teach._class_address() == found
+
+
+def test_without_an_address_a_teacher_reads_what_can_be_done():
+    app = start("learn", learn="teachers")
+    said = words(app)
+    assert learn_teach.ALONE in said
+    assert "class:" in (ROOT / "Makefile").read_text(encoding="utf-8")
+    app.text_input(key="class_address").set_value("http://192.168.1.20:8501").run()
+    said = words(app)
+    assert learn_teach.JOINING in said
+    assert learn_teach.ALONE not in said
 
 
 @pytest.mark.parametrize(

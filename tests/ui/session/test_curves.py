@@ -12,11 +12,14 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from dpci_core import Forecast, forecast
+from dpci_core.report.cautions import COVERAGE_SLACK
 from ui.kit import warm
 from ui.kit.warm import settle
 from ui.session import compute
 from ui.session.budget import from_shares
-from ui.session.settings import Settings
+from ui.session.results import NONE_REPORTED
+from ui.session.settings import START, Settings
 
 BASE = Settings(d=3, mechanisms=("objective",), losses=("huber_svm",))
 MOVED = {
@@ -70,3 +73,32 @@ def test_linear_algebra_stays_in_one_thread(monkeypatch):
     other.join()
     settle()
     assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} == {1}
+
+
+@pytest.mark.parametrize("asked", [START, replace(BASE, level=0.95)], ids=["effects", "penalised"])
+@pytest.mark.parametrize("name", ["n", "c"])
+def test_a_length_counts_only_where_intervals_keep_their_promise(monkeypatch, asked, name):
+    """Else it may lie below the variability interval, than which none that does is shorter."""
+    found: list[Forecast] = []
+
+    def kept(*args, **more):
+        found.append(forecast(*args, **more))
+        return found[-1]
+
+    monkeypatch.setattr(compute, "forecast", kept)
+    (curve,) = compute.sweep(asked, compute.TableSource(compute.PUBLIC), name, 36)
+    skipped = len(curve.x) - len(found)
+    is_any_lost = False
+    for at, made in enumerate(found, start=skipped):
+        effects = slice(None) if asked.is_penalised else slice(-1)  # without the constant
+        is_lost, level = made.is_not_reportable[effects], asked.level - COVERAGE_SLACK
+        is_kept = not is_lost.any() and made.coverage[effects].mean() >= level
+        assert curve.is_firm[at] == (is_kept and made.validity.grade == "valid")
+        assert (curve.grades[at] == NONE_REPORTED) == is_lost.all()
+        assert not (is_lost.all() and np.isfinite(curve.ci_length[at]))
+        is_any_lost |= is_lost.all()
+    assert is_any_lost == (asked is START)
+    firm = curve.is_firm
+    assert (curve.ci_length[firm] > 0.95 * curve.vi_length[firm]).all()  # one point of coverage
+    assert firm.any()
+    assert not firm.all()

@@ -19,12 +19,15 @@ import pytest
 
 from ui.evidence.coverage import charts as simulation_charts
 from ui.explore import wasted
+from ui.explore.finding import curve_title
+from ui.explore.intervals import VARIABILITY, ChartText
+from ui.explore.lines import curve_picture
 from ui.kit import palette, style
 from ui.kit.exports import csv_bytes
 from ui.kit.figure import Written, footer, in_colour, plot_config
 from ui.kit.palette import SOURCE_MARKS
 from ui.session.choices import ALL_COMBINATIONS
-from ui.session.results import SweepCurve
+from ui.session.results import NONE_REPORTED, SOME_MISS, SweepCurve
 from ui.views import sweep as sweep_chart
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -253,7 +256,13 @@ def sweep_curve(**changes: object) -> SweepCurve:
     ],
 )
 def test_where_less_is_shorter(lengths, current, expected):
-    assert wasted.shorter_with_less(sweep_curve(ci_length=np.array(lengths)), current) == expected
+    curve = sweep_curve(ci_length=np.array(lengths), grades=("valid",) * 4)
+    assert wasted.shorter_with_less(curve, current) == expected
+
+
+def test_a_length_that_cannot_be_relied_on_is_no_advice():
+    lengths = np.array([np.nan, 0.5, 1.0, 2.0])  # the second point is rough
+    assert wasted.shorter_with_less(sweep_curve(ci_length=lengths), 80.0) == 40.0
 
 
 def test_a_sweep_leaves_gaps_marks_rough_parts_and_what_is_extrapolated():
@@ -263,8 +272,8 @@ def test_a_sweep_leaves_gaps_marks_rough_parts_and_what_is_extrapolated():
     figure = go.Figure(made)
     by_name = {t.name.partition(": ")[2]: t for t in figure.data}
     assert list(by_name["interval"].y) == [None, None, 1.0, 2.0]
-    assert by_name["interval, rough forecast"].y[1] == 3.0
-    assert by_name["interval, rough forecast"].line.dash == "dot"
+    assert by_name["interval, doubtful"].y[1] == 3.0
+    assert by_name["interval, doubtful"].line.dash == "dot"
     assert list(by_name["variability"].y) == [None, 2.0, 0.8, 1.0]
     band = by_name["one sd"]
     assert list(band.x) == [20, 40, 80, 80, 40, 20]
@@ -273,11 +282,56 @@ def test_a_sweep_leaves_gaps_marks_rough_parts_and_what_is_extrapolated():
     assert "extrapolated" in texts
 
 
+def drawn_curve(**changes: object) -> dict[str, object]:
+    """The picture of Explore, as the browser gets it."""
+    picture = curve_picture(
+        [sweep_curve(**changes)],
+        [],
+        ChartText(title="t", sub="Mean length", alt="a", footer="f", meta={}),
+        names=["private"],
+        x_label="Records n",
+        y_label="length",
+        is_log=True,
+        here=40.0,
+    )
+    return picture.data("n")
+
+
+def test_a_curve_of_explore_says_where_no_length_can_be_relied_on():
+    firm = drawn_curve(grades=("valid",) * 4, ci_length=np.array([4.0, 3.0, 2.0, 1.0]))
+    assert firm["remarks"] == ()
+    assert [word for _, _, word in firm["key"]] == ["private", VARIABILITY]
+    made = drawn_curve(grades=(NONE_REPORTED, SOME_MISS, "valid", "valid"))
+    assert [one.partition(":")[0] for one in made["remarks"]] == ["Dotted", "No line"]
+    (dotted,) = (style for _, style, word in made["key"] if word == "doubtful")
+    assert made["styles"][dotted]["dash"]
+    lines = {made["styles"][line["style"]]["dash"]: line["points"] for line in made["lines"]}
+    assert lines[""] == [None, None, [40.0, 1.0], [80.0, 2.0]]
+    assert lines["2 4"] == [None, [20.0, 3.0], [40.0, 1.0], None]
+    assert "no effect can be reported here" in made["hover"]["items"][0][1][1]
+
+
+def test_what_twice_as_many_records_bring_is_told_from_where_one_is():
+    """Also where the last point of the curve below it is a doubtful one."""
+    curve = sweep_curve(ci_length=np.array([8.0, 4.0, 2.0, 1.0]))
+    assert curve_title(curve, "n", 20.0).startswith("Twice as many records would make intervals 50")
+
+
+@pytest.mark.parametrize(
+    ("name", "place"), [("n", "n = 40"), ("total", "a budget of 40"), ("c", "c = 40")]
+)
+def test_the_title_of_a_curve_names_the_best_place_that_can_be_relied_on(name, place):
+    lengths = np.array([np.nan, 0.5, 1.0, 2.0])  # the second is rough
+    assert curve_title(sweep_curve(ci_length=lengths), name, 80.0) == (
+        f"Intervals are shortest at {place}"
+    )
+
+
 def test_a_sweep_without_a_feasible_point_says_so():
     empty = sweep_curve(
         ci_length=np.full(4, np.nan), ci_sd=np.full(4, np.nan), vi_length=np.full(4, np.nan)
     )
-    assert "no feasible point" in sweep_chart.sweep_sentence([empty], x_label="n")
+    assert "no interval at any point" in sweep_chart.sweep_sentence([empty], x_label="n")
     sweep_chart.sweep_chart([empty], x_label="n", x_log=False, y_label="length", **COMMON)
 
 
