@@ -190,7 +190,7 @@ def test_the_search_is_never_worse_for_it(
 
 
 def test_correlated_columns_and_a_rare_level(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tenth shorter at least, of what is in reach."""
+    """A twentieth shorter at least, of what is in reach."""
     encode = twin(COHORT, every=2, **PAIR)
     given = {"budget": RHO, "n_records": 20_000}
     ellipsoid, found = (
@@ -199,7 +199,7 @@ def test_correlated_columns_and_a_rare_level(monkeypatch: pytest.MonkeyPatch) ->
     )
     assert "weight" not in found.not_reportable
     before, after = (one.forecast.ci_length[[0, 1]] for one in (ellipsoid, found))
-    assert (after < 0.9 * before).all()
+    assert (after < 0.95 * before).all()
     assert found.forecast.coverage[:-1][[0, 1, 3]].min() > 0.925
 
 
