@@ -76,7 +76,8 @@ class LinearSearch:
 
     def best(self, design: LinearDesign, *, is_split_free: bool = True) -> LinearDesign:
         """Return the design with the best clips and, where it is free, the best split of its total,
-        and then the best number of steps; nothing of the method of `design` matters.
+        and then the best number of steps, and clips for those; nothing of the method of `design`
+        matters.
         """
         self._seen.clear()
         budgets = _splits(design.budget) if is_split_free else [design.budget]
@@ -89,6 +90,8 @@ class LinearSearch:
             ]
         )
         found = self._least([replace(found, steps=steps) for steps in _STEPS])
+        clips = [replace(found, clip=clip, row_clip=row_clip) for clip, row_clip in CLIPS]
+        found = self._least(clips)
         self.decides = self.worlds[max(self.order, key=lambda at: self._cost(found, [at], found))]
         self.is_biased = np.any([self._of(found, at).is_biased for at in self.order], axis=0)
         return found

@@ -192,7 +192,7 @@ def skewed(spread: float) -> PlanningRows:
     """Rows whose second column moves an outcome with a long tail to one side."""
     rng = np.random.default_rng(3)
     x = rng.standard_normal(4_000)
-    t = 0.3 * x + spread * (1.0 + x.clip(-1.0)) * rng.exponential(size=4_000)
+    t = 0.3 * x + spread * (1.0 + x.clip(-1.0)) * rng.gamma(9.0, 1.0 / 3.0, size=4_000)
     X = np.column_stack([x, np.ones(4_000)])
     return PlanningRows(as_table(beside(t, WeightedRows.of(X))), np.eye(2))
 
@@ -208,7 +208,7 @@ def test_the_best_method_of_all_worlds_is_found_whatever_was_asked_before():
     given = [WorldMoments(f"{spread}", skewed(spread)) for spread in (0.2, 0.5, 0.8)]
     target, search = Target(1.0, coefficient=0), LinearSearch(given, Target(1.0, coefficient=0))
     n_of = {}
-    for n in (600, 60_000, 600):
+    for n in (600, 10_000, 600):
         design = replace(DESIGN, n_records=n, clip=50.0, row_clip=50.0, steps=8)
         best = search.best(design, is_split_free=False)
         assert n_of.setdefault(n, best) == best
@@ -219,13 +219,9 @@ def test_the_best_method_of_all_worlds_is_found_whatever_was_asked_before():
             seen = [cost_of(one.moments, other) for one in given]
             worst[clip, row_clip] = min(chance for chance, _ in seen), max(of for _, of in seen)
         chosen = worst[best.clip, best.row_clip]
-        lengths = [length for chance, length in worst.values() if chance >= 0.98]
-        if lengths:
-            assert chosen[0] >= 0.98
-            assert chosen[1] <= 1.01 * min(lengths)
-        else:
-            assert chosen[0] >= max(chance for chance, _ in worst.values()) - 0.02
-    assert n_of[600].clip < n_of[60_000].clip  # a bias stays, noise does not
+        assert chosen[0] >= 0.98
+        assert chosen[1] <= 1.01 * min(of for chance, of in worst.values() if chance >= 0.98)
+    assert n_of[600].clip < n_of[10_000].clip  # a bias stays, noise does not
 
 
 def test_the_split_stays_unless_it_is_free_and_the_constant_counts_where_it_is_asked():

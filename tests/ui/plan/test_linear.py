@@ -271,6 +271,8 @@ def test_more_records_need_less_and_the_records_of_a_budget_come_back():
 
 def test_a_plan_and_the_page_choose_the_same_method():
     plan = linear_plan(guesses=replace(GUESSES, n_rows=100), goal=Target(9.0, coefficient=0))
+    budget = GDP(model="0.7", hessian="0.2", covariance="0.1")
+    plan = replace(plan, design=replace(plan.design, budget=budget))
     case = make_case(settings_of(plan), SOURCE)
     assert isinstance(case, NumberCase)
     designs = SearchedLinear(case, SOURCE)
