@@ -34,15 +34,12 @@ from dpci_core.estimators.summary import (
 from dpci_core.estimators.table import table_given, take_columns
 from dpci_core.estimators.unpaid import warn_if_unpaid
 from dpci_core.ledger import Cost
+from dpci_core.planner import best_linear_design
 from dpci_core.privacy.budget import ApproxDP, Budget
 from dpci_core.privacy.randomness import SystemSource
 from dpci_core.regression.design import COVERS, LinearDesign
 from dpci_core.regression.fit import LinearFit, linear_fit
-from dpci_core.regression.forecast import (
-    LinearForecast,
-    best_linear_design,
-    forecast_linear,
-)
+from dpci_core.regression.forecast import LinearForecast, PlanningRows, forecast_linear
 from dpci_core.regression.noise import share_sd
 from dpci_core.report.words import influence_cut, number_at_most
 from dpci_core.schema.declare import DEFAULT_LIMIT, check_as_outcome
@@ -249,7 +246,7 @@ class DPLinearRegression(Called, Payable, StatsmodelsNames, RegressorMixin, Base
         """
         rows, contrasts = self._planning(X, y)
         usual = self._design(n_records)
-        best = best_linear_design(rows, design=usual, contrasts=contrasts)
+        best = best_linear_design(PlanningRows(rows, contrasts), design=usual, has_constant=True)
         found = {"steps": best.steps, "clip": best.clip, "row_clip": best.row_clip}
         made: Self = clone(self).set_params(budget=best.budget, **found)
         return made

@@ -31,10 +31,10 @@ from dpci_core.plan.codec import (
 )
 from dpci_core.plan.plan import Plan
 from dpci_core.plan.source import DeclaredTable
-from dpci_core.planner import Promise, Worlds, as_worlds
+from dpci_core.planner import Promise, Worlds, as_worlds, best_linear_design
 from dpci_core.planner.worlds import foreseen
 from dpci_core.regression.design import COVERS, LinearDesign
-from dpci_core.regression.forecast import LinearForecast, PlanningRows, best_linear_design
+from dpci_core.regression.forecast import LinearForecast, PlanningRows
 from dpci_core.report.cautions import Caution, unreachable
 from dpci_core.schema import NumericColumn, Records, basis_of, to_original
 
@@ -230,19 +230,13 @@ class LinearPlan(AnyPlan):
         )
 
     def with_best_design(self, worlds: Worlds | None = None) -> LinearPlan:
-        """Return the plan with the clips, steps and split of its total that suit its worlds best,
-        by the least favourable of them (`best_linear_design`); `worlds` as for `numbers`.
+        """Return the plan with the clips, steps and split of its total that suit its goal and its
+        worlds best, by the least favourable of them (`best_linear_design`); `worlds` as for
+        `numbers`.
         """
-        given = as_worlds(self.worlds() if worlds is None else worlds)
-        first, *others = (world.moments for world in given)
-        slopes = self.contrasts[len(self.names) : -1]
+        given = self.worlds() if worlds is None else worlds
         asked = replace(self.design, n_records=self.fewest)
-        found = best_linear_design(
-            first.table,
-            design=asked,
-            contrasts=slopes,
-            others=[one.table for one in others],
-        )
+        found = best_linear_design(given, design=asked, target=self.goal)
         return replace(self, design=replace(found, n_records=self.n_records))
 
     def to_dict(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from dpci_core.planner.geometry import (
     with_metric_share,
     with_room,
 )
+from dpci_core.planner.linear import best_linear_design
 from dpci_core.planner.needed import (
     NeededBudget,
     NeededRecords,
@@ -57,6 +58,7 @@ __all__ = [
     "as_if_records",
     "as_worlds",
     "best_geometry",
+    "best_linear_design",
     "best_regularization",
     "best_split",
     "meeting_probability",

@@ -17,7 +17,7 @@ from dpci_core.intervals.forecast import (
     forecast,
 )
 from dpci_core.regression.design import LinearDesign
-from dpci_core.regression.forecast import LinearForecast, PlanningRows, forecast_linear
+from dpci_core.regression.forecast import LinearForecast, PlanningRows
 from dpci_core.solvers.moments import Moments
 
 World = TypeVar("World")
@@ -100,8 +100,7 @@ def _of_rows(
 ) -> LinearForecast:
     if not isinstance(moments, PlanningRows):
         raise ValueError(f"Expected PlanningRows for a LinearDesign, got {type(moments).__name__}.")
-    return forecast_linear(
-        moments.table,
+    return moments.forecast(
         design=design,
         contrasts=moments.basis if contrasts is None else np.asarray(contrasts) @ moments.basis,
         n_draws=n_draws // _DRAWS_OF_ROWS,

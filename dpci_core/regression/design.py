@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
 from dpci_core.base.decimals import DOWN, EXACT
@@ -131,18 +132,25 @@ class LinearDesign:
 
     def amounts(self) -> Amounts:
         """Return what each release costs; together at most `budget.total`, every rounding down."""
-        model, hessian = self.budget.model, self.budget.hessian
-        look, check = DOWN.multiply(model, _LOOK), DOWN.multiply(model, _CHECK)
-        looks = EXACT.multiply(look, Decimal(self.steps + 1))
-        left = EXACT.subtract(EXACT.subtract(model, looks), check)
-        weights = [_GROWTH**k for k in range(self.steps)]
-        steps = [DOWN.divide(DOWN.multiply(left, w), sum(weights)) for w in weights]
-        rough = DOWN.multiply(hessian, _ROUGH)
-        return Amounts(
-            rough=to_float_down(rough),
-            moment=to_float_down(EXACT.subtract(hessian, rough)),
-            look=to_float_down(look),
-            steps=tuple(map(to_float_down, steps)),
-            check=to_float_down(check),
-            covariance=to_float_down(self.budget.covariance),
-        )
+        return _amounts(self.budget, self.steps)
+
+
+@lru_cache(maxsize=8)
+def _amounts(budget: Budget, steps: int) -> Amounts:
+    """The same, which every draw of a forecast asks for."""
+    look, check = DOWN.multiply(budget.model, _LOOK), DOWN.multiply(budget.model, _CHECK)
+    looks = EXACT.multiply(look, Decimal(steps + 1))
+    left = EXACT.subtract(EXACT.subtract(budget.model, looks), check)
+    weights = [_GROWTH**k for k in range(steps)]
+    rough = DOWN.multiply(budget.hessian, _ROUGH)
+    return Amounts(
+        rough=to_float_down(rough),
+        moment=to_float_down(EXACT.subtract(budget.hessian, rough)),
+        look=to_float_down(look),
+        steps=tuple(
+            to_float_down(DOWN.divide(DOWN.multiply(left, weight), sum(weights)))
+            for weight in weights
+        ),
+        check=to_float_down(check),
+        covariance=to_float_down(budget.covariance),
+    )

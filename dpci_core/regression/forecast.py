@@ -1,12 +1,12 @@
-"""How long the intervals of a linear regression will be, from planning rows, and which design makes
-them shortest. Nothing is drawn: noise for the planned number of records comes from constants.
+"""How long the intervals of a linear regression will be, from planning rows. Nothing is
+drawn: noise for the planned number of records comes from constants.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import ClassVar
 
@@ -15,8 +15,8 @@ from scipy.special import ndtr, ndtri
 
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.batches import Table, as_table
-from dpci_core.base.decimals import DOWN, EXACT
 from dpci_core.base.errors import check_count, short_repr
+from dpci_core.base.rows import WeightedRows
 from dpci_core.base.watch import step
 from dpci_core.privacy.budget import PARTS
 from dpci_core.regression.design import LinearDesign
@@ -40,10 +40,8 @@ _UNLIMITED = Decimal("1e9")
 """A part of a budget whose noise is nothing."""
 _MOST_ROWS = 5_000
 """Planning rows in memory that take the steps; bias is looked for in all."""
-_SHARES = (("0.7", "0.2", "0.1"), ("0.55", "0.35", "0.1"), ("0.8", "0.1", "0.1"))
-_STEPS = (2, 3, 4)
-_CLIPS = ((1.5, 1.2), (1.5, 2.0), (2.0, 2.0), (3.0, 2.0), (4.0, 3.0))
-"""Of gradients and of rows."""
+_KEPT = 2
+"""Designs whose fits planning rows remember."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,11 +54,35 @@ class PlanningRows:
 
     table: Table
     basis: Array
+    _known: dict[LinearDesign, list[LinearFit]] = field(default_factory=dict, init=False)
+    """Fits of the designs that were forecast last, since much is asked of each."""
 
     @property
     def n_records(self) -> int:
         """m."""
         return len(self.table)
+
+    def forecast(
+        self,
+        *,
+        design: LinearDesign,
+        contrasts: Array,
+        n_draws: int,
+        has_bias: bool = True,
+        has_plain: bool = True,
+    ) -> LinearForecast:
+        """Return `forecast_linear` of these rows; fits that are known are not made again.
+
+        has_plain: whether lengths without noise are wanted, else they are NaN.
+        """
+        fits = self._known.pop(design, [])
+        fits = fits[:n_draws] + fits_of(self.table, design, range(len(fits), n_draws))
+        for old in list(self._known)[: 1 - _KEPT]:
+            self._known.pop(old, None)  # another thread may have been here
+        self._known[design] = fits
+        return _forecast(
+            self.table, fits, contrasts, has_bias=has_bias, has_plain=has_bias and has_plain
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -140,6 +162,11 @@ class LinearForecast:
         return np.asarray(self.chance_to_report < REPORTABLE_CHANCE)
 
     @property
+    def is_biased(self) -> Flags:
+        """Contrasts with a bias, in the planning rows, above a quarter of a half-width."""
+        return np.asarray(np.abs(self.bias) > _LARGEST_BIAS * self.half_width.mean(axis=0))
+
+    @property
     def weight(self) -> Array:
         """1: every half-width counts all noise, (K, k)."""
         return np.ones_like(self.half_width)
@@ -184,14 +211,39 @@ def forecast_linear(
     Privacy: the rows are taken for public.
     """
     check_count(n_draws=n_draws)
-    step(n_draws)
-    p = A.shape[1] - 1
-    L = np.eye(p) if contrasts is None else contrasts
-    some = A if A.memory is None else as_table(A.memory[:: math.ceil(len(A) / _MOST_ROWS)])
-    fits = [
-        run_steps(some, design=design, source=np.random.default_rng([_SEED, k]))
-        for k in range(n_draws)
+    L = np.eye(A.shape[1] - 1) if contrasts is None else contrasts
+    fits = fits_of(A, design, range(n_draws))
+    return _forecast(A, fits, L, has_bias=has_bias, has_plain=has_bias)
+
+
+def fits_of(A: Table, design: LinearDesign, numbers: Iterable[int]) -> list[LinearFit]:
+    """The fits with these draws of the noise."""
+    some, numbers = _some(A), list(numbers)
+    step(len(numbers))
+    return [
+        run_steps(some, design=design, source=np.random.default_rng([_SEED, k])) for k in numbers
     ]
+
+
+def _some(A: Table) -> Table:
+    """The rows that take the steps."""
+    return _by_column(A, 1 if A.memory is None else math.ceil(len(A) / _MOST_ROWS))
+
+
+def _by_column(A: Table, every: int = 1) -> Table:
+    """Rows in memory, one of so many, laid out as sums read them."""
+    if A.memory is None:
+        return A
+    rows = A.memory[::every]
+    assert isinstance(rows, WeightedRows)
+    return as_table(replace(rows, rows=np.asfortranarray(rows.rows)))
+
+
+def _forecast(
+    A: Table, fits: list[LinearFit], L: Array, *, has_bias: bool, has_plain: bool
+) -> LinearForecast:
+    """The forecast of fits; arguments as for `forecast_linear`."""
+    design, n_draws = fits[0].design, len(fits)
     widths = [fit.half_widths(L) for fit in fits]
     halves = np.array([w.half_width for w in widths])
     half, spread = halves.mean(axis=0), halves.std(axis=0)
@@ -199,10 +251,11 @@ def forecast_linear(
     estimate = plain = np.full(len(L), np.nan)
     bias = bias_se = np.zeros(len(L))
     if has_bias:
-        estimate, bias, bias_se = _bias(A, fits[0], clip, L)
+        estimate, bias, bias_se = _bias(_by_column(A), fits[0], clip, L)
+    if has_plain:
         unlimited = type(design.budget)(**dict.fromkeys(PARTS, _UNLIMITED))
         source = np.random.default_rng([_SEED, n_draws])
-        quiet = run_steps(some, design=replace(design, budget=unlimited), source=source)
+        quiet = run_steps(_some(A), design=replace(design, budget=unlimited), source=source)
         plain = _length(np.sqrt(quiet.half_widths(L).sampling), design)
     is_never = (spread > _LARGEST_SPREAD * half) | (
         np.abs(bias) > _LARGEST_BIAS * half + _SURE * bias_se
@@ -255,46 +308,3 @@ def _bias(A: Table, fit: LinearFit, clip: float, contrasts: Array) -> tuple[Arra
     moves = rows.total(Moves(phi, clip, plain, inverse)) / n
     L = contrasts @ fit.metric.T
     return L @ plain, L @ (phi - plain), np.sqrt(np.einsum("ki,ij,kj->k", L, moves, L) / n)
-
-
-def best_linear_design(
-    A: Table,
-    *,
-    design: LinearDesign,
-    contrasts: Array | None = None,
-    n_draws: int = 8,
-    others: Sequence[Table] = (),
-) -> LinearDesign:
-    """Return the design with the clips, and then the steps and the split of its total, that a few
-    forecasts prefer: the most contrasts in reach, then the shortest intervals, each against its own
-    shortest; of several tables by the one that is worst off.
-
-    Args:
-        A, contrasts, n_draws: as for `forecast_linear`.
-        design: whose total, n and level are kept.
-        others: planning rows of other worlds.
-
-    Privacy: the rows are taken for public, and the total is spent whatever the split.
-    """
-
-    def best(tried: list[LinearDesign]) -> LinearDesign:
-        found = [
-            [
-                forecast_linear(table, design=one, contrasts=contrasts, n_draws=n_draws)
-                for table in (A, *others)
-            ]
-            for one in tried
-        ]
-        lengths = np.array([[one.length for one in of] for of in found])
-        worth = np.log(lengths / lengths.min(axis=0)).mean(axis=2).max(axis=1)
-        lost = [int(np.any([one.is_not_reportable for one in of], axis=0).sum()) for of in found]
-        return tried[min(range(len(tried)), key=lambda k: (lost[k], worth[k]))]
-
-    design = best([replace(design, clip=clip, row_clip=rows) for clip, rows in _CLIPS])
-    total, tried = design.budget.total, []
-    for shares in _SHARES:
-        model, hessian = (DOWN.multiply(total, Decimal(share)) for share in shares[:2])
-        rest = EXACT.subtract(total, EXACT.add(model, hessian))
-        budget = type(design.budget)(model=model, hessian=hessian, covariance=rest)
-        tried += [replace(design, budget=budget, steps=steps) for steps in _STEPS]
-    return best(tried)

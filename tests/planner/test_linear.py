@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpci_core.base.batches import as_table
+from dpci_core.base.rows import WeightedRows, beside
 from dpci_core.plan import DeclaredTable, LinearPlan
 from dpci_core.planner import (
     Promise,
@@ -25,12 +27,14 @@ from dpci_core.planner import (
     promise,
 )
 from dpci_core.planner.amounts import with_total
+from dpci_core.planner.linear import CLIPS, LinearSearch, best_linear_design
 from dpci_core.planner.needed import OutOfReachError
 from dpci_core.planner.targets import outcome
 from dpci_core.planner.worlds import drawn, foreseen
-from dpci_core.regression import intervals
+from dpci_core.regression import forecast, intervals
+from dpci_core.regression.design import LinearDesign
 from dpci_core.regression.fit import run_steps
-from dpci_core.regression.forecast import forecast_linear
+from dpci_core.regression.forecast import PlanningRows, forecast_linear
 from dpci_core.report.cautions import REPORTABLE_CHANCE, reach
 from dpci_core.schema import Guesses, NumberGuess
 from tests.linear_example import GUESSES, N, linear_plan
@@ -182,3 +186,68 @@ def test_what_the_steps_leave_counts_four_times_and_is_never_told(monkeypatch):
     assert widths.is_not_estimable.all()
     monkeypatch.setattr(intervals, "_LEFT_COUNTS", 1.0)
     np.testing.assert_allclose(widths.privacy, 4.0 * far.half_widths().privacy, rtol=1e-3)
+
+
+def skewed(spread: float) -> PlanningRows:
+    """Rows whose second column moves an outcome with a long tail to one side."""
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal(4_000)
+    t = 0.3 * x + spread * (1.0 + x.clip(-1.0)) * rng.gamma(9.0, 1.0 / 3.0, size=4_000)
+    X = np.column_stack([x, np.ones(4_000)])
+    return PlanningRows(as_table(beside(t, WeightedRows.of(X))), np.eye(2))
+
+
+def cost_of(rows: PlanningRows, design: LinearDesign) -> tuple[float, float]:
+    """Chance to report the slope, and its length."""
+    made = forecast_linear(rows.table, design=design, n_draws=8)
+    return float(made.chance_to_report[0] * ~made.is_biased[0]), float(made.length[0])
+
+
+def test_the_best_method_of_all_worlds_is_found_whatever_was_asked_before():
+    """Each is looked at in a few worlds only; the answer is that of looking at all in all."""
+    given = [WorldMoments(f"{spread}", skewed(spread)) for spread in (0.2, 0.5, 0.8)]
+    target, search = Target(1.0, coefficient=0), LinearSearch(given, Target(1.0, coefficient=0))
+    n_of = {}
+    for n in (600, 10_000, 600):
+        design = replace(DESIGN, n_records=n, clip=50.0, row_clip=50.0, steps=8)
+        best = search.best(design, is_split_free=False)
+        assert n_of.setdefault(n, best) == best
+        assert best == best_linear_design(given, design=design, target=target, is_split_free=False)
+        worst = {}
+        for clip, row_clip in CLIPS:
+            other = replace(best, clip=clip, row_clip=row_clip)
+            seen = [cost_of(one.moments, other) for one in given]
+            worst[clip, row_clip] = min(chance for chance, _ in seen), max(of for _, of in seen)
+        chosen = worst[best.clip, best.row_clip]
+        assert chosen[0] >= 0.98
+        assert chosen[1] <= 1.01 * min(of for chance, of in worst.values() if chance >= 0.98)
+    assert n_of[600].clip < n_of[10_000].clip  # a bias stays, noise does not
+
+
+def test_the_split_stays_unless_it_is_free_and_the_constant_counts_where_it_is_asked():
+    rows = skewed(0.5)
+    design = replace(DESIGN, n_records=6_000)
+    kept = best_linear_design(rows, design=design, is_split_free=False)
+    assert kept.budget == design.budget
+    assert best_linear_design(rows, design=design).budget.total == design.budget.total
+    for has_constant in (False, True):
+        search = LinearSearch([WorldMoments("", rows)], has_constant=has_constant)
+        search.best(design, is_split_free=False)
+        assert len(search.is_biased) == 1 + has_constant
+
+
+def test_fits_that_are_known_are_not_made_again(monkeypatch):
+    rows, made = skewed(0.5), []
+    run = forecast.run_steps
+    monkeypatch.setattr(forecast, "run_steps", lambda *a, **k: made.append(1) or run(*a, **k))
+    few = rows.forecast(design=DESIGN, contrasts=np.eye(2), n_draws=4, has_plain=False)
+    assert len(made) == 4
+    all_of = rows.forecast(design=DESIGN, contrasts=2.0 * np.eye(2), n_draws=6, has_plain=False)
+    assert len(made) == 6
+    np.testing.assert_array_equal(all_of.half_width[:4], 2.0 * few.half_width)
+    plain = forecast_linear(rows.table, design=DESIGN, n_draws=6)
+    np.testing.assert_array_equal(plain.half_width, all_of.half_width / 2.0)
+    for n in (700, 800, 900):
+        other = replace(DESIGN, n_records=n)
+        rows.forecast(design=other, contrasts=np.eye(2), n_draws=2, has_plain=False)
+    assert len(rows._known) == 2

@@ -27,6 +27,7 @@ from ui.kit import share
 from ui.kit.bound import among
 from ui.plan import bounds, cards, goal, numbers, options, pictures, standard, words
 from ui.plan.job import beside, both_searched, designs_of
+from ui.plan.linear import SearchedLinear
 from ui.plan.options import Find, Option, Ways
 from ui.plan.work import Work, choice_of, work_on
 from ui.session import quota, state, steps, text
@@ -39,9 +40,10 @@ from ui.views import goals, path
 from ui.views.cautions import box
 
 METHODS = {
-    "chosen": "Chosen for me",
-    "own": "Set by hand, with a closer look",
+    Case: {"chosen": "Chosen for me", "own": "Set by hand, with a closer look"},
+    NumberCase: {"chosen": "Chosen for me", "own": "Set by hand"},
 }
+"""How the method is set, by the kind of the regression."""
 FIND: dict[Find, str] = {"budget": "Budget", "records": "Records", "precision": "Precision"}
 SPLITS = {"best": "Best for this goal", "own": "Set by me"}
 FACTORS: tuple[Number, ...] = (
@@ -176,7 +178,8 @@ def _true_for(case: PlannedCase) -> str:
         assumed.append("effects up and down in turn where you guessed none")
     if case.fewest < case.n:
         assumed.append("every record usable")
-    if (choice := choice_of(case)) is not None and choice.is_split_free:
+    choice = choice_of(case)
+    if isinstance(case, Case) and choice is not None and choice.is_split_free:
         assumed.append("with a usual split and penalty")
     return ", ".join(assumed)
 
@@ -212,6 +215,9 @@ def _balance(case: PlannedCase) -> None:
             mechanism = choice.mechanism or case.design.mechanism
             look = options.FirstLook(case, source, choice.schema, mechanism, choice.is_split_free)
             case = look.at(case.settings.typed_total, case.n)
+        elif choice is not None and isinstance(case, NumberCase):
+            found = SearchedLinear(case, source, is_first=True, is_split_free=choice.is_split_free)
+            case = found.at(case.settings.typed_total, case.n)
         low, high = case.settings.typed.limits
         typed = min(max(designs_of(case, source).balanced(), low), high)
         state.put(currency.at_total(state.settings(), float(f"{typed:.3g}")))
@@ -295,11 +301,6 @@ def _reach(case: PlannedCase, option: Option, find: Find) -> None:
         if option.misses_goal_alone:
             _ask_less(case, goals.nearest_goal(case, option.precision))
     _ask_shares(case, option)
-    if not option.works and isinstance(case, NumberCase):
-        st.caption(
-            "“Choose the method for me” below looks for steps, clips and a split that hold in "
-            "less favourable tables too."
-        )
     if against := words.against_sentence(option):
         st.markdown(against)
     if law := words.law_sentence(case, option):
@@ -383,7 +384,12 @@ def _go_to_shares(name: str) -> None:
 
 
 def _movable(case: PlannedCase, work: Work) -> None:
-    """Mechanism and split, chosen for the goal until somebody moves them."""
+    """Mechanism and split, chosen for the goal until somebody moves them; of a regression of a
+    number the split.
+    """
+    if not isinstance(case, Case):
+        _split(case, work)
+        return
     left, right = st.columns(2, gap="large")
     with left:
         name = _mechanism_of(work)
@@ -401,22 +407,27 @@ def _movable(case: PlannedCase, work: Work) -> None:
         if said := _other_way(case, work):
             st.caption(said)
     with right:
-        st.segmented_control(
-            "Split of the budget",
-            **among(SPLITS),
-            **steps.SPLIT.bound(),
-            required=True,
-            help=text.SPLIT_NOTE,
-        )
-        if steps.SPLIT.value == "own":
-            split_slider(case.settings)
-        elif "answer" in work.known and (option := work.known["answer"][0]) is not None:
-            st.caption(words.split_words(cast(Option, option).settings))
-            if "equal" in work.missing:
-                work.default_value("equal")
-            elif (equal := work.known["equal"][0]) is not None:
-                find = cast(Find, steps.FIND.value)
-                st.caption(words.equal_sentence(case, cast(Option, equal), find))
+        _split(case, work)
+
+
+def _split(case: PlannedCase, work: Work) -> None:
+    """The split, as it was found or as it is set."""
+    st.segmented_control(
+        "Split of the budget",
+        **among(SPLITS),
+        **steps.SPLIT.bound(),
+        required=True,
+        help=text.SPLIT_NOTE,
+    )
+    if steps.SPLIT.value == "own":
+        split_slider(case.settings)
+    elif "answer" in work.known and (option := work.known["answer"][0]) is not None:
+        st.caption(words.split_words(cast(Option, option).settings))
+        if "equal" in work.missing:
+            work.default_value("equal")
+        elif (equal := work.known.get("equal", (None, None))[0]) is not None:
+            find = cast(Find, steps.FIND.value)
+            st.caption(words.equal_sentence(case, cast(Option, equal), find))
 
 
 def _other_way(case: PlannedCase, work: Work) -> str:
@@ -561,15 +572,14 @@ def _remove() -> None:
 def _method(case: PlannedCase, work: Work | None) -> None:
     """How the design is found; by hand with every control and every closer look."""
     settings = case.settings
+    schema, ways = schema_of(settings, state.source()), METHODS[type(case)]
+    if schema is not None:
+        st.radio("How the method is set", **among(ways), **steps.METHOD.bound())
+    if steps.is_chosen(settings):
+        return
     if not isinstance(case, Case):
-        linear.choose(settings, case.plan)
         with st.expander("Every setting of the method", key="method_by_hand"):
             _linear_settings(case)
-        return
-    schema = schema_of(settings, state.source())
-    if schema is not None:
-        st.radio("How the method is set", **among(METHODS), **steps.METHOD.bound())
-    if steps.is_chosen(settings):
         return
     _shape(case)
     with st.expander("Every setting of the method", key="method_by_hand"):

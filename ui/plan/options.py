@@ -273,6 +273,10 @@ class Amounts(ABC, Generic[CaseT]):
         """The worlds in which it has to be enough."""
         return worlds_of_case(case, self.source)
 
+    def deciding(self, case: CaseT) -> Sequence[WorldMoments]:
+        """Those by which the next amount to look at is found."""
+        return self.worlds(case)
+
     def answer(self, find: Find, start: float | None = None) -> Option:
         """The design that two of the three quantities ask for, with the third.
 
@@ -323,13 +327,13 @@ class Amounts(ABC, Generic[CaseT]):
 
     def _total_for(self, here: CaseT) -> float:
         found = needed_budget(
-            self.worlds(here), design=here.design, target=here.target, fewest=here.fewest_of
+            self.deciding(here), design=here.design, target=here.target, fewest=here.fewest_of
         )
         return numbers.typed_total(here.settings, type(found.design.budget), found.total)
 
     def _records_for(self, here: CaseT) -> float:
         found = needed_records(
-            self.worlds(here), design=here.design, target=here.target, fewest=here.fewest_of
+            self.deciding(here), design=here.design, target=here.target, fewest=here.fewest_of
         )
         return float(found.n_records)
 
@@ -366,7 +370,8 @@ class Amounts(ABC, Generic[CaseT]):
                 low = max(low, amount)
             if low >= highest or high <= _NEAR * low:
                 break
-            if option is not None and not option.meets and needed <= low:
+            is_near = option is not None and not (option.meets or option.is_lost)
+            if is_near and needed <= low:
                 needed = low * _LITTLE
             amount = _next(needed, low, high)
             amount = _up(min(max(amount, lowest), highest), is_whole=name == "n")
@@ -648,6 +653,9 @@ def adopted(now: Settings, option: Option) -> Settings:
         currency=found.currency,
         definitions=found.definitions,
         mechanisms=found.mechanisms,
+        steps=found.steps,
+        clip=found.clip,
+        row_clip=found.row_clip,
         target=found.target,
         declared=found.declared,
         encoding=found.encoding,

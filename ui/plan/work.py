@@ -15,7 +15,7 @@ from ui.plan import numbers
 from ui.plan.job import Answer, Choice, Key, Part, PlanJob, beside, parts_left, parts_of
 from ui.plan.options import Find
 from ui.session import compute, jobs, state, steps
-from ui.session.case import Case, PlannedCase
+from ui.session.case import PlannedCase
 
 _JOB, _ASKED = "plan_job", "plan_asked"
 PATIENCE = 0.25
@@ -85,7 +85,7 @@ class Work:
 def choice_of(case: PlannedCase) -> Choice | None:
     """How the method is searched for; None where it is set by hand."""
     schema = compute.schema_of(case.settings, state.source())
-    if schema is None or not isinstance(case, Case) or not steps.is_chosen(case.settings):
+    if schema is None or not steps.is_chosen(case.settings):
         return None
     return Choice(schema, steps.MECHANISM.value, steps.SPLIT.value == "best", state.answers())
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpci_core import GDP, ZCDP, DeclaredTable, LinearPlan, read_plan
+from dpci_core import GDP, ZCDP, DeclaredTable, LinearPlan, Target, read_plan
 from dpci_core.plan import as_yaml, to_html, to_script
+from dpci_core.planner.linear import CLIPS
+from dpci_core.planner.worlds import foreseen
 from dpci_core.schema import NumericColumn, Persons
 from tests.linear_example import GUESSES, SCHEMA, linear_plan
 from tests.ui.plan.test_describe import LINES, add, described, go_on, title
 from tests.ui.test_pages import ROOT, check, now, start
 from ui.controls import declare
 from ui.plan import options
-from ui.plan.linear import LinearDesigns
-from ui.session.case import NumberCase, make_case, plan_of_number
+from ui.plan.linear import LinearDesigns, SearchedLinear
+from ui.session.case import NumberCase, make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
 from ui.session.plan_settings import plan_of, settings_of
 from ui.session.settings import from_query
@@ -243,25 +246,124 @@ def test_other_pages_say_where_a_number_has_its_place():
     assert "The outcome of this table is a number" in told(app)
 
 
-def test_the_method_is_chosen_for_every_world(hasty, monkeypatch):
-    asked, search = [], LinearPlan.with_best_design
+def test_no_clip_by_hand_needs_less_than_a_searched_method():
+    """At the split and the steps that were found, of clips that bias no effect too far; the answer
+    rests on nothing that was typed.
+    """
+    case = a_case(goal_length=6.0)
+    found = SearchedLinear(case, SOURCE, is_first=True).answer("budget")
+    assert found.works
+    typed = case.settings
+    other = case.of(replace(typed, steps=5, clip=9.0, row_clip=7.0))
+    again = SearchedLinear(other, SOURCE, is_first=True).at(found.typed, case.n)
+    assert again.design == found.design
+    less = float(f"{0.97 * found.typed:.3g}")
+    for clip, row_clip in CLIPS:
+        by_hand = case.of(replace(found.settings, clip=clip, row_clip=row_clip))
+        designs = LinearDesigns(by_hand, SOURCE, is_first=True)
+        there = designs.at(less, case.n)
+        made = foreseen(there.moments, design=replace(there.design, n_records=there.fewest))
+        assert made.is_biased[:-1].any() or not designs.described(there).works
 
-    def kept(plan, worlds=None):
-        asked.append((plan, worlds, search(plan, worlds)))
-        return asked[-1][-1]
 
-    monkeypatch.setattr(LinearPlan, "with_best_design", kept)
-    app = start("plan", **LINK | {"epsilon": "1.4", "step": "choose"})
-    before = now(app)
-    app.button(key="choose_linear").click().run()
+def test_more_records_need_less_and_the_records_of_a_budget_come_back():
+    found = {
+        n: SearchedLinear(a_case(n=n), SOURCE, is_first=True).answer("budget")
+        for n in (3_000, 8_000)
+    }
+    assert all(one.works for one in found.values())
+    assert found[8_000].typed < 0.5 * found[3_000].typed
+    there = a_case(n=100, epsilon=f"{found[3_000].typed:g}")
+    back = SearchedLinear(there, SOURCE, is_first=True).answer("records")
+    assert back.works
+    assert 2_850 <= back.settings.n <= 3_030
+
+
+def test_a_plan_and_the_page_choose_the_same_method():
+    plan = linear_plan(guesses=replace(GUESSES, n_rows=100), goal=Target(9.0, coefficient=0))
+    budget = GDP(model="0.7", hessian="0.2", covariance="0.1")
+    plan = replace(plan, design=replace(plan.design, budget=budget))
+    case = make_case(settings_of(plan), SOURCE)
+    assert isinstance(case, NumberCase)
+    designs = SearchedLinear(case, SOURCE)
+    page, chosen = (designs.at(case.settings.typed_total, case.n).design, plan.with_best_design())
+    assert (page.steps, page.clip, page.row_clip) == (
+        *(chosen.design.steps, chosen.design.clip),
+        chosen.design.row_clip,
+    )
+    for part in ("model", "hessian", "covariance"):
+        made, kept = (float(getattr(of.budget, part)) for of in (page, chosen.design))
+        assert made == pytest.approx(kept, rel=1e-3)
+
+
+def test_a_clip_that_may_bias_the_effect_of_the_goal_is_not_enough():
+    """Of bounds within their error a search would take those that planning rows favour."""
+    designs = SearchedLinear(a_case(goal_length=6.0), SOURCE, is_first=True)
+    case = designs.at(4.0, 3_000)
+    option = replace(designs.described(case), meets=True, is_lost=False, reportable=2)
+    designs._search.is_biased = np.array([False, False])
+    assert designs.is_enough(option)
+    designs._search.is_biased = np.array([False, True])
+    assert not designs.is_enough(option)
+    designs.case = replace(case, target=Target(1.0, coefficient=0))
+    assert designs.is_enough(option)
+    designs.case = replace(case, target=Target(1.0))
+    assert designs.is_enough(option)
+
+
+def test_a_split_that_is_set_by_hand_stays_while_clips_are_found():
+    case = a_case(split=a_case().settings.split.with_share(0, 50.0))
+    made = SearchedLinear(case, SOURCE, is_first=True, is_split_free=False).at(1.0, 8_000)
+    assert made.settings.split.share(0) == pytest.approx(50.0, rel=1e-4)
+    free = SearchedLinear(case, SOURCE, is_first=True).at(1.0, 8_000)
+    assert abs(free.settings.split.share(0) - 50.0) > 4.0
+
+
+def test_an_effect_that_is_lost_where_the_length_is_met_is_left_in_large_steps(monkeypatch):
+    """What a design needs for its length says nothing of when its effects can be reported."""
+    designs, looked = LinearDesigns(a_case(goal_length=6.0), SOURCE, is_first=True), []
+    usual = designs.described(designs.at(2.0, 3_000))
+
+    def described(self, case):
+        looked.append(case.settings.typed_total)
+        is_lost = looked[-1] < 6.0
+        chance = 0.0 if is_lost else 1.0
+        return replace(
+            usual,
+            settings=case.settings,
+            typed=looked[-1],
+            probability=chance,
+            meets=not is_lost,
+            is_lost=is_lost,
+        )
+
+    monkeypatch.setattr(LinearDesigns, "described", described)
+    monkeypatch.setattr(LinearDesigns, "_needed", lambda *_: 0.5)
+    found = designs.answer("budget")
+    assert found.works
+    assert 6.0 <= found.typed < 6.1
+
+
+def test_the_page_shows_the_method_only_where_it_is_set_by_hand(patient):
+    query = LINK | {"step": "choose", "find": "precision", "goal_length": "6"}
+    app = start("plan", **query, method="chosen")
+    assert app.radio(key="method").value == "chosen"
+    assert not [one for one in app.text_input if one.key == "linear_clip"]
+    assert "for the two matrices" in told(app)
+    app.segmented_control(key="parts").set_value("own").run()
     check(app)
-    chosen = now(app)
-    assert (chosen.split.total, chosen.n) == (before.split.total, before.n)
-    ((plan, worlds, best),) = asked
-    assert (plan, worlds) == (plan_of_number(before)[0], None)
-    found, made = best.design, chosen.linear_design
-    assert (made.steps, made.clip, made.row_clip) == (found.steps, found.clip, found.row_clip)
-    shares = [float(part / found.budget.total) for part in found.budget.parts]
-    assert [chosen.split.share(k) / 100 for k in range(3)] == pytest.approx(shares, rel=1e-3)
-    assert search(plan, plan.worlds()[:1]).design != found
-    assert (best.promise().longest < plan.promise().longest).all()
+    app.radio(key="method").set_value("own").run()
+    check(app)
+    assert [one for one in app.text_input if one.key.startswith("linear_clip")]
+    assert not [one for one in app.segmented_control if one.key == "parts"]
+
+
+def test_the_searched_method_is_taken_with_the_design(patient):
+    query = LINK | {"step": "choose", "find": "precision", "goal_length": "6", "epsilon": "4"}
+    app = start("plan", **query, method="chosen", clip="9", steps="5")
+    app.button(key="use_design").click().run()
+    check(app)
+    found = now(app).linear_design
+    made = SearchedLinear(a_case(goal_length=6.0, epsilon="4"), SOURCE).at(4.0, 3_000)
+    assert found == made.design
+    assert (found.clip, found.steps) != (9.0, 5)
