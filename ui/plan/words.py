@@ -15,7 +15,7 @@ from dpci_core.report.cautions import reach
 from dpci_core.report.words import LARGE_EPSILON, in_hundred, out_of_reach, percent, plainly
 from ui.plan.charts import Mark
 from ui.plan.options import Find, Option, Ways
-from ui.session.case import PlannedCase
+from ui.session.case import Case, PlannedCase
 from ui.session.choices import COUNTED_AS, MECHANISMS, Combination
 from ui.session.compute import DECLARED
 from ui.session.settings import LIMITS, Settings
@@ -117,10 +117,11 @@ def first_sentence(case: PlannedCase, option: Option, find: Find, *, is_active: 
     if falls_short(option, find) or case.settings.dataset != DECLARED:
         return f"{said} {searched} {'is being searched for' if is_active else 'was not found'}."
     looked = "are being" if is_active else "were not all"
-    can = "give" if find == "precision" else "ask for"
+    can, less = ("give", "be more exact") if find == "precision" else ("ask for", "ask for less")
+    better = f"A better design can {less}. " if isinstance(case, Case) else ""
     return (
-        f"Less favourable tables {looked} looked at: they can {can} several times that, or rule it "
-        "out."
+        f"{better}Less favourable tables {looked} looked at: they can {can} several times that, or "
+        "rule it out."
     )
 
 

@@ -391,6 +391,7 @@ def test_a_first_look_says_for_which_table_it_is_true(wished, monkeypatch):
         "every record usable",
         "with a usual split and penalty",
     ]
+    assert "A better design can be more exact" in words(app)  # it was half of the first look
     assert "they can give several times that" in words(app)
     assert "can be reported" not in words(app)
     app.button(key="plan_stop").click().run()
