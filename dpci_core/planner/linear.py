@@ -39,8 +39,8 @@ to report lack."""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Seen:
-    """What a design gives in one world: chances to report effects (k,), which of them may be biased
-    too far (k,), and how near it comes to the goal.
+    """What a design gives in one world: chances to report effects (k,), 0 of those with a bias that
+    is only not certain to be small; which these are (k,); and how near it comes to the goal.
     """
 
     chance: Array
@@ -127,8 +127,9 @@ class LinearSearch:
         if key not in self._seen:
             made = self.worlds[place].moments.tried(design=design, n_draws=_DRAWS)
             effects = slice(None if self.has_constant else -1)
-            near = _near(made, self.target, effects)
-            self._seen[key] = _Seen(made.chance_to_report[effects], made.is_biased[effects], near)
+            near, is_biased = _near(made, self.target, effects), made.is_biased[effects]
+            chance = np.where(is_biased, 0.0, made.chance_to_report[effects])
+            self._seen[key] = _Seen(chance, is_biased, near)
         return self._seen[key]
 
 

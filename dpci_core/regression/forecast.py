@@ -27,6 +27,9 @@ from dpci_core.report.cautions import REPORTABLE_CHANCE
 _SEED = 35
 _LARGEST_BIAS = 0.25
 """Half-widths that clips and weights may move a coefficient by."""
+_SURE = 2.0
+"""Standard errors by which a bias of planning rows has to exceed that to be certain: more records
+than planning rows lose no effect by the error of these."""
 _OF_SEARCHES = 1_000
 """Number of the first draw that only searches see."""
 _LEAST_SPREAD = 1e-3
@@ -104,7 +107,8 @@ class LinearForecast:
     bias: how far clips and weights move a contrast from plain least squares, of the planning rows.
     bias_se: its standard error, from the planning rows being a sample.
     chance_to_report: share of releases that report a contrast, less a standard error of the draws;
-        0 where its length differs from release to release by more than half of it, or `is_biased`.
+        0 where its length differs from release to release by more than half of it, or its bias is
+        above a quarter of a half-width by more than two standard errors.
     share_clipped: of gradients that the last clip cuts.
     """
 
@@ -170,7 +174,8 @@ class LinearForecast:
     @property
     def is_biased(self) -> Flags:
         """Contrasts whose bias may be above a quarter of a half-width."""
-        return _is_biased(self.half_width, self.bias, self.bias_se)
+        most = _bias_at_most(self.bias, self.bias_se)
+        return np.asarray(most > _LARGEST_BIAS * self.half_width.mean(axis=0))
 
     @property
     def weight(self) -> Array:
@@ -264,7 +269,9 @@ def _forecast(
         source = np.random.default_rng([_SEED, n_draws])
         quiet = run_steps(_parts(A)[0], design=replace(design, budget=unlimited), source=source)
         plain = _length(np.sqrt(quiet.half_widths(L).sampling), design)
-    is_never = (spread > _LARGEST_SPREAD * half) | _is_biased(halves, bias, bias_se)
+    is_never = (spread > _LARGEST_SPREAD * half) | (
+        np.abs(bias) > _LARGEST_BIAS * half + _SURE * bias_se
+    )
     chance = _chance(np.log([w.margins for w in widths]))
     return LinearForecast(
         design=design,
@@ -284,11 +291,6 @@ def _bias_at_most(bias: Array, bias_se: Array) -> Array:
     one, and a search takes the clips whose bias its planning rows happen to show as small.
     """
     return np.asarray(np.abs(bias) + bias_se)
-
-
-def _is_biased(half_width: Array, bias: Array, bias_se: Array) -> Flags:
-    """Whether a bias (k,) may exceed its share of the mean half-width, of (K, k)."""
-    return np.asarray(_bias_at_most(bias, bias_se) > _LARGEST_BIAS * half_width.mean(axis=0))
 
 
 def _length(sd: Array, design: LinearDesign) -> Array:

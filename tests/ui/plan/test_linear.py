@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from dpci_core import GDP, ZCDP, DeclaredTable, LinearPlan, Target, read_plan
 from dpci_core.plan import as_yaml, to_html, to_script
 from dpci_core.planner.linear import CLIPS
+from dpci_core.planner.worlds import foreseen
 from dpci_core.schema import NumericColumn, Persons
 from tests.linear_example import GUESSES, SCHEMA, linear_plan
 from tests.ui.plan.test_describe import LINES, add, described, go_on, title
@@ -246,7 +247,9 @@ def test_other_pages_say_where_a_number_has_its_place():
 
 
 def test_no_clip_by_hand_needs_less_than_a_searched_method():
-    """At the split and the steps that were found; the answer rests on nothing that was typed."""
+    """At the split and the steps that were found, of clips that bias no effect too far; the answer
+    rests on nothing that was typed.
+    """
     case = a_case(goal_length=6.0)
     found = SearchedLinear(case, SOURCE, is_first=True).answer("budget")
     assert found.works
@@ -259,7 +262,8 @@ def test_no_clip_by_hand_needs_less_than_a_searched_method():
         by_hand = case.of(replace(found.settings, clip=clip, row_clip=row_clip))
         designs = LinearDesigns(by_hand, SOURCE, is_first=True)
         there = designs.at(less, case.n)
-        assert not designs.described(there).works
+        made = foreseen(there.moments, design=replace(there.design, n_records=there.fewest))
+        assert made.is_biased[:-1].any() or not designs.described(there).works
 
 
 def test_more_records_need_less_and_the_records_of_a_budget_come_back():
