@@ -40,7 +40,7 @@ to report lack."""
 @dataclass(frozen=True, slots=True, eq=False)
 class _Seen:
     """What a design gives in one world: chances to report effects (k,), 0 of those with a bias that
-    is only not certain to be too large; which these are (k,); and how near it comes to the goal.
+    is only not certain to be small; which these are (k,); and how near it comes to the goal.
     """
 
     chance: Array
@@ -125,10 +125,7 @@ class LinearSearch:
     def _of(self, design: LinearDesign, place: int) -> _Seen:
         key = design, place
         if key not in self._seen:
-            rows = self.worlds[place].moments
-            made = rows.forecast(
-                design=design, contrasts=rows.basis, n_draws=_DRAWS, has_plain=False
-            )
+            made = self.worlds[place].moments.tried(design=design, n_draws=_DRAWS)
             effects = slice(None if self.has_constant else -1)
             near, is_biased = _near(made, self.target, effects), made.is_biased[effects]
             chance = np.where(is_biased, 0.0, made.chance_to_report[effects])

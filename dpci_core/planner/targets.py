@@ -23,7 +23,7 @@ from dpci_core.planner.worlds import (
     foreseen,
     n_coefficients,
 )
-from dpci_core.regression.forecast import LinearForecast
+from dpci_core.regression.forecast import LinearForecast, chance_above
 from dpci_core.report import words
 
 _EVEN_ODDS = 0.5
@@ -190,6 +190,8 @@ class Outcome:
         is_too_wide: whether no odds interval is offered that is so wide (`MOST_ODDS`): that of the
             coefficient, one of those with limits, or the middle one where the target is the mean.
         is_told: whether noise leaves what the target is about reportable, where a draw says so.
+        is_paired: whether draws are those pairs; else they are few and independent, and their
+            logarithms are taken as normal: the largest of 16 is no length that hardly any exceeds.
     """
 
     target: Target
@@ -200,6 +202,7 @@ class Outcome:
     is_settled: bool
     is_too_wide: bool
     is_told: bool = True
+    is_paired: bool = True
 
     @property
     def probability(self) -> float:
@@ -215,6 +218,8 @@ class Outcome:
         """Return the probability that a released length is at most this one, less a standard error
         of the draws.
         """
+        if not self.is_paired:
+            return float(chance_above(-np.log(self.draws), -math.log(length), self.spread))
         below = ndtr((length / self.draws - 1.0) / self.spread)
         pairs = below.reshape(2, -1).mean(axis=0)
         error = pairs.std() / math.sqrt(max(len(pairs) - 1, 1))
@@ -232,6 +237,8 @@ class Outcome:
     def within_reach(self) -> float:
         """The shortest length that this outcome would meet."""
         wide = 1.0 + 10.0 * self.spread
+        if not self.is_paired:
+            wide = (self.draws.max() / self.draws.min() * wide) ** 4
         at = float(
             find_root(
                 lambda length: self._chance(length) - self.target.probability,
@@ -263,7 +270,7 @@ def outcome_of(drawn: DrawnIntervals | LinearForecast, target: Target) -> Outcom
         return found
     j, k = target.coefficient, len(target.limits or drawn.chance_to_report)
     about = drawn.is_not_reportable[:k] if j is None else drawn.is_not_reportable[j]
-    return replace(found, is_told=not np.any(about))
+    return replace(found, is_told=not np.any(about), is_paired=False)
 
 
 def _outcome_of(drawn: DrawnIntervals | LinearForecast, target: Target) -> Outcome:

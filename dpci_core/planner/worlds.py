@@ -28,7 +28,7 @@ AnyDesign = Design | LinearDesign
 AnyMoments = Moments | PlanningRows
 """What a design is forecast from: a fit, or of a linear regression the rows themselves."""
 AnyForecast = Forecast | LinearForecast
-_DRAWS_OF_ROWS = 4
+_DRAWS_OF_ROWS = 2
 """Draws of a penalised model for one of a linear regression, which takes all planning rows."""
 
 

@@ -28,7 +28,10 @@ _SEED = 35
 _LARGEST_BIAS = 0.25
 """Half-widths that clips and weights may move a coefficient by."""
 _SURE = 2.0
-"""Standard errors by which a bias of planning rows has to exceed that."""
+"""Standard errors by which a bias of planning rows has to exceed that to be certain: more records
+than planning rows lose no effect by the error of these."""
+_OF_SEARCHES = 1_000
+"""Number of the first draw that only searches see."""
 _LEAST_SPREAD = 1e-3
 """Of the logarithm of a margin from release to release."""
 _LARGEST_SPREAD = 0.5
@@ -39,7 +42,7 @@ _CLOSE = 1e-5
 _UNLIMITED = Decimal("1e9")
 """A part of a budget whose noise is nothing."""
 _MOST_ROWS = 5_000
-"""Planning rows in memory that take the steps; bias is looked for in all."""
+"""Planning rows in memory that take the steps of one draw; bias is looked for in all."""
 _KEPT = 2
 """Designs whose fits planning rows remember."""
 
@@ -83,6 +86,13 @@ class PlanningRows:
         return _forecast(
             self.table, fits, contrasts, has_bias=has_bias, has_plain=has_bias and has_plain
         )
+
+    def tried(self, *, design: LinearDesign, n_draws: int) -> LinearForecast:
+        """Return what a search judges a design by: draws that no `forecast` takes. Those of the
+        design that is found are short by chance too, and a promise must not rest on that.
+        """
+        fits = fits_of(self.table, design, range(_OF_SEARCHES, _OF_SEARCHES + n_draws))
+        return _forecast(self.table, fits, self.basis, has_bias=True, has_plain=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -163,8 +173,9 @@ class LinearForecast:
 
     @property
     def is_biased(self) -> Flags:
-        """Contrasts with a bias, in the planning rows, above a quarter of a half-width."""
-        return np.asarray(np.abs(self.bias) > _LARGEST_BIAS * self.half_width.mean(axis=0))
+        """Contrasts whose bias may be above a quarter of a half-width."""
+        most = _bias_at_most(self.bias, self.bias_se)
+        return np.asarray(most > _LARGEST_BIAS * self.half_width.mean(axis=0))
 
     @property
     def weight(self) -> Array:
@@ -173,9 +184,8 @@ class LinearForecast:
 
     @property
     def coverage(self) -> Array:
-        """Chance of an interval to hold plain least squares, which its bias leaves."""
-        sure = np.maximum(np.abs(self.bias) - _SURE * self.bias_se, 0.0)
-        return np.asarray(self._within(sure).mean(axis=0))
+        """Chance of an interval to hold plain least squares, which its bias leaves at least."""
+        return np.asarray(self._within(_bias_at_most(self.bias, self.bias_se)).mean(axis=0))
 
     def power(self, value: float) -> Array:
         """Chance of each interval to exclude 0 where the coefficient is `value`, (K, k)."""
@@ -201,8 +211,8 @@ def forecast_linear(
     """Forecast the intervals of a design from planning rows, which are public or simulated.
 
     Args:
-        A: rows [t, x], (m, 1 + p), as for `linear_fit`; m need not be n. Of many in memory a part
-            takes the steps.
+        A: rows [t, x], (m, 1 + p), as for `linear_fit`; m need not be n. Of many in memory
+            parts take the steps in turn.
         design: whose n counts.
         contrasts: L (k, p); None for the coefficients themselves.
         n_draws: of the noise, from constants: the same rows and design have the same forecast.
@@ -218,23 +228,25 @@ def forecast_linear(
 
 def fits_of(A: Table, design: LinearDesign, numbers: Iterable[int]) -> list[LinearFit]:
     """The fits with these draws of the noise."""
-    some, numbers = _some(A), list(numbers)
+    some, numbers = _parts(A), list(numbers)
     step(len(numbers))
     return [
-        run_steps(some, design=design, source=np.random.default_rng([_SEED, k])) for k in numbers
+        run_steps(some[k % len(some)], design=design, source=np.random.default_rng([_SEED, k]))
+        for k in numbers
     ]
 
 
-def _some(A: Table) -> Table:
-    """The rows that take the steps."""
-    return _by_column(A, 1 if A.memory is None else math.ceil(len(A) / _MOST_ROWS))
+def _parts(A: Table) -> list[Table]:
+    """Parts of the rows that take the steps in turn: together they are all rows."""
+    n_parts = 1 if A.memory is None else math.ceil(len(A) / _MOST_ROWS)
+    return [_by_column(A, part, n_parts) for part in range(n_parts)]
 
 
-def _by_column(A: Table, every: int = 1) -> Table:
+def _by_column(A: Table, first: int = 0, every: int = 1) -> Table:
     """Rows in memory, one of so many, laid out as sums read them."""
     if A.memory is None:
         return A
-    rows = A.memory[::every]
+    rows = A.memory[first::every]
     assert isinstance(rows, WeightedRows)
     return as_table(replace(rows, rows=np.asfortranarray(rows.rows)))
 
@@ -255,7 +267,7 @@ def _forecast(
     if has_plain:
         unlimited = type(design.budget)(**dict.fromkeys(PARTS, _UNLIMITED))
         source = np.random.default_rng([_SEED, n_draws])
-        quiet = run_steps(_some(A), design=replace(design, budget=unlimited), source=source)
+        quiet = run_steps(_parts(A)[0], design=replace(design, budget=unlimited), source=source)
         plain = _length(np.sqrt(quiet.half_widths(L).sampling), design)
     is_never = (spread > _LARGEST_SPREAD * half) | (
         np.abs(bias) > _LARGEST_BIAS * half + _SURE * bias_se
@@ -274,6 +286,13 @@ def _forecast(
     )
 
 
+def _bias_at_most(bias: Array, bias_se: Array) -> Array:
+    """The size of a bias (k,) with a standard error more: other rows of the same world have another
+    one, and a search takes the clips whose bias its planning rows happen to show as small.
+    """
+    return np.asarray(np.abs(bias) + bias_se)
+
+
 def _length(sd: Array, design: LinearDesign) -> Array:
     """The length of normal intervals."""
     return np.asarray(2.0 * float(ndtri(0.5 + design.confidence_level / 2.0)) * sd)
@@ -283,10 +302,18 @@ def _chance(margins: Array) -> Array:
     """The chance (k,) that no mark is set, of log margins (K, 2, k) taken as normal, less a
     standard error of their mean and spread.
     """
-    size = np.maximum(margins.std(axis=0, ddof=min(1, len(margins) - 1)), _LEAST_SPREAD)
-    far = margins.mean(axis=0) / size
-    error = np.sqrt((1.0 + far**2 / 2.0) / len(margins))
-    return np.asarray(np.maximum(1.0 - ndtr(error - far).sum(axis=0), 0.0))
+    lost = 1.0 - chance_above(margins, 0.0, _LEAST_SPREAD)
+    return np.asarray(np.maximum(1.0 - lost.sum(axis=0), 0.0))
+
+
+def chance_above(logs: Array, least: float, spread: float) -> Array:
+    """The chance that a normal quantity is at least so much, of independent draws (K, ...) of it,
+    less a standard error of what they say of its mean and spread together; `spread` what they do
+    not show, or the least that counts.
+    """
+    size = np.hypot(logs.std(axis=0, ddof=min(1, len(logs) - 1)), spread)
+    far = (logs.mean(axis=0) - least) / size
+    return np.asarray(ndtr(far - np.sqrt((1.0 + far**2 / 2.0) / len(logs))))
 
 
 def _bias(A: Table, fit: LinearFit, clip: float, contrasts: Array) -> tuple[Array, Array, Array]:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 from dpci_core.base.batches import as_table
 from dpci_core.base.rows import WeightedRows, beside
@@ -29,7 +30,7 @@ from dpci_core.planner import (
 from dpci_core.planner.amounts import with_total
 from dpci_core.planner.linear import CLIPS, LinearSearch, best_linear_design
 from dpci_core.planner.needed import OutOfReachError
-from dpci_core.planner.targets import outcome
+from dpci_core.planner.targets import Outcome, outcome, outcome_of
 from dpci_core.planner.worlds import drawn, foreseen
 from dpci_core.regression import forecast, intervals
 from dpci_core.regression.design import LinearDesign
@@ -79,7 +80,7 @@ def test_a_promise_is_that_of_the_least_favourable_world_and_says_which():
     L = PLAN.contrasts[3:5]
     there = replace(DESIGN, n_records=PLAN.fewest)
     made = [
-        forecast_linear(w.moments.table, design=there, contrasts=L, n_draws=16) for w in worlds()
+        forecast_linear(w.moments.table, design=there, contrasts=L, n_draws=32) for w in worlds()
     ]
     np.testing.assert_allclose(found.longest, np.max([one.length for one in made], axis=0))
     np.testing.assert_allclose(found.chance, np.min([one.chance_to_report for one in made], axis=0))
@@ -234,6 +235,65 @@ def test_the_split_stays_unless_it_is_free_and_the_constant_counts_where_it_is_a
         search = LinearSearch([WorldMoments("", rows)], has_constant=has_constant)
         search.best(design, is_split_free=False)
         assert len(search.is_biased) == 1 + has_constant
+
+
+def test_a_length_of_few_draws_is_kept_as_often_as_is_promised():
+    """Five of six sets of draws promise too little, not too much: a standard error is kept back."""
+    goal, rng, sampling = (
+        Target(1.0, coefficient=0, probability=0.9),
+        np.random.default_rng(0),
+        0.02,
+    )
+    for spread in (0.0, 0.07, 0.3):
+        law = norm(scale=float(np.hypot(spread, sampling)))
+        sets = [np.exp(spread * rng.standard_normal(16)) for _ in range(200)]
+        seen = [
+            Outcome(goal, 1.0, draws, sampling, 0.0, True, False, is_paired=False) for draws in sets
+        ]
+        kept = [law.cdf(np.log(one.within_reach)) for one in seen]
+        assert np.mean(np.array(kept) >= 0.9) > 0.75
+        assert np.mean(kept) < 0.96
+    made = drawn(worlds()[0].moments, design=DESIGN)
+    assert not outcome_of(made, goal).is_paired
+
+
+def test_a_bias_within_a_standard_error_of_too_much_is_too_much():
+    """For a search; and coverage is what the larger bias leaves."""
+    rows, between = skewed(0.5), 0
+    for n in (2_000, 4_000, 8_000, 16_000, 32_000, 64_000):
+        design = replace(DESIGN, n_records=n, clip=3.0, row_clip=2.0)
+        made = rows.forecast(design=design, contrasts=np.eye(2), n_draws=4, has_plain=False)
+        half, size = made.half_width.mean(axis=0), np.abs(made.bias)
+        is_far = size + made.bias_se > 0.25 * half
+        assert (made.is_biased == is_far).all()
+        assert (made.coverage < made._within(size).mean(axis=0)).all()
+        between += np.count_nonzero(is_far & (size - 2.0 * made.bias_se < 0.25 * half))
+    assert between
+
+
+def test_a_search_sees_other_draws_than_a_promise():
+    rows = skewed(0.5)
+    tried = rows.tried(design=DESIGN, n_draws=4)
+    made = rows.forecast(design=DESIGN, contrasts=rows.basis, n_draws=32, has_plain=False)
+    assert not np.isin(tried.half_width, made.half_width).any()
+    np.testing.assert_array_equal(tried.bias, rows.tried(design=DESIGN, n_draws=4).bias)
+    seen = PlanningRows(rows.table, rows.basis)
+    best_linear_design(seen, design=DESIGN, target=Target(1.0, coefficient=0))
+    assert not seen._known
+
+
+def test_all_planning_rows_take_steps_in_turn(monkeypatch):
+    monkeypatch.setattr(forecast, "_MOST_ROWS", 2_000)
+    rows = skewed(0.5).table.memory.rows.copy()
+    rows[1::2, 0] *= 3.0
+    whole, half = (
+        forecast_linear(
+            as_table(beside(of[:, 0], WeightedRows.of(of[:, 1:]))), design=DESIGN, n_draws=2
+        )
+        for of in (rows, rows[::2])
+    )
+    np.testing.assert_array_equal(whole.half_width[0], half.half_width[0])
+    assert (whole.half_width[1] > 2.0 * half.half_width[1]).all()
 
 
 def test_fits_that_are_known_are_not_made_again(monkeypatch):
