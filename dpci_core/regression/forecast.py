@@ -16,7 +16,7 @@ from scipy.special import ndtr, ndtri
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.batches import Table, as_table
 from dpci_core.base.errors import check_count, short_repr
-from dpci_core.base.rows import WeightedRows
+from dpci_core.base.rows import WeightedRows, parted
 from dpci_core.base.watch import step
 from dpci_core.privacy.budget import PARTS
 from dpci_core.regression.design import LinearDesign
@@ -246,9 +246,9 @@ def _by_column(A: Table, first: int = 0, every: int = 1) -> Table:
     """Rows in memory, one of so many, laid out as sums read them."""
     if A.memory is None:
         return A
-    rows = A.memory[first::every]
-    assert isinstance(rows, WeightedRows)
-    return as_table(replace(rows, rows=np.asfortranarray(rows.rows)))
+    rows, weights = parted(A.memory[first::every])
+    assert weights is not None
+    return as_table(WeightedRows(np.asfortranarray(rows), weights))
 
 
 def _forecast(
