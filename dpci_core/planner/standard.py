@@ -248,6 +248,7 @@ class StandardSearch:
         Raises:  as `best_standard`.
         """
         check_design(design)
+        self._known.clear()  # of one design at a time: for many columns they are large
         free = replace(design, target="unpenalised")
         with closing(counted("design", count())) as number:
             begun = tuple(starts) or self._starts(_split(free, *USUAL_SPLIT) or free, number)
