@@ -92,12 +92,10 @@ def sentence(problem: CodedError | Finding, inner: Callable[[BaseException], str
 
 
 def _fact(fact: object, inner: Callable[[BaseException], str]) -> object:
-    """What stands for a fact in a sentence: their own of a finding, several or none, or an
-    error.
-    """
+    """What stands for a fact in a sentence: their own of a finding, several, or an error."""
     if isinstance(fact, Finding):
         return sentence(fact, inner)
-    if isinstance(fact, tuple) and all(isinstance(one, Finding) for one in fact):
+    if isinstance(fact, tuple) and fact and all(isinstance(one, Finding) for one in fact):
         return " ".join(str(_fact(one, inner)) for one in fact)
     return inner(fact) if isinstance(fact, BaseException) else fact
 

@@ -16,7 +16,7 @@ from scipy.special import ndtr, ndtri
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.batches import Table, as_table
 from dpci_core.base.errors import check_count, short_repr
-from dpci_core.base.rows import WeightedRows, parted
+from dpci_core.base.rows import as_weighted
 from dpci_core.base.watch import step
 from dpci_core.privacy.budget import PARTS
 from dpci_core.regression.design import LinearDesign
@@ -246,16 +246,16 @@ def _by_column(A: Table, first: int = 0, every: int = 1) -> Table:
     """Rows in memory, one of so many, laid out as sums read them."""
     if A.memory is None:
         return A
-    rows, weights = parted(A.memory[first::every])
-    assert weights is not None
-    return as_table(WeightedRows(np.asfortranarray(rows), weights))
+    rows = as_weighted(A.memory[first::every])
+    assert rows is not None
+    return as_table(replace(rows, rows=np.asfortranarray(rows.rows)))
 
 
 def _forecast(
     A: Table, fits: list[LinearFit], L: Array, *, has_bias: bool, has_plain: bool
 ) -> LinearForecast:
     """The forecast of fits; arguments as for `forecast_linear`."""
-    design, n_draws = fits[0].design, len(fits)
+    design = fits[0].design
     widths = [fit.half_widths(L) for fit in fits]
     halves = np.array([w.half_width for w in widths])
     half, spread = halves.mean(axis=0), halves.std(axis=0)
@@ -266,9 +266,9 @@ def _forecast(
         estimate, bias, bias_se = _bias(_by_column(A), fits[0], clip, L)
     if has_plain:
         unlimited = type(design.budget)(**dict.fromkeys(PARTS, _UNLIMITED))
-        source = np.random.default_rng([_SEED, n_draws])
-        quiet = run_steps(_parts(A)[0], design=replace(design, budget=unlimited), source=source)
-        plain = _length(np.sqrt(quiet.half_widths(L).sampling), design)
+        quiet = fits_of(A, replace(design, budget=unlimited), range(len(_parts(A))))
+        lengths = [_length(np.sqrt(fit.half_widths(L).sampling), design) for fit in quiet]
+        plain = np.mean(lengths, axis=0)
     is_never = (spread > _LARGEST_SPREAD * half) | (
         np.abs(bias) > _LARGEST_BIAS * half + _SURE * bias_se
     )

@@ -373,11 +373,12 @@ def _check_cells(
     seen = question.look(header)
     if seen is None:
         return
+    hints = seen.hints or ""
     if seen.unfit:
         names, share = ", ".join(map(repr, seen.unfit)), percent(largest_unfit(question.plan))
-        raise ReleaseRefusedError("cells_do_not_fit", names=names, share=share, hints=seen.hints)
+        raise ReleaseRefusedError("cells_do_not_fit", names=names, share=share, hints=hints)
     if not {one.code for one in seen.asks} <= set(accept):
-        raise NotAcceptedError("not_accepted", findings=seen.asks, hints=seen.hints)
+        raise NotAcceptedError("not_accepted", findings=seen.asks, hints=hints)
 
 
 def _check_place(place: Path) -> None:

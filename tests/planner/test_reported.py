@@ -108,5 +108,5 @@ def test_a_linear_regression_says_it_too() -> None:
     chances = [
         float(foreseen(one.moments, design=found.at_fewest).chance_to_report[0]) for one in worlds
     ]
-    assert found.chance_to_report == min(chances) < 0.96
+    assert found.chance_to_report == min(chances) < 0.98
     assert found.lost_if == worlds[int(np.argmin(chances))].assumption

@@ -33,7 +33,6 @@ from dpci_core import (
     simulate_twin,
 )
 from dpci_core.intervals.forecast import LARGEST_WIDTH, drawn_intervals
-from dpci_core.planner import standard
 from dpci_core.planner.amounts import LARGEST_TOTAL, with_total
 from dpci_core.planner.targets import outcome_of
 from dpci_core.planner.worlds import cost_of
@@ -209,14 +208,3 @@ def test_what_is_too_wide_costs_a_coefficient_in_every_search() -> None:
     """Split, penalty and ranking put first how many are not reportable in the worst world."""
     costs = [cost_of(forecast(of.moments, design=DESIGN), 1.0) for of in worlds(21.0)]
     assert costs == [(0, 1.0), (1, 1.0)]
-
-
-def test_the_search_counts_a_little_less_and_goes_on_to_a_larger_penalty() -> None:
-    made = forecast(fitted(), design=DESIGN)
-    at = np.array([0.94, 0.96, 1.0]) * LARGEST_WIDTH
-    found = replace(made, odds_width=at, is_not_reportable=at > 2.0 * LARGEST_WIDTH)
-    assert standard._is_wide(found).tolist() == [False, True]
-    assert standard._is_lost(found).tolist() == [False, False]
-    wide = replace(found, odds_width=2.0 * at, is_not_reportable=np.array([True, True, False]))
-    assert standard._is_wide(wide).tolist() == [True, True]
-    assert standard._is_lost(wide).tolist() == [False, False]

@@ -77,7 +77,7 @@ def test_the_gravest_come_first_and_only_they_are_asked_about() -> None:
     found = cautioned(made, shrinkage=0.7)
     assert [one.gravity for one in found] == ["stops", "weigh", "know"]
     assert stopping(found) == gravest(found)[0] == found[:1]
-    assert "promise too much" in found[0].sentence  # twice as many misses as promised, and more
+    assert "promises too much" in found[0].sentence  # twice as many misses as promised, and more
     assert gravest(found)[1] == found[1:]
     assert gravest(()) == ((), ())
     (lost,) = cautioned(foreseen(is_not_reportable=every))

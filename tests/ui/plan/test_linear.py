@@ -349,7 +349,7 @@ def test_the_page_shows_the_method_only_where_it_is_set_by_hand(patient):
     app = start("plan", **query, method="chosen")
     assert app.radio(key="method").value == "chosen"
     assert not [one for one in app.text_input if one.key == "linear_clip"]
-    assert "for the two matrices" in told(app)
+    assert "for their standard errors" in told(app)
     app.segmented_control(key="parts").set_value("own").run()
     check(app)
     app.radio(key="method").set_value("own").run()
