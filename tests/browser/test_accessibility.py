@@ -288,9 +288,9 @@ def test_the_first_field_of_a_step_is_eight_presses_of_tab_from_the_address(open
     page = open_page(f"/plan?step={step}&d=2&n=5000&method=own")
     page.locator(field).first.wait_for()
     wait_idle(page)
-    tab_to(page, "[data-testid=stSkipToContent]", limit=1)
+    tab_to(page, "[data-testid=stSkipToContent]", limit=2)  # after the way to the controls
     page.keyboard.press("Enter")
-    tab_to(page, field, limit=7)
+    tab_to(page, field, limit=6)
 
 
 def go_to(page: Page, name: str, heading: str) -> None:

@@ -159,7 +159,7 @@ def test_a_comma_reaches_the_page_as_it_was_typed_and_is_refused(open_page):
     field.press("Enter")
     page.get_by_text("Type a number with a decimal point").wait_for()
     wait_idle(page)
-    assert field.input_value() == "1"
+    assert field.input_value() == "0,5"  # to be corrected where it stands
     assert chart(page, "chart_intervals")["meta"]["total"] == 1.0
 
 
