@@ -276,23 +276,6 @@ def tab_to(page: Page, selector: str, name: str = "", limit: int = 150) -> None:
     raise AssertionError(f"Not reached within {limit} presses: {selector} {name}")
 
 
-@pytest.mark.parametrize(
-    ("step", "field"),
-    [
-        ("describe", ".st-key-describe_n input"),
-        ("goal", ".st-key-goal_first input"),
-        ("choose", ".st-key-find button"),
-    ],
-)
-def test_the_first_field_of_a_step_is_eight_presses_of_tab_from_the_address(open_page, step, field):
-    page = open_page(f"/plan?step={step}&d=2&n=5000&method=own")
-    page.locator(field).first.wait_for()
-    wait_idle(page)
-    tab_to(page, "[data-testid=stSkipToContent]", limit=2)  # after the way to the controls
-    page.keyboard.press("Enter")
-    tab_to(page, field, limit=6)
-
-
 def go_to(page: Page, name: str, heading: str) -> None:
     """Another page, through the navigation."""
     tab_to(page, "[data-testid=stTopNavLink]", name)
