@@ -143,8 +143,7 @@ def curve_picture(
 def _doubts(curves: Sequence[SweepCurve], *, is_any_dotted: bool) -> tuple[str, ...]:
     """What dots mean, and why there may be no line."""
     dotted = (
-        "Dotted: the forecast is rough, or some intervals miss too often or cannot be reported; "
-        "these may be shorter than the variability interval."
+        "Dotted: the forecast is rough, or some intervals miss too often or cannot be reported."
     )
     is_lost = any(NONE_REPORTED in curve.grades for curve in curves)
     return (dotted,) * is_any_dotted + ("No line: nothing can be reported there.",) * is_lost

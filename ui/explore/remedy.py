@@ -16,7 +16,8 @@ from ui.explore.finding import counted_coefficients
 from ui.session import compute, text
 from ui.session.settings import LIMITS, Settings
 
-_SMALLER = (4.0, 16.0, 64.0)
+_SMALLER = (4.0, 16.0, 64.0, 1024.0, 16384.0)
+"""Times that c is divided by: from the largest c of the page down to one that shrinks little."""
 _MORE = (2.0, 4.0, 8.0)
 """So many times the records or the budget; more is another study."""
 

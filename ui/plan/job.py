@@ -132,6 +132,7 @@ class Choice:
 
 
 def _searched(case: Case, source: TableSource, find: Find, choice: Choice) -> dict[str, Part]:
+    source = source.fitted_here  # a search looks at other encodings and tables
     key = _searched_key(case, source, find, choice)
     laws = {now.currency: replace(case, settings=now) for now in options.laws(case.settings)}
 

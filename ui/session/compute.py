@@ -254,6 +254,13 @@ class TableSource:
     store: Store
     upload: Upload | None = None
 
+    @property
+    def fitted_here(self) -> TableSource:
+        """The same without moments that were computed elsewhere, which are those of one encoding
+        and penalty.
+        """
+        return self if self.store.given is None else replace(self, store=PUBLIC)
+
     def load(
         self, settings: Settings, *, features: int | tuple[str, ...], sample: bool = False
     ) -> Records:

@@ -34,6 +34,17 @@ def test_a_smaller_penalty_is_named_where_it_helps_and_does():
     assert remedy.sentence(there) == ""
 
 
+@pytest.mark.parametrize("c", [1.0, 0.1, 0.03])
+def test_a_penalty_that_is_far_too_large_is_named_too(c):
+    """Only 64 times less was tried, and “neither a smaller c nor more records” was said of more."""
+    view = view_of(c=c)
+    said = remedy.sentence(view)
+    assert n_told(view) < 7
+    assert said.startswith("A smaller penalty helps: c = ")
+    smaller = float(said.split(" = ")[1].split(" ")[0])
+    assert n_told(view_of(c=smaller)) > n_told(view)
+
+
 def test_neither_is_said_to_help_where_neither_does():
     view = view_of(n=1_000_000)
     assert "neither a smaller c nor more records" in remedy.sentence(view)

@@ -13,10 +13,20 @@ import pytest
 
 from dpci_core.plan import as_json
 from dpci_core.plan.moments_file import moments_record
+from tests.ui.plan.test_standard import SCHEMA, TABLE
 from tests.ui.test_pages import now, start
 from ui.controls import plan_file
+from ui.plan.job import Choice, parts_of
 from ui.session.case import make_case
-from ui.session.compute import PUBLIC, ImportedFit, Store, TableSource
+from ui.session.compute import (
+    DECLARED,
+    LRU,
+    PUBLIC,
+    ImportedFit,
+    Store,
+    TableSource,
+    packed_table,
+)
 from ui.session.plan_settings import plan_of
 from ui.session.settings import Settings
 
@@ -69,6 +79,25 @@ def test_they_stand_in_for_the_fit_that_they_are_and_for_no_other() -> None:
         asked = {"loss": loss, "c": c} | other
         assert store.moments(case.records, **asked).n_records < N
     assert not given.is_of(Settings(dataset="adult"))
+
+
+def test_a_search_looks_at_other_tables_and_does_without_them() -> None:
+    """They were taken for every table and encoding at their penalty."""
+    settings = Settings(
+        dataset=DECLARED, declared=packed_table(TABLE), d=3, n=20_000, target="unpenalised"
+    )
+    about = {"goal": "all", "goal_length": 1.0, "goal_chance": 0.8}
+    case = make_case(replace(settings, **about), TableSource(PUBLIC))
+    choice = Choice(SCHEMA, "objective", False, LRU(8))
+    found = parts_of(case, TableSource(PUBLIC), "precision", choice=choice)["answer"].find()
+    better = replace(
+        case.moments, covariance=case.moments.covariance / 9, regularization=found.settings.c
+    )
+    table = (settings.dataset, settings.declared, settings.encoding)
+    given = Store(given=ImportedFit(better, case.names, *table))
+    choice = replace(choice, memo=LRU(8))
+    again = parts_of(case, TableSource(given), "precision", choice=choice)["answer"].find()
+    assert again.precision == found.precision
 
 
 def test_they_open_where_a_public_table_is_brought(record: dict[str, Any]) -> None:
