@@ -56,13 +56,7 @@ def _missed(goal: Target, numbers: Planned) -> str:
     a mean is about no effect.
     """
     is_lost = np.append(unsure(numbers), numbers.is_not_reportable[-1])
-    if goal.limits is not None:
-        is_lost = is_lost[: len(goal.limits)]
-    elif goal.coefficient is not None:
-        is_lost = is_lost[[goal.coefficient]]
-    else:
-        is_lost = is_lost[:0]
-    if is_lost.any():
+    if goal.about(is_lost).any():
         return " The goal is missed: not all that it is about can be reported."
     is_rare = (numbers.promise.probability or 0.0) < goal.probability
     return " The goal is missed." if is_rare else ""

@@ -11,11 +11,10 @@ import numpy as np
 
 from dpci_core.base.array import Array, Flags
 from dpci_core.base.decimals import DOWN, EXACT
-from dpci_core.planner.targets import Target, outcome_of
-from dpci_core.planner.worlds import WorldMoments, Worlds, as_worlds
+from dpci_core.planner.targets import Target, nearness
+from dpci_core.planner.worlds import SURELY, WorldMoments, Worlds, as_worlds, lengthened
 from dpci_core.privacy.budget import Budget
 from dpci_core.regression.design import LinearDesign
-from dpci_core.regression.forecast import LinearForecast
 
 CLIPS = ((1.5, 1.2), (1.5, 2.0), (2.0, 2.0), (3.0, 2.0), (4.0, 3.0), (6.0, 4.0), (8.0, 6.0))
 """Of gradients and of rows; the more records or budget, the larger the ones that pay."""
@@ -26,12 +25,6 @@ _SHARES = (
 _STEPS = (3, 2, 4)
 _DRAWS = 8
 """Behind a forecast of a search."""
-_SURELY = 0.98
-"""Chance to report from which on a search counts on an effect: more than a promise asks for, since
-other draws allow less than those of a forecast."""
-_LOST = 1e4
-"""Intervals so many times as long are as bad as one more effect that is never reported."""
-
 Cost = tuple[int, float]
 """How many effects are not surely reported, then how far away the goal is, farther by what chances
 to report lack."""
@@ -119,27 +112,18 @@ class LinearSearch:
         if self.target is None:  # in each world against the same design
             near = [of / self._of(usual, at).near for of, at in zip(near, places, strict=True)]
         chance = np.min([one.chance for one in seen], axis=0)
-        lack = float(np.maximum(_SURELY - chance, 0.0).sum())
-        return int(np.count_nonzero(chance < _SURELY)), max(near) * _LOST**lack
+        return int(np.count_nonzero(chance < SURELY)), lengthened(max(near), chance)
 
     def _of(self, design: LinearDesign, place: int) -> _Seen:
         key = design, place
         if key not in self._seen:
             made = self.worlds[place].moments.tried(design=design, n_draws=_DRAWS)
             effects = slice(None if self.has_constant else -1)
-            near, is_biased = _near(made, self.target, effects), made.is_biased[effects]
+            lengths = made.length[effects] if self.target is None else made.length
+            near, is_biased = nearness(made, lengths, self.target), made.is_biased[effects]
             chance = np.where(is_biased, 0.0, made.chance_to_report[effects])
             self._seen[key] = _Seen(chance, is_biased, near)
         return self._seen[key]
-
-
-def _near(made: LinearForecast, target: Target | None, effects: slice) -> float:
-    """The length that counts, the less the nearer to the goal."""
-    if target is None:
-        return float(np.exp(np.log(made.length[effects]).mean()))
-    if target.is_power:  # what is told from zero is so long an interval away
-        return float(made.length[target.coefficient])
-    return outcome_of(made, target).within_reach
 
 
 def _splits(budget: Budget) -> list[Budget]:

@@ -24,7 +24,6 @@ from dpci_core.base.watch import counted
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.forecast import (
     REPORTABLE_BIAS,
-    DrawnIntervals,
     Forecast,
     drawn_intervals,
     forecast,
@@ -34,7 +33,8 @@ from dpci_core.losses import Loss
 from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
 from dpci_core.planner.search import length_score
 from dpci_core.planner.shape import rounded, shortest_shape
-from dpci_core.planner.targets import Target, check_target, outcome_of
+from dpci_core.planner.targets import Target, check_target, nearness
+from dpci_core.planner.worlds import SURELY, lengthened
 from dpci_core.privacy.budget import PARTS
 from dpci_core.schema import Records, StandardEncoding
 from dpci_core.schema.declare import Triangle
@@ -75,15 +75,6 @@ _ROUGH, _FINE = (6, 3), (3, 1)
 """Steps of a move: of c and of shares those of the grid."""
 _FEW = 2
 """Encodings that are looked at with every split."""
-SURELY = 0.98
-"""Chance to report from which the search counts on an effect: more than is promised from
-(`cautions.REPORTABLE_CHANCE`), since it goes to the edge of what the draws of a forecast allow, and
-other draws allow less.
-"""
-_LOST = 1e4
-"""Intervals so many times as long are as bad as one more effect that is never reported: a penalty
-that shrinks all of them to nothing is not.
-"""
 _BIASED = 0.25
 """A bias e times as large as can be reported counts as so much of an effect: where nothing is in
 reach, less bias is on the way there, and shorter intervals are not.
@@ -290,28 +281,19 @@ class StandardSearch:
                 self._error = error
                 return _NEVER
             made = forecast_of(drawn, moments)
-            half, here = made.ci_length[:-1] / 2.0, made.chance_to_report[:-1]
+            lengths, here = made.ci_length[:-1], made.chance_to_report[:-1]
             chance = np.minimum(chance, here)
-            bias = np.fmax(bias, np.abs(made.bias[:-1]) / (REPORTABLE_BIAS * half))
+            bias = np.fmax(bias, np.abs(made.bias[:-1]) / (REPORTABLE_BIAS * lengths / 2.0))
             covered = float(made.coverage[:-1].min(where=here >= SURELY, initial=1.0))
-            length = length_score(self._length(drawn, made), covered, design.confidence_level)
-            reach, is_sure = max(reach, length), chance >= SURELY
-            lack = np.maximum(SURELY - chance, 0.0).sum()
-            if not is_sure.any():
-                lack += _BIASED * np.log(bias).sum()
-            cost = -int(is_sure.sum()), reach * _LOST ** float(lack)
+            near = nearness(drawn, lengths if self.target is None else made.ci_length, self.target)
+            reach = max(reach, length_score(near, covered, design.confidence_level))
+            n_sure = int(np.count_nonzero(chance >= SURELY))
+            further = 0.0 if n_sure else _BIASED * float(np.log(bias).sum())
+            cost = -n_sure, lengthened(reach, chance, further)
             if cost >= enough:
                 self._order.insert(0, self._order.pop(turn))  # it rules out the next ones soonest
                 break
         return cost
-
-    def _length(self, drawn: DrawnIntervals, made: Forecast) -> float:
-        """What the target is about."""
-        if self.target is None:
-            return math.exp(float(np.log(made.ci_length[:-1]).mean()))
-        if self.target.is_power:  # what is told from zero is so long an interval away
-            return float(made.ci_length[self.target.coefficient])
-        return outcome_of(drawn, self.target).within_reach
 
     def _moments(self, encoding: StandardEncoding, place: int, design: Design) -> Moments:
         """The fit in a world, made once."""

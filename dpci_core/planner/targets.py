@@ -104,6 +104,14 @@ class Target:
         """The length that is asked for, 1 of all limits together; None where power is asked for."""
         return self.length if self.limits is None else 1.0
 
+    def about(self, found: Array) -> Array:
+        """Return, of what was found for each coefficient (p,), that of those which the target is
+        about; of none where it is the mean.
+        """
+        if self.limits is not None:
+            return found[: len(self.limits)]
+        return found[:0] if self.coefficient is None else found[[self.coefficient]]
+
     @property
     def what(self) -> str:
         """Which interval."""
@@ -271,6 +279,19 @@ def outcome_of(drawn: DrawnIntervals | LinearForecast, target: Target) -> Outcom
     j, k = target.coefficient, len(target.limits or drawn.chance_to_report)
     about = drawn.is_not_reportable[:k] if j is None else drawn.is_not_reportable[j]
     return replace(found, is_told=not np.any(about), is_paired=False)
+
+
+def nearness(
+    drawn: DrawnIntervals | LinearForecast, lengths: Array, target: Target | None
+) -> float:
+    """Return the length that is to be short for a target: what it is about, of expected lengths
+    (p,); without one their geometric mean.
+    """
+    if target is None:
+        return float(np.exp(np.log(lengths).mean()))
+    if target.is_power:  # what is told from zero is so long an interval away
+        return float(lengths[target.coefficient])
+    return outcome_of(drawn, target).within_reach
 
 
 def _outcome_of(drawn: DrawnIntervals | LinearForecast, target: Target) -> Outcome:

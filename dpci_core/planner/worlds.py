@@ -28,6 +28,15 @@ AnyDesign = Design | LinearDesign
 AnyMoments = Moments | PlanningRows
 """What a design is forecast from: a fit, or of a linear regression the rows themselves."""
 AnyForecast = Forecast | LinearForecast
+SURELY = 0.98
+"""Chance to report from which a search counts on an effect: more than is promised from
+(`cautions.REPORTABLE_CHANCE`), since it goes to the edge of what the draws of a forecast allow, and
+other draws allow less.
+"""
+_LOST = 1e4
+"""Intervals so many times as long are as bad as one more effect that is never reported: what
+shrinks all of them to nothing is not.
+"""
 _DRAWS_OF_ROWS = 2
 """Draws of a penalised model for one of a linear regression, which takes all planning rows."""
 
@@ -122,6 +131,14 @@ def check_designed(design: object) -> None:
 def cost_of(made: Forecast, length: float) -> tuple[int, float]:
     """Return what a design costs in a world: coefficients not reportable, then a length."""
     return int(made.is_not_reportable.sum()), length
+
+
+def lengthened(length: float, chance: npt.NDArray[np.float64], further: float = 0.0) -> float:
+    """Return a length as a search counts it: longer by what chances to report (k,) lack of
+    `SURELY`, and by `further` effects.
+    """
+    lack = float(np.maximum(SURELY - chance, 0.0).sum()) + further
+    return float(length * _LOST**lack)
 
 
 def least_favourable(

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
+import numpy as np
+
 from dpci_core.planner.linear import LinearSearch
 from dpci_core.planner.targets import outcome
 from dpci_core.planner.worlds import WorldMoments, foreseen
@@ -89,10 +91,8 @@ class SearchedLinear(LinearDesigns):
         """Whether it works, and no clip is likely to move what the goal is about too far: of the
         clips that may do so, a search would take those that planning rows happen to favour.
         """
-        place, is_biased = self.case.target.coefficient, self._search.is_biased
-        is_mean = place is None and self.case.target.limits is None
-        about = is_biased if place is None else is_biased[place : place + 1]
-        return option.works and (is_mean or not about.any())
+        is_biased = np.append(self._search.is_biased, False)  # nobody's goal is the constant
+        return option.works and not self.case.target.about(is_biased).any()
 
     def deciding(self, case: NumberCase) -> Sequence[WorldMoments]:
         """The least favourable for the design that was found last."""

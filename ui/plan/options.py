@@ -19,7 +19,6 @@ from typing import ClassVar, Generic, Literal, TypeVar, cast
 import numpy as np
 
 from dpci_core import WorldMoments, forecast, needed_budget, needed_records
-from dpci_core.base.array import Flags
 from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.base.watch import counted
 from dpci_core.design import Design
@@ -29,7 +28,6 @@ from dpci_core.plan.source import Encoder
 from dpci_core.planner import Promise, Target, promise
 from dpci_core.planner.needed import OutOfReachError
 from dpci_core.planner.standard import (
-    SURELY,
     USUAL_SPLIT,
     Found,
     StandardSearch,
@@ -45,7 +43,7 @@ from dpci_core.planner.targets import (
     outcome_of,
     smallest_told_from_zero,
 )
-from dpci_core.planner.worlds import AnyForecast, foreseen
+from dpci_core.planner.worlds import SURELY, AnyForecast, foreseen
 from dpci_core.privacy.budget import PureDP
 from dpci_core.regression.design import LinearDesign
 from dpci_core.report.cautions import REPORTABLE_CHANCE, Caution, cautions
@@ -201,19 +199,11 @@ def option_of(
         of=len(lost),
         against=made.ci_length_mean / made.nonprivate_length_mean,
         as_if=as_if(made),
-        is_lost=_is_lost(case, np.append(lost, made.is_not_reportable[-1])),
+        is_lost=bool(case.target.about(np.append(lost, made.is_not_reportable[-1])).any()),
         is_useless=False,
         cautions=said,
         promise=promised,
     )
-
-
-def _is_lost(case: AnyCase, lost: Flags) -> bool:
-    """Whether an effect that the goal is about is lost; a mean is about none."""
-    if case.target.limits is not None:
-        return bool(lost[:-1].any())
-    place = case.target.coefficient
-    return place is not None and bool(lost[place])
 
 
 def promise_of(case: AnyCase, worlds: Sequence[WorldMoments]) -> Promise:
@@ -510,12 +500,10 @@ class Searched(Described):
 
     def is_enough(self, option: Option) -> bool:
         """Whether it works, and what the goal is about is surely reported."""
-        place, promised = self.case.target.coefficient, option.promise
-        if not option.works or promised is None:
+        if not option.works or option.promise is None:
             return False
-        chance = promised.chance if place is None else promised.chance[place]
-        is_mean = place is None and self.case.target.limits is None
-        return is_mean or bool(np.min(chance) >= SURELY)
+        chance = np.append(option.promise.chance, 1.0)  # no search counts on the constant
+        return bool((self.case.target.about(chance) >= SURELY).all())
 
     def method_of(self, case: Case) -> object:
         """Nothing: encoding, penalty and split are others at other amounts."""

@@ -3,12 +3,11 @@ Streamlit."""
 
 from __future__ import annotations
 
-from typing import overload
+from typing import cast
 
 from dpci_core import WorldMoments, simulate_twin, worlds_of
 from dpci_core.planner.worlds import ONLY_WORLD, AnyMoments
 from dpci_core.schema import Records, Schema, World
-from dpci_core.solvers.moments import Moments
 from ui.session.case import AnyCase, Case, NumberCase
 from ui.session.compute import DECLARED, TableSource, declared_table, fit_target
 
@@ -20,25 +19,16 @@ def worlds_of_case(case: AnyCase, source: TableSource) -> tuple[WorldMoments, ..
     if case.settings.dataset != DECLARED or is_given:
         return (WorldMoments(ONLY_WORLD, case.moments),)
     tables = tables_of_case(case, source)
-    return tuple(WorldMoments(said, moments_in(case, source, of)) for said, of in tables.items())
+    return tuple(WorldMoments(said, _moments_in(case, source, of)) for said, of in tables.items())
 
 
-@overload
-def moments_in(case: Case, source: TableSource, records: Records) -> Moments: ...
-
-
-@overload
-def moments_in(case: AnyCase, source: TableSource, records: Records) -> AnyMoments: ...
-
-
-def moments_in(case: AnyCase, source: TableSource, records: Records) -> AnyMoments:
+def _moments_in(case: AnyCase, source: TableSource, records: Records) -> AnyMoments:
     """The moments of the world that has these planning rows."""
-    is_first = records is case.records
+    if records is case.records:
+        return cast(AnyMoments, case.moments)
     if isinstance(case, NumberCase):
-        return case.moments if is_first else case.plan.moments_of(records)
+        return case.plan.moments_of(records)
     assert isinstance(case, Case)
-    if is_first:
-        return case.moments
     return source.store.moments(
         records,
         case.design.loss,
