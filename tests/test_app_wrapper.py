@@ -19,6 +19,7 @@ from starlette.responses import FileResponse, Response
 import app as wrapper
 from ui import gate
 from ui.head import Head
+from ui.kit.style import sheet
 from ui.session.quota import UPLOAD, Quota
 
 CONFIG = tomllib.loads((Path(wrapper.__file__).parent / ".streamlit" / "config.toml").read_text())
@@ -71,6 +72,7 @@ def test_script_and_first_view_stand_in_the_page_itself(tmp_path):
     head, _, body = page.partition(b"</head>")
     assert head.endswith(b"</script>")
     assert b"pushState" in head
+    assert sheet().encode() in body.partition(b'<div id="root">')[0]  # after the head, it wins
     first, _, rest = body.partition(b"</body>")
     assert b'id="first"' in first
     assert b"_PAGE" not in first  # the colours of the theme stand there

@@ -6,6 +6,10 @@ have to be pressed ten times before anything happened. Here a change of settings
 the entry that is there, and Back goes to the page before, or to the screen of Learn or the step of
 Plan before. A component would come some time after the first link that somebody can click.
 
+The style sheet of all pages is there from the first look on: among what a run draws it would come
+late, and go for a moment whenever Streamlit draws anew; so would the ring around what has the
+keyboard.
+
 Whoever goes by keys finds a way past the navigation first: to the first slider of a page, where it
 has none to its first field or button.
 
@@ -20,7 +24,7 @@ from pathlib import Path
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ui.kit.style import themed
+from ui.kit.style import sheet, themed
 
 _SCRIPT = f"<script>{Path(__file__).with_suffix('.js').read_text(encoding='utf-8')}</script>"
 _SKIP = """<style>
@@ -62,7 +66,7 @@ class Head:
         self.app = app
         self._parts = {
             b"</head>": _SCRIPT.encode(),
-            b'<div id="root">': themed(_SKIP).encode(),
+            b'<div id="root">': (sheet() + themed(_SKIP)).encode(),
             b"</body>": themed(_FIRST).encode(),
         }
 

@@ -25,7 +25,7 @@ import ui.ledger.page  # noqa: E402
 import ui.plan.page  # noqa: E402
 import ui.release.page  # noqa: E402, F401
 from ui.controls import hints  # noqa: E402
-from ui.kit import again, style  # noqa: E402
+from ui.kit import again  # noqa: E402
 from ui.kit.bound import begin as begin_widgets  # noqa: E402
 from ui.kit.turns import turn  # noqa: E402
 from ui.kit.warm import settle  # noqa: E402
@@ -39,7 +39,6 @@ st.set_page_config(
     layout="wide",
     initial_sidebar_state=380,
 )
-st.html(style.sheet())
 access.require_login()
 
 

@@ -1,4 +1,6 @@
-"""The style sheet of all pages: what Streamlit's theme has no setting for."""
+"""The style sheet of all pages, part of their HTML (ui/head.py): what Streamlit's theme has no
+setting for.
+"""
 
 from __future__ import annotations
 
