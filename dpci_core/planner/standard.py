@@ -5,7 +5,7 @@ several worlds at once.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
@@ -23,6 +23,7 @@ from dpci_core.base.rows import parted
 from dpci_core.base.watch import counted
 from dpci_core.design import Design, check_design
 from dpci_core.intervals.forecast import (
+    N_DRAWS,
     REPORTABLE_BIAS,
     Forecast,
     drawn_intervals,
@@ -31,6 +32,7 @@ from dpci_core.intervals.forecast import (
 )
 from dpci_core.losses import Loss
 from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
+from dpci_core.planner.amounts import LARGEST_TOTAL, MOST_RECORDS, with_total
 from dpci_core.planner.search import length_score
 from dpci_core.planner.shape import rounded, shortest_shape
 from dpci_core.planner.targets import Target, check_target, nearness
@@ -75,11 +77,21 @@ _ROUGH, _FINE = (6, 3), (3, 1)
 """Steps of a move: of c and of shares those of the grid."""
 _FEW = 2
 """Encodings that are looked at with every split."""
+_ROUND, _ABOVE = 4, 0.35
+"""Round amounts to the power of ten, and how little below the next one takes: from more, where more
+can be reported, the way is shorter."""
+_FEW_DRAWS = 32
+"""Behind a forecast of a round amount."""
+_REDRAWS = 16
+"""Behind a noise-aware factor: a third of the usual ones move a length by .2 %."""
 _BIASED = 0.25
 """A bias e times as large as can be reported counts as so much of an effect: where nothing is in
 reach, less bias is on the way there, and shorter intervals are not.
 """
 _NEVER: Cost = (math.inf, math.inf)
+_OF_A_SPLIT = ("shape", "c")
+_ALL = (*_OF_A_SPLIT, *PARTS[1:])
+"""What is moved."""
 _MOST_MOVES, _WORTH = 4, 0.998
 """Moves of one part in one direction, each to at most so many times the cost before."""
 _LEAST_SHARE, _SHARE = Decimal("0.2"), Decimal("0.001")
@@ -169,10 +181,10 @@ def best_standard(
 
 
 class Start(NamedTuple):
-    """Where the search for a split begins."""
+    """Where a search begins."""
 
     encoding: StandardEncoding
-    c: float
+    design: Design
 
 
 class Tried(NamedTuple):
@@ -185,21 +197,23 @@ class Tried(NamedTuple):
     design: Design
 
 
-class Found(NamedTuple):
-    """What a search gave, and where it began: equal for all splits of a total."""
-
-    encoding: StandardEncoding
-    design: Design
-    starts: tuple[Start, ...]
+Starts = tuple[Start, ...]
+Keep = Callable[[Hashable, Callable[[], Starts]], Starts]
+"""What was found at round amounts, made if it is not known."""
 
 
 class StandardSearch:
     """The search behind `best_standard`, for any design of one table.
 
+    Round amounts of budget and records, a few to the power of ten, are searched from the beginning,
+    and what is found there is moved to the amounts of a design: so designs of near amounts share
+    nearly all of the work, and what is found for one of them does not depend on the others.
+
     Args:
         encodes: the planning rows of every world under an encoding.
         target, limit, shapes: as there.
         fit: how rows are fitted, where others keep the fits too.
+        keep: where what was found at round amounts is kept, if not here.
     """
 
     def __init__(
@@ -210,12 +224,15 @@ class StandardSearch:
         limit: float = LIMIT,
         shapes: Sequence[Triangle] | None = None,
         fit: Fit | None = None,
+        keep: Keep | None = None,
     ) -> None:
         self.encodes, self.target, self.limit = tuple(encodes), target, limit
-        self._shapes, self._fit = shapes, fit or _fit
+        self._shapes, self._fit, self._keep = shapes, fit or _fit, keep or self._here
+        self._around: dict[Hashable, Starts] = {}
         self._known: dict[tuple[object, ...], Moments] = {}
         self._rows = _rows_of(self.encodes)
         self._order = list(range(len(self.encodes)))
+        self._n_draws = N_DRAWS
         self._error: InfeasibleDesignError | None = None
 
     @cached_property
@@ -228,32 +245,48 @@ class StandardSearch:
             shapes = shapes_of(self.encodes, limit=self.limit)
         return tuple(StandardEncoding(limit=self.limit, shape=shape) for shape in shapes)
 
-    def found(
-        self, design: Design, starts: Sequence[Start] = (), *, is_split_free: bool = True
-    ) -> Found:
+    def found(self, design: Design, *, is_split_free: bool = True) -> Tried:
         """Encoding, c and split for a design.
 
-        starts: where it begins, as it was found for another split of the same total.
         is_split_free: whether the split is searched for, or is that of the design.
 
         Raises:  as `best_standard`.
         """
         check_design(design)
-        self._known.clear()  # of one design at a time: for many columns they are large
+        if self.target is not None:
+            check_target(self.target, p=len(self._rows(self.encodings[0])[0].feature_names))
         free = replace(design, target="unpenalised")
+        free = _usual(free) if is_split_free else free
+        search = self._searched if is_split_free else self._starts
+        parts = _ALL if is_split_free else _OF_A_SPLIT
+        near = _at_round_amounts(free)
         with closing(counted("design", count())) as number:
-            begun = tuple(starts) or self._starts(_split(free, *USUAL_SPLIT) or free, number)
-            if is_split_free:
-                splits = [one for s in SPLITS if (one := _split(free, *s))] or [free]
-                tried = [self._for_split(one, begun, number) for one in splits]
-                parts = ("shape", "c", *PARTS[1:])
-                moved = [self._moved(one, parts, _FINE, number) for one in tried]
-                best = min(moved, key=lambda one: one.cost)
-            else:
-                best = self._for_split(free, begun, number)
-        if best.cost == _NEVER:
-            raise self._refusal(_split(free, *USUAL_SPLIT) or free)
-        return Found(best.encoding, best.design, begun)
+
+            def moved(around: Starts) -> Tried | None:
+                self._begin(N_DRAWS)
+                starts = [Start(of, one) for of, at in around for one in _carried(at, free)]
+                if not is_split_free:
+                    starts = _with_split(starts, free)
+                return self._best(starts, parts, number)
+
+            best = moved(self._keep(near, lambda: search(near, number)))
+            if best is None:  # what cannot run there may run here
+                best = moved(search(free, number))
+        if best is None:
+            raise self._refusal(_usual(free))
+        return best
+
+    def _begin(self, n_draws: int) -> None:
+        """With so many draws behind a forecast, and fits of this search alone: for many columns
+        they are large.
+        """
+        self._n_draws = n_draws
+        self._known.clear()
+
+    def _here(self, key: Hashable, search: Callable[[], Starts]) -> Starts:
+        if key not in self._around:
+            self._around[key] = search()
+        return self._around[key]
 
     def _refusal(self, design: Design) -> InfeasibleDesignError:
         """Why no c that is tried can run."""
@@ -276,7 +309,9 @@ class StandardSearch:
         for turn, place in enumerate(self._order):
             moments = self._moments(encoding, place, design)
             try:
-                drawn = drawn_intervals(moments, design=design)
+                drawn = drawn_intervals(
+                    moments, design=design, n_draws=self._n_draws, n_redraws=_REDRAWS
+                )
             except InfeasibleDesignError as error:
                 self._error = error
                 return _NEVER
@@ -306,29 +341,47 @@ class StandardSearch:
     def _tried(self, encoding: StandardEncoding, design: Design) -> Tried:
         return Tried(self.cost(encoding, design), encoding, design)
 
-    def _starts(self, design: Design, number: Iterator[int]) -> tuple[Start, ...]:
+    def _searched(self, design: Design, number: Iterator[int]) -> Starts:
+        """Designs of an amount: the best from every split, the better first, then where they began;
+        none where none can run.
+        """
+        starts = self._starts(design, number)
+        splits = [one for s in SPLITS if (one := _split(design, *s))] or [design]
+        tried = [self._best(_with_split(starts, one), _OF_A_SPLIT, number, 1) for one in splits]
+        moved = [self._moved(one, _ALL, _FINE, number) for one in tried if one is not None]
+        moved.sort(key=lambda one: one.cost)
+        return *(Start(one.encoding, one.design) for one in moved), *starts
+
+    def _starts(self, design: Design, number: Iterator[int]) -> Starts:
         """Encodings and penalties that go with a usual split, the best first."""
-        if self.target is not None:
-            check_target(self.target, p=len(self._rows(self.encodings[0])[0].feature_names))
+        self._begin(_FEW_DRAWS)
         tried, c = [], _on_grid(enclosing_regularization(design))
         for encoding in self.encodings[::2]:
             first = self._tried(encoding, replace(design, regularization=c))
             tried.append(self._moved(first, ("c",), _ROUGH, number))
             c = tried[-1].design.regularization  # near to what the next takes
         tried.sort(key=lambda one: one.cost)
-        best = self._moved(tried[0], ("shape", "c"), _FINE, number)
+        best = self._moved(tried[0], _OF_A_SPLIT, _FINE, number)
         found = [best, *tried[1:_FEW]]
         if (shape := self._shorter(best)) is not None:
             other = self._tried(replace(best.encoding, shape=shape), best.design)
             found.append(self._moved(other, ("c",), _ROUGH, number))
-        return tuple(Start(one.encoding, one.design.regularization) for one in found)
+        return tuple(Start(one.encoding, one.design) for one in found)
 
-    def _for_split(self, design: Design, starts: Sequence[Start], number: Iterator[int]) -> Tried:
-        """The best encoding and penalty for a split."""
-        tried = [self._tried(one.encoding, replace(design, regularization=one.c)) for one in starts]
-        best = min(tried, key=lambda one: one.cost)
-        best = self._moved(best, ("c",), _ROUGH, number)
-        return self._moved(best, ("shape", "c"), _FINE, number)
+    def _best(
+        self, starts: Sequence[Start], parts: Sequence[str], number: Iterator[int], few: int = _FEW
+    ) -> Tried | None:
+        """The best of these under each of the few best encodings, its parts moved, and of them the
+        best; None where none can run.
+        """
+        tried = sorted((self._tried(*one) for one in starts), key=lambda one: one.cost)
+        apart = {one.encoding: one for one in reversed(tried)}
+        moved = [
+            self._moved(self._moved(one, ("c",), _ROUGH, number), parts, _FINE, number)
+            for one in sorted(apart.values(), key=lambda one: one.cost)[:few]
+        ]
+        best = min(moved, key=lambda one: one.cost, default=None)
+        return None if best is None or best.cost == _NEVER else best
 
     def _shorter(self, best: Tried) -> Triangle | None:
         """The shape of the shortest intervals near its own."""
@@ -524,6 +577,45 @@ def _split(design: Design, model: Decimal, hessian: Decimal, covariance: Decimal
     if min(parts.values()) < Decimal(repr(BUDGET_PART[0])):
         return None
     return replace(design, budget=replace(budget, metric=Decimal(0), **parts))
+
+
+def _usual(design: Design) -> Design:
+    """The design with a usual split."""
+    return _split(design, *USUAL_SPLIT) or design
+
+
+def _at_round_amounts(design: Design) -> Design:
+    """The design, without its c, at amounts that are searched from the beginning and near."""
+    total, n = (
+        10.0 ** (math.ceil(_ROUND * math.log10(amount) - _ABOVE) / _ROUND)
+        for amount in (design.budget.total, design.n_records)
+    )
+    there = replace(design, regularization=PENALTIES[1], n_records=min(round(n), MOST_RECORDS))
+    there = with_total(there, min(Decimal(f"{total:.3g}"), LARGEST_TOTAL))
+    return _with_shares_of(design, there)
+
+
+def _carried(design: Design, to: Design) -> tuple[Design, ...]:
+    """A design at the amounts of another, with the same split: with its own c, which biases as
+    much, and with one that is as far from the smallest there.
+    """
+    there = _with_shares_of(design, replace(design, budget=to.budget, n_records=to.n_records))
+    of, least = (mechanism_of(one).smallest_regularization(one) for one in (design, there))
+    c = _on_grid(design.regularization * (least / of if of else 1.0))
+    both = there, replace(there, regularization=c)
+    return tuple(dict.fromkeys(both))
+
+
+def _with_shares_of(design: Design, to: Design) -> Design:
+    """Another design with the shares of this one in thousandths, where that can be."""
+    budget = design.budget
+    shares = [(getattr(budget, name) / budget.total).quantize(_SHARE) for name in PARTS[1:]]
+    return _split(to, 1 - sum(shares), *shares) or to
+
+
+def _with_split(starts: Sequence[Start], design: Design) -> list[Start]:
+    """These with the budget of a design."""
+    return [Start(of, replace(one, budget=design.budget)) for of, one in starts]
 
 
 def _with_share(design: Design, part: str, share: Decimal) -> Design | None:

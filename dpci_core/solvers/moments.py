@@ -4,6 +4,7 @@ answered.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -386,21 +387,31 @@ def _hessian_drift(A: Table, theta: Array, H: Array, *, loss: Loss) -> HessianDr
     z = np.random.default_rng(20_240_607).standard_normal((_DRIFT_DRAWS, p))
     shaped = np.linalg.solve(H, z.T).T / np.linalg.norm(np.linalg.inv(H))
     margin = sample @ theta
-    # |sum_i w_i a_i a_i'|_F^2 = w' (K o K) w with K the Gram matrix of the rows: one product serves
-    # every step.
     unit, rows = unit_rows(sample), plain(sample)
-    squared_gram = (unit @ unit.T) ** 2
+    size_of = _size_of_sum(unit)
     families = []
     for directions in (z / np.sqrt(p), shaped):
         moved = margin[:, None, None] + (rows @ directions.T)[:, :, None] * _DRIFT_STEPS
         change = (loss.curvature(moved) - loss.curvature(margin)[:, None, None]).reshape(
             len(sample), -1
         )
-        size = np.sqrt(np.maximum(0.0, np.einsum("ij,ij->j", change, squared_gram @ change))) / len(
-            sample
-        )
+        size = size_of(change) / len(sample)
         families.append(size.reshape(_DRIFT_DRAWS, -1).mean(axis=0) / np.linalg.norm(H))
     return HessianDrift(step=_DRIFT_STEPS, output=families[0], objective=families[1])
+
+
+def _size_of_sum(rows: Array) -> Callable[[Array], Array]:
+    """Return |sum_i w_i a_i a_i'|_F of weights (n, k) as a function of them, of rows a (n, p): by
+    the entries of these matrices, or where they are more than rows as the root of w' (K o K) w with
+    K the Gram matrix.
+    """
+    n, p = rows.shape
+    if p * (p + 1) < 2 * n:
+        i, j = np.triu_indices(p)
+        entries = (rows[:, i] * rows[:, j] * np.where(i == j, 1.0, np.sqrt(2.0))).T
+        return lambda w: np.linalg.norm(entries @ w, axis=0)
+    squared_gram = (rows @ rows.T) ** 2
+    return lambda w: np.sqrt(np.maximum(0.0, np.einsum("ij,ij->j", w, squared_gram @ w)))
 
 
 def cut_away(moments: Moments, geometry: Geometry, clip: float) -> Array:

@@ -192,17 +192,17 @@ def search_of(goal: str = "all") -> StandardSearch:
 @pytest.mark.parametrize("goal", GOALS)
 @pytest.mark.parametrize(("total", "n"), [("0.3", 20_000), ("2", 2_000)])
 def test_no_split_by_hand_is_better_than_the_best(goal: str, total: str, n: int) -> None:
-    """Equal parts met a goal with less than what was called best for it."""
+    """By 2 %: equal parts met a goal with less than what was called best for it."""
     search = search_of(goal)
     design = design_of(n_records=n, budget=pure(total, "8 1 1"))
     found = search.found(design)
     cost = search.cost(found.encoding, found.design)
     for shares in ("1 1 1", "2 1 1", "2 2 1", "6 3 1"):
         hand = replace(design, budget=pure(total, shares))
-        own = search.found(hand, found.starts, is_split_free=False)
+        own = search.found(hand, is_split_free=False)
         assert own.design.budget == hand.budget
-        assert own.starts == found.starts
-        assert cost <= search.cost(own.encoding, own.design)
+        effects, length = search.cost(own.encoding, own.design)
+        assert cost <= (effects, 1.02 * length)
 
 
 def test_what_counts_is_what_the_least_favourable_world_allows() -> None:
@@ -222,7 +222,8 @@ def test_what_counts_is_what_the_least_favourable_world_allows() -> None:
             one.longest[0] if goal == "zero" else one.within_reach for one in (both, first)
         )
         assert kind < 0.95 * far
-        assert search.cost(encoding, design) == (-2, pytest.approx(far, rel=1e-5))
+        # by .2 % (`_REDRAWS`)
+        assert search.cost(encoding, design) == (-2, pytest.approx(far, rel=4e-3))
         assert search.cost(encoding, design, (-2, 0.1))[1] > 0.1  # a world is enough to say so
 
 
@@ -234,7 +235,7 @@ def test_without_a_goal_the_mean_logarithm_of_the_lengths_counts() -> None:
     )
     lengths = forecast(moments, design=design).ci_length[:-1]
     cost = search.cost(search.encodings[2], design)
-    assert cost == (-2, pytest.approx(math.sqrt(lengths[0] * lengths[1]), rel=1e-9))
+    assert cost == (-2, pytest.approx(math.sqrt(lengths[0] * lengths[1]), rel=4e-3))
 
 
 def test_short_intervals_that_cannot_be_reported_are_no_aim() -> None:
@@ -290,17 +291,20 @@ def test_what_cannot_run_is_no_answer_and_no_refusal(monkeypatch: pytest.MonkeyP
     for it.
     """
     search, drawn = StandardSearch([twin(effects=EFFECTS)]), standard.drawn_intervals
-    asked = []
+    asked: set[Design] = set()
 
-    def only_one(moments: Any, *, design: Design) -> Any:
-        asked.append(design)
-        if len(asked) != 40:
+    def only_some(moments: Any, *, design: Design, **draws: Any) -> Any:
+        asked.add(design)
+        far = mechanism_of(design).smallest_regularization(design) / design.regularization
+        if not 0.02 < far < 0.03 or design.n_records != N:  # not where it begins, nor around it
             raise InfeasibleDesignError("It cannot run.", "Choose more.", ())
-        return drawn(moments, design=design)
+        return drawn(moments, design=design, **draws)
 
-    monkeypatch.setattr(standard, "drawn_intervals", only_one)
-    assert search.found(design_of()).design == asked[39]
-    assert len(asked) > 60
+    monkeypatch.setattr(standard, "drawn_intervals", only_some)
+    found = search.found(design_of()).design
+    assert found in asked
+    assert found.n_records == N
+    assert {one.n_records for one in asked} == {N, 10_000}
 
 
 def test_every_fit_is_made_once_and_a_table_is_never_taken_for_another() -> None:
@@ -526,8 +530,8 @@ def test_a_map_for_a_strong_pair_covers_where_the_pair_is_weaker(
     made_for: str, correlation: float, maps: dict[str, StandardAnswer]
 ) -> None:
     """Fresh rows of another world: the true effects are covered. A map for all worlds reports all
-    in each; with that of the strong pair no interval is more than a quarter longer than with that
-    world's own.
+    in each; with that of the strong pair no interval is more than three tenths longer than with
+    that world's own.
     """
     answer, rng = maps[made_for], np.random.default_rng(5)
     assert answer.not_reportable == ()
@@ -550,7 +554,7 @@ def test_a_map_for_a_strong_pair_covers_where_the_pair_is_weaker(
         assert not here.is_not_reportable[:3].any()
     elif correlation == 0.5:  # its own world's is what the map was made for
         own = planned(with_pair(correlation, 20_000), budget=answer.design.budget)
-        assert (here.ci_length[:3] < 1.25 * own.forecast.ci_length[:3]).all()
+        assert (here.ci_length[:3] < 1.3 * own.forecast.ci_length[:3]).all()
 
 
 def test_a_shape_that_holds_every_row() -> None:

@@ -195,7 +195,9 @@ def _searched(case: Case, source: TableSource, find: Find, choice: Choice) -> di
         split = from_shares(best.settings.split.total, options.EQUAL_PARTS)
         here = replace(case, settings=replace(best.settings, split=split))
         name = best.settings.mechanisms[0]
-        designs = options.Searched(here, source, choice.schema, name, False, choice.memo)
+        designs = options.Searched(
+            here, source, choice.schema, name, False, choice.memo, near=options.ROUGHLY
+        )
         return designs.answer(find, best.typed if find == "budget" else float(best.settings.n))
 
     parts = {

@@ -29,9 +29,8 @@ from dpci_core.planner import Promise, Target, promise
 from dpci_core.planner.needed import OutOfReachError
 from dpci_core.planner.standard import (
     USUAL_SPLIT,
-    Found,
     StandardSearch,
-    Start,
+    Tried,
     enclosing,
     enclosing_regularization,
     shapes_of,
@@ -73,6 +72,8 @@ _STEP, _NEAR, _LITTLE = 1.6, 1.01, 1.005
 """An amount that is not enough grows by the first factor where nothing says how much is. An answer
 is the least amount up to the second, or where what its own design needs is nearer than the third.
 """
+ROUGHLY = 1.05
+"""The second for what an answer is compared with."""
 _START = {"budget": 1.0, "records": 20_000.0}
 """Where the search for an amount begins, so that an answer rests on nothing that it replaces."""
 _TINY = 1e-9
@@ -239,10 +240,12 @@ class Amounts(ABC, Generic[CaseT]):
 
     case: of the settings.
     source: of their table.
+    near: an answer is at most so many times the least amount.
     """
 
     case: CaseT
     source: TableSource
+    near: float = field(default=_NEAR, kw_only=True)
     known: dict[object, float] = field(default_factory=dict, init=False)
     """What methods need, by name of the amount."""
     is_fixed: ClassVar[bool] = True
@@ -358,7 +361,7 @@ class Amounts(ABC, Generic[CaseT]):
                     break
             else:
                 low = max(low, amount)
-            if low >= highest or high <= _NEAR * low:
+            if low >= highest or high <= self.near * low:
                 break
             is_near = option is not None and not (option.meets or option.is_lost)
             if is_near and needed <= low:
@@ -514,27 +517,24 @@ class Searched(Described):
         """The search for one amount, whose fits are those of the page."""
         store, table = self.source.store, basis(self.case.settings, "precision").declared
         key = "shapes", table, id(self.source.upload), self.case.names
+        bare = self.asked(1.0, 1)
+        around = self._key("around", bare, is_split_free=True)  # of every split and amount
         return StandardSearch(
             self.encoders,
             target=self.case.target,
             shapes=self.memo.get(key, lambda: shapes_of(self.encoders)),
             fit=lambda records, loss, c, _: store.moments(records, loss, c, UNPENALISED),
+            keep=lambda key, search: self.memo.get((*around, key), search),
         )
 
-    def _found(self, typed: float, n: int) -> Found:
+    def _found(self, typed: float, n: int) -> Tried:
         """Encoding, penalty and split there."""
         now = self.asked(typed, n)
-        starts = self._key("starts", now, is_split_free=True)  # those of every split
 
-        def find() -> Found:
+        def find() -> Tried:
             design = now.design(now.combinations[0])
-            found = self.search.found(
-                replace(design, n_records=self.case.fewest_of(n)),
-                cast("tuple[Start, ...]", self.memo.peek(starts) or ()),
-                is_split_free=self.is_split_free,
-            )
-            self.memo.put(starts, found.starts)
-            return found
+            design = replace(design, n_records=self.case.fewest_of(n))
+            return self.search.found(design, is_split_free=self.is_split_free)
 
         return self.memo.get(self._key("searched", now, is_split_free=self.is_split_free), find)
 

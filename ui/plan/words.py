@@ -262,9 +262,10 @@ def equal_sentence(case: PlannedCase, option: Option, find: Find) -> str:
     if falls_short(option, find):
         return ""
     if find == "budget":
-        return f"Equal parts would need {option.settings.typed.letter} = {number(option.typed, 3)}."
+        letter = option.settings.typed.letter
+        return f"Equal parts would need about {letter} = {number(option.typed, 3)}."
     if find == "records":
-        return f"Equal parts would need {option.settings.n:,} records."
+        return f"Equal parts would need about {option.settings.n:,} records."
     fewer = (
         f", and {option.reportable} of {option.of} could be reported"
         if option.reportable < option.of

@@ -97,19 +97,11 @@ def work_on(case: PlannedCase, kept: PlannedCase | None = None) -> Work:
     kept: with the design that is looked at beside.
     """
     find, choice = cast(Find, steps.FIND.value), choice_of(case)
-    memo, job = state.answers(), _PANEL.job()
+    memo = state.answers()
     parts = parts_of(case, state.source(), find, choice=choice)
     if kept is not None:  # takes no search, and waits for none
         parts = {"kept": beside(kept, state.source())} | parts
-    left = (
-        None if job is None else job.left(memo)
-    )  # before what is missing: an answer that comes in between is known
-    missing = parts_left(parts, memo)
-    if job is not None and job.is_active and left != _keys(missing):
-        jobs.queue_of(job).cancel(job)
-        job = None
-    if missing and not _is_kept(job, case, missing):
-        job = _start(case, missing, is_search="first" in parts)
+    job = _job_for(case, parts)
     is_active = (
         job is not None and job.is_active
     )  # before what is missing: one that has ended has nothing to add
@@ -117,6 +109,28 @@ def work_on(case: PlannedCase, kept: PlannedCase | None = None) -> Work:
     missing = {name: part for name, part in parts.items() if found[name] is None}
     known = {name: cast(Answer, answer) for name, answer in found.items() if answer is not None}
     return Work(known, tuple(missing), job, is_active, state.queue_problem())
+
+
+def _job_for(case: PlannedCase, parts: dict[str, Part]) -> PlanJob | None:
+    """The job for what is missing: what comes before a search waits for nobody's search, so it has
+    a job of its own, and the search the next.
+    """
+    memo, job = state.answers(), _PANEL.job()
+    for _ in ("ahead", "search"):
+        # before what is missing: an answer that comes in between is known
+        left = None if job is None else job.left(memo)
+        missing = parts_left(parts, memo)
+        ahead = {name: part for name, part in missing.items() if name in _AHEAD}
+        now = ahead if ahead and "first" in parts else missing
+        if job is not None and job.is_active and left != _keys(now):
+            jobs.queue_of(job).cancel(job)
+            job = None
+        if missing and not _is_kept(job, case, missing):
+            is_search = "first" in parts and now is not ahead
+            job = _start(case, now, asked=_keys(missing), is_search=is_search)
+        if job is None or job.state != "done":
+            break
+    return job
 
 
 def _is_kept(job: PlanJob | None, case: PlannedCase, missing: dict[str, Part]) -> bool:
@@ -135,17 +149,20 @@ def _keys(parts: dict[str, Part]) -> frozenset[Key]:
     return frozenset(part.key for part in parts.values())
 
 
-def _start(case: PlannedCase, missing: dict[str, Part], *, is_search: bool) -> PlanJob | None:
+def _start(
+    case: PlannedCase, missing: dict[str, Part], *, asked: frozenset[Key], is_search: bool
+) -> PlanJob | None:
     """A job for what is missing, waited for a moment where that can help; None if too many people
     wait.
 
-    is_search: for a method that is searched for, so that a first look comes before.
+    asked: all that the page asks for.
+    is_search: for a method that is searched for.
     """
     held = case.records.X.nbytes if case.settings.dataset == "upload" else 0
     memo, parts = state.answers(), tuple(missing.values())
     shared = frozenset() if memo is state.memo() else _keys(missing)
     job = PlanJob(about=case.settings, parts=parts, memo=memo, held=held, question=shared)
-    st.session_state[_ASKED] = job.key, _keys(missing)  # not with the job: they tell of an upload
+    st.session_state[_ASKED] = job.key, asked  # not with the job: they tell of an upload
     quick = jobs.SEARCHES if is_search else jobs.QUICK
     queue = quick if len(case.names) <= numbers.MANY else jobs.QUEUE
     if not state.submit(_JOB, job, queue):

@@ -218,14 +218,25 @@ def test_too_many_people_are_told_so_and_may_try_again(monkeypatch):
 def test_a_design_by_hand_waits_behind_nobody_s_search(monkeypatch):
     any_case = case_of(start("plan", **SMALL))
     monkeypatch.setattr(compute, "ANSWERS", LRU(64))  # nothing is known
-    monkeypatch.setattr(LinearDesigns, "answer", lambda *_: endless(any_case))
+    answer = LinearDesigns.answer
+
+    def searched(designs, *of):
+        return answer(designs, *of) if designs.is_first else endless(any_case)
+
+    monkeypatch.setattr(LinearDesigns, "answer", searched)
     monkeypatch.setattr(plan_work, "PATIENCE", 0.02)
     searching = start("plan", **A_NUMBER | {"step": "choose", "find": "precision"})
+    wait_for(lambda: job_of(searching.run()) in plan_jobs(jobs.SEARCHES))
     wait_for(lambda: job_of(searching).state == "running")
     monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
     app = start("plan", **SMALL)
     check(app)
     assert least_total(app) > 0.0
+    monkeypatch.setattr(plan_work, "PATIENCE", 0.02)
+    other = start("plan", **A_NUMBER | {"step": "choose", "find": "records"})  # a first look too
+    wait_for(lambda: job_of(other.run()) in plan_jobs(jobs.SEARCHES))
+    assert any("Less favourable tables are being looked at" in c.value for c in other.caption)
+    jobs.queue_of(job_of(other)).cancel(job_of(other))
     assert job_of(searching).is_active
     jobs.queue_of(job_of(searching)).cancel(job_of(searching))
 
