@@ -80,6 +80,7 @@ _FEW = 2
 _ROUND, _ABOVE = 4, 0.35
 """Round amounts to the power of ten, and how little below the next one takes: from more, where more
 can be reported, the way is shorter."""
+_SMALLEST_TOTAL = 100 * Decimal(repr(BUDGET_PART[0]))
 _FEW_DRAWS = 32
 """Behind a forecast of a round amount."""
 _REDRAWS = 16
@@ -591,8 +592,8 @@ def _at_round_amounts(design: Design) -> Design:
         for amount in (design.budget.total, design.n_records)
     )
     there = replace(design, regularization=PENALTIES[1], n_records=min(round(n), MOST_RECORDS))
-    there = with_total(there, min(Decimal(f"{total:.3g}"), LARGEST_TOTAL))
-    return _with_shares_of(design, there)
+    total = min(max(Decimal(f"{total:.3g}"), _SMALLEST_TOTAL), LARGEST_TOTAL)
+    return _with_shares_of(design, with_total(_usual(there), total))
 
 
 def _carried(design: Design, to: Design) -> tuple[Design, ...]:

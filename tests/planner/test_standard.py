@@ -205,6 +205,48 @@ def test_no_split_by_hand_is_better_than_the_best(goal: str, total: str, n: int)
         assert cost <= (effects, 1.02 * length)
 
 
+def test_near_amounts_begin_at_one_and_an_answer_does_not_depend_on_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At 1.01 and at 1.2 the same round amounts are searched from the beginning, once."""
+    begun, begin = [], StandardSearch._starts
+    monkeypatch.setattr(
+        StandardSearch, "_starts", lambda *given: begun.append(given[1]) or begin(*given)
+    )
+    less, more = (design_of(n_records=n, budget=pure(t, "6 3 1")) for n, t in ASKED)
+    search = search_of()
+    found = search.found(less), search.found(more)
+    assert [(one.n_records, float(one.budget.total)) for one in begun] == [(10_000, 1.0)]
+    assert search_of().found(more) == found[1]
+    assert found[0].design.budget.total == less.budget.total
+    assert found[0].cost > found[1].cost
+
+
+ASKED = ((8_000, "1.01"), (9_000, "1.2"))
+
+
+@pytest.mark.parametrize("is_split_free", [True, False])
+@pytest.mark.parametrize(
+    ("budget", "n"),
+    [(pure("3e15", "1 1 1"), N), (PureDP(model="1", hessian="1e-12", covariance="1e-3"), 10**13)],
+)
+def test_the_ends_of_what_a_design_may_be_are_searched(
+    budget: PureDP, n: int, is_split_free: bool
+) -> None:
+    """Round amounts stay within what a search looks at, and their parts are never too small."""
+    design = design_of(budget=budget, n_records=n)
+    found = StandardSearch([twin(effects=EFFECTS)]).found(design, is_split_free=is_split_free)
+    assert found.design.n_records == n
+    assert found.design.budget.total == budget.total
+    assert is_split_free or found.design.budget == budget
+
+
+def test_where_nothing_can_run_it_is_said_why() -> None:
+    design = design_of(budget=pure("4e-12", "1 1 1"))
+    with pytest.raises(InfeasibleDesignError, match="smallest c"):
+        search_of().found(design)
+
+
 def test_what_counts_is_what_the_least_favourable_world_allows() -> None:
     """Beside what a promise says, found another way."""
     for goal, target in GOALS.items():
