@@ -311,6 +311,17 @@ def test_a_curve_of_explore_says_where_no_length_can_be_relied_on():
     assert "no effect can be reported here" in made["hover"]["items"][0][1][1]
 
 
+def test_a_firm_curve_below_its_variability_is_said_to_cover_less():
+    """No interval that keeps its promise is shorter on average."""
+    valid, lengths = ("valid",) * 4, np.array([4.0, 3.0, 2.0, 1.0])
+    made = drawn_curve(grades=valid, ci_length=lengths, vi_length=1.01 * lengths)
+    (said,) = made["remarks"]
+    assert "cover less than promised, by 1 point at most" in said
+    assert drawn_curve(grades=valid, ci_length=lengths, vi_length=lengths)["remarks"] == ()
+    dotted = drawn_curve(grades=(SOME_MISS,) * 4, ci_length=lengths, vi_length=1.1 * lengths)
+    assert said not in dotted["remarks"]
+
+
 def test_what_twice_as_many_records_bring_is_told_from_where_one_is():
     """Also where the last point of the curve below it is a doubtful one."""
     curve = sweep_curve(ci_length=np.array([8.0, 4.0, 2.0, 1.0]))
