@@ -147,7 +147,7 @@ def _doubts(curves: Sequence[SweepCurve], *, is_any_dotted: bool) -> tuple[str, 
         "Dotted: the forecast is rough, or some intervals miss too often or cannot be reported."
     )
     below = (
-        "A line below its variability: those intervals cover less than promised, by "
+        "Not dotted, yet below the variability: those intervals cover less than promised, by "
         f"{100 * COVERAGE_SLACK:g} point at most on average."
     )
     is_any_below = any((c.is_firm & (c.ci_length < c.vi_length)).any() for c in curves)

@@ -28,6 +28,7 @@ from ui.kit.figure import Written, footer, in_colour, plot_config
 from ui.kit.palette import SOURCE_MARKS
 from ui.session.choices import ALL_COMBINATIONS
 from ui.session.results import NONE_REPORTED, SOME_MISS, SweepCurve
+from ui.session.settings import START, Settings
 from ui.views import sweep as sweep_chart
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -428,3 +429,9 @@ def test_sentences_under_charts_write_numbers_out():
     )
     said = sweep_chart.sweep_sentence([curve], x_label="Records n")
     assert "from 1,110 at 1,000 to 2 at 1,000,000" in said
+
+
+def test_lengths_along_the_penalty_are_told_to_be_of_what_it_shrinks():
+    """Else the shortest, at the largest penalty, looks like the best."""
+    assert "penalised at c, which shrinks them" in sweep_chart.length_label(Settings(), "c")
+    assert "shrinks" not in sweep_chart.length_label(START, "c")
