@@ -18,9 +18,14 @@
 // Past the navigation, by keys.
 document.addEventListener("click", ({ target }) => {
   if (target.id !== "skip") return
-  const inMain = (kind) => [...document.querySelectorAll(`[data-testid=stMain] ${kind}`)]
-  const found = [...inMain("input[type=range]"), ...inMain(":is(input, textarea, button, summary)")]
-  found.find((one) => one.checkVisibility() && !one.disabled)?.focus()
+  const main = document.querySelector("[data-testid=stMain]")
+  const controls = [...main.querySelectorAll("input, textarea, button, summary")].filter(
+    (one) => one.checkVisibility() && !one.disabled && one.tabIndex >= 0
+  )
+  const tab = controls[0]?.closest("[role=radiogroup]")?.querySelector("button[aria-checked=true]")
+  const heading = main.querySelector("h1")
+  heading?.setAttribute("tabindex", "-1")
+  ;(tab ?? controls.find((one) => one.type === "range") ?? controls[0] ?? heading)?.focus()
 })
 
 // What a visitor of the front page reads until the page is there.

@@ -10,8 +10,8 @@ The style sheet of all pages is there from the first look on: among what a run d
 late, and go for a moment whenever Streamlit draws anew; so would the ring around what has the
 keyboard.
 
-Whoever goes by keys finds a way past the navigation first: to the first slider of a page, where it
-has none to its first field or button.
+Whoever goes by keys finds a way past the navigation first: to the open tab of a page that begins
+with tabs; else to its first slider, field or button, or to its heading.
 
 On the front page a visitor reads what this is, and has the three doors, while the rest is on its
 way; the same script takes that away when the page is there.

@@ -325,14 +325,21 @@ def test_the_main_tasks_by_keys_alone(open_page):
     assert page.locator("[data-testid=stException]").count() == 0
 
 
-@pytest.mark.parametrize("path", sorted(FILES))
+@pytest.mark.parametrize("path", [*sorted(FILES), "/evidence?evidence=lengths"])
 def test_one_press_leads_past_the_navigation(open_page, path):
-    """To the first slider, else to what can be filled in or pressed first; and it can be moved."""
+    """To the open tab where tabs come first, else to the first slider, else to what can be filled
+    in or pressed first; and it can be moved.
+    """
     page = open_page(path)
     page.locator("h1").first.wait_for()
     if path == "/":
         wait_chart(page)
-    controls = "[data-testid=stMain] :is(input, textarea, button, summary)"
+    has_tabs = path.startswith(("/about", "/evidence", "/learn"))
+    controls = "[data-testid=stMain] " + (
+        "[role=radiogroup] button[aria-checked=true]"
+        if has_tabs
+        else ":is(input, textarea, button, summary)"
+    )
     page.locator(controls).first.wait_for(state="attached")
     wait_idle(page)
     tab_to(page, "#skip", limit=1)
@@ -343,6 +350,19 @@ def test_one_press_leads_past_the_navigation(open_page, path):
     if path == "/":
         page.keyboard.press("ArrowRight")
         wait_meta(page, "chart_intervals", "total", 1.1)
+
+
+def test_where_nothing_can_be_moved_one_press_leads_to_the_heading(open_page):
+    page = open_page("/about")
+    page.locator("[data-testid=stMain] [role=radiogroup]").first.wait_for()
+    wait_idle(page)
+    page.evaluate(
+        """() => document.querySelectorAll('[data-testid=stMain] :is(input, textarea, button, summary)')
+                         .forEach(one => { one.style.display = 'none' })"""
+    )
+    tab_to(page, "#skip", limit=1)
+    page.keyboard.press("Enter")
+    assert page.evaluate("() => document.activeElement.innerText") == "About"
 
 
 # --- nothing moves unasked ------------------------------------------------------------------------

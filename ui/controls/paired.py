@@ -65,7 +65,7 @@ def paired(
         _number(key, label, value, grid, apply, is_shown=is_shown)
     if ends is not None:
         both_ends(key, *ends)
-    footnote(key, note)
+    footnote(key, note, value)
 
 
 def both_ends(key: str, low: str, high: str) -> None:
@@ -103,7 +103,7 @@ def compact(
                 beside()
             _number(key, label, value, grid, apply, is_shown=True)
         _slider(key, label, value, options, apply, show, is_shown=True)
-        refusal(key)
+        refusal(key, value)
 
 
 def _slider(
@@ -202,17 +202,18 @@ def refuse(key: str, problem: ValueError, entry: object = None) -> None:
     st.session_state[_REFUSED] = (key, in_words(problem), entry, _UNSEEN)
 
 
-def footnote(key: str, note: str) -> None:
-    """The sentence under a control, and why its last move was refused."""
-    refusal(key)
+def footnote(key: str, note: str, value: Number | None = None) -> None:
+    """The sentence under a control, and why its last move was refused (`refusal`)."""
+    refusal(key, value)
     if note:
         st.caption(note)
 
 
-def refusal(key: str) -> None:
-    """Why the last move of a control was refused, if it was."""
+def refusal(key: str, value: Number | None = None) -> None:
+    """Why the last move of a control was refused, if it was, and the value that stands."""
     if why := _refused(key):
-        st.warning(why)
+        held = "" if value is None else f" All that is shown is still for {written(value)}."
+        st.warning(why + held)
 
 
 def is_refused(key: str) -> bool:

@@ -157,7 +157,7 @@ def _part_control(split: Split, index: int, name: str) -> None:
         ),
         help=f"Keep the amount for “{text.PART_NAMES[name]}” when other parts or the total move.",
     )
-    footnote(name, hints.words(text.PART_SENTENCES[name]))
+    footnote(name, hints.words(text.PART_SENTENCES[name]), amount)
 
 
 def _move(index: int, change: Callable[[Split], Split]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpci_core.base.array import Array
+from dpci_core.report.cautions import COVERAGE_SLACK
 from dpci_core.report.words import number
 from ui.explore.intervals import LETTERS, VARIABILITY, ChartText
 from ui.explore.rows import rows_of
@@ -141,12 +142,21 @@ def curve_picture(
 
 
 def _doubts(curves: Sequence[SweepCurve], *, is_any_dotted: bool) -> tuple[str, ...]:
-    """What dots mean, and why there may be no line."""
+    """What dots mean, why a line may be below its yardstick, and why there may be none."""
     dotted = (
         "Dotted: the forecast is rough, or some intervals miss too often or cannot be reported."
     )
+    below = (
+        "Not dotted, yet below the variability: those intervals cover less than promised, by "
+        f"{100 * COVERAGE_SLACK:g} point at most on average."
+    )
+    is_any_below = any((c.is_firm & (c.ci_length < c.vi_length)).any() for c in curves)
     is_lost = any(NONE_REPORTED in curve.grades for curve in curves)
-    return (dotted,) * is_any_dotted + ("No line: nothing can be reported there.",) * is_lost
+    return (
+        (dotted,) * is_any_dotted
+        + (below,) * is_any_below
+        + ("No line: nothing can be reported there.",) * is_lost
+    )
 
 
 def _points(x: Array, y: Array) -> list[Point | None]:

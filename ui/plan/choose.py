@@ -285,7 +285,7 @@ def _asked(case: PlannedCase, label: str, shown: float | None) -> None:
         compact("precision", label, shown, grid, apply, help=_FACTOR_HELP, show="×/÷ {:.4g}".format)
         return
     number_field("precision", label, shown, apply, name="precision_number")
-    refusal("precision")
+    refusal("precision", shown)
 
 
 _FACTOR_HELP = "An odds ratio of 1.2 to within a factor of 1.5 reads 0.8 to 1.8."

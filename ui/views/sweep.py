@@ -22,7 +22,9 @@ def length_label(settings: Settings, name: str) -> str:
     """What the lengths along a control are of."""
     if name == "d":
         return "Length for the first coefficient"
-    covers = "coefficients penalised at c" if name == "c" else text.covers(settings)
+    covers = (
+        "coefficients penalised at c, which shrinks them" if name == "c" else text.covers(settings)
+    )
     if not settings.is_penalised:
         covers = "coefficients without penalty"
     return f"Mean length, {covers.replace('coefficient ', 'coefficients ')}"

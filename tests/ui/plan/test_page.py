@@ -388,6 +388,15 @@ def test_no_factor_that_is_refused_is_on_the_slider_of_the_precision(hasty):
     assert now(app) == before
 
 
+@pytest.mark.parametrize("key", ["total", "n", "precision"])
+def test_beside_a_refused_amount_the_cards_are_told_to_be_of_the_one_before(key, hasty):
+    app = start("plan", **SMALL, goal="all", find="budget" if key == "precision" else "precision")
+    field = app.text_input(key=f"{key}_number")
+    held = field.value
+    field.set_value("abc").run()
+    assert any(one.value.endswith(f" still for {held}.") for one in app.warning)
+
+
 def test_nothing_is_filled_in_for_a_described_table(hasty):
     app = start("plan", dataset=DECLARED, declared=packed_table(declare.example()), d="5")
     app.button(key="step_goal").click().run()

@@ -28,6 +28,7 @@ from ui.kit.figure import Written, footer, in_colour, plot_config
 from ui.kit.palette import SOURCE_MARKS
 from ui.session.choices import ALL_COMBINATIONS
 from ui.session.results import NONE_REPORTED, SOME_MISS, SweepCurve
+from ui.session.settings import START, Settings
 from ui.views import sweep as sweep_chart
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -311,6 +312,17 @@ def test_a_curve_of_explore_says_where_no_length_can_be_relied_on():
     assert "no effect can be reported here" in made["hover"]["items"][0][1][1]
 
 
+def test_a_firm_curve_below_its_variability_is_said_to_cover_less():
+    """No interval that keeps its promise is shorter on average."""
+    valid, lengths = ("valid",) * 4, np.array([4.0, 3.0, 2.0, 1.0])
+    made = drawn_curve(grades=valid, ci_length=lengths, vi_length=1.01 * lengths)
+    (said,) = made["remarks"]
+    assert "cover less than promised, by 1 point at most" in said
+    assert drawn_curve(grades=valid, ci_length=lengths, vi_length=lengths)["remarks"] == ()
+    dotted = drawn_curve(grades=(SOME_MISS,) * 4, ci_length=lengths, vi_length=1.1 * lengths)
+    assert said not in dotted["remarks"]
+
+
 def test_what_twice_as_many_records_bring_is_told_from_where_one_is():
     """Also where the last point of the curve below it is a doubtful one."""
     curve = sweep_curve(ci_length=np.array([8.0, 4.0, 2.0, 1.0]))
@@ -417,3 +429,9 @@ def test_sentences_under_charts_write_numbers_out():
     )
     said = sweep_chart.sweep_sentence([curve], x_label="Records n")
     assert "from 1,110 at 1,000 to 2 at 1,000,000" in said
+
+
+def test_lengths_along_the_penalty_are_told_to_be_of_what_it_shrinks():
+    """Else the shortest, at the largest penalty, looks like the best."""
+    assert "penalised at c, which shrinks them" in sweep_chart.length_label(Settings(), "c")
+    assert "shrinks" not in sweep_chart.length_label(START, "c")
