@@ -258,8 +258,10 @@ def linear_design_from(given: Mapping[str, Any], n_records: int) -> LinearDesign
 
 def kind_in(value: object, kinds: tuple[type, type]) -> Any:
     """Return the object of a file about a design: of the second kind where its model is linear,
-    else of the first.
+    else of the first; its version comes first, because another has other fields.
     """
+    if isinstance(value, Mapping) and "version" in value:
+        read(FORMS[kinds[0]].types["version"], value["version"], "version")
     design = value.get("design") if isinstance(value, Mapping) else None
     if not isinstance(design, Mapping) or "model" not in design:
         return read(kinds[0], value)

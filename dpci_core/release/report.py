@@ -67,7 +67,7 @@ def intervals_csv(release: AnyRelease) -> str:
     are some, as effects of that step, in original units, and encoded; a name that a spreadsheet
     could take for a formula is text.
 
-    not_reportable: why the coefficient is not, which has numbers in encoded units only.
+    not_reportable: why the coefficient is not, which has no numbers.
     missing_cells: what became of them, and of their records.
     """
     out = io.StringIO(newline="")
@@ -75,23 +75,24 @@ def intervals_csv(release: AnyRelease) -> str:
     writer.writerow(_HEADS)
     filled = release.schema.used(release.features).transformations.filled
     for c, effect in zip(release.coefficients, (*effects(release), None), strict=True):
-        told: tuple[float | None, ...] = (None,) * 11
+        told: tuple[float | None, ...] = (None,) * 16
         if not c.is_not_estimable:
             odds = _ends(effect.odds if effect else None)
             step = effect.step if effect else None
             original = (*_ends(c.original), c.planned_original)
-            told = (step, *odds, *_ends(effect.by if effect else None), *original)
+            encoded = (*_ends(c.scaled), c.planned_scaled, c.released)
+            told = (step, *odds, *_ends(effect.by if effect else None), *original, *encoded)
         cells = ["" if x is None else repr(float(x)) for x in told]
         writer.writerow(
             [
                 safe_cell(c.name),
                 *cells[:4],
                 why_not(c, release),
-                *cells[4:],
+                *cells[4:11],
                 release.covers,
                 "filled in where declared" if filled else "left out",
                 str(c.is_not_estimable).lower(),
-                *map(repr, (*_ends(c.scaled), c.planned_scaled, c.released)),
+                *cells[11:],
             ]
         )
     return out.getvalue()

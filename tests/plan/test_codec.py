@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import pytest
 
+from dpci_core import __version__
 from dpci_core.base.errors import RangeError
 from dpci_core.plan import Plan, PlanFieldError
 from dpci_core.plan.codec import MOST_CHARACTERS, plain, read
@@ -77,7 +78,11 @@ def test_a_default_is_not_written() -> None:
         ({"inner": {"low": float("inf")}}, "it.inner.low", "Expected a finite number, got inf."),
         ({"inner": {"low": 2}}, "it.inner", "Expected low <= high."),
         ({"inner": {"low": -1}}, "it.inner.low", "Expected low=-1.0 > 0 and finite."),
-        ({"inner": {"low": 0, "unit": "m"}}, "it.inner.unit", "This field is unknown."),
+        (
+            {"inner": {"low": 0, "unit": "m"}},
+            "it.inner.unit",
+            f"This field is unknown to dpci {__version__}.",
+        ),
         ({"count": 1.5}, "it.count", "Expected a whole number, got 1.5."),
         ({"count": "3"}, "it.count", "Expected a whole number, got a text."),
         ({"kind": 1.5}, "it.kind", "Expected 'a' or 'b', got 1.5."),
@@ -88,7 +93,7 @@ def test_a_default_is_not_written() -> None:
         ({"ends": [1]}, "it.ends[1]", "This field is missing."),
         ({"ends": [1, 2, 3]}, "it.ends", "Expected 2 values, got 3."),
         ({"amount": [1]}, "it.amount", "Expected an amount, got a list."),
-        ({"other": 1}, "it.other", "This field is unknown."),
+        ({"other": 1}, "it.other", f"This field is unknown to dpci {__version__}."),
     ],
 )
 def test_what_breaks_a_rule_is_named_by_its_whole_path(

@@ -301,6 +301,13 @@ def test_an_error_begins_with_the_path_of_its_field(path: str, value: object, na
         read_plan("\n" + yaml.safe_dump(content))
 
 
+def test_a_plan_of_another_version_is_refused_by_its_version() -> None:
+    """Fields that it alone has were named instead."""
+    content = {"colour": "red"} | changed("version", 2)
+    with pytest.raises(ValueError, match=r"^version: Expected 1, got 2\.$"):
+        read_plan(json.dumps(content))
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [

@@ -214,8 +214,7 @@ def test_what_is_out_of_reach_has_no_interval_in_a_headline(made: Release) -> No
     assert [row["is_not_estimable"] for row in rows] == ["true", "false", "false", "true"]
     assert [row["not_reportable"] for row in rows] == [PLANNED_REASON, "", "", PLANNED_REASON]
     for row in (rows[0], rows[-1]):
-        told = {name for name, cell in row.items() if re.fullmatch(r"-?[\d.e+-]+", cell)}
-        assert all(name.endswith("_encoded") for name in told)
+        assert not any(re.fullmatch(r"-?[\d.e+-]+", cell) for cell in row.values())
     for ends in (made.coefficients[0].original, made.coefficients[-1].original):
         for digits in (4, 7):
             assert f"{ends.low:.{digits}g}" not in page + card

@@ -7,6 +7,7 @@ have some described:
 
     systolic_bp: 60 to 260 mmHg, typical 130, spread 18, per 10
     age years 30 to 90, ward: a 50 %, b 30 %, c 20 %, smoker, ill
+    patient_id: not in the model
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ _TO = r"\s*(?:to|-|–|…|\.\.+)\s*"
 _BOUNDS = re.compile(rf"({_NUMBER}){_TO}({_NUMBER})(?![\d.])(.*)", re.I)
 _NAME_FIRST = re.compile(rf"(\w+)\s+([^\s\d]\S*\s+)?({_NUMBER}{_TO}{_NUMBER}(?![\d.]))(.*)", re.I)
 """A name, perhaps a unit, and bounds, without a colon."""
-_SHARE_FIRST = re.compile(r"(\w+)\s+(\S+\s+\d+(?:\.\d+)?\s*%)")
-"""A name and its first level with its share, without a colon."""
+_LEFT_OUT = re.compile(r"\s*not in the model\s*", re.I)
+_SAID_FIRST = re.compile(r"(\w+)\s+(\S+\s+\d+(?:\.\d+)?\s*%|not in the model)", re.I)
+"""A name and its first level with its share, or that it is left out, without a colon."""
 _LIKE_BOUNDS = re.compile(rf"-?\d+,\d+{_TO}-?\d|-?\d+{_TO}-?\d+,\d", re.I)
 _LIKE_SHARE = re.compile(r"\s\d+,\d+\s*%")
 """Numbers with a decimal comma, which also separates."""
@@ -104,6 +106,8 @@ def _columns(line: str) -> list[tuple[str, list[str] | None]]:
         if begun := _begun(part, found=bool(found), before=said):
             found.append(begun)
             said, total = begun[1], _percent(begun[1][0]) if begun[1] else 0.0
+            if said and _LEFT_OUT.fullmatch(said[0]):
+                said = None
         elif said is not None and not (abs(total - 100.0) < _TINY and math.isnan(_percent(part))):
             said.append(part)
             total += _percent(part)
@@ -145,7 +149,7 @@ def _begun(part: str, *, found: bool, before: list[str] | None) -> tuple[str, li
         if unit:
             bounds = f"{bounds} {unit.strip().strip('()')}{',' if rest.strip() else ''}"
         return name, [f"{bounds}{rest}"]
-    if before is None and (match := _SHARE_FIRST.fullmatch(text)):
+    if before is None and (match := _SAID_FIRST.fullmatch(text)):
         return match[1], [match[2]]
     return None
 
@@ -182,6 +186,8 @@ def names_of(header: str) -> list[str]:
 
 
 def _cells(said: str, where: str) -> Cells:
+    if _LEFT_OUT.fullmatch(said):
+        return {"kind": "not in the model"}
     if (match := _BOUNDS.fullmatch(said)) is not None:
         low, high = _value(match[1], where), _value(match[2], where)
         if not low < high:

@@ -14,7 +14,7 @@ from dpci_core.plan.goals import goals
 from dpci_core.privacy.budget import DEFINITIONS
 from dpci_core.release import Acceptable, Header, ModelTask, warnings_of
 from dpci_core.release.look import CODES_ONLY
-from dpci_core.report.cautions import Caution
+from dpci_core.report.cautions import Caution, reach
 from dpci_core.report.covered import missing_cells
 from dpci_core.report.words import (
     called,
@@ -179,10 +179,10 @@ def remains(asked: ModelTask[Any], account: Account, spent: Decimal) -> str:
 
 
 def _what_it_is(asked: ModelTask[Any], account: Account) -> str:
-    """Unit and planned lengths."""
+    """Unit, how many effects can be reported, and planned lengths."""
     numbers = asked.priced.numbers
     effects = planned_effects(asked.plan, numbers).saying()
-    planned = " ".join([effects, *goals(asked.plan, numbers)])
+    planned = " ".join([reach(numbers.promise), effects, *goals(asked.plan, numbers)])
     return f"- {_protection(asked.plan, account)}\n- **Planned:** {plain(planned)}\n"
 
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 import pytest
 
 from ui.controls.lines import Cells, names_of, read_lines
+from ui.session.forms import LEFT_OUT
 
 
 def columns_of(text: str) -> dict[str, Cells]:
@@ -77,6 +78,8 @@ def test_one_share_that_is_not_said_is_the_rest():
 
 
 WARD = {"kind": "levels", "levels": "a; b; c", "shares": "50; 30; 20"}
+OUT = {"kind": LEFT_OUT}
+SEX = {"kind": "levels", "levels": "F; M"}
 AGE = {"kind": "number", "lowest": "30", "highest": "90", "units": "years"}
 
 
@@ -97,7 +100,7 @@ AGE = {"kind": "number", "lowest": "30", "highest": "90", "units": "years"}
             {
                 "age": AGE | {"step": "10"},
                 "dose": {"kind": "number", "lowest": "1", "highest": "2"},
-                "sex": {"kind": "levels", "levels": "F; M"},
+                "sex": SEX,
             },
         ),
         ("ward: a 50 %, b 30 %, c 20 %, ward, ill", {"ward": WARD, "ill": {}}),
@@ -110,6 +113,10 @@ AGE = {"kind": "number", "lowest": "30", "highest": "90", "units": "years"}
             {"x": {"kind": "levels", "levels": "a; b; c", "shares": "50; 49.7; 0.3"}},
         ),
         ('"a, b": x, y', {"a, b": {"kind": "levels", "levels": "x; y"}}),
+        ("id: Not in the model", {"id": OUT}),
+        ("id not in the model", {"id": OUT}),
+        ("id: not in the model, ill, age years 30 to 90", {"id": OUT, "ill": {}, "age": AGE}),
+        ("ill, id not in the model, sex: F, M", {"ill": {}, "id": OUT, "sex": SEX}),
         (
             "dose: low 1 to 2, high 3 to 4",
             {"dose": {"kind": "levels", "levels": "low 1 to 2; high 3 to 4"}},
