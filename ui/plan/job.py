@@ -209,7 +209,7 @@ def _searched(case: Case, source: TableSource, find: Find, choice: Choice) -> di
     }
     if choice.is_split_free:
         parts["equal"] = Part(
-            key=("equal", *chosen), name="the same with equal parts", draws=5_000, find=equal
+            key=("equal", *chosen), name="the same with equal parts", draws=45_000, find=equal
         )
     return parts
 
@@ -256,7 +256,7 @@ _DRAWS: dict[Find, int] = {"budget": 4_500, "records": 4_000, "precision": 200}
 _DRAWS_OF_A_NUMBER = {False: 700, True: 3_500}
 """By whether the method is searched for, which took 1,600 draws for a first look and 2,400 to 5,000
 for an answer."""
-_SEARCH_DRAWS: dict[Find, int] = {"budget": 120_000, "records": 110_000, "precision": 40_000}
+_SEARCH_DRAWS: dict[Find, int] = {"budget": 110_000, "records": 60_000, "precision": 27_000}
 """What a search for encoding, penalty and split took on the example."""
 
 
