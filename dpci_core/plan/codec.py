@@ -234,11 +234,9 @@ def _mapping(kind: Any, value: object) -> dict[str, Any]:
 
 def _known(names: Collection[str], value: object) -> object:
     """Fields that are all known, before any is read: nobody counts a million unknown ones."""
-    from dpci_core import __version__  # of the package, which imports this module
-
     for name in value if isinstance(value, Mapping) else ():
         if name not in names:
-            raise PlanFieldError(str(name), f"This field is unknown to dpci {__version__}.")
+            raise PlanFieldError(str(name), "This field is unknown to this version of dpci.")
     return value
 
 

@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 import pytest
 
-from dpci_core import __version__
 from dpci_core.base.errors import RangeError
 from dpci_core.plan import Plan, PlanFieldError
 from dpci_core.plan.codec import MOST_CHARACTERS, plain, read
@@ -81,7 +80,7 @@ def test_a_default_is_not_written() -> None:
         (
             {"inner": {"low": 0, "unit": "m"}},
             "it.inner.unit",
-            f"This field is unknown to dpci {__version__}.",
+            "This field is unknown to this version of dpci.",
         ),
         ({"count": 1.5}, "it.count", "Expected a whole number, got 1.5."),
         ({"count": "3"}, "it.count", "Expected a whole number, got a text."),
@@ -93,7 +92,7 @@ def test_a_default_is_not_written() -> None:
         ({"ends": [1]}, "it.ends[1]", "This field is missing."),
         ({"ends": [1, 2, 3]}, "it.ends", "Expected 2 values, got 3."),
         ({"amount": [1]}, "it.amount", "Expected an amount, got a list."),
-        ({"other": 1}, "it.other", f"This field is unknown to dpci {__version__}."),
+        ({"other": 1}, "it.other", "This field is unknown to this version of dpci."),
     ],
 )
 def test_what_breaks_a_rule_is_named_by_its_whole_path(
