@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import cast
 
@@ -14,11 +14,19 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpci_core import InfeasibleDesignError, StoppedError, best_split, watched
+from dpci_core import (
+    Forecast,
+    InfeasibleDesignError,
+    StoppedError,
+    best_split,
+    forecast,
+    watched,
+)
 from dpci_core.base.array import Array, Flags
+from dpci_core.planner.search import score
 from dpci_core.planner.split import NoSplitError
 from dpci_core.privacy.budget import PARTS
-from dpci_core.report.words import in_hundred, listed
+from dpci_core.report.words import in_hundred
 from ui.controls import currency
 from ui.controls.paired import positions
 from ui.controls.split import amounts
@@ -37,7 +45,7 @@ from ui.explore.totals import (
 from ui.kit import again, streamlit_internals, turns
 from ui.kit.picture import Dot, keep_animation
 from ui.session import compute, state, text
-from ui.session.budget import Split, split_of
+from ui.session.budget import Split, from_shares, split_of
 from ui.session.choices import Combination, distinguishing_labels
 from ui.session.results import IntervalRows
 from ui.session.settings import Settings
@@ -46,16 +54,19 @@ from ui.session.words import in_words
 SLIDER = "total_slider"
 _WORTH = 0.01
 """A split that is shorter by less is as good."""
+_ROUNDS = 3
+"""The best split at the c of a split has another c in turn; so often at most."""
 
 
 @dataclass(frozen=True)
 class Best:
-    """The best split, how much shorter it is as a share, and what it is for; words where there is
-    none.
+    """The best split, how much shorter it is as a share, and how many more coefficients can be
+    reported; words where there is none.
     """
 
     split: Split | None
     gain: float = 0.0
+    more: int = 0
     words: str = ""
 
 
@@ -144,31 +155,56 @@ def _best(view: compute.View) -> Best:
     outcome, now = view.drawn[0], view.settings.split
     assert outcome.moments is not None
     assert outcome.forecast is not None
-    design = outcome.forecast.design
     if outcome.combination.definition != view.settings.own_definition:
         return Best(None, words="")
-    parts = zip(PARTS, design.budget.parts, now.locked, strict=True)
-    locked = {name: part for name, part, is_locked in parts if is_locked}
+    is_counted = finding.counted_coefficients(view)
+
+    def cost(made: Forecast) -> tuple[int, float]:
+        lost = int((made.is_not_reportable & is_counted).sum())
+        return lost, score(made, made.design.confidence_level)
+
     try:
-        found = best_split(outcome.moments, design=design, locked=locked)
+        tried = _splits(view, outcome)
     except (NoSplitError, InfeasibleDesignError, ValueError) as problem:
         return Best(None, words=in_words(problem))
-    lost, now_lost = found.forecast.is_not_reportable, outcome.forecast.is_not_reportable
-    if lost.all():
+    split, made = min(tried.items(), key=lambda one: cost(one[1]))
+    if made.is_not_reportable.all():
         return Best(None, words="No split brings any of these coefficients within reach.")
-    if found.gain < _WORTH:
+    gain = 1.0 - cost(made)[1] / cost(outcome.forecast)[1]
+    more = cost(outcome.forecast)[0] - cost(made)[0]
+    if split == now or (more <= 0 and gain < _WORTH):
         return Best(None, words="This is the best split, or as good.")
-    split = split_of(found.design.budget, now)
-    is_lost = lost & ~now_lost & finding.counted_coefficients(view)
-    if is_lost.any():
-        pairs = zip(view.records.feature_names, is_lost, strict=True)
-        names = [name for name, is_out in pairs if is_out]
-        return Best(
-            None,
-            words=f"A split of {shares_of(split)} would be {100 * found.gain:.0f} % shorter, but "
-            f"could not report {listed(names, 2)}.",
-        )
-    return Best(split, found.gain)
+    return Best(split, gain, more)
+
+
+def _splits(view: compute.View, outcome: compute.Outcome) -> dict[Split, Forecast]:
+    """The split that stands and those that are the shortest: each at the c that goes with it, where
+    c follows the split.
+    """
+    settings, combination = view.settings, outcome.combination
+    assert outcome.forecast is not None
+    tried = {settings.split: outcome.forecast}
+    begun, rounds = [settings.split], 1
+    if settings.settled() == settings and settings.penalty == "chosen":
+        rounds = _ROUNDS
+        if not any(settings.split.locked):  # so that no answer hangs on the split that stands
+            begun.append(from_shares(settings.split.total))
+    for split in begun:
+        for _ in range(rounds):
+            here = replace(settings, split=split).settled()
+            moments = view.moments_at(outcome, here.c)
+            design = compute.designed(here, combination, moments)
+            tried.setdefault(split, forecast(moments, design=design))
+            parts = zip(PARTS, design.budget.parts, split.locked, strict=True)
+            locked = {name: part for name, part, is_locked in parts if is_locked}
+            found = best_split(moments, design=design, locked=locked)
+            split = split_of(found.design.budget, settings.split)
+            if split in tried:
+                break
+            here = replace(settings, split=split).settled()
+            moments = view.moments_at(outcome, here.c)
+            tried[split] = forecast(moments, design=compute.designed(here, combination, moments))
+    return tried
 
 
 def shares_of(split: Split) -> str:
@@ -193,6 +229,8 @@ def _line(best: Best | None, view: compute.View) -> None:
             "the level.",
         )
         gain = f"{100 * best.gain:.0f}\N{NARROW NO-BREAK SPACE}% shorter"
+        if best.more > 0:
+            gain = f"{best.more} more can be reported"
         st.markdown(f"{shares_of(best.split)}: **{gain}**{about}")
 
 

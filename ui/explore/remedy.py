@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from dpci_core.report.words import as_typed, number
 from ui.controls import currency
 from ui.explore.finding import counted_coefficients
 from ui.session import compute, text
+from ui.session.budget import from_shares
 from ui.session.settings import LIMITS, Settings
 
 _SMALLER = (4.0, 16.0, 64.0, 1024.0, 16384.0)
@@ -61,6 +62,7 @@ def _found(view: compute.View, outcome: compute.Outcome, made: Forecast) -> str:
     ]
     for tried in (
         [change for times in _SMALLER for change in _smaller_penalty(now, times)],
+        list(_usual_split(now)),
         records_or_budget,
         together,
     ):
@@ -84,6 +86,13 @@ def _smaller_penalty(now: Settings, times: float) -> Iterator[_Change]:
     c = float(f"{now.c / times:.1g}")
     if c >= LIMITS["c"][0]:
         yield _Change("A smaller penalty helps", f"c = {number(c, 1)}", now.swept("c", c))
+
+
+def _usual_split(now: Settings) -> Iterator[_Change]:
+    split = from_shares(now.split.total)
+    if split != now.split and not any(now.split.locked):
+        values = "half of the budget for the coefficients and a quarter for each matrix"
+        yield _Change("Another split helps", values, replace(now, split=split).settled())
 
 
 def _more_records(now: Settings, times: float) -> Iterator[_Change]:
