@@ -37,7 +37,7 @@ _SAID_OF_OUTCOME = {
     "long tails": "{} has a long tail towards a far bound",
 }
 """The same of an outcome that is a number."""
-_UNTOLD = "(say their shares)"
+_UNTOLD = "(a third of an even share; say theirs)"
 _RARE = {
     "rare levels": f"levels of {{}} are rare {_UNTOLD}",
     "other rare levels": f"other levels of {{}} are rare {_UNTOLD}",

@@ -78,7 +78,10 @@ def test_what_is_off_is_off_where_yes_and_no_tell_least_and_levels_are_rare(rate
     for name in ends:
         assert min(made[name].guesses.shares["home"]) == pytest.approx(1 / 9), name
         assert f"“yes” is {100 * least:g} %" in made[name].assumption
-        assert "levels of home are rare (say their shares)" in made[name].assumption
+        assert (
+            "levels of home are rare (a third of an even share; say theirs)"
+            in made[name].assumption
+        )
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 7])
@@ -157,7 +160,8 @@ def test_named_pairs_go_together_and_the_others_do_not():
     assert stats.spearmanr(table["dose"], level).statistic < -0.4
     beside = {world.name: world for world in worlds_of(SCHEMA, typed)}["rare levels"]
     assert beside.assumption == (
-        "levels of home are rare (say their shares), and columns go together (correlation 0.4)"
+        "levels of home are rare (a third of an even share; say theirs), and columns go together "
+        "(correlation 0.4)"
     )
     with pytest.raises(ValueError, match="be together"):  # 0.4 is the most beside these pairs
         replace(beside.guesses, correlation=0.5).check_against(SCHEMA)
