@@ -452,7 +452,10 @@ def learned(epsilon: float, delta: float) -> str:
     '50 % → at most 73.2 %. '
     """
     found = f"50 % → at most {at_most(pure_risk(epsilon))}. " if delta == 0 else ""
-    return found + risk(epsilon, delta, source="by this release")
+    return (
+        f"{found}{risk(epsilon, delta, source='by this release')} "
+        "Other releases about the same people add to it."
+    )
 
 
 def protected(unit: str, most: int | None) -> str:
