@@ -10,7 +10,16 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import TimeoutError
 
-from tests.browser.driver import chart, go, press, type_number, wait_chart, wait_idle, wait_meta
+from tests.browser.driver import (
+    APP,
+    chart,
+    go,
+    press,
+    type_number,
+    wait_chart,
+    wait_idle,
+    wait_meta,
+)
 from ui.session.settings import from_query
 
 pytestmark = pytest.mark.browser
@@ -111,9 +120,11 @@ def test_back_while_the_page_is_still_computing_ends_on_the_page_before(open_pag
     go(page, "Plan")
     expect(page, PLAN, 2.0)
     type_number(page, "total_number", "2.5")
-    page.wait_for_timeout(
-        200
-    )  # what a hand needs; a Back before the server answers is lost in Streamlit itself
+    page.wait_for_function(  # a Back before the server answers is lost in Streamlit itself
+        "app => document.querySelector(app).dataset.testScriptState === 'running'"
+        " || location.search.includes('2.5')",
+        arg=APP,
+    )
     page.go_back()
     expect(page, EXPLORE, 2.5)
     wait_meta(page, "chart_intervals", "total", 2.5)
