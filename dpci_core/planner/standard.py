@@ -270,7 +270,8 @@ class StandardSearch:
                     starts = _with_split(starts, free)
                 return self._best(starts, parts, number)
 
-            best = moved(self._keep(near, lambda: search(near, number)))
+            key = is_split_free, near  # a usual split may be set by hand, too
+            best = moved(self._keep(key, lambda: search(near, number)))
             if best is None:  # what cannot run there may run here
                 best = moved(search(free, number))
         if best is None:

@@ -34,6 +34,7 @@ from dpci_core import (
 )
 from dpci_core.base.rows import WeightedRows
 from dpci_core.base.watch import Stage
+from dpci_core.intervals.half_widths import N_REDRAWS
 from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
 from dpci_core.planner import promise, standard
 from dpci_core.planner.standard import (
@@ -217,7 +218,9 @@ def test_near_amounts_begin_at_one_and_an_answer_does_not_depend_on_others(
     search = search_of()
     found = search.found(less), search.found(more)
     assert [(one.n_records, float(one.budget.total)) for one in begun] == [(10_000, 1.0)]
-    assert search_of().found(more) == found[1]
+    other = search_of()
+    other.found(more, is_split_free=False)  # the usual split, set by hand
+    assert other.found(more) == found[1]
     assert found[0].design.budget.total == less.budget.total
     assert found[0].cost > found[1].cost
 
@@ -247,8 +250,11 @@ def test_where_nothing_can_run_it_is_said_why() -> None:
         search_of().found(design)
 
 
-def test_what_counts_is_what_the_least_favourable_world_allows() -> None:
+def test_what_counts_is_what_the_least_favourable_world_allows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Beside what a promise says, found another way."""
+    monkeypatch.setattr(standard, "_REDRAWS", N_REDRAWS)
     for goal, target in GOALS.items():
         search = search_of(goal)
         encoding, design = search.encodings[2], design_of(regularization=0.001)
@@ -264,12 +270,23 @@ def test_what_counts_is_what_the_least_favourable_world_allows() -> None:
             one.longest[0] if goal == "zero" else one.within_reach for one in (both, first)
         )
         assert kind < 0.95 * far
-        # by .2 % (`_REDRAWS`)
-        assert search.cost(encoding, design) == (-2, pytest.approx(far, rel=4e-3))
+        assert search.cost(encoding, design) == (-2, pytest.approx(far, rel=1e-5))
         assert search.cost(encoding, design, (-2, 0.1))[1] > 0.1  # a world is enough to say so
 
 
-def test_without_a_goal_the_mean_logarithm_of_the_lengths_counts() -> None:
+def test_a_third_of_the_draws_behind_a_factor_moves_a_length_by_little(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    search, design = search_of(), design_of(regularization=0.001, target="unpenalised")
+    few = search.cost(search.encodings[2], design)
+    monkeypatch.setattr(standard, "_REDRAWS", N_REDRAWS)
+    assert few == (-2, pytest.approx(search.cost(search.encodings[2], design)[1], rel=4e-3))
+
+
+def test_without_a_goal_the_mean_logarithm_of_the_lengths_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(standard, "_REDRAWS", N_REDRAWS)
     search = StandardSearch([twin(effects=EFFECTS)])
     design = design_of(regularization=0.003, target="unpenalised")
     moments = standard._fit(
@@ -277,7 +294,7 @@ def test_without_a_goal_the_mean_logarithm_of_the_lengths_counts() -> None:
     )
     lengths = forecast(moments, design=design).ci_length[:-1]
     cost = search.cost(search.encodings[2], design)
-    assert cost == (-2, pytest.approx(math.sqrt(lengths[0] * lengths[1]), rel=4e-3))
+    assert cost == (-2, pytest.approx(math.sqrt(lengths[0] * lengths[1]), rel=1e-9))
 
 
 def test_short_intervals_that_cannot_be_reported_are_no_aim() -> None:
@@ -572,8 +589,8 @@ def test_a_map_for_a_strong_pair_covers_where_the_pair_is_weaker(
     made_for: str, correlation: float, maps: dict[str, StandardAnswer]
 ) -> None:
     """Fresh rows of another world: the true effects are covered. A map for all worlds reports all
-    in each; with that of the strong pair no interval is more than three tenths longer than with
-    that world's own.
+    in each; with that of the strong pair no interval is much more than a quarter longer than
+    with that world's own.
     """
     answer, rng = maps[made_for], np.random.default_rng(5)
     assert answer.not_reportable == ()
@@ -596,7 +613,7 @@ def test_a_map_for_a_strong_pair_covers_where_the_pair_is_weaker(
         assert not here.is_not_reportable[:3].any()
     elif correlation == 0.5:  # its own world's is what the map was made for
         own = planned(with_pair(correlation, 20_000), budget=answer.design.budget)
-        assert (here.ci_length[:3] < 1.3 * own.forecast.ci_length[:3]).all()
+        assert (here.ci_length[:3] < 1.26 * own.forecast.ci_length[:3]).all()
 
 
 def test_a_shape_that_holds_every_row() -> None:
