@@ -23,10 +23,12 @@ from dpci_core import (
     watched,
 )
 from dpci_core.base.array import Array, Flags
+from dpci_core.design import Design
 from dpci_core.planner.search import score
 from dpci_core.planner.split import NoSplitError
 from dpci_core.privacy.budget import PARTS
 from dpci_core.report.words import in_hundred
+from dpci_core.solvers.moments import Moments
 from ui.controls import currency
 from ui.controls.paired import positions
 from ui.controls.split import amounts
@@ -170,8 +172,8 @@ def _best(view: compute.View) -> Best:
     split, made = min(tried.items(), key=lambda one: cost(one[1]))
     if made.is_not_reportable.all():
         return Best(None, words="No split brings any of these coefficients within reach.")
-    gain = 1.0 - cost(made)[1] / cost(outcome.forecast)[1]
-    more = cost(outcome.forecast)[0] - cost(made)[0]
+    (lost, length), (now_lost, now_length) = cost(made), cost(outcome.forecast)
+    gain, more = 1.0 - length / now_length, now_lost - lost
     if split == now or (more <= 0 and gain < _WORTH):
         return Best(None, words="This is the best split, or as good.")
     return Best(split, gain, more)
@@ -184,26 +186,29 @@ def _splits(view: compute.View, outcome: compute.Outcome) -> dict[Split, Forecas
     settings, combination = view.settings, outcome.combination
     assert outcome.forecast is not None
     tried = {settings.split: outcome.forecast}
-    begun, rounds = [settings.split], 1
-    if settings.settled() == settings and settings.penalty == "chosen":
-        rounds = _ROUNDS
-        if not any(settings.split.locked):  # so that no answer hangs on the split that stands
-            begun.append(from_shares(settings.split.total))
+
+    def at(split: Split) -> tuple[Moments, Design]:
+        here = replace(settings, split=split).settled()
+        moments = view.moments_at(outcome, here.c)
+        design = compute.designed(here, combination, moments)
+        if split not in tried:
+            tried[split] = forecast(moments, design=design)
+        return moments, design
+
+    follows = settings.settled().penalty == "chosen"
+    begun = [settings.split]
+    if follows and not any(settings.split.locked):  # no answer hangs on the split that stands
+        begun.append(from_shares(settings.split.total))
     for split in begun:
-        for _ in range(rounds):
-            here = replace(settings, split=split).settled()
-            moments = view.moments_at(outcome, here.c)
-            design = compute.designed(here, combination, moments)
-            tried.setdefault(split, forecast(moments, design=design))
+        moments, design = at(split)
+        for _ in range(_ROUNDS if follows else 1):
             parts = zip(PARTS, design.budget.parts, split.locked, strict=True)
             locked = {name: part for name, part, is_locked in parts if is_locked}
             found = best_split(moments, design=design, locked=locked)
             split = split_of(found.design.budget, settings.split)
             if split in tried:
                 break
-            here = replace(settings, split=split).settled()
-            moments = view.moments_at(outcome, here.c)
-            tried[split] = forecast(moments, design=compute.designed(here, combination, moments))
+            moments, design = at(split)
     return tried
 
 
@@ -225,8 +230,8 @@ def _line(best: Best | None, view: compute.View) -> None:
             "Use the best split",
             key="use_split",
             on_click=lambda: state.update(split=best.split),
-            help="The shortest intervals on average; each coverage stays within half a point of "
-            "the level.",
+            help="The most coefficients that can be reported, then the shortest intervals on "
+            "average; coverage that is missing counts as length.",
         )
         gain = f"{100 * best.gain:.0f}\N{NARROW NO-BREAK SPACE}% shorter"
         if best.more > 0:
