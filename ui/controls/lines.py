@@ -17,6 +17,7 @@ import math
 import re
 from collections.abc import Iterator
 
+from ui.session.forms import LEFT_OUT
 from ui.session.typed import written
 
 Cells = dict[str, object]
@@ -26,8 +27,8 @@ _TO = r"\s*(?:to|-|–|…|\.\.+)\s*"
 _BOUNDS = re.compile(rf"({_NUMBER}){_TO}({_NUMBER})(?![\d.])(.*)", re.I)
 _NAME_FIRST = re.compile(rf"(\w+)\s+([^\s\d]\S*\s+)?({_NUMBER}{_TO}{_NUMBER}(?![\d.]))(.*)", re.I)
 """A name, perhaps a unit, and bounds, without a colon."""
-_LEFT_OUT = re.compile(r"\s*not in the model\s*", re.I)
-_SAID_FIRST = re.compile(r"(\w+)\s+(\S+\s+\d+(?:\.\d+)?\s*%|not in the model)", re.I)
+_LEFT_OUT = re.compile(rf"\s*{LEFT_OUT}\s*", re.I)
+_SAID_FIRST = re.compile(rf"(\w+)\s+(\S+\s+\d+(?:\.\d+)?\s*%|{LEFT_OUT})", re.I)
 """A name and its first level with its share, or that it is left out, without a colon."""
 _LIKE_BOUNDS = re.compile(rf"-?\d+,\d+{_TO}-?\d|-?\d+{_TO}-?\d+,\d", re.I)
 _LIKE_SHARE = re.compile(r"\s\d+,\d+\s*%")
@@ -187,7 +188,7 @@ def names_of(header: str) -> list[str]:
 
 def _cells(said: str, where: str) -> Cells:
     if _LEFT_OUT.fullmatch(said):
-        return {"kind": "not in the model"}
+        return {"kind": LEFT_OUT}
     if (match := _BOUNDS.fullmatch(said)) is not None:
         low, high = _value(match[1], where), _value(match[2], where)
         if not low < high:

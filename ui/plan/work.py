@@ -120,14 +120,14 @@ def _job_for(case: PlannedCase, parts: dict[str, Part]) -> PlanJob | None:
         # before what is missing: an answer that comes in between is known
         left = None if job is None else job.left(memo)
         missing = parts_left(parts, memo)
-        ahead = {name: part for name, part in missing.items() if name in _AHEAD}
-        now = ahead if ahead and "first" in parts else missing
-        if job is not None and job.is_active and left != _keys(now):
+        is_search = "first" in parts
+        ahead = {name: part for name, part in missing.items() if is_search and name in _AHEAD}
+        due = ahead or missing
+        if job is not None and job.is_active and left != _keys(due):
             jobs.queue_of(job).cancel(job)
             job = None
         if missing and not _is_kept(job, case, missing):
-            is_search = "first" in parts and now is not ahead
-            job = _start(case, now, asked=_keys(missing), is_search=is_search)
+            job = _start(case, due, asked=_keys(missing), is_search=is_search and not ahead)
         if job is None or job.state != "done":
             break
     return job
