@@ -368,9 +368,9 @@ def _typed(settings: Settings) -> None:
         _rate_and_pairs()
     if untold := cards.lacking_shares(_roles()):
         st.warning(
-            f"How often do the values of {path.named(untold)} occur? Until you say it, values a "
-            "third as often as evenly are allowed for, and no rarer ones: that can take several "
-            "times the budget, or rule the goal out."
+            f"How often do the values of {path.named(untold)} occur? Until you say it, some may "
+            "have a third of an even share (17 % of two values), and none less: that can take "
+            "several times the budget, or rule the goal out."
         )
     _continue("Continue", _hand_in)
 
