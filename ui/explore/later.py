@@ -50,20 +50,21 @@ from ui.session import compute, state, text
 from ui.session.budget import Split, from_shares, split_of
 from ui.session.choices import Combination, distinguishing_labels
 from ui.session.results import IntervalRows
-from ui.session.settings import Settings
+from ui.session.settings import LIMITS, Settings
 from ui.session.words import in_words
 
 SLIDER = "total_slider"
 _WORTH = 0.01
 """A split that is shorter by less is as good."""
-_ROUNDS = 3
-"""The best split at the c of a split has another c in turn; so often at most."""
+_TIMES = (1.0, 2.0, 5.0)
+"""So many times the c of a usual split are those at which the best split is looked for, where c
+follows the split."""
 
 
 @dataclass(frozen=True)
 class Best:
     """The best split, how much shorter it is as a share, and how many more coefficients can be
-    reported; words where there is none.
+    reported and cover what they promise; words where there is none.
     """
 
     split: Split | None
@@ -159,11 +160,12 @@ def _best(view: compute.View) -> Best:
     assert outcome.forecast is not None
     if outcome.combination.definition != view.settings.own_definition:
         return Best(None, words="")
-    is_counted = finding.counted_coefficients(view)
+    counted, names = finding.counted_coefficients(view), view.records.feature_names
 
     def cost(made: Forecast) -> tuple[int, float]:
-        lost = int((made.is_not_reportable & is_counted).sum())
-        return lost, score(made, made.design.confidence_level)
+        found = finding.numbers_of(made, outcome.combination, counted, view.settings, names)
+        relied = 0 if found is None else found.n - found.n_short
+        return -relied, score(made, made.design.confidence_level)
 
     try:
         tried = _splits(view, outcome)
@@ -172,43 +174,47 @@ def _best(view: compute.View) -> Best:
     split, made = min(tried.items(), key=lambda one: cost(one[1]))
     if made.is_not_reportable.all():
         return Best(None, words="No split brings any of these coefficients within reach.")
-    (lost, length), (now_lost, now_length) = cost(made), cost(outcome.forecast)
-    gain, more = 1.0 - length / now_length, now_lost - lost
+    (relied, length), (now_relied, now_length) = cost(made), cost(outcome.forecast)
+    gain, more = 1.0 - length / now_length, now_relied - relied
     if split == now or (more <= 0 and gain < _WORTH):
         return Best(None, words="This is the best split, or as good.")
     return Best(split, gain, more)
 
 
 def _splits(view: compute.View, outcome: compute.Outcome) -> dict[Split, Forecast]:
-    """The split that stands and those that are the shortest: each at the c that goes with it, where
-    c follows the split.
+    """The split that stands and the shortest ones, with their forecasts. Where c follows the split
+    each has the c that goes with it, and is the shortest at one of several c: so which are tried
+    does not hang on the split that stands.
     """
-    settings, combination = view.settings, outcome.combination
+    now = view.settings
     assert outcome.forecast is not None
-    tried = {settings.split: outcome.forecast}
+    tried = {now.split: outcome.forecast}
 
-    def at(split: Split) -> tuple[Moments, Design]:
-        here = replace(settings, split=split).settled()
+    def at(here: Settings) -> tuple[Moments, Design]:
         moments = view.moments_at(outcome, here.c)
-        design = compute.designed(here, combination, moments)
-        if split not in tried:
-            tried[split] = forecast(moments, design=design)
-        return moments, design
+        return moments, compute.designed(here, outcome.combination, moments)
 
-    follows = settings.settled().penalty == "chosen"
-    begun = [settings.split]
-    if follows and not any(settings.split.locked):  # no answer hangs on the split that stands
-        begun.append(from_shares(settings.split.total))
-    for split in begun:
-        moments, design = at(split)
-        for _ in range(_ROUNDS if follows else 1):
-            parts = zip(PARTS, design.budget.parts, split.locked, strict=True)
-            locked = {name: part for name, part, is_locked in parts if is_locked}
-            found = best_split(moments, design=design, locked=locked)
-            split = split_of(found.design.budget, settings.split)
-            if split in tried:
-                break
-            moments, design = at(split)
+    def made(here: Settings) -> Forecast:
+        moments, design = at(here)
+        return forecast(moments, design=design)
+
+    def beside(split: Split) -> Settings:
+        return replace(now, split=split).settled()
+
+    begun = [now]
+    if now.settled().penalty == "chosen":
+        is_held = any(now.split.locked)
+        usual = beside(now.split if is_held else from_shares(now.split.total))
+        tried[usual.split] = made(usual)
+        begun = [usual.swept("c", min(usual.c * times, LIMITS["c"][1])) for times in _TIMES]
+    for here in begun:
+        moments, design = at(here)
+        parts = zip(PARTS, design.budget.parts, here.split.locked, strict=True)
+        locked = {name: part for name, part, is_locked in parts if is_locked}
+        found = best_split(moments, design=design, locked=locked)
+        split = split_of(found.design.budget, now.split)
+        if split not in tried:
+            tried[split] = made(beside(split))
     return tried
 
 
@@ -230,12 +236,12 @@ def _line(best: Best | None, view: compute.View) -> None:
             "Use the best split",
             key="use_split",
             on_click=lambda: state.update(split=best.split),
-            help="The most coefficients that can be reported, then the shortest intervals on "
-            "average; coverage that is missing counts as length.",
+            help="The most coefficients that can be reported and cover what they promise, then the "
+            "shortest intervals on average.",
         )
         gain = f"{100 * best.gain:.0f}\N{NARROW NO-BREAK SPACE}% shorter"
         if best.more > 0:
-            gain = f"{best.more} more can be reported"
+            gain = f"{best.more} more can be relied on"
         st.markdown(f"{shares_of(best.split)}: **{gain}**{about}")
 
 

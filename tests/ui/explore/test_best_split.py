@@ -29,10 +29,10 @@ def test_a_split_that_shortens_what_is_drawn_is_offered():
     assert best.gain > 0.0
 
 
-def chosen(*shares: str) -> Settings:
+def chosen(*shares: str, total: str = "1") -> Settings:
     """The front page with another split, and the c that goes with it."""
-    parts = tuple(map(Decimal, shares))
-    return replace(START, split=from_shares(Decimal(1), parts)).settled()
+    split = from_shares(Decimal(total), tuple(map(Decimal, shares)))
+    return replace(START, epsilon=total, split=split).settled()
 
 
 def found_from(settings: Settings) -> later.Best:
@@ -65,14 +65,43 @@ def test_the_best_split_has_the_penalty_that_goes_with_it():
     )
 
 
-@pytest.mark.parametrize("shares", [("0.1", "0.65", "0.25"), ("0.005", "0.745", "0.25")])
-def test_the_best_split_is_the_best_also_from_there(shares):
-    """Taking it led to the next offer, and that to another."""
-    best = found_from(chosen(*shares))
-    assert best.split is not None
-    again = found_from(replace(START, split=best.split).settled())
-    assert again.split is None
-    assert "best split" in again.words
+@pytest.mark.parametrize("total", ["0.5", "1", "4"])
+def test_the_best_split_is_the_same_wherever_one_looks_from(total):
+    """Taking it led to the next offer, and that to another, which promised too much."""
+    found = set()
+    for shares in (("0.1", "0.65", "0.25"), ("0.005", "0.745", "0.25"), ("0.34", "0.33", "0.33")):
+        settings = chosen(*shares, total=total)
+        best = found_from(settings)
+        assert best.split is not None
+        found.add(best.split)
+        there = replace(START, epsilon=total, split=best.split).settled()
+        again = found_from(there)
+        assert again.split is None
+        assert "best split" in again.words
+        (before, after) = (
+            compute(one, TableSource(PUBLIC)).drawn[0].forecast for one in (settings, there)
+        )
+        relied = [
+            int((~one.is_not_reportable & (one.coverage >= 0.94))[:-1].sum())
+            for one in (before, after)
+        ]
+        assert best.more == relied[1] - relied[0] >= 0
+        if min(before.coverage.min(), after.coverage.min()) >= 0.945:
+            assert best.gain == pytest.approx(1 - after.ci_length_mean / before.ci_length_mean)
+    assert len(found) == 1
+
+
+def test_how_much_shorter_is_by_the_mean_length():
+    """Of designs that cover what they promise; another split than the usual one."""
+    settings = chosen("0.45", "0.3", "0.25", total="8")
+    best = found_from(settings)
+    assert best.split not in {None, from_shares(Decimal(8))}
+    there = replace(START, epsilon="8", split=best.split).settled()
+    lengths = [
+        compute(one, TableSource(PUBLIC)).drawn[0].forecast.ci_length_mean
+        for one in (settings, there)
+    ]
+    assert best.gain == pytest.approx(1.0 - lengths[1] / lengths[0], abs=0.02)
 
 
 def test_with_a_locked_part_the_best_split_keeps_it():
