@@ -244,10 +244,43 @@ def test_the_ends_of_what_a_design_may_be_are_searched(
     assert is_split_free or found.design.budget == budget
 
 
-def test_where_nothing_can_run_it_is_said_why() -> None:
-    design = design_of(budget=pure("4e-12", "1 1 1"))
+@pytest.mark.parametrize(
+    "budget",
+    [
+        pure("4e-12", "1 1 1"),
+        PureDP(model="1.5e-12", hessian="1e-12", covariance="1e-12"),  # a round total is less
+    ],
+)
+def test_where_nothing_can_run_it_is_said_why(budget: PureDP) -> None:
     with pytest.raises(InfeasibleDesignError, match="smallest c"):
-        search_of().found(design)
+        search_of().found(design_of(budget=budget))
+
+
+@pytest.mark.parametrize(
+    ("total", "n", "around"),
+    [
+        ("1.01", 9_000, (1.0, 10_000)),
+        ("1.3", 2_500, (1.78, 3_162)),
+        ("0.6", 7_000, (0.562, 10_000)),
+    ],
+)
+def test_round_amounts_are_near_and_rather_more(
+    total: str, n: int, around: tuple[float, int]
+) -> None:
+    design = standard._at_round_amounts(design_of(n_records=n, budget=pure(total, "6 3 1")))
+    assert (float(design.budget.total), design.n_records) == around
+    assert design.budget.hessian == Decimal("0.3") * design.budget.total
+
+
+def test_a_design_is_carried_with_its_own_penalty_and_with_one_as_far_from_the_smallest() -> None:
+    """The smallest c of pure objective perturbation goes with the inverse of budget and records."""
+    design = design_of(n_records=10_000, budget=pure("2", "6 3 1"), regularization=0.002)
+    own, scaled = standard._carried(design, design_of(n_records=5_000, budget=pure("1", "1 1 1")))
+    assert own.budget == scaled.budget == pure("1", "6 3 1")
+    assert (own.n_records, own.regularization) == (5_000, 0.002)
+    least = [mechanism_of(one).smallest_regularization(one) for one in (design, own)]
+    assert least[1] / least[0] > 3.0
+    assert scaled.regularization == pytest.approx(0.002 * least[1] / least[0], rel=0.06)
 
 
 def test_what_counts_is_what_the_least_favourable_world_allows(

@@ -807,3 +807,15 @@ def test_limits_of_all_effects_are_met_only_at_once() -> None:
         Target(limits=(0.5,), coefficient=0)
     with pytest.raises(ValueError, match="limits"):
         needed_budget(moments, design=design, target=Target(limits=(0.5,) * 100))
+
+
+@pytest.mark.parametrize(
+    ("target", "found"),
+    [
+        (Target(limits=(1.0, 1.0)), [1.0, 2.0]),
+        (Target(length=1.0, coefficient=2), [3.0]),
+        (Target(length=1.0), []),
+    ],
+)
+def test_what_a_target_is_about(target: Target, found: list[float]) -> None:
+    assert target.about(np.array([1.0, 2.0, 3.0])).tolist() == found

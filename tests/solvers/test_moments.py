@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from dpci_core import Design, HuberSVM, Logistic, PureDP, fit_moments, forecast
 from dpci_core.base.rows import WeightedRows
-from dpci_core.solvers.moments import unweighted_minimiser
+from dpci_core.solvers.moments import _size_of_sum, unweighted_minimiser
 
 Array = np.ndarray
 
@@ -242,3 +242,13 @@ def test_the_standard_error_of_what_weights_move() -> None:
     ).unpenalised_fit
     assert plain is not None
     np.testing.assert_array_equal(plain.unweighted_se, np.zeros(3))
+
+
+@pytest.mark.parametrize("p", [2, 12])
+def test_the_size_of_a_weighted_sum_of_squares_of_rows(p):
+    """By the entries where they are few, else by the Gram matrix."""
+    rng = np.random.default_rng(0)
+    rows, weights = rng.standard_normal((30, p)), rng.standard_normal((30, 4))
+    sums = np.einsum("nk,ni,nj->kij", weights, rows, rows)
+    found = _size_of_sum(rows)(weights)
+    np.testing.assert_allclose(found, np.linalg.norm(sums, axis=(1, 2)), rtol=1e-12)
