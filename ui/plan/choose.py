@@ -153,21 +153,35 @@ def _shown(work: Work) -> tuple[Option | None, bool, Exception | None]:
     return cast("Option | None", work.known.get("first", (None, None))[0]), True, None
 
 
-def _found(case: PlannedCase, shown: str | None, *, is_first: bool) -> None:
+def _found(case: PlannedCase, option: Option | None, shown: str | None, *, is_first: bool) -> None:
     """The quantity that is the answer, and which table it is true for; a dash where there is none,
     once that is known.
     """
     waits = "…" if is_first else "–"
     st.markdown(f"## {'about ' if is_first else ''}{shown}" if shown else f"## {waits}")
-    if shown and case.settings.dataset == DECLARED:
-        st.markdown(_true_for(case) if is_first else "in the least favourable case")
+    if option is None or not shown or case.settings.dataset != DECLARED:
+        return
+    method = _usual_method(case) if is_first else []
+    if is_first and not option.has_worlds:
+        st.markdown(", ".join(["**A first look**", *_kindest(case), *method]))
+        return
+    look = ["**A first look**"] if is_first else []
+    st.markdown(", ".join([*look, "in the least favourable case", *method]))
 
 
-def _true_for(case: PlannedCase) -> str:
-    """The table and the method that a first look is about: all that the answer leaves open."""
+def _usual_method(case: PlannedCase) -> list[str]:
+    """What of the method a first look has not searched for."""
+    choice = choice_of(case)
+    if choice is None or not isinstance(case, Case):
+        return []
+    return ["with a usual split and penalty" if choice.is_split_free else "with a usual penalty"]
+
+
+def _kindest(case: PlannedCase) -> list[str]:
+    """The table that a first look at amounts is about: all that the answer leaves open."""
     table = declared_table(case.settings.declared)
     first, *others = worlds_of(table.schema, table.guesses)
-    assumed = ["**A first look**, if the table is as you described it"]
+    assumed = ["if the table is as you described it"]
     if names := untold(table.schema, table.guesses):
         assumed.append(f"values of {path.named(names)} equally often")
     if table.schema.outcome is None and len(set(table.guesses.rates)) > 1:
@@ -178,10 +192,7 @@ def _true_for(case: PlannedCase) -> str:
         assumed.append("effects up and down in turn where you guessed none")
     if case.fewest < case.n:
         assumed.append("every record usable")
-    choice = choice_of(case)
-    if isinstance(case, Case) and choice is not None and choice.is_split_free:
-        assumed.append("with a usual split and penalty")
-    return ", ".join(assumed)
+    return assumed
 
 
 def _budget(case: PlannedCase, option: Option | None, is_answer: bool, is_first: bool) -> None:
@@ -190,7 +201,7 @@ def _budget(case: PlannedCase, option: Option | None, is_answer: bool, is_first:
         st.markdown(f"**Privacy budget {settings.typed.letter}**")
         digits = 2 if is_first else 4
         shown = None if option is None else text.number(option.typed, digits)
-        _found(case, shown, is_first=is_first)
+        _found(case, option, shown, is_first=is_first)
         if option is not None and not is_first:  # of a rough amount nothing exact is told
             st.markdown(words.risk_of(option.design.budget, settings.delta))
         return
@@ -228,7 +239,8 @@ def _balance(case: PlannedCase) -> None:
 def _records(case: PlannedCase, option: Option | None, is_answer: bool, is_first: bool) -> None:
     if is_answer:
         st.markdown("**Records**")
-        _found(case, None if option is None else f"{option.settings.n:,}", is_first=is_first)
+        shown = None if option is None else f"{option.settings.n:,}"
+        _found(case, option, shown, is_first=is_first)
         if option is not None and option.promise is not None:
             st.markdown(f"Enough even if only {option.promise.fewest:,} of them can be used.")
         return
@@ -262,7 +274,7 @@ def _precision(case: PlannedCase, option: Option | None, is_answer: bool, is_fir
         st.markdown(f"**{label}**")
         told = option if option is not None and option.reportable else None
         shown = None if told is None else goals.found_words(case, told.precision)
-        _found(case, shown, is_first=is_first)
+        _found(case, told, shown, is_first=is_first)
         if told is not None and told.is_lost:
             st.markdown("of what can be reported")
     else:

@@ -136,25 +136,32 @@ def _searched(case: Case, source: TableSource, find: Find, choice: Choice) -> di
     key = _searched_key(case, source, find, choice)
     laws = {now.currency: replace(case, settings=now) for now in options.laws(case.settings)}
 
-    def look_of(law: str, here: Case, name: str) -> Answer:
-        designs = options.FirstLook(here, source, choice.schema, name, choice.is_split_free)
+    def looked_by(law: str, name: str) -> options.FirstLook:
+        return options.FirstLook(laws[law], source, choice.schema, name, choice.is_split_free)
+
+    def look_of(law: str, name: str) -> Answer:
         return choice.memo.get(
-            ("look", name, law, *key), lambda: numbers.attempt(lambda: designs.answer(find))
+            ("look", name, law, *key),
+            lambda: numbers.attempt(lambda: looked_by(law, name).answer(find)),
         )
 
     def look(name: str) -> Answer:
         """What a mechanism gives without a search, as the law that is better for it."""
-        looked = {law: look_of(law, here, name) for law, here in laws.items()}
+        looked = {law: look_of(law, name) for law in laws}
         return looked[options.ranked(find, looked).best]
 
     def both() -> Ways:
         return options.ranked(find, {name: look(name) for name in MECHANISMS})
 
     def first() -> object:
-        answer, why = look(choice.mechanism or next(iter(MECHANISMS)))
-        if why is not None:
-            raise why
-        return answer
+        name = choice.mechanism or next(iter(MECHANISMS))
+        answer, why = look(name)
+        if answer is None:
+            raise cast(Exception, why)
+        if find != "precision":  # in every world a usual design asks for several times the answer
+            return answer
+        law = cast(options.Option, answer).settings.currency
+        return looked_by(law, name).in_every_world()
 
     def search() -> options.Option:
         if choice.mechanism:

@@ -471,6 +471,13 @@ class FirstLook(Described):
         c = enclosing_regularization(now.design(now.combinations[0]))
         return self.made(now, self.enclosing, min(c, LIMITS["c"][1]))
 
+    def in_every_world(self) -> Option:
+        """What the design at the amounts of the case gives in every world, where the precision can
+        be a third of that in the first.
+        """
+        option = described(self.at(self.case.settings.typed_total, self.case.n), self.source)
+        return replace(option, encoding=self.enclosing)
+
     def described(self, case: Case) -> Option:
         """What a design gives as declared."""
         return replace(described(case), encoding=self.enclosing)

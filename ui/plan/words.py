@@ -109,16 +109,20 @@ def found_sentence(case: PlannedCase, option: Option | None, find: Find) -> str:
 
 def first_sentence(case: PlannedCase, option: Option, find: Find, *, is_active: bool) -> str:
     """What a first look leaves open; is_active: the search is at work on it."""
+    is_of_all = option.has_worlds or case.settings.dataset != DECLARED
     if falls_short(option, find):
         amount = "budget" if find == "budget" else "number of records"
         said, searched = f"A first look finds no {amount} that is enough.", "A better design"
+    elif option.has_worlds and not option.reportable:
+        said = "A first look finds nothing that can be reported in the least favourable case."
+        searched = "A better design"
     else:
         said, searched = "A first look.", "The best design"
-    if falls_short(option, find) or case.settings.dataset != DECLARED:
+    if falls_short(option, find) or is_of_all:
         return f"{said} {searched} {'is being searched for' if is_active else 'was not found'}."
     looked = "are being" if is_active else "were not all"
-    can, less = ("give", "be more exact") if find == "precision" else ("ask for", "ask for less")
-    better = f"A better design can {less}. " if isinstance(case, Case) else ""
+    can = "give" if find == "precision" else "ask for"
+    better = "A better design can ask for less. " if isinstance(case, Case) else ""
     return (
         f"{better}Less favourable tables {looked} looked at: they can {can} several times that, or "
         "rule it out."
