@@ -117,12 +117,11 @@ def first_sentence(case: PlannedCase, option: Option, find: Find, *, is_active: 
     if falls_short(option, find) or case.settings.dataset != DECLARED:
         return f"{said} {searched} {'is being searched for' if is_active else 'was not found'}."
     looked = "are being" if is_active else "were not all"
-    can, less = ("give", "be more exact") if find == "precision" else ("ask for", "ask for less")
-    better = f"A better design can {less}. " if isinstance(case, Case) else ""
-    return (
-        f"{better}Less favourable tables {looked} looked at: they can {can} several times that, or "
-        "rule it out."
-    )
+    better, worse = "ask for less", "ask for more"
+    if find == "precision":
+        better, worse = "be more exact", "be less exact"
+    first = f"A better design can {better}. " if isinstance(case, Case) else ""
+    return f"{first}Less favourable tables {looked} looked at: they can {worse}, or rule it out."
 
 
 def reach_sentence(case: PlannedCase, option: Option, find: Find) -> str:
