@@ -616,6 +616,20 @@ def test_a_coefficient_out_of_reach_is_named_and_has_no_length():
     assert "pressure" in next(one for one in words(app).split("\n") if "Not reportable" in one)
 
 
+@pytest.mark.parametrize(
+    ("goal", "has_number"),
+    [({"goal": "all"}, True), ({"goal": "length", "goal_on": "pressure"}, False)],
+)
+def test_a_precision_says_of_how_many_effects_it_is_where_not_all_can_be_reported(goal, has_number):
+    """Under “every odds ratio” stood a factor that one of three would have; under one that is never
+    reported the length that it would have had.
+    """
+    app = start("plan", **(LINK | {"c": "0.005"} | goal | PRECISION))
+    assert "1 of 3 coefficients can be reported" in words(app)
+    assert ("of the 1 that can be reported" in words(app)) == has_number
+    assert (answer_of(app) != "–") == has_number
+
+
 def test_shrunken_intervals_are_called_so_before_they_are_planned_with():
     app = start("plan", **LINK | {"c": "0.02", "target": "penalised"})
     assert "shrunk to about" in words(app)
