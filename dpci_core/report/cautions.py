@@ -121,9 +121,11 @@ def cautions(
     said += [Caution(rough, reason) for reason in found.validity.reasons_of(names)]
     said += unreachable(found.is_not_reportable, names, promised)
     is_short = found.coverage < design.confidence_level - COVERAGE_SLACK
-    if (short := np.flatnonzero(is_short & ~found.is_not_reportable)).size:
-        worst = float(found.coverage[short].min())
-        said.append(_shortfall([names[j] for j in short], worst, design.confidence_level))
+    is_short &= ~found.is_not_reportable
+    if is_short.any():
+        short = [name for name, is_one in zip(names, is_short, strict=True) if is_one]
+        worst = float(found.coverage[is_short].min())
+        said.append(_shortfall(short, worst, design.confidence_level))
     is_shrunk = ESTIMANDS[design.target].is_shrunk
     if is_shrunk and shrinkage is not None and shrinkage < LEAST_LEFT:
         left = percent(max(shrinkage, 0.0))
