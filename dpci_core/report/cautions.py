@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-import numpy as np
-
 from dpci_core.base.array import Array, Flags
 from dpci_core.design import ESTIMANDS, Design
 from dpci_core.report.words import listed, percent, plainly
