@@ -359,6 +359,7 @@ def _release_step(
         missing = words.missing(
             who, typed.strip() == account.dataset, private is not None, is_read=is_read
         )
+        table.say_hints(private)
         _say()
         st.button(
             f"Spend {ledger_text.cost_words(cost)} and release"
