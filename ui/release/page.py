@@ -299,6 +299,8 @@ def _released_before(account: Account, chosen: ModelTask[Any], last: Charge) -> 
             chosen.plan,
             chosen.priced.numbers,
         )
+    if price(account.cap, chosen.price()) > account.remaining:
+        return
     with st.expander("Release the same plan once more"):
         st.markdown(words.AGAIN)
         st.button(
