@@ -37,7 +37,7 @@ SHEET = (
 /* Two lines have their place before it is known how many the best split takes; three where they are short. */
 .st-key-best_split { min-height: 4rem; align-content: flex-start }
 .st-key-best_split, .st-key-best_line { row-gap: 0 !important }
-@media (max-width: 960px) { .st-key-best_split { min-height: 5.5rem } }
+@media (max-width: 1100px) { .st-key-best_split { min-height: 5.5rem } }
 
 @media (max-width: NARROWpx) {
   .stMainBlockContainer { padding: 4rem 1rem 12rem }
