@@ -8,11 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-import numpy as np
-
 from dpci_core.base.array import Array, Flags
 from dpci_core.design import ESTIMANDS, Design
-from dpci_core.report.words import listed, many, percent, plainly
+from dpci_core.report.words import listed, percent, plainly
 
 Gravity = Literal["stops", "weigh", "know"]
 """How grave a caution is: release and you get nothing or something wrong; weigh it against the
@@ -120,10 +118,12 @@ def cautions(
     rough: Gravity = "stops" if found.validity.grade == "unusable" else "weigh"
     said += [Caution(rough, reason) for reason in found.validity.reasons_of(names)]
     said += unreachable(found.is_not_reportable, names, promised)
-    told = found.coverage[~found.is_not_reportable]
-    short = told[told < design.confidence_level - COVERAGE_SLACK]
-    if len(short):
-        said.append(_shortfall(short, len(names), design.confidence_level))
+    is_short = found.coverage < design.confidence_level - COVERAGE_SLACK
+    is_short &= ~found.is_not_reportable
+    if is_short.any():
+        short = [name for name, is_one in zip(names, is_short, strict=True) if is_one]
+        worst = float(found.coverage[is_short].min())
+        said.append(_shortfall(short, worst, design.confidence_level))
     is_shrunk = ESTIMANDS[design.target].is_shrunk
     if is_shrunk and shrinkage is not None and shrinkage < LEAST_LEFT:
         left = percent(max(shrinkage, 0.0))
@@ -196,15 +196,15 @@ def smaller_points(n: int) -> str:
     return f"{n} smaller point{'' if n == 1 else 's'}"
 
 
-def _shortfall(short: Array, n: int, level: float) -> Caution:
-    """That the intervals of some of n coefficients promise too much."""
-    worst = float(np.min(short))
+def _shortfall(short: Sequence[str], worst: float, level: float) -> Caution:
+    """That the intervals of these coefficients promise too much."""
+    is_one = len(short) == 1
+    says = "interval of {} promises" if is_one else "intervals of {} promise"
+    covers = "it says {:g} % and covers" if is_one else "they say {:g} % and cover at worst"
     return Caution(
         "stops" if 1.0 - worst > _MISSES * (1.0 - level) else "weigh",
-        f"{len(short)} of {many(n, 'interval')} "
-        f"{'promises too much: it says' if len(short) == 1 else 'promise too much: they say'} "
-        f"{100.0 * level:g} % and cover{'s' if len(short) == 1 else ''} {100 * worst:.1f} % at "
-        "worst.",
+        f"The {says.format(listed(short))} too much: {covers.format(100.0 * level)} "
+        f"{100 * worst:.1f} %.",
     )
 
 

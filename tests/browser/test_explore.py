@@ -377,3 +377,18 @@ def test_what_is_told_of_the_split_is_not_read_once_an_input_has_changed(open_pa
     read = page.evaluate("() => window.read")
     assert read
     assert {tuple(one) for one in read} == {("0", '"computing …"')}
+
+
+@pytest.mark.parametrize("width", [900, 1000, 1280])
+def test_nothing_moves_when_the_best_split_is_known(open_page, width):
+    """Sliders and chart went 14 to 53 pixels down beside a line that was there a second later."""
+    split = f"0.4~0.3~{width / 4000}"  # of no other width: what is known comes at once
+    page = open_page(f"/explore?split={split}&mechanisms=objective~output", width=width)
+    wait_chart(page)
+    line = page.locator(".st-key-best_line")
+    line.get_by_text("Looking for the best split").wait_for()
+    places = [page.locator(f".st-key-{key}") for key in ("n_slider", "amounts", "tabs")]
+    before = [one.bounding_box() for one in places]
+    line.get_by_role("button", name="Use the best split").wait_for(timeout=60_000)
+    wait_idle(page)
+    assert [one.bounding_box() for one in places] == before

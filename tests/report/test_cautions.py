@@ -55,10 +55,11 @@ def test_each_reason_has_its_sentence() -> None:
     assert said(foreseen(is_not_reportable=lost)) == (not_reportable(["age"]),)
     short = np.array([0.91, 0.939, 0.941])
     assert said(foreseen(coverage=short)) == (
-        "2 of 3 intervals promise too much: they say 95 % and cover 91.0 % at worst.",
+        "The intervals of age, home promise too much: they say 95 % and cover at worst 91.0 %.",
     )
     both = said(foreseen(coverage=short, is_not_reportable=lost))
-    assert both[1].startswith("1 of 3 intervals")  # the other is not spoken of at all
+    # the other is not spoken of at all
+    assert both[1] == "The interval of home promises too much: it says 95 % and covers 93.9 %."
     (words,) = said(foreseen(), shrinkage=0.3)
     assert "penalised at c = 0.01, typically shrunk to about 30 %" in words
 

@@ -12,7 +12,7 @@ from dpci_core.report.words import number
 from ui.explore.finding import ratio
 from ui.explore.rows import Rows, rows_of
 from ui.explore.sentences import NOT_REPORTABLE, shrunk
-from ui.kit.palette import QUIET
+from ui.kit.palette import KEPT, QUIET
 from ui.kit.picture import Bar, Dot, Panel, Picture, Style
 from ui.session.choices import distinguishing_labels
 from ui.session.results import IntervalRows
@@ -133,7 +133,7 @@ def _told(rows: Sequence[IntervalRows]) -> list[int]:
     return [place for place, row in enumerate(rows) if row.counts.any()]
 
 
-_PINNED = Style(colour=QUIET, width=1.6, ends=3.5)
+_PINNED = Style(colour=KEPT, width=1.6, ends=3.5)
 
 
 def styles_of(rows: Sequence[IntervalRows]) -> tuple[Style, ...]:

@@ -99,17 +99,16 @@ def digest(*what: object) -> str:
 
 
 def beside_the_split(view: compute.View) -> DeltaGenerator:
-    """The best split with its button, once known, and the amounts; where the first will stand."""
+    """The amounts, and the best split with its button, once known; where that will stand."""
     with st.container(key="best_split", horizontal=True, vertical_alignment="center", gap="small"):
-        place = st.container(
+        amounts(view.settings)
+        return st.container(
             key="best_line",
             horizontal=True,
             vertical_alignment="center",
             gap="small",
             width="content",
         )
-        amounts(view.settings)
-    return place
 
 
 def when_quiet(view: compute.View, units: str, place: DeltaGenerator) -> None:

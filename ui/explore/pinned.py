@@ -127,7 +127,7 @@ def _said(settings: Sequence[Settings]) -> list[tuple[str, list[str]]]:
     return [(name, [say(s) for s in settings]) for name, say in columns.items()]
 
 
-_HELP = f"Keeps these settings as grey lines in the chart, at most {state.MAX_PINNED}."
+_HELP = f"Keeps these settings as thin lines in the chart, at most {state.MAX_PINNED}."
 _FULL = f"A chart has room for at most {state.MAX_PINNED}: drop one first."
 _NOTHING = "At these settings no effect can be reported, so there is nothing to compare."
 

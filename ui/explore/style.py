@@ -34,7 +34,10 @@ SHEET = (
 .st-key-best_line:has([data-stale=true]) > * { opacity: 0 !important; transition: none !important }
 .st-key-best_line:has([data-stale=true])::before { content: "computing …"; position: absolute; font-size: 0.875rem }
 .st-key-sheet_open { display: none }
-.st-key-best_split { min-height: 2rem }
+/* Two lines have their place before it is known how many the best split takes; three where they are short. */
+.st-key-best_split { min-height: 4rem; align-content: flex-start }
+.st-key-best_split, .st-key-best_line { row-gap: 0 !important }
+@media (max-width: 1100px) { .st-key-best_split { min-height: 5.5rem } }
 
 @media (max-width: NARROWpx) {
   .stMainBlockContainer { padding: 4rem 1rem 12rem }

@@ -27,6 +27,8 @@ SLATE, VIOLET = "#8084A1", "#A63BE8"
 BROWN, RED, PINK = "#925D48", "#CD1538", "#F935E9"
 QUIET = "#8A8F98"
 """Lines that only give orientation, and what is not private."""
+KEPT = "#4A5160"
+"""Settings that are kept to compare with: 7 : 1 on both pages, and another grey than QUIET."""
 _TO_WHITE = 0.52
 """How far a colour goes to white on a dark page, so that the pale half of it reaches 3 : 1 too."""
 

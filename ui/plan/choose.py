@@ -273,10 +273,12 @@ def _precision(case: PlannedCase, option: Option | None, is_answer: bool, is_fir
     if is_answer:
         st.markdown(f"**{label}**")
         told = option if option is not None and option.reportable else None
+        if told is not None and told.is_lost and case.settings.goal != "all":
+            told = None  # the one effect that it is about
         shown = None if told is None else goals.found_words(case, told.precision)
         _found(case, told, shown, is_first=is_first)
         if told is not None and told.is_lost:
-            st.markdown("of what can be reported")
+            st.markdown(f"of the {told.reportable} that can be reported")
     else:
         _asked(case, label, goals.as_number(case, goals.asked(case)))
     st.markdown(f"In {chance} of releases." if "%" in chance else f"{chance.capitalize()}.")

@@ -121,12 +121,9 @@ def first_sentence(case: PlannedCase, option: Option, find: Find, *, is_active: 
     if falls_short(option, find) or is_of_all:
         return f"{said} {searched} {'is being searched for' if is_active else 'was not found'}."
     looked = "are being" if is_active else "were not all"
-    can = "give" if find == "precision" else "ask for"
+    worse = "be less exact" if find == "precision" else "ask for more"
     better = "A better design can ask for less. " if isinstance(case, Case) else ""
-    return (
-        f"{better}Less favourable tables {looked} looked at: they can {can} several times that, or "
-        "rule it out."
-    )
+    return f"{better}Less favourable tables {looked} looked at: they can {worse}, or rule it out."
 
 
 def reach_sentence(case: PlannedCase, option: Option, find: Find) -> str:

@@ -299,6 +299,8 @@ def _released_before(account: Account, chosen: ModelTask[Any], last: Charge) -> 
             chosen.plan,
             chosen.priced.numbers,
         )
+    if price(account.cap, chosen.price()) > account.remaining:
+        return
     with st.expander("Release the same plan once more"):
         st.markdown(words.AGAIN)
         st.button(
@@ -359,6 +361,7 @@ def _release_step(
         missing = words.missing(
             who, typed.strip() == account.dataset, private is not None, is_read=is_read
         )
+        table.say_hints(private)
         _say()
         st.button(
             f"Spend {ledger_text.cost_words(cost)} and release"

@@ -162,6 +162,15 @@ def _looked(chosen: ModelTask[Any], header: Header) -> tuple[int | None, Look | 
         return in_words(problem)
 
 
+def say_hints(table: Table | None) -> None:
+    """Say again what a look at this very file found that stops no release."""
+    kept, looked = st.session_state.get(_LOOK, (None, None))
+    if table is None or kept != table.of or isinstance(looked, str) or looked[1] is None:
+        return
+    for one in looked[1].hints:
+        st.warning(text.plain(said(one)))
+
+
 def read_whole(table: Table) -> None:
     """Note that more than the header of this file is read."""
     st.session_state[_WHOLE] = table.of[1]

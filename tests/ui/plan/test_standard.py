@@ -384,7 +384,7 @@ def looking(monkeypatch, now, **query):
 
 
 def test_a_first_look_says_for_which_table_it_is_true(wished, monkeypatch):
-    """The answer, which holds in every world, can be several times as much."""
+    """The answer holds in every world; how much more that takes nobody knows yet."""
     app = looking(monkeypatch, "the least budget that works", **wished)
     assert answer_of(app).startswith("about ")
     (assumed,) = (line for line in words(app).splitlines() if "as you described it" in line)
@@ -397,7 +397,7 @@ def test_a_first_look_says_for_which_table_it_is_true(wished, monkeypatch):
         "with a usual split and penalty",
     ]
     assert "A better design can ask for less" in words(app)
-    assert "they can ask for several times that" in words(app)
+    assert "they can ask for more, or rule it out" in words(app)
     assert "can be reported" not in words(app)
     assert "an attacker" not in words(app)  # beside “about 3.9” stood 98.1 %
     app.button(key="plan_stop").click().run()
@@ -642,6 +642,20 @@ def test_a_coefficient_out_of_reach_is_named_and_has_no_length():
     assert made.is_not_reportable[0]
     assert "Not reportable" in words(app)
     assert "pressure" in next(one for one in words(app).split("\n") if "Not reportable" in one)
+
+
+@pytest.mark.parametrize(
+    ("goal", "has_number"),
+    [({"goal": "all"}, True), ({"goal": "length", "goal_on": "pressure"}, False)],
+)
+def test_a_precision_says_of_how_many_effects_it_is_where_not_all_can_be_reported(goal, has_number):
+    """Under “every odds ratio” stood a factor that one of three would have; under one that is never
+    reported the length that it would have had.
+    """
+    app = start("plan", **(LINK | {"c": "0.005"} | goal | PRECISION))
+    assert "1 of 3 coefficients can be reported" in words(app)
+    assert ("of the 1 that can be reported" in words(app)) == has_number
+    assert (answer_of(app) != "–") == has_number
 
 
 def test_shrunken_intervals_are_called_so_before_they_are_planned_with():

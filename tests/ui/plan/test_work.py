@@ -136,11 +136,14 @@ def test_another_question_is_asked_though_the_last_was_stopped(monkeypatch):
     job = job_of(app)
     app.button(key="plan_stop").click().run()
     wait_for(lambda: not job.is_active)
+    app.run()
+    (said,) = (info.value for info in app.info if "topped" in info.value)
+    assert said == "Stopped without an answer; the designs that were tried are not kept."
     monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
     app.segmented_control(key="find").set_value("precision").run()
     check(app)
     assert shown(app) not in ("…", "–")
-    assert not any("was stopped" in info.value for info in app.info)
+    assert not any("topped" in info.value for info in app.info)
 
 
 def test_another_move_computes_again_after_a_stop(slow, monkeypatch):

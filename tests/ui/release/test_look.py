@@ -16,7 +16,7 @@ from tests.ui.release.test_page import (  # noqa: F401 - the ledger is a fixture
     with_file,
     words,
 )
-from tests.ui.test_pages import check
+from tests.ui.test_pages import check, position
 from ui.release.page import folder_of
 from ui.session.text import plain
 
@@ -136,3 +136,19 @@ def test_a_tick_for_one_finding_goes_when_the_same_file_read_otherwise_has_more(
     app.button(key="release_now").click().run()
     assert [tick.value for tick in asked(app)] == [False]
     assert Ledger().history() == ()
+
+
+def test_letters_of_another_encoding_are_told_at_the_button_that_spends_too():
+    """They count as missing, and that was said far above alone."""
+    frame = rows().astype({"smoker": object})
+    frame.loc[0, "smoker"] = "ja, früher"
+    app = with_file(ready(), frame.to_csv(index=False).encode("latin-1"))
+    told = plain("not written in UTF-8")
+    assert told not in words(app)  # nothing below the header is read yet
+    app.button(key="release_look_now").click().run()
+    check(app)
+    every = enumerate(app.main)
+    above, beside = (at for at, one in every if one.type == "warning" and told in one.value)
+    assert above < position(app, "text_input", "release_typed") < beside
+    app.radio(key="release_encoding").set_value("latin-1").run()
+    assert told not in words(app)

@@ -345,6 +345,16 @@ def test_another_release_of_the_plan_needs_its_own_question_and_price():
     assert not np.array_equal(a, b)
 
 
+def test_a_budget_that_is_spent_offers_no_other_release_of_the_plan():
+    app = with_file(with_budget(begin(), amount="1"))
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    app.button(key="release_now").click().run()
+    check(app)
+    assert "ε = 0 left" in words(app)
+    assert "This plan was released" in words(app)
+    assert button(app, "release_once_more") is None
+
+
 def test_a_release_that_runs_is_shown_as_running_and_not_as_the_one_before(monkeypatch):
     """The page was loaded anew before the second was booked: the first stood there as what had
     come of it.

@@ -86,6 +86,15 @@ def test_a_private_band_is_seen_on_a_dark_page_and_the_bar_within_it_on_both(mod
     assert palette.themed(palette.QUIET) == palette.QUIET
 
 
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_a_setting_that_is_kept_is_no_mark_that_only_gives_orientation(mode):
+    """It was drawn in the grey of what is not private, a hair thinner."""
+    light, dark = re.findall(r"#\w{6}", palette.themed(palette.KEPT))
+    drawn = {"light": light, "dark": dark}[mode]
+    assert contrast(drawn, THEME[mode]["backgroundColor"]) >= 7.0
+    assert contrast(drawn, palette.QUIET) >= 1.4
+
+
 def faded(colour: str, behind: str, opacity: float) -> str:
     """What is seen of a colour over another."""
     parts = (
