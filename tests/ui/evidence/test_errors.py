@@ -50,19 +50,17 @@ def test_printed_and_ours_stand_side_by_side(part, monkeypatch, tmp_path):
     app = start("errors", published=part)
     chart = next(c for c in charts_of(app) if c["layout"]["meta"].get("part") == part)
     assert names_of(chart) == {
-        f"{words}: {who}"
-        for words in ("without privacy", "Algorithm 1 (output)", "Algorithm 2 (objective)")
-        for who in ("printed", "ours")
+        f"{words}: {who}" for words in errors.METHOD_WORDS.values() for who in ("printed", "ours")
     }
     cells = error_rates.cells_of(part)
     n_printed = sum(error_rates.published_error(cell) is not None for cell in cells)
-    title = f"0 of {n_printed} printed error rates agree with ours within 0.5 points"
+    title = f"0 of {n_printed} printed error rates agree with ours within 0.5 percentage points"
     assert title in [h.value for h in app.header]
     words = app.get("plotly_chart")[0].proto.alt
-    assert words.startswith(
-        f"{n_printed} printed values are measured here: 0 agree within 0.5 points"
-    )
-    assert "the median distance is 1.0 points, the largest 1.0 points" in words
+    assert any("Test error is the share of wrong predictions" in c.value for c in app.caption)
+    assert f"{n_printed} printed values are measured here: 0 agree within 0.5 percentage" in words
+    assert "median difference is 1.0 percentage points, the largest 1.0 percentage" in words
+    assert "perturbation (Algorithm" not in words  # the table has the errors of each method
     (caption,) = [c.value for c in app.caption if c.value.startswith("Ours")]
     assert "50 draws of noise a fold, seed 1" in caption
     assert f"`python -m benchmarks.error_rates {part} --draws 50 --seed 1`" in caption
