@@ -10,7 +10,7 @@ import pandas as pd
 from ui.kit.palette import BLUE, GREEN, ORANGE, QUIET
 from ui.kit.picture import Axis, Bar, Dot, Panel, Picture, Point, Style
 from ui.kit.ticks import written
-from ui.learn.numbers import Numbers
+from ui.learn.numbers import N_SWAPS, Numbers
 from ui.session.text import at_most, number
 
 PRIVATE, OTHER, THIRD = BLUE, ORANGE, GREEN
@@ -145,8 +145,8 @@ def neighbours(numbers: Numbers) -> Picture:
     """A dot per person, below the bound that holds for everybody."""
     x, y = (numbers.table[c] for c in ("person replaced", "coefficients move by"))
     bound = numbers.facts["bound"]
-    up = _beyond([*y[y > 0], bound], "how far the coefficients move", is_log=True)
-    end = len(x) + 1.0
+    up = Axis(low=4e-4, high=7.0, is_log=True, title="how far the coefficients move")
+    end = N_SWAPS + 1.0
     return Picture(
         panels=_across(Axis(low=0.0, high=end, title="person"), up),
         styles=(Style(colour=PRIVATE), Style(colour=OTHER, width=2.5, dash="9 4")),
@@ -258,16 +258,17 @@ def lines(
     y_log: bool = True,
     at: bool = True,
     names: Sequence[str] = (),
+    reach: Sequence[float] = (),
 ) -> Callable[[Numbers], Picture]:
     """The columns of the table over its first one; `at` marks the control's value on the axis, and
-    the intervals at that value lie below, to scale.
+    the intervals at that value lie below, to scale. `reach` is for the axis upwards of a table that
+    the control changes.
     """
 
     def make(numbers: Numbers) -> Picture:
         first, *columns = (numbers.table[name] for name in numbers.table.columns)
         called = names or [f"{column.name} interval" for column in columns]
-        values = [value for column in columns for value in column]
-        up = _beyond(values, y_title, is_log=y_log)
+        up = _beyond(reach or [*pd.concat(columns)], y_title, is_log=y_log)
         panels = _across(_beyond([*first], x_title, is_log=x_log, room=0.03), up)
         colours = (PRIVATE, OTHER, QUIET)[: len(columns)]
         below, bars = _below([numbers.facts[str(c.name)] for c in columns], up) if at else ((), [])
