@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import pandas as pd
 
 from ui.kit.palette import BLUE, GREEN, ORANGE, QUIET
 from ui.kit.picture import Axis, Bar, Dot, Panel, Picture, Point, Style
 from ui.kit.ticks import written
-from ui.learn.numbers import Numbers
+from ui.learn.numbers import N_SWAPS, Numbers
 from ui.session.text import at_most, number
 
 PRIVATE, OTHER, THIRD = BLUE, ORANGE, GREEN
 _DASHES = ("", "9 4", "2 4")
 _MARKERS = ("circle", "diamond", "square")
 _COEFFICIENT = "coefficient of education"
+_FRAME = 3.0
+"""How far the clouds are drawn to all sides."""
 _STUDIES = Axis(low=-2.0, high=103.0, title="study")
 
 
-def _around(centre: float, *values: Iterable[float]) -> tuple[float, float]:
-    """Ends of an axis around a centre that reaches to the next power of four beyond all values: it
-    stands still while they move a little.
-    """
-    farthest = max(abs(float(value) - centre) for some in values for value in some)
-    reach = 4.0 ** math.ceil(math.log(1.02 * farthest, 4.0))
-    return centre - reach, centre + reach
+def _around(centre: float, reach: float, title: str) -> Axis:
+    """An axis that stands still while a control moves: what grows or shrinks is then seen to."""
+    return Axis(low=centre - reach, high=centre + reach, title=title)
 
 
 def _beyond(
@@ -41,6 +39,12 @@ def _beyond(
     return Axis(low=low - more, high=high + more, title=title)
 
 
+def _with_open(colour: str, marker: str) -> tuple[Style, Style]:
+    """Of dots in their place, and of dots that lie beyond the edge on which they are drawn."""
+    style = Style(colour=colour, size=3.5, marker=marker)
+    return style, replace(style, marker=f"{marker}-open")
+
+
 def _across(axis: Axis, up: Axis) -> tuple[Panel]:
     return (Panel(**vars(axis) | {"up": up}),)
 
@@ -51,6 +55,16 @@ def _dots(x: Iterable[float], y: Iterable[float], style: int) -> list[Dot]:
 
 def _points(x: Iterable[float], y: Iterable[float]) -> list[Point]:
     return [(float(a), float(b)) for a, b in zip(x, y, strict=True)]
+
+
+def _held(x: pd.Series, y: pd.Series, axis: Axis, up: Axis, style: int) -> tuple[list[Dot], str]:
+    """Dots, those beyond an end of an axis on it and in the next style, and how many these are."""
+    at = x.clip(axis.low, axis.high), y.clip(up.low, up.high)
+    is_beyond = (at[0] != x) | (at[1] != y)
+    dots = [
+        (float(a), float(b), style + int(out)) for a, b, out in zip(*at, is_beyond, strict=True)
+    ]
+    return dots, f"{is_beyond.sum()} of {len(x)}"
 
 
 # --- replayed studies -----------------------------------------------------------------------------
@@ -66,9 +80,8 @@ def promise(numbers: Numbers) -> Picture:
         strict=True,
     )
     missed = table[~table["holds the truth"]]
-    low, high = _around(truth, table["low"], table["high"])
     return Picture(
-        panels=_across(Axis(low=low, high=high, title=_COEFFICIENT), _STUDIES),
+        panels=_across(_around(truth, 0.75, _COEFFICIENT), _STUDIES),
         styles=(
             Style(colour=PRIVATE, width=1.6),
             Style(colour=OTHER, width=3.5, marker="x", size=3.5),
@@ -81,20 +94,25 @@ def promise(numbers: Numbers) -> Picture:
 
 
 def noise(numbers: Numbers) -> Picture:
-    """Every release as a dot, around the estimate and its band of sampling error."""
+    """Every release as a dot, around the estimate and its band of sampling error; those beyond an
+    end of the axis are open dots on that end.
+    """
     centre, reach = numbers.facts["estimate"], 1.96 * numbers.facts["sampling_sd"]
-    x, y = (numbers.table[c] for c in ("published", "release"))
-    low, high = _around(centre, x, [centre + reach])
+    axis = _around(centre, 3.2, f"published {_COEFFICIENT}")
+    up = Axis(low=-2.0, high=103.0, title="release")
+    dots, beyond = _held(numbers.table["published"], numbers.table["release"], axis, up, 0)
     return Picture(
-        panels=_across(
-            Axis(low=low, high=high, title=f"published {_COEFFICIENT}"),
-            Axis(low=-2.0, high=103.0, title="release"),
-        ),
-        styles=(Style(colour=PRIVATE, size=3.5),),
-        dots=_dots(x, y, 0),
-        shades=[(centre - reach, centre + reach, "sampling error, 95 %")],
-        key=[("dot", 0, "one release")],
+        panels=_across(axis, up),
+        styles=(*_with_open(PRIVATE, "circle"), Style(width=12.0, opacity=0.25)),
+        dots=dots,
+        shades=[(centre - reach, centre + reach, "")],
+        key=[
+            ("dot", 0, "one release"),
+            ("dot", 1, f"beyond the edge: {beyond}"),
+            ("bar", 2, "sampling error, 95 %"),
+        ],
         uprights=[(centre, "without noise", "")],
+        alt=f"Beyond the edge of the picture: {beyond}.",
     )
 
 
@@ -107,11 +125,10 @@ def spread(numbers: Numbers) -> Picture:
         (y, truth - length / 2, truth + length / 2, kind)
         for kind, (y, length) in enumerate(zip((-8.0, -16.0, -24.0), lengths, strict=True), start=2)
     ]
-    low, high = _around(truth, table["published"], [end for bar in bars for end in bar[1:3]])
     ticks = [(float(study), str(study)) for study in (1, 50, 100)]
     return Picture(
         panels=_across(
-            Axis(low=low, high=high, title=_COEFFICIENT),
+            _around(truth, 2.7, _COEFFICIENT),
             Axis(low=-30.0, high=103.0, title="study", ticks=ticks),
         ),
         styles=(
@@ -145,8 +162,8 @@ def neighbours(numbers: Numbers) -> Picture:
     """A dot per person, below the bound that holds for everybody."""
     x, y = (numbers.table[c] for c in ("person replaced", "coefficients move by"))
     bound = numbers.facts["bound"]
-    up = _beyond([*y[y > 0], bound], "how far the coefficients move", is_log=True)
-    end = len(x) + 1.0
+    up = Axis(low=4e-4, high=7.0, is_log=True, title="how far the coefficients move")
+    end = N_SWAPS + 1.0
     return Picture(
         panels=_across(Axis(low=0.0, high=end, title="person"), up),
         styles=(Style(colour=PRIVATE), Style(colour=OTHER, width=2.5, dash="9 4")),
@@ -195,35 +212,33 @@ def odds(numbers: Numbers) -> Picture:
 
 
 def clouds(numbers: Numbers) -> Picture:
-    """Both mechanisms' releases in the plane of the two coefficients."""
-    exact = [numbers.facts[name] for name in ("education", "intercept")]
-    groups = [rows for _, rows in numbers.table.groupby("mechanism", sort=True)]
-    found = pd.concat(groups)
-    apart = [*(found["education"] - exact[0]), *(found["intercept"] - exact[1])]
-    low, high = _around(0.0, apart)
+    """Both mechanisms' releases around the exact answer, the larger cloud below; those beyond the
+    frame are open marks on it.
+    """
+    frame = Axis(low=-_FRAME, high=_FRAME)
+    (objective, first), (output, second) = (
+        _held(rows["education"], rows["intercept"], frame, frame, style)
+        for style, (_, rows) in zip((0, 2), numbers.table.groupby("mechanism"), strict=True)
+    )
+    axes = (_around(0.0, 1.1 * _FRAME, f"{n}, minus exact") for n in ("education", "intercept"))
+    corners = [(-1, -1), (-1, 1), (1, 1), (1, -1), (-1, -1)]
     return Picture(
-        panels=_across(
-            Axis(low=exact[0] + low, high=exact[0] + high, title=_COEFFICIENT),
-            Axis(low=exact[1] + low, high=exact[1] + high, title="intercept"),
-        ),
+        panels=_across(*axes),
         styles=(
-            Style(colour=PRIVATE, size=3.5),
-            Style(colour=OTHER, size=3.5, marker="diamond"),
-            Style(colour=THIRD, size=7.0, marker="x"),
+            *_with_open(PRIVATE, "circle"),
+            *_with_open(OTHER, "diamond"),
+            Style(colour=THIRD, size=5.0, marker="x"),
+            Style(width=1.0),
         ),
-        dots=[
-            *(
-                d
-                for k, rows in enumerate(groups)
-                for d in _dots(rows["education"], rows["intercept"], k)
-            ),
-            (exact[0], exact[1], 2),
-        ],
+        lines=[(5, [(_FRAME * a, _FRAME * b) for a, b in corners])],
+        dots=[*output, *objective, (0.0, 0.0, 4)],
         key=[
-            *(("dot", k, str(rows["mechanism"].iloc[0])) for k, rows in enumerate(groups)),
-            ("dot", 2, "exact"),
+            ("dot", 0, f"objective perturbation, {first} beyond the frame"),
+            ("dot", 2, f"output perturbation, {second} beyond the frame"),
+            ("dot", 4, "exact"),
         ],
         is_square=True,
+        alt=f"Beyond the frame: {first} under objective, {second} under output perturbation.",
     )
 
 
@@ -258,19 +273,21 @@ def lines(
     y_log: bool = True,
     at: bool = True,
     names: Sequence[str] = (),
+    reach: Sequence[float] = (),
 ) -> Callable[[Numbers], Picture]:
     """The columns of the table over its first one; `at` marks the control's value on the axis, and
-    the intervals at that value lie below, to scale.
+    the intervals at that value lie below, to scale. `reach` is for the axis upwards of a table that
+    the control changes.
     """
 
     def make(numbers: Numbers) -> Picture:
         first, *columns = (numbers.table[name] for name in numbers.table.columns)
         called = names or [f"{column.name} interval" for column in columns]
-        values = [value for column in columns for value in column]
-        up = _beyond(values, y_title, is_log=y_log)
+        up = _beyond(reach or [*pd.concat(columns)], y_title, is_log=y_log)
         panels = _across(_beyond([*first], x_title, is_log=x_log, room=0.03), up)
         colours = (PRIVATE, OTHER, QUIET)[: len(columns)]
-        below, bars = _below([numbers.facts[str(c.name)] for c in columns], up) if at else ((), [])
+        lengths = [numbers.facts[str(column.name)] for column in columns] if at else []
+        below, bars = _below(lengths, columns[0], up) if at else ((), [])
         return Picture(
             panels=(*panels, *below),
             styles=(
@@ -284,9 +301,10 @@ def lines(
                     )
                     for k, colour in enumerate(colours)
                 ),
-                *(Style(colour=colour, width=8.0) for colour in colours),
+                *(Style(colour=colour, width=5.0, ends=6.0) for colour in colours),
             ),
             bars=bars,
+            alt="".join(f"Below, {panel.title}." for panel in below),
             lines=[(k, _points(first, column)) for k, column in enumerate(columns)],
             dots=[dot for k, column in enumerate(columns) for dot in _dots(first, column, k)],
             key=[("bar", k, name) for k, name in enumerate(called)],
@@ -297,15 +315,17 @@ def lines(
     return make
 
 
-def _below(lengths: Sequence[float], up: Axis) -> tuple[tuple[Panel], list[Bar]]:
+def _below(lengths: Sequence[float], along: pd.Series, up: Axis) -> tuple[tuple[Panel], list[Bar]]:
     """Intervals of these lengths around one place, under an axis upwards that has no zero; their
-    styles are those after the lines'.
+    styles are those after the lines'. The scale holds along the control: where its longest would
+    leave no room for the others, it ends at four times the median, and arrows lead on.
     """
     step = 0.12 * (up.high - up.low)
-    low, high = _around(0.0, [max(lengths) / 2])
-    panel = Panel(
-        low=low, high=high, rows=(-step * len(lengths), 0.0), title="these intervals, to scale"
-    )
+    reach = 0.51 * float(min(along.max(), 4.0 * along.median()))
+    title, n_beyond = "these intervals, to scale", sum(length / 2 > reach for length in lengths)
+    if n_beyond:
+        title += f"; beyond the edge: {n_beyond} of {len(lengths)}"
+    panel = Panel(low=-reach, high=reach, rows=(-step * len(lengths), 0.0), title=title)
     bars = [
         (-step * (k + 0.5), -length / 2, length / 2, k + len(lengths))
         for k, length in enumerate(lengths)

@@ -229,10 +229,10 @@ def _screen(screen: Screen) -> None:
         if is_open:
             with st.container(key="learn_seen"):
                 _reply(screen)
-                _picture(screen)
+                alt = _picture(screen)
             if st.session_state.pop(_ANSWERED, False):
                 bring("learn_seen")
-            _numbers(screen)
+            _numbers(screen, alt)
         else:
             st.info(
                 "The picture appears when you have answered. A guess is fine: nothing is counted "
@@ -305,7 +305,8 @@ def _move(screen: Screen, to: float) -> None:
     _values()[screen.key] = screen.control.towards(to, _value(screen))
 
 
-def _picture(screen: Screen) -> None:
+def _picture(screen: Screen) -> str:
+    """Draw it; what it shows in words."""
     value = _value(screen)
     numbers, slider = screen.compute(value), slider_key(screen)
     picture = drawn(screen, numbers)
@@ -314,16 +315,17 @@ def _picture(screen: Screen) -> None:
     _control(screen)  # above, as on Explore: no hand hides what it moves
     draw(f"learn_{screen.key}", picture, **live)
     _frames_when_quiet(screen.key, slider)
+    return picture.alt
 
 
-def _numbers(screen: Screen) -> None:
+def _numbers(screen: Screen, alt: str) -> None:
     """The numbers of the picture as a table."""
     numbers = screen.compute(_value(screen))
     with st.container(key="learn_table"), st.expander("The numbers as a table"):
         st.dataframe(
             numbers.table,
             hide_index=True,
-            alt=screen.sentence(numbers),
+            alt=alt,
             key=f"{slider_key(screen)}_table",
         )
         download_csv("CSV", numbers.table, name=f"learn_{screen.key}")
@@ -359,11 +361,12 @@ def drawn(screen: Screen, numbers: Numbers) -> Picture:
     sentence = screen.sentence(numbers)
     control = screen.control
     badge, _ = SOURCE_MARKS[screen.source]
+    picture = screen.figure(numbers)
     return replace(
-        screen.figure(numbers),
+        picture,
         title=sentence,
         is_heading=False,
-        alt=sentence,
+        alt=f"{sentence} {picture.alt}".strip(),
         footer=unbroken(
             f"{badge} · {screen.assumptions}; {control.label.lower()}: "
             f"{control.show(numbers.value)}"

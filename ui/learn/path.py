@@ -23,7 +23,7 @@ SPREAD = Screen(
         "interval around such an estimate that keeps its promise cannot be shorter on average. So "
         "it is the yardstick on all our charts."
     ),
-    control=budget(2.0, lowest=0.3),
+    control=budget(2.0, lowest=1.0),
     question=ReleaseTask(
         ask="The private interval is 1.2 times the variability interval. What does that say?",
         choices=(

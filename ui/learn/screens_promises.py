@@ -290,7 +290,11 @@ CONCENTRATED = Screen(
     ),
     compute=numbers.concentrated,
     figure=figures.lines(
-        "features d", "noise on each coefficient (sd)", at=False, names=("pure ε", "zCDP")
+        "features d",
+        "noise on each coefficient (sd)",
+        at=False,
+        names=("pure ε", "zCDP"),
+        reach=(0.07, 40.0),
     ),
     sentence=_concentrated,
     assumptions=(

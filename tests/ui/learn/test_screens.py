@@ -14,6 +14,8 @@ import pytest
 from scipy.special import ndtri
 
 from dpci_core import Design, HuberSVM, Logistic, PureDP, datasets, fit_moments, forecast
+from dpci_core.base.batches import as_table
+from dpci_core.mechanisms.mechanism import train_private
 from dpci_core.mechanisms.metric import release_metric
 from dpci_core.privacy.budget import zcdp_to_epsilon
 from dpci_core.solvers.metric import metric_of
@@ -153,7 +155,10 @@ def test_clouds_lie_around_the_exact_answer_and_output_noise_follows_its_law():
     found = numbers.clouds(0.005)
     A = numbers.rows_of((numbers.SHOWN,))[:500]
     exact = Newton().minimise(PenalisedRisk(A, loss=Logistic(), regularization=0.005)).theta
-    assert [found.facts["education"], found.facts["intercept"]] == pytest.approx(exact.tolist())
+    rng = np.random.default_rng([20_261_121, 6])
+    drawn = train_private(as_table(A), design=numbers.design(1.0, c=0.005), rng=rng).theta_priv
+    noise = found.table[["education", "intercept"]].to_numpy()
+    np.testing.assert_allclose(noise[0] + exact, drawn, atol=1e-7)
     # E|b|^2 = k(k+1)/rate^2, rate = n c eps/2
     assert found.facts["output"] == pytest.approx(math.sqrt(6) / (500 * 0.005 * 0.5), rel=0.3)
     assert found.facts["objective"] < found.facts["output"]
@@ -377,6 +382,75 @@ def test_nothing_is_drawn_outside_its_axes(screen):
                 first.low <= x <= first.high and first.up.low <= y <= first.up.high
                 for x, y in points
             )
+
+
+@pytest.mark.parametrize(
+    "screen", [screen for screen in SCREENS if screen.key != "peeking"], ids=lambda s: s.key
+)
+def test_axes_stand_still_while_the_control_moves(screen):
+    """What shrinks on screen has shrunk. Budgets that hardly differ, at one n, are magnified."""
+    pictures = [drawn(screen, screen.compute(v)) for v in screen.control.values]
+    held = [[(p.low, p.high, p.rows, p.up) for p in picture.panels] for picture in pictures]
+    assert all(axes == held[0] for axes in held)
+
+
+@pytest.mark.parametrize(
+    ("key", "kinds"), [("noise", (0, 1)), ("variability", (0, 1)), ("mechanisms", (2, 3))]
+)
+def test_clouds_only_get_narrower_on_screen_as_noise_falls(key, kinds):
+    screen, found = BY_KEY[key], []
+    for value in screen.control.values:
+        picture = drawn(screen, screen.compute(value))
+        xs = [x for x, _, kind in picture.dots if kind in kinds]
+        found.append((max(xs) - min(xs)) / (picture.panels[0].high - picture.panels[0].low))
+    assert all(before >= after for before, after in itertools.pairwise(found))
+    assert found[0] > 0.8
+    assert found[-1] < 0.25
+
+
+def test_dots_beyond_the_edge_are_on_it_and_counted():
+    screen = BY_KEY["noise"]
+    counts = []
+    for value in screen.control.values:
+        found = screen.compute(value)
+        picture = drawn(screen, found)
+        (panel,) = picture.panels
+        edge = [x for x, _, kind in picture.dots if kind == 1]
+        x = found.table["published"]
+        assert len(edge) == ((x < panel.low) | (x > panel.high)).sum()
+        assert set(edge) <= {panel.low, panel.high}
+        assert ("dot", 1, f"beyond the edge: {len(edge)} of 100") in picture.key
+        assert f"{len(edge)} of 100" in picture.alt
+        counts.append(len(edge))
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] > 50 > counts[screen.control.values.index(screen.control.start)] == 0
+
+
+def test_clouds_are_framed_and_what_lies_beyond_is_counted_by_mechanism():
+    found = numbers.clouds(0.001)
+    picture = figures.clouds(found)
+    for kind, (name, rows) in zip((0, 2), found.table.groupby("mechanism"), strict=True):
+        far = (rows[["education", "intercept"]].abs() > 3.0).any(axis=1).sum()
+        edge = [dot for dot in picture.dots if dot[2] == kind + 1]
+        assert all(max(abs(x), abs(y)) == 3.0 for x, y, _ in edge)
+        assert len(edge) == far > 0
+        assert ("dot", kind, f"{name}, {far} of 80 beyond the frame") in picture.key
+        assert f"{far} of 80 under {name.split()[0]}" in picture.alt
+
+
+@pytest.mark.parametrize("key", ["split", "n", "d", "c", "h", "sharp"])
+def test_intervals_longer_than_their_scale_are_counted(key):
+    screen = BY_KEY[key]
+    for value in screen.control.values:
+        picture = drawn(screen, screen.compute(value))
+        below = picture.panels[1]
+        longer = sum(high > below.high for _, _, high, _ in picture.bars)
+        said = f"; beyond the edge: {longer} of {len(picture.bars)}" if longer else ""
+        assert below.title == f"these intervals, to scale{said}"
+        assert below.title in picture.alt
+        # At the start all are there; an arrow needs a style with ends.
+        assert not (longer and value == screen.control.start)
+        assert all(picture.styles[kind].ends for *_, kind in picture.bars)
 
 
 def test_a_question_without_one_right_answer_and_a_start_off_the_grid_are_refused():
