@@ -15,7 +15,14 @@ from dpci_core.planner import Target
 from dpci_core.regression.design import LinearDesign
 from dpci_core.report.cautions import Caution
 from dpci_core.report.effect_table import LARGEST_LOG_ODDS
-from dpci_core.report.words import as_typed, called, number_at_most, percent, short
+from dpci_core.report.words import (
+    as_typed,
+    called,
+    foreseen_chance,
+    number_at_most,
+    percent,
+    short,
+)
 from dpci_core.schema import Schema, to_original, told_steps
 
 
@@ -64,7 +71,7 @@ def _missed(goal: Target, numbers: Planned) -> str:
 
 def _chance(goal: Target, numbers: Planned) -> str:
     promised, why = numbers.promise, _missed(goal, numbers)
-    chance, where = percent(promised.probability or 0.0), ""
+    chance, where = foreseen_chance(promised.probability or 0.0, goal.probability), ""
     if len(promised.worlds) > 1:
         where = f" at the least, decided by this: {promised.probability_decided_by}"
     if goal.is_power:

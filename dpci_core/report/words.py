@@ -196,6 +196,16 @@ def percent(x: float) -> str:
     return f"{100 * x:.0f} %" if x >= 0.01 else f"{100 * x:.2g} %"
 
 
+def foreseen_chance(x: float, asked: float = 0.0) -> str:
+    """The chance of a forecast as percent, at most 99 % unless more is asked for: what fails once
+    in a thousand releases no forecast knows.
+
+    >>> foreseen_chance(1.0), foreseen_chance(0.93), foreseen_chance(1.0, asked=0.995)
+    ('99 %', '93 %', '99.5 %')
+    """
+    return percent(min(x, max(0.99, asked)))
+
+
 def in_hundred(parts: Sequence[float | Decimal], decimals: int = 1) -> list[str]:
     """Parts of a whole in per cent, which add up to 100 as they are told: what rounding leaves goes
     to those that lost most of it.

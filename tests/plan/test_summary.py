@@ -197,6 +197,7 @@ def test_a_goal_is_missed_where_an_effect_that_it_is_about_may_not_be_reportable
     ):
         asked = replace(plan, goal=goal)
         assert (why in goals(asked, found)[0]) == is_missed
+        assert "100 %" not in goals(asked, found)[0]
         assert [one.gravity for one in missed(asked, found)] == ["stops"] * is_missed
     rare = replace(found, promise=replace(promised, probability=0.4))
     (said,) = missed(replace(plan, goal=Target(1.0)), rare)

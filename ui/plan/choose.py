@@ -275,7 +275,8 @@ def _precision(case: PlannedCase, option: Option | None, is_answer: bool, is_fir
         told = option if option is not None and option.reportable else None
         if told is not None and told.is_lost and case.settings.goal != "all":
             told = None  # the one effect that it is about
-        shown = None if told is None else goals.found_words(case, told.precision)
+        digits = 3 if is_first else 4
+        shown = None if told is None else goals.found_words(case, told.precision, digits)
         _found(case, told, shown, is_first=is_first)
         if told is not None and told.is_lost:
             st.markdown(f"of the {told.reportable} that can be reported")

@@ -12,7 +12,13 @@ from dpci_core.planner.needed import OutOfReachError
 from dpci_core.privacy.budget import Budget, to_float_down
 from dpci_core.report.answers import decided
 from dpci_core.report.cautions import reach
-from dpci_core.report.words import LARGE_EPSILON, in_hundred, out_of_reach, percent, plainly
+from dpci_core.report.words import (
+    LARGE_EPSILON,
+    foreseen_chance,
+    in_hundred,
+    out_of_reach,
+    plainly,
+)
 from ui.plan.charts import Mark
 from ui.plan.options import Find, Option, Ways
 from ui.session.case import Case, PlannedCase
@@ -132,7 +138,10 @@ def reach_sentence(case: PlannedCase, option: Option, find: Find) -> str:
     """
     found = option.promise
     assert found is not None
-    chance, best = percent(option.probability), percent(option.as_described)
+    chance, best = (
+        foreseen_chance(one, case.target.probability)
+        for one in (option.probability, option.as_described)
+    )
     hardest = ""
     if chance != best and (decides := found.probability_decided_by) != found.worlds[0]:
         hardest = f", fewest if {plain(plainly(decides))}; {best} if the table is as described"

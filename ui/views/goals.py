@@ -245,20 +245,20 @@ def as_number(case: AnyCase, value: float) -> float | None:
     return _factor(value) if has_odds(case) else value
 
 
-def found_words(case: AnyCase, value: float) -> str:
+def found_words(case: AnyCase, value: float, digits: int = 4) -> str:
     """A number of the goal that was found: no promise is better than that."""
     shown = as_number(case, value)
     if shown is None:
         return f"more than {LARGEST_FACTOR:,.0f}"
-    return text.number(_rounded(case, shown), 4)
+    return text.number(_rounded(case, shown, digits), digits)
 
 
-def _rounded(case: AnyCase, shown: float) -> float:
-    """A number of the goal to four digits, to the side that is easier to meet: away from none, and
-    an odds ratio to detect away from 1.
+def _rounded(case: AnyCase, shown: float, digits: int = 4) -> float:
+    """A number of the goal to so many digits, to the side that is easier to meet: away from none,
+    and an odds ratio to detect away from 1.
     """
     is_below_one = case.settings.goal == "zero" and has_odds(case) and shown < 1.0
-    side = Context(prec=4, rounding=ROUND_DOWN if is_below_one else ROUND_UP)
+    side = Context(prec=digits, rounding=ROUND_DOWN if is_below_one else ROUND_UP)
     return float(side.create_decimal(repr(shown)))
 
 

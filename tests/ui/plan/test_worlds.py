@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpci_core import Target, needed_budget
 from dpci_core.planner.amounts import with_total
-from dpci_core.report.words import percent
+from dpci_core.report.words import foreseen_chance
 from dpci_core.schema import CategoricalColumn
 from tests.ui.test_pages import PAPER_TERMS, start
 from ui.controls import declare
@@ -70,7 +70,7 @@ def test_an_option_promises_no_more_than_its_worst_world():
     said = words.reach_sentence(case, found, "precision")
     assert f"{found.promise.reportable} of 5 coefficients can be reported" in said
     assert plain(found.promise.probability_decided_by) in said
-    least = f"At least {percent(found.probability)} of releases meet the goal with 95 % intervals"
+    least = f"At least {foreseen_chance(found.probability)} of releases meet the goal with 95 % intervals"
     assert least in said
     never = words.reach_sentence(case, replace(found, probability=1e-6), "precision")
     assert "Perhaps no releases meet the goal" in never
@@ -110,9 +110,13 @@ def test_the_chance_is_told_of_the_worst_table_and_of_the_one_described():
     option = options.Designs(case, SOURCE).answer("budget")
     assert option.probability < option.as_described
     said = words.reach_sentence(case, option, "budget")
-    assert f"; {percent(option.as_described)} if the table is as described." in said
+    assert f"; {foreseen_chance(option.as_described)} if the table is as described." in said
     alike = replace(option, probability=option.as_described)
     assert "as described" not in words.reach_sentence(case, alike, "budget")
+    certain = words.reach_sentence(
+        case, replace(alike, probability=1.0, as_described=1.0), "budget"
+    )
+    assert "At least 99 % of releases" in certain  # “100 %” was promised of 64 draws
     own = replace(
         option, promise=replace(option.promise, probability_decided_by=option.promise.worlds[0])
     )
