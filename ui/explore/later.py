@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from hashlib import sha256
 from typing import cast
 
@@ -54,8 +55,11 @@ from ui.session.settings import LIMITS, Settings
 from ui.session.words import in_words
 
 SLIDER = "total_slider"
-_WORTH = 0.01
-"""A split that is shorter by less is as good."""
+_WORTH = 0.03
+"""A split that is shorter by less is as good: fewer per cent no picture shows."""
+_TOWARDS = (0.1, 0.2, 0.5)
+"""So far from a split whose forecast is rough to a usual one."""
+_GRADES = ("valid", "rough", "unusable")
 _TIMES = (1.0, 2.0, 5.0)
 """So many times the c of a usual split are those at which the best split is looked for, where c
 follows the split."""
@@ -161,10 +165,11 @@ def _best(view: compute.View) -> Best:
         return Best(None, words="")
     counted, names = finding.counted_coefficients(view), view.records.feature_names
 
-    def cost(made: Forecast) -> tuple[int, float]:
+    def cost(made: Forecast) -> tuple[int, int, float]:
         found = finding.numbers_of(made, outcome.combination, counted, view.settings, names)
-        relied = 0 if found is None else found.n - found.n_short
-        return -relied, score(made, made.design.confidence_level)
+        grade = _GRADES.index(made.validity.grade)
+        relied = 0 if found is None or grade else found.n - found.n_short
+        return -relied, grade, score(made, made.design.confidence_level)
 
     try:
         tried = _splits(view, outcome)
@@ -173,8 +178,8 @@ def _best(view: compute.View) -> Best:
     split, made = min(tried.items(), key=lambda one: cost(one[1]))
     if made.is_not_reportable.all():
         return Best(None, words="No split brings any of these coefficients within reach.")
-    (relied, length), (now_relied, now_length) = cost(made), cost(outcome.forecast)
-    gain, more = 1.0 - length / now_length, now_relied - relied
+    more = cost(outcome.forecast)[0] - cost(made)[0]
+    gain = 1.0 - made.ci_length_mean / outcome.forecast.ci_length_mean
     if split == now or (more <= 0 and gain < _WORTH):
         return Best(None, words="This is the best split, or as good.")
     return Best(split, gain, more)
@@ -200,11 +205,11 @@ def _splits(view: compute.View, outcome: compute.Outcome) -> dict[Split, Forecas
     def beside(split: Split) -> Settings:
         return replace(now, split=split).settled()
 
-    begun = [now]
+    begun, is_held = [now], any(now.split.locked)
+    plain = now.split if is_held else from_shares(now.split.total)
     if now.settled().penalty == "chosen":
-        is_held = any(now.split.locked)
-        usual = beside(now.split if is_held else from_shares(now.split.total))
-        tried[usual.split] = made(usual)
+        usual = beside(plain)
+        tried[plain] = made(usual)
         begun = [usual.swept("c", min(usual.c * times, LIMITS["c"][1])) for times in _TIMES]
     for here in begun:
         moments, design = at(here)
@@ -214,7 +219,19 @@ def _splits(view: compute.View, outcome: compute.Outcome) -> dict[Split, Forecas
         split = split_of(found.design.budget, now.split)
         if split not in tried:
             tried[split] = made(beside(split))
+        if tried[split].validity.grade != "valid":
+            for towards in _TOWARDS:
+                mixed = _mixed(split, plain, towards)
+                tried[mixed] = made(beside(mixed))
     return tried
+
+
+def _mixed(one: Split, other: Split, towards: float) -> Split:
+    """A split so far from one towards another of the same total, in thousandths of it."""
+    pairs = zip(one.parts, other.parts, strict=True)
+    shares = [(a + Decimal(towards) * (b - a)) / one.total for a, b in pairs]
+    second, third = (share.quantize(Decimal("0.001")) for share in shares[1:])
+    return from_shares(one.total, (1 - second - third, second, third))
 
 
 def shares_of(split: Split) -> str:

@@ -186,7 +186,7 @@ def _what_it_means(cost: Cost) -> None:
         st.error(too_little)
         return
     amount = _amount_words(cap)
-    label = f"{amount}, once and for all: nobody can raise it later"
+    label = f"{amount} for good: nobody can raise it"
     if _is_beyond(cap):
         label = f"I mean {amount}, though it hardly protects anybody"
     st.checkbox(label, key=_meant(cap))

@@ -86,22 +86,37 @@ def test_the_best_split_is_the_same_wherever_one_looks_from(total):
             for one in (before, after)
         ]
         assert best.more == relied[1] - relied[0] >= 0
-        if min(before.coverage.min(), after.coverage.min()) >= 0.945:
-            assert best.gain == pytest.approx(1 - after.ci_length_mean / before.ci_length_mean)
+        assert best.gain == pytest.approx(1 - after.ci_length_mean / before.ci_length_mean)
     assert len(found) == 1
 
 
+def test_the_best_split_has_a_forecast_that_can_be_believed():
+    """“7 more can be relied on” led to a rough one: .4 % was left for the gradient covariance."""
+    best = found_from(chosen("0.5", "0.25", "0.25", total="0.5"))
+    there = replace(START, epsilon="0.5", split=best.split).settled()
+    made = compute(there, TableSource(PUBLIC)).drawn[0].forecast
+    assert made.validity.grade == "valid"
+    assert (~made.is_not_reportable[:-1]).sum() == 6
+    assert made.coverage.min() > 0.945
+
+
+def test_a_gain_that_no_picture_shows_is_not_offered():
+    """“1 % shorter” stood beside 1.00 times as long as without privacy, before and after."""
+    best = found_from(chosen("0.5", "0.25", "0.25", total="10"))
+    assert (best.split, best.words) == (None, "This is the best split, or as good.")
+
+
 def test_how_much_shorter_is_by_the_mean_length():
-    """Of designs that cover what they promise; another split than the usual one."""
-    settings = chosen("0.45", "0.3", "0.25", total="8")
+    """A score that counts lacking coverage promised twice as much as the intervals gave."""
+    settings = chosen("0.34", "0.33", "0.33", total="2")
     best = found_from(settings)
-    assert best.split not in {None, from_shares(Decimal(8))}
-    there = replace(START, epsilon="8", split=best.split).settled()
+    there = replace(START, epsilon="2", split=best.split).settled()
     lengths = [
         compute(one, TableSource(PUBLIC)).drawn[0].forecast.ci_length_mean
         for one in (settings, there)
     ]
-    assert best.gain == pytest.approx(1.0 - lengths[1] / lengths[0], abs=0.02)
+    assert best.gain == pytest.approx(1.0 - lengths[1] / lengths[0])
+    assert best.gain > 0.1
 
 
 def test_with_a_locked_part_the_best_split_keeps_it():
