@@ -24,9 +24,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    keys = tempfile.mkdtemp(prefix="dpci-keys-")  # no test leaves a key with the user
-    os.environ["DPCI_LEDGER_KEYS"] = keys
-    config.add_cleanup(lambda: shutil.rmtree(keys, ignore_errors=True))
+    place = tempfile.mkdtemp(prefix="dpci-")  # no test touches the keys, or the ledger, of a user
+    os.environ["DPCI_LEDGER_KEYS"] = f"{place}/keys"
+    os.environ["DPCI_LEDGER"] = f"{place}/ledger.sqlite"
+    config.add_cleanup(lambda: shutil.rmtree(place, ignore_errors=True))
     path = config.getoption("--soak-log")
     if path is not None and not hasattr(
         config, "workerinput"
