@@ -241,8 +241,8 @@ def _assumptions(plan: AnyPlan, numbers: Planned) -> Iterable[str]:
         if names := untold(plan.schema, plan.source.guesses):
             yield (
                 f"How often the values of {listed([short(name) for name in names])} occur was not "
-                "said: as described, all equally often; in the least favourable case, some a third "
-                "as often. Nothing is promised of rarer ones."
+                "said: as described, all equally often; at worst, some a third as often. Nothing "
+                "is promised of rarer ones."
             )
         n_worlds = len(numbers.promise.worlds)
         if n_worlds > 1:

@@ -203,7 +203,7 @@ def _shortfall(short: Sequence[str], worst: float, level: float) -> Caution:
     covers = "it says {:g} % and covers" if is_one else "they say {:g} % and cover at worst"
     return Caution(
         "stops" if 1.0 - worst > _MISSES * (1.0 - level) else "weigh",
-        f"The {says.format(listed(short))} too much: {covers.format(100.0 * level)} "
+        f"The {says.format(listed(short, 4))} too much: {covers.format(100.0 * level)} "
         f"{100 * worst:.1f} %.",
     )
 

@@ -127,7 +127,7 @@ class EffectTable:
             return "Effect", f"{what} ({100.0 * self.level:.10g} % interval)"
         within = f"{what} known to {'within × or ÷' if self.is_odds else 'within ±'}"
         if self.worst:
-            worst = "Expected in the least favourable case"
+            worst = "Least favourable case"
             return "Effect", f"{within}, as described", "Without privacy", worst
         return "Effect", within, "Without privacy", "Times as long as without privacy"
 
@@ -251,7 +251,7 @@ class EffectTable:
             series = (
                 "with privacy",
                 "without privacy",
-                *(("in the least favourable case",) if self.worst else ()),
+                *(("least favourable case",) if self.worst else ()),
             )
             axis = f"{scale} known to within {self.scale.sign.strip()}"
             description = self._precision()

@@ -171,7 +171,7 @@ def test_lengths_as_described_and_at_most_are_told_apart() -> None:
     assert shown.heads[1:] == (
         "Odds ratio known to within × or ÷, as described",
         "Without privacy",
-        "Expected in the least favourable case",
+        "Least favourable case",
     )
     assert shown.cells[1][3] == "may not be reportable"
     assert float(shown.cells[2][3]) == pytest.approx(most, abs=1e-3)
