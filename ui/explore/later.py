@@ -57,7 +57,7 @@ from ui.session.words import in_words
 SLIDER = "total_slider"
 _WORTH = 0.03
 """A split that is shorter by less is as good: fewer per cent no picture shows."""
-_TOWARDS = (0.1, 0.2, 0.5)
+_TOWARDS = (Decimal("0.1"), Decimal("0.2"), Decimal("0.5"))
 """So far from a split whose forecast is rough to a usual one."""
 _GRADES = ("valid", "rough", "unusable")
 _TIMES = (1.0, 2.0, 5.0)
@@ -198,18 +198,20 @@ def _splits(view: compute.View, outcome: compute.Outcome) -> dict[Split, Forecas
         moments = view.moments_at(outcome, here.c)
         return moments, compute.designed(here, outcome.combination, moments)
 
-    def made(here: Settings) -> Forecast:
-        moments, design = at(here)
-        return forecast(moments, design=design)
-
     def beside(split: Split) -> Settings:
         return replace(now, split=split).settled()
 
-    begun, is_held = [now], any(now.split.locked)
-    plain = now.split if is_held else from_shares(now.split.total)
+    def added(split: Split) -> Forecast:
+        if split not in tried:
+            moments, design = at(beside(split))
+            tried[split] = forecast(moments, design=design)
+        return tried[split]
+
+    begun = [now]
+    plain = now.split if any(now.split.locked) else from_shares(now.split.total)
     if now.settled().penalty == "chosen":
+        added(plain)
         usual = beside(plain)
-        tried[plain] = made(usual)
         begun = [usual.swept("c", min(usual.c * times, LIMITS["c"][1])) for times in _TIMES]
     for here in begun:
         moments, design = at(here)
@@ -217,21 +219,18 @@ def _splits(view: compute.View, outcome: compute.Outcome) -> dict[Split, Forecas
         locked = {name: part for name, part, is_locked in parts if is_locked}
         found = best_split(moments, design=design, locked=locked)
         split = split_of(found.design.budget, now.split)
-        if split not in tried:
-            tried[split] = made(beside(split))
-        if tried[split].validity.grade != "valid":
+        if added(split).validity.grade != "valid":
             for towards in _TOWARDS:
-                mixed = _mixed(split, plain, towards)
-                tried[mixed] = made(beside(mixed))
+                added(_mixed(split, plain, towards))
     return tried
 
 
-def _mixed(one: Split, other: Split, towards: float) -> Split:
-    """A split so far from one towards another of the same total, in thousandths of it."""
-    pairs = zip(one.parts, other.parts, strict=True)
-    shares = [(a + Decimal(towards) * (b - a)) / one.total for a, b in pairs]
-    second, third = (share.quantize(Decimal("0.001")) for share in shares[1:])
-    return from_shares(one.total, (1 - second - third, second, third))
+def _mixed(one: Split, other: Split, towards: Decimal) -> Split:
+    """A split so far from one towards another of the same total, with the same locked parts."""
+    first, second, third = (
+        a + towards * (b - a) for a, b in zip(one.parts, other.parts, strict=True)
+    )
+    return replace(one, parts=(first, second, third), chosen=None)
 
 
 def shares_of(split: Split) -> str:

@@ -161,12 +161,11 @@ def _found(case: PlannedCase, option: Option | None, shown: str | None, *, is_fi
     st.markdown(f"## {'about ' if is_first else ''}{shown}" if shown else f"## {waits}")
     if option is None or not shown or case.settings.dataset != DECLARED:
         return
-    method = _usual_method(case) if is_first else []
-    if is_first and not option.has_worlds:
-        st.markdown(", ".join(["**A first look**", *_kindest(case), *method]))
-        return
-    look = ["**A first look**"] if is_first else []
-    st.markdown(", ".join([*look, "in the least favourable case", *method]))
+    said = ["**A first look**"] if is_first else []
+    is_kind = is_first and not option.has_worlds
+    said += _kindest(case) if is_kind else ["in the least favourable case"]
+    said += _usual_method(case) if is_first else []
+    st.markdown(", ".join(said))
 
 
 def _usual_method(case: PlannedCase) -> list[str]:

@@ -475,7 +475,7 @@ class FirstLook(Described):
         """What the design at the amounts of the case gives in every world, where the precision can
         be a third of that in the first.
         """
-        option = described(self.at(self.case.settings.typed_total, self.case.n), self.source)
+        option = super().described(self.at(self.case.settings.typed_total, self.case.n))
         return replace(option, encoding=self.enclosing)
 
     def described(self, case: Case) -> Option:

@@ -124,3 +124,13 @@ def test_with_a_locked_part_the_best_split_keeps_it():
     split = replace(settings.split, locked=(False, True, False))
     best = found_from(replace(settings, split=split).settled())
     assert best.split is None or best.split.parts[1] == split.parts[1]
+
+
+def test_a_locked_part_is_kept_on_the_way_to_a_forecast_that_can_be_believed():
+    """What was tried there was in thousandths of the total, and had no locks."""
+    settings = chosen("0.4", "0.43003", "0.16997", total="0.5")
+    split = replace(settings.split, locked=(False, True, False), chosen=None)
+    view = compute(replace(settings, split=split).settled(), TableSource(PUBLIC))
+    tried = later._splits(view, view.drawn[0])
+    assert "rough" in {made.validity.grade for made in tried.values()}
+    assert {(one.locked, one.parts[1]) for one in tried} == {(split.locked, split.parts[1])}

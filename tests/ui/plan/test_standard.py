@@ -355,8 +355,9 @@ def test_an_epsilon_at_delta_is_spent_as_a_pure_one_where_that_is_shorter():
         }
         length = {name: abs(one.answer("precision").precision) for name, one in looks.items()}
         first = parts_of(case, source, "precision", choice=choice)["first"].find()
-        assert abs(first.precision) >= min(length.values())  # in every world
-        assert first.settings.currency == min(length, key=length.__getitem__)
+        shortest = min(length, key=length.__getitem__)
+        assert first.settings.currency == shortest
+        assert first.precision == looks[shortest].in_every_world().precision
         assert bool(law_sentence(case, first)) == (first.settings.currency == "pure")
         taken = make_case(options.adopted(case.settings, first), source).design
         assert taken.budget.definition == {"approx": "zcdp"}.get(first.settings.currency, "pure")
