@@ -448,9 +448,24 @@ def test_intervals_longer_than_their_scale_are_counted(key):
         said = f"; beyond the edge: {longer} of {len(picture.bars)}" if longer else ""
         assert below.title == f"these intervals, to scale{said}"
         assert below.title in picture.alt
+        if value == screen.control.start:  # an axis that is too long shows nothing
+            longest = max(high for _, _, high, _ in picture.bars)
+            assert 0.2 < longest / below.high < 1.0
         # At the start all are there; an arrow needs a style with ends.
         assert not (longer and value == screen.control.start)
         assert all(picture.styles[kind].ends for *_, kind in picture.bars)
+
+
+def test_what_all_positions_of_a_slider_show_fills_the_axis():
+    surest = figures.promise(numbers.promise(BY_KEY["promise"].control.values[-1]))
+    (panel,) = surest.panels
+    ends = [end for bar in surest.bars for end in bar[1:3]]
+    assert max(ends) - min(ends) > 0.8 * (panel.high - panel.low)
+    some = [figures.neighbours(numbers.neighbours(n)) for n in BY_KEY["neighbours"].control.values]
+    moved = [y for picture in some for _, y, _ in picture.dots]
+    bounds = [y for picture in some for _, points in picture.lines for _, y in points]
+    up = some[0].panels[0].up
+    assert math.log(max(bounds) / min(moved)) > 0.8 * math.log(up.high / up.low)
 
 
 def test_a_question_without_one_right_answer_and_a_start_off_the_grid_are_refused():
