@@ -39,7 +39,7 @@ from dpci_core.ledger.problems import (
     UnknownDatasetError,
 )
 from dpci_core.ledger.proposals import Proposal
-from dpci_core.ledger.state import Account, Charge
+from dpci_core.ledger.state import Account, Charge, Spending
 from dpci_core.ledger.verify import RecordedHead, Verification
 
 __all__ = [
@@ -65,6 +65,7 @@ __all__ = [
     "SamePeopleQuestionError",
     "SchemaChangedError",
     "SigningKey",
+    "Spending",
     "UnknownDatasetError",
     "Verification",
     "account_row",

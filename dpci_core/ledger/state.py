@@ -5,16 +5,27 @@ order.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal
 
-from dpci_core.ledger.amounts import Cap, Cost, as_text, exact_difference, exact_sum, price
+from dpci_core.base.errors import ArgumentError
+from dpci_core.design import Definition
+from dpci_core.ledger.amounts import (
+    Cap,
+    Cost,
+    as_text,
+    exact_difference,
+    exact_sum,
+    price,
+)
 from dpci_core.ledger.entries import Entry
 from dpci_core.ledger.names import name_key
 from dpci_core.ledger.problems import LedgerDamagedError, SchemaChangedError, UnknownDatasetError
 from dpci_core.ledger.proposals import ANOTHER_PERSON, Asked, Proposal, Proposals
+from dpci_core.privacy.budget import definition_named
 
 State = Literal["booked", "done", "failed"]
 Draw = Literal["", "announced", "begun"]
@@ -32,6 +43,32 @@ def whom(unit: str, *, several_rows: bool) -> str:
     return f"{unit}, with several rows" if several_rows else unit
 
 
+_AMOUNT = re.compile(r"(?=.*[1-9])[0-9]{1,21}(\.[0-9]{1,600})?")
+"""A sum as `as_text` writes it: it may have more digits than any one amount."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spending:
+    """What a cap had paid once a charge was booked: for the same people, so it adds up.
+
+    definition, amount: of all charges so far, this one included, in the currency of the cap.
+    earlier: how many came before.  same_plan: the number of the newest of them that was for the
+    very same plan.
+    """
+
+    definition: Definition
+    amount: str
+    earlier: int = 0
+    same_plan: int | None = None
+
+    def __post_init__(self) -> None:
+        definition_named(self.definition)
+        if not _AMOUNT.fullmatch(self.amount):
+            raise ArgumentError("amount", self.amount, "Expected an amount in plain digits.")
+        if self.earlier < (0 if self.same_plan is None else 1):
+            raise ArgumentError("earlier", self.earlier, "Expected a number of earlier charges.")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Charge(Asked):
     """One booking. It is spent from the moment it stands, whether or not a result came of it.
@@ -42,6 +79,7 @@ class Charge(Asked):
     is_new: whether this very call booked it; False where the request was known.
     draw: "announced" where nothing is drawn before the ledger says that it begins, "begun" from
     then on; "" where the booking itself gave the right to draw.
+    so_far: what its cap had paid with it; later charges do not change it.
     """
 
     charge_id: int
@@ -50,6 +88,7 @@ class Charge(Asked):
     spent: Decimal
     booked_at: str
     head: str
+    so_far: Spending
     ended_at: str | None = None
     result_hash: str | None = None
     reason: str | None = None
@@ -124,6 +163,7 @@ class LedgerState:
     proposals: Proposals = field(default_factory=Proposals)
     _spent: dict[int, Decimal] = field(default_factory=dict)
     _n_charges: dict[int, int] = field(default_factory=dict)
+    _of_plan: dict[tuple[int, str], int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, entries: Iterable[Entry]) -> LedgerState:
@@ -244,15 +284,24 @@ class LedgerState:
     def _book(self, entry: Entry) -> None:
         if entry.request_id in self.by_request:
             raise LedgerDamagedError("entry_of_a_known_request", entry=entry.sequence)
+        asked = self._asked(entry)
+        account, spent = self._accounts[asked["account_id"]], asked["spent"]
+        pool_id, of_plan = account.pool_id, (account.pool_id, asked["plan_hash"])
+        together = exact_sum((self._spent[pool_id], spent))
         charge = Charge(
             charge_id=entry.sequence,
             state="booked",
             booked_at=entry.written_at,
             head=entry.head,
             draw=_announced(entry),
-            **self._asked(entry),
+            so_far=Spending(
+                definition=account.cap.definition,
+                amount=as_text(together),
+                earlier=self._n_charges[pool_id],
+                same_plan=self._of_plan.get(of_plan),
+            ),
+            **asked,
         )
-        account, spent = self._accounts[charge.account_id], charge.spent
         is_approved = self.proposals.book(charge, charge.account_id)
         if account.needs_approval and not is_approved:
             raise LedgerDamagedError("entry_not_approved", entry=entry.sequence)
@@ -260,8 +309,9 @@ class LedgerState:
             raise LedgerDamagedError("entry_above_the_cap", entry=entry.sequence)
         self.by_request[charge.request_id] = entry.sequence
         self.charges[entry.sequence] = charge
-        self._spent[account.pool_id] = exact_sum((self._spent[account.pool_id], spent))
-        self._n_charges[account.pool_id] += 1
+        self._spent[pool_id] = together
+        self._n_charges[pool_id] += 1
+        self._of_plan[of_plan] = charge.charge_id
 
     def _asked(self, entry: Entry) -> dict[str, Any]:
         """What a charge and its proposal state alike."""

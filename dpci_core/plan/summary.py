@@ -28,6 +28,7 @@ from dpci_core.report.covered import covered, missing_cells, transformations, we
 from dpci_core.report.effect_table import EffectTable
 from dpci_core.report.html import render, table
 from dpci_core.report.words import (
+    OTHERS_ADD,
     PERSONS_PLANNED,
     as_typed,
     in_hundred,
@@ -91,7 +92,7 @@ def to_html(plan: AnyPlan, numbers: Planned) -> str:
     return render(
         "summary.html",
         title=plan.title,
-        learned=learned(numbers.epsilon, numbers.delta),
+        learned=f"{learned(numbers.epsilon, numbers.delta)} {OTHERS_ADD}",
         saying=f"{reach(numbers.promise)} {shown.saying()}",
         effects=_first(shown).html(caption=caption),
         every=shown.html(caption="Every effect") if len(shown.rows) > MOST_ROWS else "",

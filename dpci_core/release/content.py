@@ -171,6 +171,7 @@ def entry_of(charge: Charge, plan: AnyPlan, *, title: str) -> dict[str, Any]:
         "request_id": charge.request_id,
         "charge_id": charge.charge_id,
         "ledger_head": charge.head,
+        "so_far": charge.so_far,
         "plan_hash": charge.plan_hash,
         "schema_hash": charge.schema_hash,
     }

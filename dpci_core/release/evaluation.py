@@ -19,6 +19,7 @@ from dpci_core.release.report import (
     risk_sentence,
     target_sentence,
     together_sentence,
+    with_earlier,
 )
 from dpci_core.report.cautions import not_reportable
 from dpci_core.report.words import person_rules
@@ -65,8 +66,8 @@ def _sections(release: AnyRelease, together: str | None) -> dict[str, list[str]]
             guarantee_sentence(release),
             risk_sentence(release),
             f"Spent: {price_words(release.guarantee.lines)}.",
-            f"Entry {release.charge_id} of the ledger of {as_code(release.dataset)}. {OPEN} every "
-            "other release about the same people, which add up.",
+            f"Entry {release.charge_id} of the ledger of {as_code(release.dataset)}. "
+            f"{with_earlier(release)} {OPEN} what other ledgers have paid for them.",
         ],
         "Unit of privacy": _unit(release),
         "Trust model": [_TRUST],
@@ -217,7 +218,8 @@ def _deployment_model(release: AnyRelease) -> dict[str, object]:
         "who else may read the table, the ledger and its key.",
         "release_type": "One release",
         "release_type_details": f"Entry {release.charge_id} of the ledger of "
-        f"{as_code(release.dataset)}. {OPEN} every other release about the same people.",
+        f"{as_code(release.dataset)}. {with_earlier(release)} {OPEN} what other ledgers have "
+        "paid for them.",
         "data_source_type": "Static",
         "data_source_type_details": "One table, read once.",
         "access_type": "Non-interactive",

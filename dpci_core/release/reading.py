@@ -11,6 +11,7 @@ from typing import Any, Literal
 from dpci_core.base.limits import records_in_range
 from dpci_core.design import Design
 from dpci_core.intervals.certified import GRID
+from dpci_core.ledger import Spending
 from dpci_core.plan.codec import FORMS, READERS, Form, PlanFieldError, at, plain_fields, read
 from dpci_core.plan.content import coefficient_names, design_from, goal_from
 from dpci_core.plan.linear import kind_in, linear_design_from
@@ -130,6 +131,7 @@ def _of_any(
     return given | {
         "ledger_head": ledger["head"],
         "charge_id": ledger["charge"],
+        "so_far": ledger["so_far"],
         "n_planned": n_records["planned"],
     }
 
@@ -137,10 +139,10 @@ def _of_any(
 _TYPES: dict[str, Any] = {
     "format": Literal[FORMAT],
     "version": Literal[VERSION],
-    "ledger": {"head": str, "charge": int},
+    "ledger": {"head": str, "charge": int, "so_far": Spending},
     "n_records": {"planned": int, "actual": int},
 }
-_WITHOUT = ("note", "ledger_head", "charge_id", "n_planned")
+_WITHOUT = ("note", "ledger_head", "charge_id", "so_far", "n_planned")
 READERS[AnyRelease] = lambda value: kind_in(value, (Release, LinearRelease))
 FORMS[Goal] = Form(build=dict)
 FORMS[LinearRelease] = Form(

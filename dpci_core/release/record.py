@@ -23,7 +23,7 @@ from dpci_core.design import Design
 from dpci_core.intervals.certified import GRID, noise_of_release
 from dpci_core.intervals.estimands import estimand_of
 from dpci_core.intervals.joint import JointErrors, JointLaw
-from dpci_core.ledger import safe_cell
+from dpci_core.ledger import Spending, safe_cell
 from dpci_core.mechanisms.mechanism import mechanism_of
 from dpci_core.mechanisms.shares import share_out
 from dpci_core.plan.acceptance import Acceptance
@@ -135,7 +135,10 @@ class Goal:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entry(ABC):
-    """What every record says about its place in the ledger."""
+    """What every record says about its place in the ledger.
+
+    so_far: what was spent on the same people once it was booked, itself included.
+    """
 
     title: str
     dataset: str
@@ -145,6 +148,7 @@ class Entry(ABC):
     request_id: str
     charge_id: int
     ledger_head: str
+    so_far: Spending
     plan_hash: str
     schema_hash: str
 
@@ -339,7 +343,11 @@ class AnyRelease(Entry):
             "unit": self.unit,
             "released_at": self.released_at,
             "request_id": self.request_id,
-            "ledger": {"head": self.ledger_head, "charge": self.charge_id},
+            "ledger": {
+                "head": self.ledger_head,
+                "charge": self.charge_id,
+                "so_far": plain(self.so_far),
+            },
             "plan_hash": self.plan_hash,
             "schema_hash": self.schema_hash,
             "guarantee": plain(self.guarantee),

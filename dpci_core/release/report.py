@@ -35,6 +35,7 @@ from dpci_core.report.words import (
     number,
     people_at_most,
     person_rules,
+    together_with_earlier,
 )
 
 _HEADS = (
@@ -118,7 +119,8 @@ def report_html(release: AnyRelease, *, together: str | None = None) -> str:
         mechanism=mechanism_sentence(release),
         target=target_sentence(release),
         together=together_sentence(release) if together is None else together,
-        learned=learned(release.guarantee.epsilon, release.guarantee.delta),
+        learned=f"{learned(release.guarantee.epsilon, release.guarantee.delta)} "
+        f"{with_earlier(release)}",
         saying=shown.saying(),
         table=shown.html(caption=f"Effects on {shown.outcome}, all else equal"),
         chart=shown.chart(title=f"Intervals for the {release.covers}"),
@@ -185,6 +187,12 @@ def risk_sentence(release: AnyRelease) -> str:
     )
 
 
+def with_earlier(release: AnyRelease) -> str:
+    """What the releases about the same people are together, by the ledger."""
+    so_far = release.so_far
+    return together_with_earlier(so_far.definition, so_far.amount, so_far.earlier, so_far.same_plan)
+
+
 def mechanism_sentence(release: AnyRelease) -> str:
     """How the noise was put in."""
     return release.how
@@ -233,7 +241,7 @@ def model_card(release: AnyRelease, *, together: str | None = None) -> str:
         f"- Released from {release.counted_words}, {as_code(release.protects)} each; planned for "
         f"{release.n_planned:,}.",
         f"- Guarantee: {guarantee_sentence(release)} {release.guarantee.neighbours}",
-        f"- Risk: {risk_sentence(release)}",
+        f"- Risk: {risk_sentence(release)} {with_earlier(release)}",
         f"- Intervals: level {release.design.confidence_level:.10g}. {target_sentence(release)} "
         f"{at_once}".rstrip(),
         *([f"- Status: {release.design.status}"] if release.design.status else []),

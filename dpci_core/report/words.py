@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Literal, Protocol
 
-from dpci_core.privacy.budget import approx_risk, pure_risk
+from dpci_core.privacy.budget import DEFINITIONS, approx_risk, pure_risk
 
 LARGE_EPSILON = 3.0
 """Above this epsilon a budget is flagged: one person's odds move by a factor of 20."""
@@ -462,9 +462,35 @@ def learned(epsilon: float, delta: float) -> str:
     '50 % → at most 73.2 %. '
     """
     found = f"50 % → at most {at_most(pure_risk(epsilon))}. " if delta == 0 else ""
+    return f"{found}{risk(epsilon, delta, source='by this release')}"
+
+
+OTHERS_ADD = "Other releases about the same people add to it."
+"""Stands with what one release lets somebody learn."""
+
+
+def together_with_earlier(definition: str, amount: str, earlier: int, same_plan: int | None) -> str:
+    """What a release and those before it about the same people are together.
+
+    Args:
+        definition, amount: of what their cap had paid, the release included.
+        earlier: how many were before.  same_plan: the newest of them for the same plan, by its
+            number in the ledger.
+
+    >>> told = together_with_earlier("pure", "2", 1, 3)
+    >>> told[:told.index(". ")]
+    'Not the first about these people: 1 earlier release was paid for, of this same plan (entry 3)'
+    """
+    if not earlier:
+        return f"The ledger has no earlier one about the same people. {OTHERS_ADD}"
+    before = "1 earlier release was" if earlier == 1 else f"{earlier:,} earlier releases were"
+    newest = ", of" if earlier == 1 else ", the newest of"
+    which = "" if same_plan is None else f"{newest} this same plan (entry {same_plan})"
+    kind = DEFINITIONS[definition]
+    risk = "" if kind.has_delta else f": 50 % → at most {at_most(pure_risk(float(amount)))}"
     return (
-        f"{found}{risk(epsilon, delta, source='by this release')} "
-        "Other releases about the same people add to it."
+        f"Not the first about these people: {before} paid for{which}. Together with this one they "
+        f"are {kind.promise.format(amount=amount)}{risk}. Later ones add to it."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from dpci_core.ledger import (
     RecordedHead,
     SamePeopleQuestionError,
     SchemaChangedError,
+    Spending,
     UnknownDatasetError,
     price,
 )
@@ -80,6 +82,47 @@ def test_a_charge_is_spent_from_booking_on_whatever_becomes_of_it(ledger: Ledger
     assert (done.result_hash, failed.reason, third.is_new) == ("result", "the solver stopped", True)
     assert failed.head == ledger.head() != done.head
     assert ledger.verify([RecordedHead(done.head), RecordedHead(third.head)]).n_entries == 6
+
+
+def test_a_charge_knows_what_the_same_people_had_paid_and_later_ones_do_not_change_it(
+    ledger: Ledger,
+) -> None:
+    create(ledger, cap=Cap.zcdp("10"))
+    create(ledger, "Other", cap=Cap.zcdp("10"), other_people=True)
+    create(ledger, "Sample", same_people_as="Census", schema_hash="schema-2")
+    first = book(ledger, "0.5", "a")
+    ledger.fail(first.charge_id, reason="it broke off")
+    book(ledger, "3", "b", dataset="Other")
+    book(ledger, "0.3", "c", "pure", plan_hash="another", dataset="Sample", schema_hash="schema-2")
+    book(ledger, "1e-30", "d")
+    book(ledger, "1", "e", plan_hash="another")
+    zcdp = partial(Spending, definition="zcdp")
+    assert [charge.so_far for charge in ledger.history()] == [
+        zcdp(amount="0.5"),
+        zcdp(amount="3"),
+        zcdp(amount="0.545", earlier=1),
+        zcdp(amount="0.545000000000000000000000000001", earlier=2, same_plan=first.charge_id),
+        zcdp(amount="1.545000000000000000000000000001", earlier=3, same_plan=7),
+    ]
+    assert ledger.find("a").so_far == first.so_far == zcdp(amount="0.5")  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"definition": "no"},
+        {"amount": "0.0"},
+        {"amount": "-1"},
+        {"amount": "1e3"},
+        {"amount": ""},
+        {"amount": "1\n"},
+        {"earlier": -1},
+        {"same_plan": 3},
+    ],
+)
+def test_what_was_paid_is_a_positive_sum_of_a_known_definition(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="Expected"):
+        Spending(**{"definition": "pure", "amount": "1"} | wrong)
 
 
 def test_totals_are_exact(ledger: Ledger) -> None:

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from dpci_core.ledger import RecordedHead
+from dpci_core import ZCDP, PureDP
+from dpci_core.ledger import Cap, RecordedHead
 from dpci_core.plan import as_json, as_yaml, read_plan
 from dpci_core.release import load_release
+from dpci_core.release.evaluation import EVALUATION_NAME, REGISTRY_NAME
 from tests.datasets.test_hostile_uploads import mutant
-from tests.release_example import Desk
+from tests.release_example import PURE, RHO, Desk, make_plan
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
@@ -46,6 +48,34 @@ def test_a_record_is_known_to_its_ledger(tmp_path: Path) -> None:
     assert json.loads(record.read_text())["version"] == 1
     found = desk.ledger.verify([RecordedHead.from_record(record)])
     assert (found.is_good, found.remarks) == (True, ())
+
+
+@pytest.mark.parametrize(
+    ("budget", "cap", "together"),
+    [
+        (PURE, None, "2-differentially private (pure epsilon): 50 % → at most 88.1 %."),
+        (RHO, None, "1-zCDP (rho)."),
+        (PURE, Cap.zcdp(1), "1-zCDP (rho)."),
+    ],
+)
+def test_a_second_release_of_a_plan_names_the_first_and_what_they_are_together(
+    tmp_path: Path, budget: PureDP | ZCDP, cap: Cap | None, together: str
+) -> None:
+    """Whoever has the second alone would take its own budget for all that was said of a person."""
+    desk = Desk.at(tmp_path, plan=make_plan(budget), cap=cap)
+    first, second = desk.release(), desk.release("r2", to="again")
+    assert (second.so_far.earlier, second.so_far.same_plan) == (1, first.charge_id)
+    assert load_release(tmp_path / "again").so_far == second.so_far
+    named = f"1 earlier release was paid for, of this same plan (entry {first.charge_id})"
+    for name in ("report.html", "model_card.md", EVALUATION_NAME, REGISTRY_NAME):
+        before, after = (
+            " ".join((tmp_path / folder / name).read_text().split()) for folder in ("out", "again")
+        )
+        assert "no earlier one about the same people" in before, name
+        assert "Not the first" not in before, name
+        assert named in after, name
+        assert f"Together with this one they are {together}" in after, name
+    assert desk.release().so_far == first.so_far, "what came later is in no record"
 
 
 def test_files_of_a_release_carry_the_hour_of_its_booking(tmp_path: Path) -> None:
