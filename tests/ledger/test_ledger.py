@@ -96,6 +96,7 @@ def test_a_charge_knows_what_the_same_people_had_paid_and_later_ones_do_not_chan
     book(ledger, "0.3", "c", "pure", plan_hash="another", dataset="Sample", schema_hash="schema-2")
     book(ledger, "1e-30", "d")
     book(ledger, "1", "e", plan_hash="another")
+    newest = book(ledger, "1", "f")
     zcdp = partial(Spending, definition="zcdp")
     assert [charge.so_far for charge in ledger.history()] == [
         zcdp(amount="0.5"),
@@ -103,6 +104,11 @@ def test_a_charge_knows_what_the_same_people_had_paid_and_later_ones_do_not_chan
         zcdp(amount="0.545", earlier=1),
         zcdp(amount="0.545000000000000000000000000001", earlier=2, same_plan=first.charge_id),
         zcdp(amount="1.545000000000000000000000000001", earlier=3, same_plan=7),
+        zcdp(
+            amount="2.545000000000000000000000000001",
+            earlier=4,
+            same_plan=newest.charge_id - 2,
+        ),
     ]
     assert ledger.find("a").so_far == first.so_far == zcdp(amount="0.5")  # type: ignore[union-attr]
 

@@ -216,7 +216,8 @@ def test_more_incomplete_records_than_declared_have_to_be_accepted(tmp_path: Pat
     desk = Desk.at(tmp_path)
     file = table(tmp_path, [{"city": ""}] * 11 + [{"sick": "yes"}] * 80 + [{}] * 109)
     with refuses(
-        ReleaseRefusedError, match="declares 100 % of them complete.* counts on 171 complete ones only"
+        ReleaseRefusedError,
+        match="declares 100 % of them complete.* counts on 171 complete ones only",
     ):
         desk.release(file=file)
     fewer = table(tmp_path, [{"city": ""}] * 35 + [{"sick": "yes"}] * 60 + [{}] * 105, "f.csv")

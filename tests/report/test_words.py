@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from dpci_core.report.effect_table import SCALES, EffectRow, EffectTable, Scale
-from dpci_core.report.words import number_at_most
+from dpci_core.report.words import number_at_most, together_with_earlier
 
 
 def test_a_promised_number_is_never_below_what_it_stands_for() -> None:
@@ -25,3 +25,10 @@ def test_no_planned_precision_is_told_as_better_than_it_is() -> None:
     row = replace(row, half=math.log(1.1904), without=math.log(1.19))
     shown = replace(shown, rows=(row,), scale=SCALES["odds"])
     assert shown.cells[0][1:3] == ("1.20", "1.19")
+
+
+def test_the_newest_of_several_earlier_releases_is_named_and_a_risk_is_rounded_up() -> None:
+    told = together_with_earlier("pure", "3.5", 4, 9)
+    assert "4 earlier releases were paid for, the newest of this same plan (entry 9)." in told
+    assert "3.5-differentially private (pure epsilon): 50 % → at most 97.1 %" in told
+    assert "plan" not in together_with_earlier("pure", "3.5", 4, None)
