@@ -112,11 +112,42 @@ def test_each_of_the_three_is_found_from_the_other_two_and_is_that_of_the_core()
     assert case.target == Target(0.5, probability=USUAL_CHANCE)
     budget = needed_budget(case.moments, design=case.design, target=case.target)
     assert least_total(app) == pytest.approx(float(budget.total), rel=1e-4)
+    assert int(shown(find(app, "records")).replace(",", "")) <= case.n
+    app = start("plan", **SMALL, find="records")
     records = needed_records(case.moments, design=case.design, target=case.target)
-    assert int(shown(find(app, "records")).replace(",", "")) == records.n_records
+    assert int(shown(app).replace(",", "")) == records.n_records
+    app = start("plan", **SMALL, find="precision")
     reached = outcome(case.moments, design=case.design, target=case.target).within_reach
-    assert float(shown(find(app, "precision"))) == pytest.approx(reached, rel=5e-3)
+    assert float(shown(app)) == pytest.approx(reached, rel=5e-3)
     assert not [b for b in app.button if b.key in ("use_least", "use_own", "use_records")]
+
+
+def test_what_was_found_is_given_when_the_question_changes():
+    """The budget was 1 again, and the precision that of another design than the one found."""
+    app = start("plan", **SMALL, goal_length="0.4")
+    found = least_total(app)
+    assert abs(now(app).typed_total - found) > 0.1
+    find(app, "precision")
+    assert now(app).typed_total == pytest.approx(found, rel=1e-4)
+    assert app.text_input(key="total_number").value == f"{found:g}"
+    assert float(shown(app)) == pytest.approx(0.4, rel=1e-2)
+    app.text_input(key="total_number").set_value("5").run()
+    asked = int(shown(find(app, "records")).replace(",", ""))
+    assert now(app).n == 20_000 != asked
+    find(app, "budget")
+    assert now(app).n == asked
+    assert least_total(app) == pytest.approx(5.0, rel=1e-2)
+    find(app, "precision")
+    assert now(app).typed_total == 5.0  # an amount as good as found stays as it was typed
+    assert now(app).goal_length == 0.4
+
+
+def test_an_amount_that_is_not_enough_is_not_given():
+    app = start("plan", **SMALL, goal_length="0.001")
+    assert shown(app) == "–"
+    before = now(app)
+    find(app, "precision")
+    assert now(app) == before
 
 
 def test_a_suggestion_is_as_much_noise_as_sampling_error():

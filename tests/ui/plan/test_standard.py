@@ -260,9 +260,6 @@ def test_the_plan_so_far_has_the_records_that_the_answer_asks_for_and_the_steps(
         c.value.replace("\\", "") for c in app.caption
     ]
     assert "Equal parts would need" in words(app)
-    app.segmented_control(key="find").set_value("precision").run()
-    assert "- **20,000 records**, one per" in words(app)
-    app.segmented_control(key="find").set_value("records").run()
     app.button(key="use_design").click().run()
     assert f"- **{n} records**, one per" in words(app)
     assert "(pressure: per 10; cost: per doubling)" in words(app).replace("\\", "")
