@@ -441,18 +441,27 @@ def _movable(case: PlannedCase, work: Work) -> None:
 
 
 def _split(case: PlannedCase, work: Work) -> None:
-    """The split, as it was found or as it is set."""
+    """The split, as it was found or as it is set, which begins with the one that was found."""
+    found = cast("Option | None", work.known.get("answer", (None, None))[0])
+    question = _question()
+
+    def choose(how: str) -> None:
+        if found is not None and how == "own" and question == _question():
+            total = state.settings().split.total
+            state.update(split=found.settings.split.with_total(total))
+        steps.SPLIT.take(how)
+
     st.segmented_control(
         "Split of the budget",
         **among(SPLITS),
-        **steps.SPLIT.bound(),
+        **bound("parts", steps.SPLIT.value, choose),
         required=True,
         help=text.SPLIT_NOTE,
     )
     if steps.SPLIT.value == "own":
         split_slider(case.settings)
-    elif "answer" in work.known and (option := work.known["answer"][0]) is not None:
-        st.caption(words.split_words(cast(Option, option).settings))
+    elif found is not None:
+        st.caption(words.split_words(found.settings))
         if "equal" in work.missing:
             work.default_value("equal")
         elif (equal := work.known.get("equal", (None, None))[0]) is not None:
