@@ -291,16 +291,19 @@ def test_a_budget_is_called_large_once_somebody_typed_it(what, currency, hasty):
 
 
 def test_odd_numbers_on_the_calculator_change_nothing(hasty):
-    app = start("plan", goal="all", goal_length="0.5", **SMALL)
-    before = now(app)
+    records, budget = (
+        start("plan", find=what, goal="all", goal_length="0.5", **SMALL)
+        for what in ("records", "budget")
+    )
+    before = now(records)
     for typed in (None, -5, 0, 1, 1e12):
-        find(app, "records").text_input(key="precision_number").set_value(str(typed)).run()
-        check(app)
-        assert now(app) == before, typed
-        find(app, "budget")
-        app.text_input(key="n_number").set_value(str(None if typed is None else int(typed))).run()
-        check(app)
-        assert now(app) == before, typed
+        records.text_input(key="precision_number").set_value(str(typed)).run()
+        check(records)
+        assert now(records) == before, typed
+        n = None if typed is None else int(typed)
+        budget.text_input(key="n_number").set_value(str(n)).run()
+        check(budget)
+        assert now(budget) == before, typed
 
 
 def test_a_design_is_kept_beside_another_and_the_link_restores_both():
@@ -584,7 +587,7 @@ def start_settings() -> Settings:
 
 
 def test_the_split_is_scored_and_taken_over():
-    app = start("plan", look="split", **SMALL)
+    app = start("plan", look="split", find="precision", **SMALL)
     case = case_of(app)
     best = best_split(case.moments, design=case.design)
     loss = planning.score_of(case, best.asked) / planning.score_of(case, best.forecast) - 1.0
@@ -592,7 +595,7 @@ def test_the_split_is_scored_and_taken_over():
     assert charts_of(app)[0]["layout"]["meta"]["loss"] == pytest.approx(loss)
     title = f"Your split makes the mean interval {100 * loss:.1f} % longer than the best"
     assert title in [h.value for h in app.header]
-    find(app, "precision").button(key="use_split").click().run()
+    app.button(key="use_split").click().run()
     check(app)
     assert now(app).split.parts == best.design.budget.parts
     kept = charts_of(app)[0]["layout"]["meta"]["loss"]
