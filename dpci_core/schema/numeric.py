@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
@@ -354,12 +355,13 @@ class NumericColumn(Column):
 
     @property
     def per(self) -> str:
-        """The step, as in "per 10 mmHg" or "per doubling"."""
+        """The step, as in "per 10 mmHg", "per year" or "per doubling"."""
         if self.takes_log:
             is_doubling = self.step in (None, DEFAULT_STEP["log"])
             return "per doubling" if is_doubling else f"per factor {self.step:g}"
         if self.units:
-            return f"per {1.0 if self.step is None else self.step:g} {self.units}"
+            step = 1.0 if self.step is None else self.step
+            return f"per {_one(self.units) if step == 1.0 else f'{step:g} {self.units}'}"
         return "per unit" if self.step in (None, 1.0) else f"per {self.step:g}"
 
     def subject(self, name: str) -> str:
@@ -379,6 +381,9 @@ class NumericColumn(Column):
             change = f"each time {self.name} is {times}"
             return change, change, unit
         much = f"{self.told_step:,.12g} {self.units}".rstrip()
+        if self.told_step == 1.0 and self.units:
+            one = _one(self.units)
+            return f"1 {one} more of {self.name}", f"per {one} of {self.name}", unit
         return f"{much} more of {self.name}", f"per {much} of {self.name}", unit
 
     # --- twins ------------------------------------------------------------------------------------
@@ -466,3 +471,17 @@ class NumericColumn(Column):
             size = max(math.exp(min(size, _LARGEST_LOG)), math.nextafter(1.0, 2.0))
         tail = None if guess is None else guess.tail
         return NumberGuess(min(max(at, self.low), self.high), size, tail)
+
+
+_PLURAL = re.compile(
+    r"(?<!\d )(?!\w*ies\b)\b(?:([A-Za-z][a-z]*(?:ch|sh|ss|x))e|([A-Za-z][a-z]+[a-hj-rtv-z]))s\b"
+)
+
+
+def _one(units: str) -> str:
+    """One of some units: the first word in the plural is in the singular.
+
+    >>> [_one(units) for units in ("years", "pack years", "inches", "mmHg", "lbs", "100 euros")]
+    ['year', 'pack year', 'inch', 'mmHg', 'lbs', '100 euros']
+    """
+    return _PLURAL.sub(lambda found: found[1] or found[2], units, count=1)

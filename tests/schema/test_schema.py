@@ -271,6 +271,26 @@ def test_what_was_suggested_names_columns_once_and_goes_with_them() -> None:
         replace(SCHEMA, suggested=(first, first))
 
 
+@pytest.mark.parametrize(
+    ("units", "step", "per", "more"),
+    [
+        ("years", None, "per year", "1 year more of x"),
+        ("years", 1.0, "per year", "1 year more of x"),
+        ("years", 10.0, "per 10 years", "10 years more of x"),
+        ("mmHg", 1.0, "per mmHg", "1 mmHg more of x"),
+        ("degrees Celsius", 1.0, "per degree Celsius", "1 degree Celsius more of x"),
+    ],
+)
+def test_an_effect_is_told_per_year_or_per_10_years(
+    units: str, step: float | None, per: str, more: str
+) -> None:
+    """It was told per 1 years."""
+    column = NumericColumn("x", 18.0, 100.0, step=step, units=units)
+    assert column.per == per
+    assert column.contrast("x") == f"x, {per}"
+    assert column.change("x", ("x",))[:2] == (more, f"{per} of x")
+
+
 def test_feature_names_must_be_unique() -> None:
     with pytest.raises(ValueError, match="column 'a' and 'a=b' make the same"):
         Schema(

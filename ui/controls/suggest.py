@@ -42,8 +42,23 @@ _USUAL = (
     (r"education|school", 12.0, 3.0),
 )
 """Usual columns by their names, in usual units: typical value and spread."""
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_TELLS_APART = re.compile(
+    r"(?<![^\W\d_])(id|uuid|guid|(patient|person|subject|participant)[\W_]?(id|code))(?![^\W\d_])"
+)
+"""Words of a column that tells persons, or records, apart."""
 _SIXTH = 6.0
 _DIGITS = 2
+
+
+def kind_by(name: str) -> dict[str, object]:
+    """What a column's name says of its kind: one that tells persons apart is not in the model.
+
+    >>> kind_by("patient_id"), kind_by("covid")
+    ({'kind': 'not in the model'}, {})
+    """
+    words = _CAMEL.sub("_", name).lower()
+    return {"kind": LEFT_OUT} if _TELLS_APART.search(words) else {}
 
 
 def suggested(name: str, low: float, high: float, *, is_log: bool) -> tuple[float, float]:

@@ -92,7 +92,7 @@ def add(found: Mapping[str, Cells]) -> None:
     for name, cells in found.items():
         same = (row for row in rows() if text_of(row.get("column")) == name)
         if (row := next(same, None)) is None:
-            _new(suggest.with_no_first({"column": name} | cells))
+            _new(suggest.with_no_first({"column": name} | (cells or suggest.kind_by(name))))
         else:
             _say_levels(row, cells)
     _open_what_lacks()
@@ -430,6 +430,8 @@ def _take(number: int, field: str, value: object) -> None:
         return
     if field == "column" and _is_outcome(row):
         st.session_state[TARGET] = value
+    elif field == "column" and not row:
+        row.update(suggest.kind_by(str(value)))
     if value == "":
         row.pop(field, None)
     else:

@@ -24,7 +24,7 @@ from ui.controls.shape import encode_by, shape_control
 from ui.controls.sidebar import feature_names
 from ui.controls.split import split_controls, split_slider
 from ui.kit import share
-from ui.kit.bound import among
+from ui.kit.bound import among, bound
 from ui.plan import bounds, cards, goal, numbers, options, pictures, standard, words
 from ui.plan.job import beside, both_searched, designs_of
 from ui.plan.linear import SearchedLinear
@@ -121,7 +121,7 @@ def _calculator(case: PlannedCase, work: Work, kept: PlannedCase | None) -> None
     found = "" if is_first else words.found_sentence(case, option, find)
     asked = None if is_first or answer is None or find != "records" else answer.settings.n
     st.session_state[path.FOUND] = case.settings, found, asked
-    st.segmented_control("Find", **among(FIND), **steps.FIND.bound(), required=True)
+    _find(find, option if found else None)
     cards = {"budget": _budget, "records": _records, "precision": _precision}
     for column, (name, card) in zip(st.columns(3, gap="small"), cards.items(), strict=True):
         with column.container(border=True, height="stretch"):
@@ -143,6 +143,22 @@ def _calculator(case: PlannedCase, work: Work, kept: PlannedCase | None) -> None
     _use(case, option, is_first=is_first, has_kept=kept is not None)
     if kept is not None:
         _beside(case, work, option)
+
+
+def _find(find: Find, found: Option | None) -> None:
+    """Which of the three is asked for; the amount that was found is given from then on.
+
+    found: where the settings have another amount.
+    """
+    question = _question()
+
+    def ask(asked: str) -> None:
+        if found is not None and asked != find and question == _question():
+            name, amount = ("n", found.settings.n) if find == "records" else ("total", found.typed)
+            state.put(state.settings().swept(name, amount))
+        steps.FIND.take(asked)
+
+    st.segmented_control("Find", **among(FIND), **bound("find", find, ask), required=True)
 
 
 def _shown(work: Work) -> tuple[Option | None, bool, Exception | None]:
@@ -425,18 +441,27 @@ def _movable(case: PlannedCase, work: Work) -> None:
 
 
 def _split(case: PlannedCase, work: Work) -> None:
-    """The split, as it was found or as it is set."""
+    """The split, as it was found or as it is set, which begins with the one that was found."""
+    found = cast("Option | None", work.known.get("answer", (None, None))[0])
+    question = _question()
+
+    def choose(how: str) -> None:
+        if found is not None and how == "own" and question == _question():
+            total = state.settings().split.total
+            state.update(split=found.settings.split.with_total(total))
+        steps.SPLIT.take(how)
+
     st.segmented_control(
         "Split of the budget",
         **among(SPLITS),
-        **steps.SPLIT.bound(),
+        **bound("parts", steps.SPLIT.value, choose),
         required=True,
         help=text.SPLIT_NOTE,
     )
     if steps.SPLIT.value == "own":
         split_slider(case.settings)
-    elif "answer" in work.known and (option := work.known["answer"][0]) is not None:
-        st.caption(words.split_words(cast(Option, option).settings))
+    elif found is not None:
+        st.caption(words.split_words(found.settings))
         if "equal" in work.missing:
             work.default_value("equal")
         elif (equal := work.known.get("equal", (None, None))[0]) is not None:

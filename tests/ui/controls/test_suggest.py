@@ -27,6 +27,20 @@ def test_a_suggestion_is_usual_by_name_or_the_middle_of_the_bounds(name, low, hi
     assert suggest.suggested(name, low, high, is_log=is_log) == pytest.approx(usual)
 
 
+@pytest.mark.parametrize(
+    ("name", "tells_apart"),
+    [
+        *((name, True) for name in ("patient_id", "ID", "id_number", "PatientID", "patientid")),
+        *((name, True) for name in ("record id", "case.uuid", "person_code", "participantCode")),
+        *((name, False) for name in ("age", "covid", "uric_acid", "steroid", "idle", "diagnosis")),
+        *((name, False) for name in ("icd_code", "width", "größeid")),
+    ],
+)
+def test_a_column_that_tells_persons_apart_is_left_out_of_the_model(name, tells_apart):
+    """“patient_id” was proposed as a number."""
+    assert suggest.kind_by(name) == ({"kind": LEFT_OUT} if tells_apart else {})
+
+
 def test_what_is_typed_stays_and_what_is_wrong_is_left_to_be_told():
     rows = [
         {"column": "a", "kind": "number", "lowest": "0", "highest": "12"},

@@ -663,17 +663,28 @@ def test_shares_with_commas_become_no_share_of_yes():
 def test_a_column_can_be_left_out_of_the_model():
     app = start("plan")
     app.text_input(key="describe_n").set_value("8000")
-    add(app, f"patient_id\n{LINES}")
+    add(app, f"remark\n{LINES}")
     app.radio(key="describe_target_pick").set_value("diabetes").run()
     go_on(app)
     assert "the kind “Not in the model”" in app.error[-1].value.replace("\\", "")
-    add(app, f"patient_id: {LEFT_OUT}")
+    add(app, f"remark: {LEFT_OUT}")
     assert app.segmented_control(key="card_0_kind").value == LEFT_OUT
-    assert cards_of(app)[0] == "patient_id · not in the model"
+    assert cards_of(app)[0] == "remark · not in the model"
     go_on(app)
     assert title(app) == "How exact must the results be?"
     table = declared_table(now(app).declared)
     assert [c.name for c in table.schema.features] == ["age", "sex", "systolic_bp"]
+
+
+def test_a_column_that_tells_persons_apart_is_out_of_the_model_until_somebody_says_more():
+    app = start("plan")
+    add(app, "patient_id, age")
+    assert cards_of(app)[0] == "patient_id · not in the model"
+    app.button(key="describe_add").click().run()
+    app.text_input(key="card_2_column").set_value("visit_id").run()
+    assert app.segmented_control(key="card_2_kind").value == LEFT_OUT
+    add(app, "patient_id: 1 to 9")
+    assert cards_of(app)[0].startswith("patient_id · number, 1 to 9")
 
 
 def test_a_table_is_described_by_cards_alone():

@@ -112,11 +112,42 @@ def test_each_of_the_three_is_found_from_the_other_two_and_is_that_of_the_core()
     assert case.target == Target(0.5, probability=USUAL_CHANCE)
     budget = needed_budget(case.moments, design=case.design, target=case.target)
     assert least_total(app) == pytest.approx(float(budget.total), rel=1e-4)
+    assert int(shown(find(app, "records")).replace(",", "")) <= case.n
+    app = start("plan", **SMALL, find="records")
     records = needed_records(case.moments, design=case.design, target=case.target)
-    assert int(shown(find(app, "records")).replace(",", "")) == records.n_records
+    assert int(shown(app).replace(",", "")) == records.n_records
+    app = start("plan", **SMALL, find="precision")
     reached = outcome(case.moments, design=case.design, target=case.target).within_reach
-    assert float(shown(find(app, "precision"))) == pytest.approx(reached, rel=5e-3)
+    assert float(shown(app)) == pytest.approx(reached, rel=5e-3)
     assert not [b for b in app.button if b.key in ("use_least", "use_own", "use_records")]
+
+
+def test_what_was_found_is_given_when_the_question_changes():
+    """The budget was 1 again, and the precision that of another design than the one found."""
+    app = start("plan", **SMALL, goal_length="0.4")
+    found = least_total(app)
+    assert abs(now(app).typed_total - found) > 0.1
+    find(app, "precision")
+    assert now(app).typed_total == pytest.approx(found, rel=1e-4)
+    assert app.text_input(key="total_number").value == f"{found:g}"
+    assert float(shown(app)) == pytest.approx(0.4, rel=1e-2)
+    app.text_input(key="total_number").set_value("5").run()
+    asked = int(shown(find(app, "records")).replace(",", ""))
+    assert now(app).n == 20_000 != asked
+    find(app, "budget")
+    assert now(app).n == asked
+    assert least_total(app) == pytest.approx(5.0, rel=1e-2)
+    find(app, "precision")
+    assert now(app).typed_total == 5.0  # an amount as good as found stays as it was typed
+    assert now(app).goal_length == 0.4
+
+
+def test_an_amount_that_is_not_enough_is_not_given():
+    app = start("plan", **SMALL, goal_length="0.001")
+    assert shown(app) == "–"
+    before = now(app)
+    find(app, "precision")
+    assert now(app) == before
 
 
 def test_a_suggestion_is_as_much_noise_as_sampling_error():
@@ -260,16 +291,19 @@ def test_a_budget_is_called_large_once_somebody_typed_it(what, currency, hasty):
 
 
 def test_odd_numbers_on_the_calculator_change_nothing(hasty):
-    app = start("plan", goal="all", goal_length="0.5", **SMALL)
-    before = now(app)
+    records, budget = (
+        start("plan", find=what, goal="all", goal_length="0.5", **SMALL)
+        for what in ("records", "budget")
+    )
+    before = now(records)
     for typed in (None, -5, 0, 1, 1e12):
-        find(app, "records").text_input(key="precision_number").set_value(str(typed)).run()
-        check(app)
-        assert now(app) == before, typed
-        find(app, "budget")
-        app.text_input(key="n_number").set_value(str(None if typed is None else int(typed))).run()
-        check(app)
-        assert now(app) == before, typed
+        records.text_input(key="precision_number").set_value(str(typed)).run()
+        check(records)
+        assert now(records) == before, typed
+        n = None if typed is None else int(typed)
+        budget.text_input(key="n_number").set_value(str(n)).run()
+        check(budget)
+        assert now(budget) == before, typed
 
 
 def test_a_design_is_kept_beside_another_and_the_link_restores_both():
@@ -553,7 +587,7 @@ def start_settings() -> Settings:
 
 
 def test_the_split_is_scored_and_taken_over():
-    app = start("plan", look="split", **SMALL)
+    app = start("plan", look="split", find="precision", **SMALL)
     case = case_of(app)
     best = best_split(case.moments, design=case.design)
     loss = planning.score_of(case, best.asked) / planning.score_of(case, best.forecast) - 1.0
@@ -561,7 +595,7 @@ def test_the_split_is_scored_and_taken_over():
     assert charts_of(app)[0]["layout"]["meta"]["loss"] == pytest.approx(loss)
     title = f"Your split makes the mean interval {100 * loss:.1f} % longer than the best"
     assert title in [h.value for h in app.header]
-    find(app, "precision").button(key="use_split").click().run()
+    app.button(key="use_split").click().run()
     check(app)
     assert now(app).split.parts == best.design.budget.parts
     kept = charts_of(app)[0]["layout"]["meta"]["loss"]

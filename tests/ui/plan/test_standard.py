@@ -32,6 +32,7 @@ from ui.plan.words import (
     equal_sentence,
     law_sentence,
     reach_sentence,
+    split_words,
     ways_sentence,
 )
 from ui.session import jobs
@@ -260,9 +261,6 @@ def test_the_plan_so_far_has_the_records_that_the_answer_asks_for_and_the_steps(
         c.value.replace("\\", "") for c in app.caption
     ]
     assert "Equal parts would need" in words(app)
-    app.segmented_control(key="find").set_value("precision").run()
-    assert "- **20,000 records**, one per" in words(app)
-    app.segmented_control(key="find").set_value("records").run()
     app.button(key="use_design").click().run()
     assert f"- **{n} records**, one per" in words(app)
     assert "(pressure: per 10; cost: per doubling)" in words(app).replace("\\", "")
@@ -478,8 +476,11 @@ def test_mechanism_and_split_are_chosen_and_can_be_moved(wished):
     best, longer = (math.log(float(one.removeprefix("×/÷ "))) for one in (before, other))
     said = re.search(r"Output perturbation: (\S+) times as long intervals", words(app))
     assert float(said[1]) == pytest.approx(longer / best, rel=0.05)
+    (found,) = [c.value for c in app.caption if "for their standard errors" in c.value]
     app.segmented_control(key="parts").set_value("own").run()
     check(app)
+    assert answer_of(app) == before  # it began at 50, 25 and 25 per cent
+    assert split_words(now(app)) == found
     app.slider(key="split_slider").set_value((40, 90)).run()
     check(app)
     assert answer_of(app) != before

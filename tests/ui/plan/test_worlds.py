@@ -123,6 +123,21 @@ def test_the_chance_is_told_of_the_worst_table_and_of_the_one_described():
     assert "fewest" not in words.reach_sentence(case, own, "budget")
 
 
+def test_beside_a_goal_that_is_missed_the_chance_of_the_table_as_described_is_no_promise():
+    """“Your goal is missed … 99 % if the table is as described” read as its opposite."""
+    case = make_case(from_query(PAPER_TERMS | GOAL | {"goal_chance": "0.9"})[0], SOURCE)
+    option = replace(options.described(case, SOURCE), meets=False, is_lost=False)
+    option = replace(option, probability=0.86, as_described=1.0)
+    said = words.reach_sentence(case, option, "precision")
+    assert said.startswith("**Your goal is missed")
+    assert "At least 86 % of releases meet the goal with 95 % intervals, fewest if" in said
+    end = ": 90 % have to, in every case that was checked. If the table is as described, 99 % do."
+    assert end in said
+    met = words.reach_sentence(case, replace(option, meets=True, probability=0.95), "precision")
+    assert "have to" not in met
+    assert "; 99 % if the table is as described." in met
+
+
 @pytest.mark.parametrize("find", ["budget", "records"])
 @pytest.mark.parametrize(("factor", "is_spare"), [(3.0, True), (1.6, False)])
 def test_an_amount_that_what_can_be_reported_decides_is_said_to_be_so(find, factor, is_spare):
