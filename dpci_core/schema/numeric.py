@@ -473,15 +473,13 @@ class NumericColumn(Column):
         return NumberGuess(min(max(at, self.low), self.high), size, tail)
 
 
-_PLURAL = re.compile(
-    r"(?<!\d )(?!\w*ies\b)\b(?:([A-Za-z][a-z]*(?:ch|sh|ss|x))e|([A-Za-z][a-z]+[a-hj-rtv-z]))s\b"
-)
+_PLURAL = re.compile(r"(?<!\d )\b(?!\w*(?:[isx]|ch|sh)es\b)([a-z]{2,}[^su\W])s\b")
 
 
 def _one(units: str) -> str:
-    """One of some units: the first word in the plural is in the singular.
+    """One of some units: the first word with a simple plural is in the singular.
 
     >>> [_one(units) for units in ("years", "pack years", "inches", "mmHg", "lbs", "100 euros")]
-    ['year', 'pack year', 'inch', 'mmHg', 'lbs', '100 euros']
+    ['year', 'pack year', 'inches', 'mmHg', 'lbs', '100 euros']
     """
-    return _PLURAL.sub(lambda found: found[1] or found[2], units, count=1)
+    return _PLURAL.sub(r"\1", units, count=1)

@@ -146,14 +146,15 @@ def _calculator(case: PlannedCase, work: Work, kept: PlannedCase | None) -> None
 
 
 def _find(find: Find, found: Option | None) -> None:
-    """Which of the three is asked for; the amount that was found is given from then on.
+    """Which of the three is asked for. The precision is asked for at the amount that was found; of
+    two amounts that belong together the one would only give back the other.
 
     found: where the settings have another amount.
     """
     question = _question()
 
     def ask(asked: str) -> None:
-        if found is not None and asked != find and question == _question():
+        if found is not None and asked == "precision" and question == _question():
             name, amount = ("n", found.settings.n) if find == "records" else ("total", found.typed)
             state.put(state.settings().swept(name, amount))
         steps.FIND.take(asked)
