@@ -359,10 +359,9 @@ class NumericColumn(Column):
         if self.takes_log:
             is_doubling = self.step in (None, DEFAULT_STEP["log"])
             return "per doubling" if is_doubling else f"per factor {self.step:g}"
-        if self.units:
-            step = 1.0 if self.step is None else self.step
-            return f"per {_one(self.units) if step == 1.0 else f'{step:g} {self.units}'}"
-        return "per unit" if self.step in (None, 1.0) else f"per {self.step:g}"
+        if self.told_step == 1.0:
+            return f"per {_one(self.units) if self.units else 'unit'}"
+        return f"per {self.told_step:,.12g} {self.units}".rstrip()
 
     def subject(self, name: str) -> str:
         """The column, also where the feature is its logarithm."""

@@ -291,6 +291,14 @@ def test_an_effect_is_told_per_year_or_per_10_years(
     assert column.change("x", ("x",))[:2] == (more, f"{per} of x")
 
 
+@pytest.mark.parametrize("high", [1, 99, 100_000, 1e9])
+def test_the_step_that_is_told_is_the_one_that_is_meant(high: float) -> None:
+    """A goal was told per unit of a cost, and computed per 10,000."""
+    column = NumericColumn("cost", 0.0, high)
+    told = column.per.removeprefix("per ").replace(",", "").replace("unit", "1")
+    assert float(told) == column.told_step
+
+
 def test_feature_names_must_be_unique() -> None:
     with pytest.raises(ValueError, match="column 'a' and 'a=b' make the same"):
         Schema(
