@@ -421,3 +421,20 @@ def test_nothing_moves_while_the_budget_does(open_page, width, height):
     if width < 640:
         bar = page.locator(".st-key-controls")
         assert page.evaluate(ABOVE_THE_BAR, [axis.element_handle(), bar.element_handle()])
+
+
+def test_the_chart_keeps_its_height_when_the_best_split_arrives(open_page):
+    """What moves with the slider took the place of the line below until the run had ended."""
+    page = open_page("/explore?split=0.43~0.3~0.27")
+    wait_chart(page)
+    page.evaluate(
+        """() => {
+          window.heights = new Set()
+          const chart = document.querySelector('.picture .canvas')
+          new ResizeObserver(() => window.heights.add(chart.offsetHeight)).observe(chart)
+        }"""
+    )
+    page.locator(".st-key-best_line").get_by_role("button").wait_for(timeout=60_000)
+    wait_frames(page, "total_slider")
+    wait_idle(page)
+    assert len(page.evaluate("() => [...window.heights]")) == 1

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from ui.controls import currency, deployments, design, hints, upload
 from ui.controls.given import about_moments
@@ -59,8 +60,10 @@ def _moved() -> None:
     units = tabs.units_of(view)
     place = _controls(view.settings, partial(later.beside_the_split, view))
     _warnings(view)
-    tabs.content(view, tabs.line(view, units), units)
-    later.when_quiet(view, units, place)
+    tab = tabs.line(view, units)
+    with _picture():
+        tabs.content(view, tab, units)
+        later.when_quiet(view, units, place)
 
 
 def _of_a_number() -> None:
@@ -69,8 +72,17 @@ def _of_a_number() -> None:
     if view is None:
         return
     _controls(view.settings, partial(amounts, view.settings))
-    number.content(view, number.line())
-    number.when_quiet(view)
+    tab = number.line()
+    with _picture():
+        number.content(view, tab)
+        number.when_quiet(view)
+
+
+def _picture() -> DeltaGenerator:
+    """Where the chart is, and what comes for it later: that would else take the place of what
+    stands below, which would be gone for as long, and the chart taller.
+    """
+    return st.container(key="explore")
 
 
 def _controls(settings: Settings, beside_the_split: Callable[[], T]) -> T:
