@@ -278,7 +278,7 @@ def _released_before(account: Account, chosen: ModelTask[Any], last: Charge) -> 
             made = chosen.load(folder_of(last.request_id))
     st.header("3 · The release")
     st.info(words.before_words(last, has_result=made is not None))
-    if plan_file.ask_next(account.dataset):
+    if plan_file.ask_next(account.dataset, is_spent=not account.remaining):
         path.show("describe")
     if made is None and last.state == "done" and last.request_id.count("/") == 2:
         st.warning(words.no_folder(folder_of(last.request_id)))

@@ -18,6 +18,7 @@ from tests.ui.release.test_page import (
     LINK,
     SCHEMA,
     TABLE,
+    begin,
     button,
     csv_bytes,
     desk,
@@ -93,6 +94,19 @@ def test_another_study_of_the_same_table_begins_with_its_columns_and_nothing_els
     app.button(key="describe_continue").click().run()
     check(app)
     assert app.title[0].value == "How exact must the results be?"
+
+
+@pytest.mark.parametrize("amount", ["1", "3"])
+def test_another_study_of_a_table_is_offered_while_something_is_left_of_its_budget(amount):
+    app = with_file(with_budget(begin(), amount))
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    app.button(key="release_now").click().run()
+    check(app)
+    is_left = Ledger().accounts()[0].remaining > 0
+    assert is_left == (amount == "3")
+    for at in (app, go(app, "plan", "approve")):
+        assert bool(button(at, "same_table")) == is_left
+        assert button(at, "new_study")
 
 
 GOAL = {"goal": "all", "goal_length": "2.5", "goal_chance": "0.75"}
