@@ -27,7 +27,7 @@ from tests.ui.release.test_page import (
     with_file,
     words,
 )
-from tests.ui.test_pages import check, now, start
+from tests.ui.test_pages import check, now, start, told_focus
 from ui.session import quota
 from ui.session.compute import declared_table, packed_table
 from ui.session.settings import BUDGET, PRECISION, START
@@ -44,6 +44,15 @@ def released() -> AppTest:
     app.button(key="release_now").click().run()
     check(app)
     return app
+
+
+def test_the_result_is_brought_into_view_once_when_it_is_made():
+    """The button stands below a page of steps, and there the report ended."""
+    app = ready()
+    assert not told_focus(app)
+    app.button(key="release_now").click().run()
+    assert told_focus(app)
+    assert not told_focus(app.run())
 
 
 def is_blank(app: AppTest) -> bool:
