@@ -16,6 +16,7 @@ from dpci_core.regression.design import LinearDesign
 from dpci_core.report.cautions import Caution
 from dpci_core.report.effect_table import LARGEST_LOG_ODDS
 from dpci_core.report.words import (
+    MEAN_COUNTS_ALL,
     as_typed,
     called,
     foreseen_chance,
@@ -76,6 +77,8 @@ def _chance(goal: Target, numbers: Planned) -> str:
         where = f" at the least, decided by this: {promised.probability_decided_by}"
     if goal.is_power:
         return f"The chance of it is {chance} by this forecast{where}.{why}"
+    if goal.is_mean and numbers.is_not_reportable.any():
+        why += f" {MEAN_COUNTS_ALL}"
     return f"By forecast {chance} of releases are that precise{where}.{why}"
 
 

@@ -47,7 +47,8 @@ class Target:
     """A precision target: a length, or a true value that an interval tells from zero.
 
     Args:
-        length: upper limit of the mean length over the coefficients, or of that of `coefficient`.
+        length: upper limit of the mean length over all coefficients, also those that cannot be
+            reported, or of that of `coefficient`.
         coefficient: its place, from 0; the constant is last.
         excludes_zero_at: true value of `coefficient` at which its interval excludes zero.
         probability: least chance. For a length, the share of draws of the matrix noise in which it
@@ -98,6 +99,11 @@ class Target:
     def is_power(self) -> bool:
         """Whether it is about zero, not about a length."""
         return self.excludes_zero_at is not None
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether it is about the mean length."""
+        return self.length is not None and self.coefficient is None
 
     @property
     def most(self) -> float | None:

@@ -25,7 +25,7 @@ from dpci_core.report.effect_table import (
     EffectTable,
     tell_alike,
 )
-from dpci_core.report.words import number, odds_alike
+from dpci_core.report.words import MEAN_COUNTS_ALL, number, odds_alike
 from dpci_core.schema import CONSTANT, Schema
 
 
@@ -151,10 +151,12 @@ def against_goal(release: AnyRelease) -> str:
         return ""
     goal = replace(asked.target, probability=0.5)  # of this one release no chance is told
     named = f"The goal of the plan, that {goal_of(release, goal)},"
+    is_any_lost = any(c.is_not_estimable for c in release.coefficients)
+    counted = f" {MEAN_COUNTS_ALL}" if goal.is_mean and is_any_lost else ""
     if not _meets(release.coefficients, goal):
-        return f"{named} is missed by this release."
+        return f"{named} is missed by this release.{counted}"
     luck = "" if asked.is_promised else ", though the plan could not promise it for every table"
-    return f"{named} is met by this release{luck}."
+    return f"{named} is met by this release{luck}.{counted}"
 
 
 def _meets(coefficients: tuple[Coefficient, ...], goal: Target) -> bool:

@@ -265,6 +265,9 @@ def people_at_most(share: float) -> str:
     return number_at_most(100.0 * share, 2)
 
 
+MEAN_COUNTS_ALL = "The mean counts every coefficient, also what cannot be reported."
+
+
 def precision_target(
     what: str, asked: float, *, is_power: bool, probability: float, usual: float, unit: float = 1.0
 ) -> str:

@@ -392,3 +392,49 @@ def test_nothing_moves_when_the_best_split_is_known(open_page, width):
     line.get_by_role("button", name="Use the best split").wait_for(timeout=60_000)
     wait_idle(page)
     assert [one.bounding_box() for one in places] == before
+
+
+OVER_THE_SLIDER = ("0.05", "0.1", "0.5", "1", "2", "5", "10")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)])
+def test_nothing_moves_while_the_budget_does(open_page, width, height):
+    """A box above the chart, a line more about a large budget and a title of two lines pushed
+    sliders and chart 18 to 156 pixels down.
+    """
+    page = open_page("/explore", width=width, height=height)
+    wait_chart(page)
+    is_drawn = "document.querySelector('.picture .canvas svg')"
+    seen = set()
+    for typed in OVER_THE_SLIDER:
+        type_number(page, "total_number", typed)
+        wait_meta(page, "chart_intervals", "total", float(typed))
+        wait_idle(page)
+        page.wait_for_function(f"() => {is_drawn}")
+        places = [box(page, one) for one in (".st-key-total_slider", ".picture .canvas")]
+        seen.add(str([(top, bottom) for _, top, _, bottom in places]))
+        assert page.locator(".odds").evaluate("e => getComputedStyle(e).fontSize") == (
+            "15px" if width > 640 else "13px"
+        )
+    assert len(seen) == 1, seen
+    axis = page.locator(".picture svg text", has_text="odds ratio, for the step").last
+    if width < 640:
+        bar = page.locator(".st-key-controls")
+        assert page.evaluate(ABOVE_THE_BAR, [axis.element_handle(), bar.element_handle()])
+
+
+def test_the_chart_keeps_its_height_when_the_best_split_arrives(open_page):
+    """What moves with the slider took the place of the line below until the run had ended."""
+    page = open_page("/explore?split=0.43~0.3~0.27")
+    wait_chart(page)
+    page.evaluate(
+        """() => {
+          window.heights = new Set()
+          const chart = document.querySelector('.picture .canvas')
+          new ResizeObserver(() => window.heights.add(chart.offsetHeight)).observe(chart)
+        }"""
+    )
+    page.locator(".st-key-best_line").get_by_role("button").wait_for(timeout=60_000)
+    wait_frames(page, "total_slider")
+    wait_idle(page)
+    assert len(page.evaluate("() => [...window.heights]")) == 1

@@ -256,6 +256,10 @@ def check_one_release(address, place, open_page):
         fill(tab, "release_typed", "Clinic")
     page.locator(".st-key-release_now button").dblclick()
     page.get_by_text("This plan was released").wait_for()
+    page.wait_for_function(  # not the end of the report, where the button had been
+        "() => [...document.querySelectorAll('h2')].some(e => e.innerText === '3 · The release'"
+        " && e.getBoundingClientRect().top >= 50 && e.getBoundingClientRect().top < 300)"
+    )
     second.locator(".st-key-release_now button").click()
     second.get_by_text("This plan was released").wait_for()
     page.reload()

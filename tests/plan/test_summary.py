@@ -29,7 +29,15 @@ from dpci_core.plan import as_yaml, read_plan, to_html
 from dpci_core.plan.effects import planned_effects
 from dpci_core.plan.goals import goal_words, goals, missed
 from dpci_core.plan.summary import MOST_ROWS
-from dpci_core.report.words import number, number_at_most, percent, risk, risk_approx, risk_pure
+from dpci_core.report.words import (
+    MEAN_COUNTS_ALL,
+    number,
+    number_at_most,
+    percent,
+    risk,
+    risk_approx,
+    risk_pure,
+)
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding, told_steps
 from tests.plan_examples import HOSTILE, PLANS, numbers_of
 from ui.session import text
@@ -187,6 +195,10 @@ def test_a_goal_is_missed_where_an_effect_that_it_is_about_may_not_be_reportable
     chance = np.array([1.0, 0.9, 1.0, 1.0, 1.0])
     promised = replace(numbers.promise, chance=chance, probability=1.0, within_reach=1.0)
     found = replace(numbers, promise=promised)
+    told, lost = (
+        replace(found, is_not_reportable=np.arange(len(found.is_not_reportable)) < n)
+        for n in (0, 1)
+    )
     why = "The goal is missed: not all that it is about can be reported."
     for goal, is_missed in (
         (Target(limits=(1.0,) * 5), True),
@@ -198,6 +210,8 @@ def test_a_goal_is_missed_where_an_effect_that_it_is_about_may_not_be_reportable
         asked = replace(plan, goal=goal)
         assert (why in goals(asked, found)[0]) == is_missed
         assert "100 %" not in goals(asked, found)[0]
+        assert (MEAN_COUNTS_ALL in goals(asked, lost)[0]) == asked.goal.is_mean
+        assert MEAN_COUNTS_ALL not in goals(asked, told)[0]
         assert [one.gravity for one in missed(asked, found)] == ["stops"] * is_missed
     rare = replace(found, promise=replace(promised, probability=0.4))
     (said,) = missed(replace(plan, goal=Target(1.0)), rare)

@@ -17,6 +17,7 @@ from dpci_core.release.effects import against_goal
 from dpci_core.release.reading import release_from
 from dpci_core.release.record import Goal, RecordError
 from dpci_core.release.report import model_card
+from dpci_core.report.words import MEAN_COUNTS_ALL
 from tests.linear_example import linear_desk
 from tests.release_example import Desk, make_plan
 
@@ -51,6 +52,14 @@ def test_a_coefficient_that_is_not_reported_is_no_goal_met(made):
     assert against_goal(asked(other, Target(1e6, coefficient=0))).endswith(MISSED)
     assert against_goal(asked(other, Target(1e6, coefficient=1))).endswith(MET)
     assert against_goal(asked(other, Target(limits=(1e6, 1e6)))).endswith(MISSED)
+
+
+@pytest.mark.parametrize(("length", "said"), [(1e6, MET), (1e-6, MISSED)])
+def test_a_mean_says_that_it_counts_what_is_not_reported(made, length, said):
+    first = replace(made.coefficients[0], is_not_estimable=True)
+    other = replace(made, coefficients=(first, *made.coefficients[1:]))
+    assert against_goal(asked(other, Target(length))).endswith(f"{said} {MEAN_COUNTS_ALL}")
+    assert against_goal(asked(made, Target(length))).endswith(said)
 
 
 def test_power_says_nothing_of_one_release(made):

@@ -94,12 +94,14 @@ def has_read(plan: AnyPlan, person: str, said: Sequence[Caution]) -> bool:
     return (of, who) == (plan.digest, person) and read.issuperset(sentences(said))
 
 
-def ask_next(dataset: str) -> bool:
+def ask_next(dataset: str, *, is_spent: bool) -> bool:
     """The ways to the study after one that was released from this data set; whether one was
     taken.
+
+    is_spent: whether nothing is left of its budget, so that no other study of it can be released.
     """
     with st.container(horizontal=True):
-        is_same = st.button("Another study of this table", key="same_table")
+        is_same = not is_spent and st.button("Another study of this table", key="same_table")
         is_new = st.button("New study", key="new_study")
     if is_same:  # as it is described, for the same goal, with no budget or design yet
         _new_study(declare.anew(state.settings()))

@@ -5,6 +5,7 @@ it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -143,13 +144,18 @@ def take_dataset(key: str) -> None:
         )
         return
     now = state.settings()
+    if now.dataset == compute.DECLARED:  # its goal is about its columns
+        now = now.without_table()
     own = now.encoding if now.encoding in info.encodings else info.encodings[0]
-    state.update(
-        dataset=key,
-        names=() if now.is_penalised or key != START.dataset else START.names,
-        d=min(10, info.max_features),
-        n=info.n_rows,
-        encoding=own if now.is_penalised else START.encoding,
+    state.put(
+        replace(
+            now,
+            dataset=key,
+            names=() if now.is_penalised or key != START.dataset else START.names,
+            d=min(10, info.max_features),
+            n=info.n_rows,
+            encoding=own if now.is_penalised else START.encoding,
+        )
     )
 
 

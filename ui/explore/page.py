@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from dpci_core import remedies
 from ui.controls import currency, deployments, design, hints, upload
 from ui.controls.given import about_moments
 from ui.controls.sidebar import current_view, feature_names
@@ -59,8 +60,10 @@ def _moved() -> None:
     units = tabs.units_of(view)
     place = _controls(view.settings, partial(later.beside_the_split, view))
     _warnings(view)
-    tabs.content(view, tabs.line(view, units), units)
-    later.when_quiet(view, units, place)
+    tab = tabs.line(view, units)
+    with _picture():
+        tabs.content(view, tab, units)
+        later.when_quiet(view, units, place)
 
 
 def _of_a_number() -> None:
@@ -69,8 +72,17 @@ def _of_a_number() -> None:
     if view is None:
         return
     _controls(view.settings, partial(amounts, view.settings))
-    number.content(view, number.line())
-    number.when_quiet(view)
+    tab = number.line()
+    with _picture():
+        number.content(view, tab)
+        number.when_quiet(view)
+
+
+def _picture() -> DeltaGenerator:
+    """Where the chart is, and what comes for it later: that would else take the place of what
+    stands below, which would be gone for as long, and the chart taller.
+    """
+    return st.container(key="explore")
 
 
 def _controls(settings: Settings, beside_the_split: Callable[[], T]) -> T:
@@ -80,7 +92,7 @@ def _controls(settings: Settings, beside_the_split: Callable[[], T]) -> T:
         with left:
             currency.quick_total(settings)
         with right, st.container(key="about_budget", gap=None):
-            st.html(f'<p class="odds">{html.escape(finding.odds(settings))}</p>')
+            _odds(settings)
             with st.popover("How is it read?", type="tertiary", key="read_budget"):
                 _budget_details(settings)
         with st.container(key="sheet", gap="small"):
@@ -92,6 +104,17 @@ def _controls(settings: Settings, beside_the_split: Callable[[], T]) -> T:
             design.quick_controls(settings, feature_names())
         st.checkbox("Settings", key="sheet_open", on_change="ignore")
     return place
+
+
+def _odds(settings: Settings) -> None:
+    """What the budget means, in as much room as at the end of the slider, where most is said: else
+    all below would move with the slider.
+    """
+    at_end = settings
+    with suppress(ValueError):  # the parts are locked, and so is the slider
+        at_end = currency.at_total(settings, float(currency.total_grid(settings)[-1]))
+    said, most = (html.escape(finding.odds(one)) for one in (settings, at_end))
+    st.html(f'<div class="odds_room" data-most="{most}"><p class="odds">{said}</p></div>')
 
 
 def _header() -> None:
@@ -117,7 +140,7 @@ def _budget_details(settings: Settings) -> None:
 
 
 def _warnings(view: compute.View) -> None:
-    """What cannot be drawn, and what helps where intervals are useless."""
+    """What cannot be drawn."""
     if len(set(view.records.complete().y.tolist())) == 1:
         st.warning(
             "All rows of this table belong to one class. The method works, but there is nothing to "
@@ -133,31 +156,3 @@ def _warnings(view: compute.View) -> None:
                 f"**{name}: this forecast cannot be used, so no interval is drawn as one.** "
                 f"{text.plain(reasons)}"
             )
-    _useless_warning(view)
-
-
-def _useless_warning(view: compute.View) -> None:
-    """All useless combinations in one box, with what helps the first where every effect could be
-    reported.
-    """
-    useless = [o for o in view.drawn if o.forecast and o.forecast.usefulness.is_useless]
-    if not useless:
-        return
-    told = [
-        f"**{o.combination.label}: useless.** {o.forecast.usefulness.sentence}"
-        for o in useless
-        if o.forecast
-    ]
-    if not tabs.is_any_lost(view):  # else one remedy stands beside the chart
-        told.append(_what_helps(view, useless[0]))
-    st.warning("  \n".join(told), icon="🚫")
-
-
-def _what_helps(view: compute.View, useless: compute.Outcome) -> str:
-    if not view.settings.is_penalised:
-        return text.WHAT_HELPS
-    made, moments = useless.forecast, useless.moments
-    assert made is not None
-    assert moments is not None
-    key = ("remedies", moments.theta_hat.tobytes(), repr(made.design))
-    return state.curves().get(key, lambda: remedies(moments, design=made.design)).sentence

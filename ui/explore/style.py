@@ -25,7 +25,10 @@ SHEET = (
 .st-key-tabs [role=radio] { min-height: 2rem; padding: 0.125rem 0.625rem }
 .st-key-tabs [data-testid=stSelectbox] [role=group] { height: 2rem; min-height: 0 }
 .st-key-about_budget [data-testid=stPopoverButton], .st-key-best_split [kind=tertiary] { min-height: 1.5rem; padding: 0 }
-.st-key-about_budget .odds { margin: 0; font-size: 0.9375rem; line-height: 1.375rem }
+.st-key-about_budget .odds { margin: 0; font: inherit }
+.st-key-about_budget .odds_room { display: grid; font-size: 0.9375rem; line-height: 1.375rem }
+.odds_room > *, .odds_room::after { grid-area: 1 / 1 }
+.odds_room::after { content: attr(data-most); visibility: hidden }
 
 [data-dpci-live=total_slider] .st-key-total_number { visibility: hidden }
 [data-dpci-live=total_slider] :is(.st-key-best_split, .remark, .lost) { opacity: 0.06 }
@@ -40,7 +43,7 @@ SHEET = (
 @media (max-width: 1100px) { .st-key-best_split { min-height: 5.5rem } }
 
 @media (max-width: NARROWpx) {
-  .stMainBlockContainer { padding: 4rem 1rem 12rem }
+  .stMainBlockContainer { padding: 4rem 1rem 12.75rem }
   .stMainBlockContainer > [data-testid=stVerticalBlock], .st-key-explore, .st-key-head { gap: 0.25rem 0.5rem }
   .st-key-head h1 { font-size: 1.125rem; line-height: 1.375rem }
   .st-key-head .stButton button { padding: 0.125rem 0.5rem }
@@ -53,7 +56,8 @@ SHEET = (
     background: light-dark(LIGHT_PAGE, DARK_PAGE); border-top: 1px solid light-dark(LIGHT_LINE, DARK_LINE);
     gap: 0.25rem; max-height: 52vh; overflow-y: auto }
   .st-key-controls [data-testid=stHorizontalBlock] { gap: 0.25rem }
-  .st-key-about_budget .odds { font-size: 0.8125rem; line-height: 1.125rem }
+  .st-key-about_budget .odds_room { font-size: 0.8125rem; line-height: 1.125rem }
+  .picture h2.finding { min-height: 4.5rem }
   .st-key-sheet_open { display: block }
   .st-key-controls:not(:has(.st-key-sheet_open input:checked)) :is(.st-key-sheet, .st-key-read_budget) { display: none }
 }
@@ -61,8 +65,9 @@ SHEET = (
 @media (max-width: NARROWpx) and (max-height: 44em) {
   .stMainBlockContainer { padding: 3.75rem 1rem 10.5rem }
   .st-key-controls { padding: 0 1rem }
-  .picture h2.finding { font-size: 1.125rem; line-height: 1.25rem }
-  .st-key-about_budget .odds { font-size: 0.75rem; line-height: 1rem }
+  .picture h2.finding { font-size: 1.125rem; line-height: 1.25rem; min-height: 0 }
+  .st-key-about_budget .odds_room { font-size: 0.75rem; line-height: 1rem }
+  .odds_room::after { content: none }
 }
 </style>"""  # noqa: E501 - CSS
 ).replace("NARROW", str(NARROW))

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpci_core import remedies
 from dpci_core.mechanisms.objective import NOT_REVIEWED
 from dpci_core.report.answers import shortfall
 from dpci_core.report.cautions import not_reportable
@@ -157,11 +158,6 @@ def content(view: compute.View, tab: str, units: str) -> None:
     _put(view, tab, units, picture, tuple(beside))
 
 
-def is_any_lost(view: compute.View) -> bool:
-    """Whether some design on the chart cannot report some effect."""
-    return bool(_lost_names(view))
-
-
 def _lost_names(view: compute.View) -> list[str]:
     """Effects that are not reportable with some release on the chart."""
     lost: dict[str, None] = {}
@@ -183,12 +179,33 @@ def _lost(view: compute.View) -> tuple[str, ...]:
     return (f"{not_reportable(lost)} {text.WHY_NOT_REPORTABLE} {helps}",)
 
 
+def _useless(view: compute.View, labels: list[str], *, with_help: bool) -> list[str]:
+    """Which designs on the chart, by their labels, make intervals of no use; and what helps."""
+    said, first = [], None
+    for outcome, label in zip(view.drawn, labels, strict=True):
+        assert outcome.forecast is not None
+        if words := outcome.forecast.usefulness.sentence:
+            about = "" if len(labels) == 1 else f"{label.capitalize()}: "
+            said.append(f"{about}{text.lowered(words) if about else words}")
+            first = first or outcome
+    return [*said, _what_helps(view, first)] if first and with_help else said
+
+
+def _what_helps(view: compute.View, useless: compute.Outcome) -> str:
+    if not view.settings.is_penalised:
+        return text.WHAT_HELPS
+    made, moments = useless.forecast, useless.moments
+    assert made is not None
+    assert moments is not None
+    key = ("remedies", moments.theta_hat.tobytes(), repr(made.design))
+    return state.curves().get(key, lambda: remedies(moments, design=made.design)).sentence
+
+
 def _remarks(view: compute.View) -> tuple[str, ...]:
     """What has to be known beside the numbers."""
-    lost = _lost(view)
-    said = [*lost, *view.records.notes]
-    names = view.records.feature_names
+    lost, names = _lost(view), view.records.feature_names
     labels = distinguishing_labels([o.combination for o in view.drawn])
+    said = [*_useless(view, labels, with_help=not lost), *lost, *view.records.notes]
     for outcome, label in zip(view.drawn, labels, strict=True):
         made, about = outcome.forecast, "" if len(labels) == 1 else f"{label.capitalize()}: "
         assert made is not None
@@ -324,9 +341,6 @@ def _curves(view: compute.View, tab: str, others: list[pinned.Pinned]) -> Pictur
     name = _swept(settings, tab)
     curves = sweep_curves(view, name, len(feature_names()))
     now = current_value(settings, name)
-    wastes = wasted.sentences(view, curves, now) if name == "total" else []
-    for sentence in wastes:
-        st.info(sentence)
     about = (
         f". Fitted on the first {min(compute.SUBSAMPLE, len(view.records.y)):,} rows of the table"
         if name in ("c", "h", "d")
@@ -345,7 +359,7 @@ def _curves(view: compute.View, tab: str, others: list[pinned.Pinned]) -> Pictur
         for each in others
         if (same := each.of(first)) is not None and name != "d"
     ]
-    return lines.curve_picture(
+    picture = lines.curve_picture(
         curves,
         points,
         around,
@@ -355,6 +369,8 @@ def _curves(view: compute.View, tab: str, others: list[pinned.Pinned]) -> Pictur
         is_log=name in ("total", "n", "c", "h"),
         here=now,
     )
+    wastes = wasted.sentences(view, curves, now) if name == "total" else []
+    return replace(picture, remarks=(*picture.remarks, *wastes))
 
 
 def _tables(view: compute.View, units: str) -> None:

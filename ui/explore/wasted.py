@@ -53,7 +53,7 @@ def sentences(view: compute.View, curves: Sequence[SweepCurve], total: float) ->
 def _words(view: compute.View, name: str, less: float, there: float, here: float) -> str:
     letter = view.settings.typed.letter
     return (
-        f"**{name}: with this split, spending less is better.** {letter} = {text.number(less)} "
+        f"{name}: with this split, spending less is better. {letter} = {text.number(less)} "
         f"already gives a mean length of {text.number(there, 4)}; now it is "
         f"{text.number(here, 4)}. Part of what is added goes into learning more exactly which "
         "coefficients are hard to tell, instead of into telling them. The best split does not do "

@@ -284,8 +284,8 @@ function table(parent, { head, rows, caption }) {
 
 function skeleton(root, data) {
   root.replaceChildren()
+  element(root, data.isHeading ? "h2" : "p", { class: `finding ${data.isLoud ? "loud" : ""}` }, data.title)
   const main = element(root, "div", { class: "main" })
-  element(main, data.isHeading ? "h2" : "p", { class: `finding ${data.isLoud ? "loud" : ""}` }, data.title)
   if (data.sub) element(main, "p", { class: "sub" }, data.sub)
   const canvas = element(main, "div", { class: "canvas" })
   const side = element(root, "div", { class: "side" })

@@ -9,6 +9,7 @@ import streamlit as st
 
 from dpci_core import DeclaredTable
 from dpci_core.plan.link import pack, unpack
+from dpci_core.report.words import MEAN_COUNTS_ALL
 from dpci_core.schema import CONSTANT
 from ui.kit.bound import among
 from ui.plan import words
@@ -60,7 +61,9 @@ def panel(case: PlannedCase) -> None:
             _amount(case, str(kind), on)
     elif kind == MEAN:
         _number(
-            "goal_mean", "Longest acceptable mean length (columns on one scale)", words.GOAL_HELP
+            "goal_mean",
+            "Longest acceptable mean length (columns on one scale)",
+            f"{words.GOAL_HELP} {MEAN_COUNTS_ALL}",
         )
     if kind is not None:
         chances = sorted({*words.CHANCES, st.session_state["goal_chance"]})

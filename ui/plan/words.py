@@ -14,6 +14,7 @@ from dpci_core.report.answers import decided
 from dpci_core.report.cautions import reach
 from dpci_core.report.words import (
     LARGE_EPSILON,
+    MEAN_COUNTS_ALL,
     foreseen_chance,
     in_hundred,
     out_of_reach,
@@ -156,6 +157,8 @@ def reach_sentence(case: PlannedCase, option: Option, find: Find) -> str:
     least = "Perhaps no" if option.probability < _RARE else f"At least {chance} of"
     met = "" if option.is_lost else f" {least} releases meet the goal with {level}{hardest}."
     said = f"**{_verdict(case, option, find)}**{met}{_spare(case, option, find)} {reach(found)}"
+    if case.target.is_mean and option.reportable < option.of:
+        said += f" {MEAN_COUNTS_ALL}"
     return f"{said} {_ELSEWHERE[find]}" if falls_short(option, find) else said
 
 

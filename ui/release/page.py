@@ -33,7 +33,7 @@ from dpci_core.report.cautions import stopping
 from ui.controls import declare, person, plan_file
 from ui.controls.hints import link_problem
 from ui.kit import again
-from ui.kit.top import told_here
+from ui.kit.top import bring, told_here
 from ui.release import approval, asked, budget, rehearse, result, running, table, words
 from ui.session import access, state, steps, text
 from ui.session.case import make_case
@@ -45,7 +45,7 @@ from ui.views.cautions import box
 from ui.views.releases import folder_of
 
 _WANTED, _AGAIN, _FRESH = "release_wanted", "release_again", "release_fresh"
-_WATCHED = "release_watched"
+_WATCHED, _UNSEEN = "release_watched", "release_unseen"
 _POLL = 1.0
 """Seconds after which a page that shows a running release is drawn again."""
 
@@ -276,9 +276,10 @@ def _released_before(account: Account, chosen: ModelTask[Any], last: Charge) -> 
     if last.state != "failed" and last.request_id.count("/") == 2:
         with suppress(OSError, ValueError):
             made = chosen.load(folder_of(last.request_id))
-    st.header("3 · The release")
-    st.info(words.before_words(last, has_result=made is not None))
-    if plan_file.ask_next(account.dataset):
+    with st.container(key="release_made"):
+        st.header("3 · The release")
+        st.info(words.before_words(last, has_result=made is not None))
+    if plan_file.ask_next(account.dataset, is_spent=not account.remaining):
         path.show("describe")
     if made is None and last.state == "done" and last.request_id.count("/") == 2:
         st.warning(words.no_folder(folder_of(last.request_id)))
@@ -299,6 +300,9 @@ def _released_before(account: Account, chosen: ModelTask[Any], last: Charge) -> 
             chosen.plan,
             chosen.priced.numbers,
         )
+    if st.session_state.pop(_UNSEEN, False):
+        st.html("<style>.st-key-release_made { scroll-margin-top: 4rem }</style>")
+        bring("release_made")
     if price(account.cap, chosen.price()) > account.remaining:
         return
     with st.expander("Release the same plan once more"):
@@ -418,6 +422,7 @@ def _carry_out(
         else:
             note = made.note if isinstance(made, AnyRelease) else None
             st.session_state[_FRESH] = (request.request_id, note)
+            st.session_state[_UNSEEN] = True  # the button that was pressed stood far below
             st.session_state.pop(_AGAIN, None)
     st.rerun()
 

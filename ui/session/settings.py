@@ -425,10 +425,14 @@ class Settings:
         return replace(bare, goal_length=USUAL_LENGTH)
 
     def to_query(self) -> dict[str, str]:
-        """The settings that differ from those of a first visit, as the parameters of a link."""
+        """The settings that differ from those of a first visit, as the parameters of a link; a
+        table that was described before another was chosen is in none.
+        """
         now, first = _flat(self), _flat(_first_of(self.dataset, has_d=self.d != START.d))
-        follows = {"c"} if self.penalty == "chosen" and self.settled() == self else set()
-        return {k: v for k, v in now.items() if v != first[k] and k not in follows}
+        left_out = {"c"} if self.penalty == "chosen" and self.settled() == self else set()
+        if self.dataset != "declared":
+            left_out.add("declared")
+        return {k: v for k, v in now.items() if v != first[k] and k not in left_out}
 
     def in_paper_terms(self) -> Settings:
         """Return the same study as the paper would show it: columns by their bounds, coefficients

@@ -120,7 +120,7 @@ def say_released(case: PlannedCase) -> bool:
             f"**This plan was released** on {booked_at[:10]}. A change makes another plan "
             "of the same table."
         )
-        return plan_file.ask_next(dataset)
+        return plan_file.ask_next(dataset, is_spent=dataset in known.spent)
 
 
 def left_to(dataset: str | None) -> str:
@@ -134,11 +134,12 @@ def left_to(dataset: str | None) -> str:
 
 class _Known(NamedTuple):
     """What a ledger has: when plans were last released and from which data set, by their digests;
-    and what is left to each data set.
+    what is left to each data set, and to which nothing is.
     """
 
     released: dict[str, tuple[str, str]]
     left: dict[str, str]
+    spent: frozenset[str]
 
 
 def _known() -> _Known | None:
@@ -157,7 +158,9 @@ def _read(file: Path, seen: object) -> _Known:
     """What a ledger has, read again when its files were written to."""
     ledger = Ledger(file, read_only=True, busy_seconds=_BUSY_SECONDS)
     done = (c for c in ledger.history() if c.state == "done")
+    accounts = ledger.accounts()
     return _Known(
         {c.plan_hash: (c.booked_at, c.dataset) for c in done},
-        {account.dataset: ledger_text.left(account) for account in ledger.accounts()},
+        {account.dataset: ledger_text.left(account) for account in accounts},
+        frozenset(account.dataset for account in accounts if not account.remaining),
     )

@@ -11,14 +11,14 @@ import pytest
 
 from dpci_core import datasets
 from dpci_core.schema import CONSTANT
-from tests.ui.test_pages import now, picture_of, visit
-from ui.controls import currency
+from tests.ui.test_pages import check, now, picture_of, start, visit
+from ui.controls import currency, declare
 from ui.evidence.coverage.job import Job
 from ui.explore import finding, later
 from ui.explore.intervals import _private, marks, styles_of
 from ui.explore.rows import rows_of
 from ui.session import compute
-from ui.session.compute import PUBLIC, TableSource
+from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
 from ui.session.settings import START, Settings, from_query
 
 SOURCE = TableSource(PUBLIC)
@@ -306,3 +306,17 @@ def test_the_name_of_the_promise_stands_beside_its_meaning_at_every_budget():
     moving = later._animation(view_of(START), "odds", "any")["words"]
     for said in (finding.odds(START), *[one["odds"] for one in moving if "odds" in one]):
         assert said.startswith("Differential privacy: someone who is 50 % sure")
+
+
+def test_the_address_holds_no_description_of_a_table_that_is_not_shown():
+    mine = replace(declare.example(), unit="one patient")
+    age = {"goal": "length", "goal_on": mine.schema.feature_names[0], "goal_length": "3.3"}
+    app = start(dataset=DECLARED, declared=packed_table(mine), **age)
+    assert "declared" in app.query_params
+    app.selectbox(key="dataset").set_value("breast_cancer").run()
+    check(app)
+    assert not {"declared", "goal_on", "goal_length"} & set(app.query_params)
+    app.selectbox(key="dataset").set_value(DECLARED).run()
+    check(app)
+    again = declared_table(now(app).declared)
+    assert again.unit == mine.unit, "it is not described anew"

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpci_core import Target, needed_budget
 from dpci_core.planner.amounts import with_total
-from dpci_core.report.words import foreseen_chance
+from dpci_core.report.words import MEAN_COUNTS_ALL, foreseen_chance
 from dpci_core.schema import CategoricalColumn
 from tests.ui.test_pages import PAPER_TERMS, start
 from ui.controls import declare
@@ -78,6 +78,17 @@ def test_an_option_promises_no_more_than_its_worst_world():
     gone = np.flatnonzero(found.promise.chance < 0.95)
     sentences = " ".join(one.sentence for one in found.cautions)
     assert all(case.records.feature_names[j].replace("=", ": ") in sentences for j in gone)
+
+
+def test_a_mean_says_that_it_counts_what_cannot_be_reported():
+    one = a_case()
+    case = make_case(replace(one.settings, goal_on=""), SOURCE)
+    found = options.described(case, SOURCE)
+    for reportable, is_said in ((found.of, False), (found.of - 1, True)):
+        said = words.reach_sentence(case, replace(found, reportable=reportable), "precision")
+        assert (MEAN_COUNTS_ALL in said) == is_said
+        of_one = words.reach_sentence(one, replace(found, reportable=reportable), "precision")
+        assert MEAN_COUNTS_ALL not in of_one
 
 
 def test_the_least_budget_is_enough_in_every_world():

@@ -18,6 +18,7 @@ from tests.ui.release.test_page import (
     LINK,
     SCHEMA,
     TABLE,
+    begin,
     button,
     csv_bytes,
     desk,
@@ -26,7 +27,7 @@ from tests.ui.release.test_page import (
     with_file,
     words,
 )
-from tests.ui.test_pages import check, now, start
+from tests.ui.test_pages import check, now, start, told_focus
 from ui.session import quota
 from ui.session.compute import declared_table, packed_table
 from ui.session.settings import BUDGET, PRECISION, START
@@ -43,6 +44,15 @@ def released() -> AppTest:
     app.button(key="release_now").click().run()
     check(app)
     return app
+
+
+def test_the_result_is_brought_into_view_once_when_it_is_made():
+    """The button stands below a page of steps, and there the report ended."""
+    app = ready()
+    assert not told_focus(app)
+    app.button(key="release_now").click().run()
+    assert told_focus(app)
+    assert not told_focus(app.run())
 
 
 def is_blank(app: AppTest) -> bool:
@@ -93,6 +103,19 @@ def test_another_study_of_the_same_table_begins_with_its_columns_and_nothing_els
     app.button(key="describe_continue").click().run()
     check(app)
     assert app.title[0].value == "How exact must the results be?"
+
+
+@pytest.mark.parametrize("amount", ["1", "3"])
+def test_another_study_of_a_table_is_offered_while_something_is_left_of_its_budget(amount):
+    app = with_file(with_budget(begin(), amount))
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    app.button(key="release_now").click().run()
+    check(app)
+    is_left = Ledger().accounts()[0].remaining > 0
+    assert is_left == (amount == "3")
+    for at in (app, go(app, "plan", "approve")):
+        assert bool(button(at, "same_table")) == is_left
+        assert button(at, "new_study")
 
 
 GOAL = {"goal": "all", "goal_length": "2.5", "goal_chance": "0.75"}
