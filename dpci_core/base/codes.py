@@ -427,6 +427,10 @@ SENTENCES: dict[str, str] = {
         "it was approved, or have this one approved and write that under `approved`; empty for "
         "none."
     ),
+    "approved_for_one": (
+        "This plan was approved for one release, which is entry {entry} of the ledger, and pays "
+        "for no other. For another give the plan another title and have it approved again."
+    ),
     "blanks_around": (
         "The schema has {text!r} with blanks around it, which no cell can match. Declare it "
         "without them."

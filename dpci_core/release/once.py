@@ -210,6 +210,8 @@ def release_once(
     load_noise()
     asked = _asked(question, person, request_id)
     check_account(ledger, dataset, question.plan)
+    if known is None:
+        check_approval_is_left(ledger, dataset, question)
     check_approval(ledger, dataset, asked)
     header = check_header(question, file, encoding=encoding)
     _check_place(place)
@@ -307,6 +309,18 @@ def check_account(ledger: Ledger, dataset: str, plan: AnyPlan) -> None:
         raise ReleaseRefusedError(
             "another_unit", plan=whom(**wanted), dataset=dataset, ledger=account.protected
         )
+
+
+def check_approval_is_left(ledger: Ledger, dataset: str, question: ReleaseTask[Any]) -> None:
+    """Raise ReleaseRefusedError where the release that a plan was approved for has been made:
+    whoever approved it read what one release of it lets others learn. Where the account asks
+    another person each time, each release has an approval of its own.
+    """
+    if not question.plan.approved or ledger.account(dataset).needs_approval:
+        return
+    for charge in ledger.history(dataset):
+        if (charge.plan_hash, charge.state) == (question.digest, "done"):
+            raise ReleaseRefusedError("approved_for_one", entry=charge.charge_id)
 
 
 def check_header(

@@ -312,3 +312,37 @@ def test_what_was_booked_does_not_go_on_with_an_approval_of_another_plan(
     with refuses(ReleaseRefusedError, match="changed after its approval"):
         desk.release(plan=replace(desk.plan, approved=other))
     assert desk.release().charge_id == 4
+
+
+def test_an_approved_plan_pays_for_one_release(tmp_path: Path, capsys, monkeypatch) -> None:
+    """The board read what one release lets others learn, and two were made of its approval."""
+    desk = Desk.at(tmp_path, plan=replace(make_plan(), approved=BY_ADA), cap=Cap.pure(4))
+    with monkeypatch.context() as patch:
+        patch.setattr(once, "write_folder", None)
+        with pytest.raises(RuntimeError):
+            desk.release("r0", to="failed")  # of which nobody has seen anything
+    made = desk.release("r1")
+    assert desk.release("r1").charge_id == made.charge_id
+    said = f"approved for one release, which is entry {made.charge_id} of the ledger"
+    with refuses(ReleaseRefusedError, match=said):
+        desk.release("r2", to="again", file=tmp_path / "none.csv")
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(as_yaml(desk.plan), encoding="utf-8")
+    check = ["release", str(plan), "--check", "--ledger", str(desk.ledger.path)]
+    assert main([*check, "--dataset", "Clinic"]) == 1
+    assert said in capsys.readouterr().err
+    assert desk.spent == "2"
+    titled = make_plan(title="Sickness, again")
+    again = replace(titled, approved=approval_of(titled.digest, person="Ada", day="2026-02-01"))
+    assert desk.release("r3", to="again", plan=again).so_far.earlier == 2
+    assert desk.release("r4", to="bare", plan=make_plan()).so_far.same_plan == made.charge_id
+
+
+def test_where_each_release_is_approved_a_plan_may_be_released_again(desk: Desk) -> None:
+    desk.plan = make_plan(PureDP(model="0.3", hessian="0.2", covariance="0.2"))
+    day = "2026-02-01"
+    desk.plan = replace(desk.plan, approved=approval_of(desk.plan.digest, person="Ada", day=day))
+    for request in ("r1", "r2"):
+        desk.ledger.approve(propose_here(desk, request), person="Grace")
+        desk.release(request, to=request)
+    assert desk.spent == "1.4"

@@ -111,5 +111,4 @@ def _approval(case: PlannedCase) -> None:
             plan_file.note_read(bare, name, stops)
             steps.approve(name, bare.digest)
             plan_file.keep_approved(case)
-            st.session_state["release_person"] = name
             path.show("release")

@@ -26,6 +26,7 @@ from dpci_core.release import (
     NotAcceptedError,
     ReleaseRefusedError,
     check_account,
+    check_approval_is_left,
     complete,
     release_once,
 )
@@ -119,7 +120,7 @@ def _steps(ledger: Ledger) -> None:
         paused, request = charges[-1], Request(chosen, account, len(charges) - 1)
         if not paused.may_go_on or paused.request_id != request.request_id:
             _say()
-            _released_before(account, chosen, paused)
+            _released_before(ledger, account, chosen, paused)
             return
         st.info(words.before_words(paused))
     else:
@@ -270,7 +271,9 @@ def _charges(history: tuple[Charge, ...], account: Account, digest: str) -> tupl
     return tuple(c for c in history if (c.account_id, c.plan_hash) == of)
 
 
-def _released_before(account: Account, chosen: ModelTask[Any], last: Charge) -> None:
+def _released_before(
+    ledger: Ledger, account: Account, chosen: ModelTask[Any], last: Charge
+) -> None:
     """The newest charge of this question: its result, or what became of it."""
     made: AnyRelease | None = None
     if last.state != "failed" and last.request_id.count("/") == 2:
@@ -304,6 +307,11 @@ def _released_before(account: Account, chosen: ModelTask[Any], last: Charge) -> 
         st.html("<style>.st-key-release_made { scroll-margin-top: 4rem }</style>")
         bring("release_made")
     if price(account.cap, chosen.price()) > account.remaining:
+        return
+    try:
+        check_approval_is_left(ledger, account.dataset, chosen)
+    except ReleaseRefusedError as problem:
+        st.caption(text.plain(in_words(problem)))
         return
     with st.expander("Release the same plan once more"):
         st.markdown(words.AGAIN)

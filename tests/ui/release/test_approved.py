@@ -57,6 +57,19 @@ def go(app: AppTest, page: str, step: str = "") -> AppTest:
     return app
 
 
+def test_what_was_approved_is_released_once():
+    """The page for the board says once, and the page Release offered another with no question."""
+    app = approved(start("plan", step="approve", **LINK))
+    assert app.text_input(key="release_person").value == "", "who approves does not spend"
+    app = with_file(with_budget(app))
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    app.button(key="release_now").click().run()
+    check(app)
+    assert Ledger().accounts()[0].remaining == 2
+    assert button(app, "release_once_more") is None
+    assert "approved for one release, which is entry 2 of the ledger" in words(app)
+
+
 def test_the_page_of_the_board_has_the_hash_of_the_record_and_of_the_ledger():
     app = start("plan", step="approve", **LINK)
     (signed,) = re.findall(r"Plan <code>([0-9a-f]{64})</code>", board_page(app))
