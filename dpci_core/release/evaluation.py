@@ -119,11 +119,10 @@ def _unit(release: AnyRelease) -> list[str]:
 
 def _utility(release: AnyRelease, together: str | None) -> list[str]:
     told = [c for c in release.coefficients if not c.is_not_estimable]
-    ratio = release.times_as_planned
     return [
         f"{len(told)} of {len(release.coefficients)} coefficients with intervals of level "
         f"{release.design.confidence_level:.10g} from {release.counted_words}.",
-        "" if ratio is None else f"Released intervals are {ratio:.2f} times as long as planned.",
+        release.lengths_words,
         together_sentence(release) if together is None else together,
         as_code(said) if (said := against_goal(release)) else "",
         release.verdict,

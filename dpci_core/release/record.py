@@ -259,6 +259,18 @@ class AnyRelease(Entry):
         return sum(one.scaled.length for one in told) / planned if planned else None
 
     @property
+    def lengths_words(self) -> str:
+        """How long the reported intervals of the effects are against the plan, together and each;
+        empty where none is reported.
+        """
+        if (together := self.times_as_planned) is None:
+            return ""
+        told = [self.coefficients[place] for place in self.reported_effects]
+        ratios = [one.scaled.length / one.planned_scaled for one in told]
+        each = "" if len(told) == 1 else f" ({min(ratios):.2f} to {max(ratios):.2f} times)"
+        return f"Released intervals are {together:.2f} times as long as planned{each}."
+
+    @property
     def reported_effects(self) -> list[int]:
         """Places of the coefficients with an interval; the intercept is no effect."""
         return [

@@ -13,8 +13,7 @@ import pytest
 from dpci_core.__main__ import main
 from dpci_core.release import Release, load_release
 from dpci_core.release.evaluation import OPEN, evaluation, registry_entry
-from dpci_core.release.report import guarantee_sentence
-from dpci_core.report.words import number
+from dpci_core.release.report import guarantee_sentence, report_html
 from dpci_core.schema import CONSTANT
 from ui.release import result
 
@@ -66,14 +65,18 @@ def test_files_and_page_compare_lengths_with_the_plan_alike(
     lengths = [one.scaled.length for one in (first, *others)]
     planned = [one.planned_scaled for one in (longer, *others)]
     ratio = sum(lengths) / sum(planned)
-    assert f"{ratio:.2f} times as long as planned" in evaluation(made)
+    each = [a / b for a, b in zip(lengths, planned, strict=True)]
+    said = f"{ratio:.2f} times as long as planned ({min(each):.2f} to {max(each):.2f} times)."
+    assert said in evaluation(made)
+    assert said in report_html(made)
     monkeypatch.setattr(result, "_usual", lambda *_: (1.0, 1.0))
     ones = np.ones(len(made.coefficients))
     no_plan: Any = None
     numbers: Any = SimpleNamespace(scaled=SimpleNamespace(ci_length=ones, nonprivate_length=ones))
-    assert f"{number(ratio)} times" in result.against_plan(made, no_plan, numbers)
+    assert f"{ratio:.2f} times" in result.against_plan(made, no_plan, numbers)
     alone = tuple(replace(one, is_not_estimable=one.name != CONSTANT) for one in made.coefficients)
     assert replace(made, coefficients=alone).times_as_planned is None, "the intercept is no effect"
+    assert replace(made, coefficients=alone).lengths_words == ""
 
 
 def test_what_people_typed_stays_text() -> None:

@@ -72,13 +72,13 @@ def against_plan(made: AnyRelease, plan: AnyPlan, planned: Planned) -> str:
         float(of[places].mean())
         for of in (planned.scaled.ci_length, planned.scaled.nonprivate_length)
     )
-    low, high = (x / length for x in _usual(plan, made.n_records, tuple(places)))
-    said = f"Intervals are **{number(ratio)} times** as long as planned"
+    told = [x / length for x in _usual(plan, made.n_records, tuple(places))]
+    ratio, low, high = (round(x, 2) for x in (ratio, *told))  # what is told decides
+    said = f"Intervals are **{ratio:.2f} times** as long as planned"
     if made.n_records != made.n_planned:
         said += f", from {made.n_records:,} {_counted(made)}, not {made.n_planned:,}"
     between = (
-        f"nearly all releases of a table as described are between {number(low)} and "
-        f"{number(high)} times"
+        f"nearly all releases of a table as described are between {low:.2f} and {high:.2f} times"
     )
     if low <= ratio <= high:
         said += f", which noise explains: {between}."
