@@ -51,6 +51,17 @@ def test_frames_hold_what_differs_between_positions_and_nothing_else():
     assert made["words"] == [{"title": "a", "footer": "f"}, {"title": "b", "footer": "f"}]
 
 
+def test_what_moves_is_where_it_will_rest_on_a_narrow_axis_too():
+    """While the slider was held, budgets of 4.10531 to 4.10534 lay on two places, or nowhere."""
+    low, high = 4.105312, 4.105341
+    axis = Panel(low=low, high=high, up=Axis(low=0.0, high=8.0))
+    dots = tuple((low + (high - low) * k / 7.0, float(k), 0) for k in range(8))
+    narrow = replace(PICTURE, panels=(axis,), dots=dots)
+    held = whole_frames("v", [PICTURE, narrow])["frames"][1]["dots"]
+    for (x, _, _), (at, _, _) in zip(dots, held, strict=True):
+        assert abs(x - at) < 1e-4 * (high - low)
+
+
 @pytest.mark.parametrize("name", ["picture.js", "files.js"])
 def test_the_scripts_ask_nobody_and_move_nothing_by_themselves(name):
     script = Path(picture.__file__).with_name(name).read_text(encoding="utf-8")
