@@ -29,6 +29,11 @@ def expander(label: str, words: str) -> None:
             st.markdown(words)
 
 
+def to_about() -> None:
+    """To the answer for who has not heard of it."""
+    st.page_link("../pages/about.py", label="What is differential privacy?")
+
+
 def foot() -> None:
     """One line below all pages: what is protected, whether explanations are shown, and who is
     logged in.
@@ -36,6 +41,7 @@ def foot() -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="foot"):
         with st.popover("What is protected?", type="tertiary"):
             st.markdown(text.privacy_unit(state.settings()))
+            to_about()
         st.toggle(
             "Explanations",
             **bound("help_switch", state.is_help_on(), state.set_help),

@@ -131,6 +131,7 @@ def _header() -> None:
 
 
 def _budget_details(settings: Settings) -> None:
+    hints.to_about()
     st.markdown(text.privacy_unit(settings))
     counted = (text.conversion_details(settings), text.exact_sentence(settings))
     st.markdown(" ".join(filter(None, counted)))

@@ -395,4 +395,4 @@ def _steps(screen: Screen) -> None:
             after = path[number + 1].key
             st.button("Next →", key="learn_next", on_click=_go, args=(after,), type="primary")
         else:
-            st.page_link("../pages/explore.py", label="**Now with your own settings: Explore →**")
+            st.page_link("../pages/explore.py", label="**Your own settings →**")

@@ -152,8 +152,8 @@ NEIGHBOURS = Screen(
     control=records(
         (20, 50, 100, 200, 500, 1000, 2000),
         200.0,
-        "few people, each matters",
-        "many people, each matters less",
+        "few people",
+        "many people",
     ),
     question=ReleaseTask(
         ask="Can one very unusual person move the coefficients as far as they like?",

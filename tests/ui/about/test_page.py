@@ -73,3 +73,12 @@ def test_the_versions_that_run_are_told_and_a_tab_travels():
     table = app.dataframe[0].value.set_index("program")
     assert table.loc["numpy", "oldest tested"] == "2.2.0"
     assert list(TABS) == [*DOCUMENTS, "versions"]
+
+
+@pytest.mark.parametrize("page", ["explore", "plan", "learn"])
+def test_a_newcomer_is_led_to_what_differential_privacy_is(page):
+    links = start(page).get("page_link")
+    assert {"about"} == {
+        one.proto.page for one in links if one.proto.label == "What is differential privacy?"
+    }
+    assert "nearly alike if any one person had answered otherwise" in shown(start("about"))
