@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -422,6 +422,11 @@ def test_one_switch_goes_to_the_terms_of_the_paper_and_back():
     app.segmented_control(key="terms").set_value("plain").run()
     check(app)
     assert now(app) == START
+    app.text_input(key="c_number").set_value("0.0003").run()
+    for terms in ("paper", "plain"):
+        app.segmented_control(key="terms").set_value(terms).run()
+        check(app)
+    assert now(app) == replace(START, c=0.0003, penalty="typed")
 
 
 def test_a_penalty_is_chosen_until_one_is_typed_and_again_when_asked_for():

@@ -95,7 +95,14 @@ def _take_terms(chosen: object, names: tuple[str, ...]) -> None:
     now = state.settings()
     if chosen not in TERMS:
         return
-    moved = now.in_paper_terms() if chosen == "paper" else now.in_plain_terms()
+    if chosen == "paper":
+        st.session_state["left_plain"] = now
+        moved = now.in_paper_terms()
+    else:
+        moved, left = now.in_plain_terms(), st.session_state.get("left_plain")
+        if left is not None and left.declared == now.declared and left.dataset == now.dataset:
+            kept = {name: getattr(left, name) for name in ("penalty", "c", "mechanisms")}
+            moved = replace(moved, **kept).settled()
     if moved.has_own_order != now.has_own_order and not now.names:
         moved = replace(moved, names=names[: now.d])  # the same features, in whatever terms
     state.put(moved)

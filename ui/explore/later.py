@@ -209,8 +209,9 @@ def _splits(view: compute.View, outcome: compute.Outcome) -> dict[Split, Forecas
 
     begun = [now]
     plain = now.split if any(now.split.locked) else from_shares(now.split.total)
-    if now.settled().penalty == "chosen":
+    with suppress(InfeasibleDesignError, ValueError):  # too small a c for it
         added(plain)
+    if now.settled().penalty == "chosen":
         usual = beside(plain)
         begun = [usual.swept("c", min(usual.c * times, LIMITS["c"][1])) for times in _TIMES]
     for here in begun:

@@ -436,29 +436,35 @@ class Settings:
 
     def in_paper_terms(self) -> Settings:
         """Return the same study as the paper would show it: columns by their bounds, coefficients
-        with penalty.
+        with penalty. A goal that somebody set stays.
         """
         own = "schema" if self.encoding == "standard" else self.encoding
-        now = self.usual("target", "units", "penalty", "c", "mechanisms", *PRECISION)
+        goal = PRECISION if self.usual(*PRECISION).with_plain_goal() == self else ()
+        now = self.usual("target", "units", "penalty", "c", "mechanisms", *goal)
         return replace(now, encoding=own)
+
+    def with_plain_goal(self) -> Settings:
+        """These settings with the goal of every odds ratio, unless somebody set another."""
+        if self != self.usual(*PRECISION):
+            return self
+        return replace(
+            self, goal="all", goal_on="", goal_length=USUAL_LENGTH, goal_chance=USUAL_CHANCE
+        )
 
     def in_plain_terms(self) -> Settings:
         """Return the same study in the effects that people mean: odds ratios without penalty, of
         columns by their typical values and spreads.
         """
         is_named = self.dataset not in ("upload", "declared")
-        return replace(
+        plain = replace(
             self,
             encoding="standard" if is_named else self.encoding,
             target=UNPENALISED,
             units="odds",
             penalty="chosen",
             mechanisms=("objective",),
-            goal="all",
-            goal_on="",
-            goal_length=USUAL_LENGTH,
-            goal_chance=USUAL_CHANCE,
-        ).settled()
+        )
+        return plain.with_plain_goal().settled()
 
 
 def convert_currency(now: Settings, chosen: str) -> Settings:

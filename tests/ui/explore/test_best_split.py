@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pytest
 
@@ -63,6 +64,16 @@ def test_the_best_split_has_the_penalty_that_goes_with_it():
         "Another split helps: half of the budget for the coefficients and a quarter for each "
         "matrix lets them be reported."
     )
+
+
+def test_no_split_is_called_best_beside_a_remedy_that_names_another(monkeypatch):
+    """At a typed c the shortest split reported three of six, and half and two quarters all."""
+    settings = replace(chosen("0.1", "0.65", "0.25"), penalty="typed", c=START.c)
+    short = SimpleNamespace(design=compute(settings, TableSource(PUBLIC)).drawn[0].forecast.design)
+    monkeypatch.setattr(later, "best_split", lambda *_, **__: short)
+    best = found_from(settings)
+    assert best.split == from_shares(settings.split.total)
+    assert best.gain > 0.5
 
 
 @pytest.mark.parametrize("total", ["0.5", "1", "4"])

@@ -161,6 +161,9 @@ def test_terms_change_and_come_back():
     assert paper.mechanisms == Settings().mechanisms
     assert paper.in_plain_terms() == START
     assert replace(paper, encoding="paper").in_paper_terms().encoding == "paper"
+    study = replace(START, goal_length=0.811)
+    assert study.in_paper_terms().goal_length == 0.811, "what somebody asks for is no term"
+    assert study.in_paper_terms().in_plain_terms() == study
 
 
 def test_a_chosen_penalty_follows_until_one_is_typed():
