@@ -48,7 +48,7 @@ def goals(plan: AnyPlan, numbers: Planned) -> list[str]:
     if plan.goal.limits is not None and numbers.promise.within_reach is not None:
         half = _half_of_all(plan, plan.goal.limits) * numbers.promise.within_reach
         often = f", in {percent(plan.goal.probability)} of releases"
-        said += f" Within reach of all at once{often}: {_told_of_all(plan, half, _rounded_up)}."
+        said += f" All of them at once{often}: within {_told_of_all(plan, half, _rounded_up)}."
     return [said]
 
 

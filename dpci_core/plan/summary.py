@@ -88,7 +88,7 @@ def to_html(plan: AnyPlan, numbers: Planned) -> str:
     grave, smaller = gravest(numbers.cautions(plan.design))
     whose, shown = plan.persons, planned_effects(plan, numbers)
     told = _TOLD[type(plan)](plan, numbers)
-    caption = f"Effects on {short(shown.outcome)}, all else equal"
+    caption = f"Effects on {short(shown.outcome)}, all else equal; on average over releases"
     return render(
         "summary.html",
         title=plan.title,

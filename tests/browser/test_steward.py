@@ -20,7 +20,7 @@ from tests.ui.release.test_page import LINK, csv_bytes
 
 pytestmark = pytest.mark.browser
 PLAN = "/plan?d=4&calibrations=published"
-MOST_ACTIONS = 19
+MOST_ACTIONS = 20
 """Clicks and typed fields from the front page to a record with a rehearsal before it; a file that is
 chosen is one.
 """
@@ -106,6 +106,7 @@ def walk(page: Page, address: str) -> Walk:
     page.get_by_text("Only its header was read").wait_for(timeout=_PATIENCE)
     wait_idle(page, _PATIENCE)
     path.type(".st-key-budget_name input", "Clinic")
+    path.type(".st-key-release_person input", "Ada")
     path.type(".st-key-budget_amount input", "4")
     path.click("[class*=st-key-budget_meant] label")
     path.click(".st-key-budget_make button")

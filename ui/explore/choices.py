@@ -101,8 +101,8 @@ def _take_terms(chosen: object, names: tuple[str, ...]) -> None:
     else:
         moved, left = now.in_plain_terms(), st.session_state.get("left_plain")
         if left is not None and left.declared == now.declared and left.dataset == now.dataset:
-            kept = {name: getattr(left, name) for name in ("penalty", "c", "mechanisms")}
-            moved = replace(moved, **kept).settled()
+            own = {name: getattr(left, name) for name in ("penalty", "c", "mechanisms")}
+            moved = replace(moved, **own).settled()
     if moved.has_own_order != now.has_own_order and not now.names:
         moved = replace(moved, names=names[: now.d])  # the same features, in whatever terms
     state.put(moved)

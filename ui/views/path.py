@@ -70,6 +70,8 @@ records that it asks for, where it is about them.
 """
 
 
+USED = "plan_used"
+"""The session's name of the settings that a design was used with."""
 _ARTICLE = re.compile(r"(?:one|an?|1)\s+", re.I)
 _MOST = 4
 """Columns that a line of the plan so far names."""
@@ -89,10 +91,19 @@ def waiting(settings: Settings, *, approved: str = "") -> None:
     of, found, _ = st.session_state.get(FOUND, (None, "", None))
     if of == settings and found:
         said.append(f"{found} “Use this design” at the step Choose takes it over.")
+    used = st.session_state.get(USED)
+    is_moved = used not in (None, settings) and used.declared == settings.declared
+    if is_moved:
+        said.append(
+            "This is not the design that was used at the step Choose: something was changed since, "
+            "here or on another page, such as Explore."
+        )
     if said and approved:
         said.insert(0, f"What is released is the plan as it is here. {plain(approved)}")
     if said:
         st.warning(" ".join(said))
+    if is_moved:
+        st.button("Take that design back", key="take_back", on_click=state.put, args=(used,))
 
 
 def is_begun(settings: Settings) -> bool:

@@ -30,7 +30,7 @@ from dpci_core.plan.link import pack
 from dpci_core.planner.needed import OutOfReachError
 from dpci_core.planner.targets import meeting_probability, outcome
 from dpci_core.schema import CategoricalColumn, Schema
-from tests.ui.test_pages import PAPER_TERMS, charts_of, check, now, start, visit
+from tests.ui.test_pages import PAPER_TERMS, ROOT, charts_of, check, now, start, visit
 from ui.controls import declare, plan_file
 from ui.plan import charts as plan_charts
 from ui.plan import numbers as planning
@@ -182,6 +182,27 @@ def test_using_what_is_found_leads_on_and_the_goal_that_was_typed_stays(what, le
         assert forecast(case.moments, design=case.design).ci_length_mean <= length
     elif what == "records":
         assert now(app).n == int(found)
+
+
+def test_a_design_that_was_used_is_not_changed_elsewhere_without_a_word():
+    """Explore took the place of the plan that waited to be approved."""
+    app = start("plan", find="budget", **SMALL, goal_length="0.5")
+    app.button(key="use_design").click().run()
+    used, moved = now(app), "something was changed since"
+    assert moved not in words(app)
+    app.switch_page(str(ROOT / "pages" / "explore.py"))
+    app.run()
+    app.text_input(key="total_number").set_value("7").run()
+    app.query_params["step"] = "approve"
+    app.switch_page(str(ROOT / "pages" / "plan.py"))
+    app.run()
+    check(app)
+    assert now(app) != used
+    assert moved in words(app)
+    app.button(key="take_back").click().run()
+    check(app)
+    assert now(app) == used
+    assert moved not in words(app)
 
 
 @pytest.mark.parametrize(("length", "said"), [(0.5, "met"), (0.05, "missed")])
