@@ -339,6 +339,7 @@ def _typed(settings: Settings) -> None:
     st.text_area(
         "Paste the header line, or type one line for each column with its bounds or values",
         key="describe_text",
+        persist_state="session",
         placeholder=_LINES,
         height=140,
         on_change=_add_lines,
@@ -405,9 +406,11 @@ def _draft(settings: Settings) -> None:
         return
     draft.begin()
     if not of:
-        _fill([], target=None, outcome=None, positive=None)
+        _fill([], target=None, outcome=None, positive=None, text="")
         return
     table = declared_table(of)
+    if not declare.is_example(table):
+        st.session_state["describe_text"] = ""  # what was left there is about another table
     schema = table.schema
     _fill(
         [*declare.to_rows(table), declare.outcome_row(schema)],

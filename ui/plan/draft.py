@@ -24,7 +24,7 @@ ANSWERS = ("No", "Yes")
 """Whether one person can have several rows."""
 LEAVE_OUT, FILL_IN = "Leave out", "Fill in"
 """What becomes of rows with missing cells."""
-_LONGEST, _MOST_COLUMNS = 1_000, 500
+_LONGEST, _LONGEST_LINES, _MOST_COLUMNS = 1_000, 20_000, 500
 
 
 def _is_line(value: object) -> bool:
@@ -35,6 +35,11 @@ def _is_line(value: object) -> bool:
 def is_text(value: object) -> bool:
     """Whether a field of words may hold this."""
     return _is_line(value) and len(cast(str, value)) <= _LONGEST
+
+
+def _is_lines(value: object) -> bool:
+    """Whether the box of lines may hold this."""
+    return _is_line(value) and len(cast(str, value)) <= _LONGEST_LINES
 
 
 def _is_tick(value: object) -> bool:
@@ -54,6 +59,7 @@ FIELDS: dict[str, Callable[[object], bool]] = {
     "complete": is_text,
     "rate": is_text,
     "pairs": is_text,
+    "text": _is_lines,
 }
 """What stands beside the columns, and what it may be: names of session keys after "describe_"."""
 
@@ -71,19 +77,24 @@ def begin() -> None:
 
 def keep(rows: Sequence[Row]) -> None:
     """Keep columns and fields as they stand; where nothing was changed, or it is too long or too
-    odd for an address, nothing.
+    odd for an address, nothing. Lines that make it too long are left out first.
     """
     said = st.session_state
     fields = {name: said.get(f"describe_{name}") for name in FIELDS}
-    try:
-        given = {"rows": list(rows)} | {k: v for k, v in fields.items() if v is not None}
-        packed = pack(_checked(given))  # nothing that a reload would not take
-    except ValueError:
-        packed = ""
+    given = {"rows": list(rows)} | {k: v for k, v in fields.items() if v is not None}
+    packed = _packed(given) or _packed({k: v for k, v in given.items() if k != "text"})
     is_new = packed != said.setdefault(_BEGUN, packed)
     steps.DRAFT.take(packed if is_new else "")
     if is_new:
         said.pop(_LOST, None)
+
+
+def _packed(given: dict[str, Any]) -> str:
+    """A draft for the address; empty where a reload would not take it."""
+    try:
+        return pack(_checked(given))
+    except ValueError:
+        return ""
 
 
 def forget() -> None:

@@ -5,6 +5,8 @@ one's own.
 from __future__ import annotations
 
 import math
+import random
+import string
 from dataclasses import replace
 
 import pytest
@@ -1039,6 +1041,26 @@ def test_lines_that_were_not_added_are_not_left_behind_silently():
     assert any("Lines above were not added" in one.value for one in app.error)
     app.text_area(key="describe_text").set_value("").run()
     assert title(go_on(app)) == "How exact must the results be?"
+
+
+def test_lines_that_are_not_added_yet_survive_a_reload_and_another_page():
+    app = add(start("plan"), "age: 18 to 100 years\nbmi: 10 to 60,5")
+    assert app.text_area(key="describe_text").value == "bmi: 10 to 60,5"
+    app.switch_page(str(ROOT / "pages" / "explore.py")).run()
+    app.switch_page(str(ROOT / "pages" / "plan.py")).run()
+    assert app.text_area(key="describe_text").value == "bmi: 10 to 60,5"
+    app = reloaded(app)
+    assert app.text_area(key="describe_text").value == "bmi: 10 to 60,5"
+    assert len(cards_of(app)) == 1
+    add(app, "bmi: 10 to 60.5")
+    assert reloaded(app).text_area(key="describe_text").value == ""
+
+
+def test_lines_that_no_address_can_hold_leave_the_columns_in_it():
+    app = add(start("plan"), "age: 18 to 100 years")
+    noise = "".join(random.Random(1).choices(string.ascii_letters, k=19_000))
+    app.text_area(key="describe_text").set_value(f"bmi: {noise}").run()
+    assert len(cards_of(reloaded(app))) == 1
 
 
 def test_shares_that_nobody_said_are_asked_for_at_the_button():
