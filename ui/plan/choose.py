@@ -287,15 +287,13 @@ def _precision(case: PlannedCase, option: Option | None, is_answer: bool, is_fir
     label = text.plain(goals.label(case))
     chance = words.chance_words(case.settings.goal, case.settings.goal_chance)
     if is_answer:
-        st.markdown(f"**{label}**")
         told = option if option is not None and option.reportable else None
         if told is not None and told.is_lost and case.settings.goal != "all":
             told = None  # the one effect that it is about
+        st.markdown(f"**{words.about_words(case, told)}**")
         digits = 3 if is_first else 4
         shown = None if told is None else goals.found_words(case, told.precision, digits)
         _found(case, told, shown, is_first=is_first)
-        if told is not None and told.is_lost:
-            st.markdown(f"of the {told.reportable} that can be reported")
     else:
         _asked(case, label, goals.as_number(case, goals.asked(case)))
     st.markdown(f"In {chance} of releases." if "%" in chance else f"{chance.capitalize()}.")

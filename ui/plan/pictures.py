@@ -76,9 +76,9 @@ def _map(case: Case, found: IsoMap, work: Work) -> None:
         source=case.records.source,
     )
     st.markdown(
-        "On the thick line your goal is met exactly; right of it and above it, with room to "
-        "spare. Every other line joins budgets and numbers of records with the same "
-        f"{'chance' if is_chance else 'length'}."
+        f"{words.world(case)} On the thick line your goal is met exactly; right of it and above "
+        "it, with room to spare. Every other line joins budgets and numbers of records with the "
+        f"same {'chance' if is_chance else 'length'}."
     )
     show(
         "plan_map",
@@ -108,6 +108,7 @@ def _split(case: Case, best: SplitAnswer, found: SplitMap) -> None:
     mine = tuple(case.settings.split.share(i) / 100.0 for i in range(3))
     asked, least = (numbers.score_of(case, made) for made in (best.asked, best.forecast))
     loss = asked / least - 1.0
+    st.markdown(words.world(case))
     _split_words(best, locked=any(case.settings.split.locked))
     figure = charts.split_chart(
         found,

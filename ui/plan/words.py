@@ -294,6 +294,14 @@ def equal_sentence(case: PlannedCase, option: Option, find: Find) -> str:
     return f"Equal parts would give {found_words(case, option.precision)}{fewer}."
 
 
+def about_words(case: PlannedCase, option: Option | None) -> str:
+    """What the number of a goal is about; of all odds ratios those that can be reported."""
+    said = plain(label(case))
+    if option is None or not option.is_lost or case.settings.goal != "all":
+        return said
+    return f"{said} (of the {option.reportable} of {option.of} that can be reported)"
+
+
 def design_lines(case: PlannedCase, option: Option) -> str:
     """A design on a card."""
     now, risk = option.settings, risk_of(option.design.budget, option.settings.delta)
@@ -303,13 +311,24 @@ def design_lines(case: PlannedCase, option: Option) -> str:
     lines = (
         f"{now.typed.letter} = **{number(option.typed, 4)}**. {risk}",
         f"**{now.n:,}** records",
-        f"{plain(label(case))}: **{found_words(case, option.precision)}**{surely}{where}",
+        f"{about_words(case, option)}: **{found_words(case, option.precision)}**{surely}{where}",
         f"**{option.reportable} of {option.of}** coefficient{'' if option.of == 1 else 's'} "
         "can be reported" + ("" if option.works else "; the goal is missed"),
         method(option.design),
         f"Split: {split_words(now)}",
     )
     return "\n".join(f"- {line}" for line in lines)
+
+
+def world(case: PlannedCase) -> str:
+    """Where what a closer look draws is true, and how the answer differs from it."""
+    c = f"c = {number(case.settings.c)}"
+    if case.settings.dataset != DECLARED:
+        return f"Drawn at {c}."
+    return (
+        f"**Drawn for the table as it is described, at {c}.** The answer above has to hold in "
+        "every table that was checked, at a c of its own, and asks for more."
+    )
 
 
 def map_sentence(case: PlannedCase, marks: Sequence[Mark]) -> str:
