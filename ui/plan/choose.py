@@ -287,13 +287,9 @@ def _precision(case: PlannedCase, option: Option | None, is_answer: bool, is_fir
     label = text.plain(goals.label(case))
     chance = words.chance_words(case.settings.goal, case.settings.goal_chance)
     if is_answer:
-        told = option if option is not None and option.reportable else None
-        if told is not None and told.is_lost and case.settings.goal != "all":
-            told = None  # the one effect that it is about
-        st.markdown(f"**{words.about_words(case, told)}**")
-        digits = 3 if is_first else 4
-        shown = None if told is None else goals.found_words(case, told.precision, digits)
-        _found(case, told, shown, is_first=is_first)
+        st.markdown(f"**{words.about_words(case, option)}**")
+        shown = "" if option is None else words.told_precision(case, option, 3 if is_first else 4)
+        _found(case, option, shown, is_first=is_first)
     else:
         _asked(case, label, goals.as_number(case, goals.asked(case)))
     st.markdown(f"In {chance} of releases." if "%" in chance else f"{chance.capitalize()}.")
@@ -581,6 +577,7 @@ def _without(now: Settings) -> dict[str, str]:
 
 def _beside(case: PlannedCase, work: Work, option: Option | None) -> None:
     """This design and the one that was kept."""
+    other, why = work.known.get("kept", (None, None))
     left, right = st.columns(2, gap="small")
     with left.container(border=True, height="stretch"):
         st.markdown("**This design**")
@@ -592,13 +589,13 @@ def _beside(case: PlannedCase, work: Work, option: Option | None) -> None:
         st.markdown("**Kept to compare**")
         if "kept" in work.missing:
             work.default_value("kept")
+        elif why is not None:
+            st.warning(words.no_answer(why, case))
         else:
-            other, why = work.known["kept"]
-            if why is not None:
-                st.warning(words.no_answer(why, case))
-            else:
-                st.markdown(words.design_lines(case, cast(Option, other)))
+            st.markdown(words.design_lines(case, cast(Option, other)))
         st.button("Remove", key="remove_kept", type="tertiary", on_click=_remove)
+    if option is not None and other is not None and "answer" not in work.missing:
+        st.caption(words.beside_sentence(case, option, cast(Option, other)))
 
 
 def _remove() -> None:

@@ -76,10 +76,11 @@ def _map(case: Case, found: IsoMap, work: Work) -> None:
         source=case.records.source,
     )
     st.markdown(
-        f"{words.world(case)} On the thick line your goal is met exactly; right of it and above "
-        "it, with room to spare. Every other line joins budgets and numbers of records with the "
-        f"same {'chance' if is_chance else 'length'}."
+        "On the thick line your goal is met exactly; right of it and above it, with room to "
+        "spare. Every other line joins budgets and numbers of records with the same "
+        f"{'chance' if is_chance else 'length'}."
     )
+    st.caption(words.world(case))
     show(
         "plan_map",
         figure,
@@ -108,7 +109,6 @@ def _split(case: Case, best: SplitAnswer, found: SplitMap) -> None:
     mine = tuple(case.settings.split.share(i) / 100.0 for i in range(3))
     asked, least = (numbers.score_of(case, made) for made in (best.asked, best.forecast))
     loss = asked / least - 1.0
-    st.markdown(words.world(case))
     _split_words(best, locked=any(case.settings.split.locked))
     figure = charts.split_chart(
         found,
@@ -120,6 +120,7 @@ def _split(case: Case, best: SplitAnswer, found: SplitMap) -> None:
         meta={"look": "split", "loss": loss, "settings": case.settings.to_query()},
         source=case.records.source,
     )
+    st.caption(words.world(case))
     which = "the mean interval" if case.target.coefficient is None else "the interval you asked for"
     title = (
         f"Your split makes {which} {100 * loss:.1f} % longer than the best"

@@ -11,7 +11,7 @@ from dpci_core.planner import RegularizationChoice
 from dpci_core.planner.needed import OutOfReachError
 from dpci_core.privacy.budget import Budget, to_float_down
 from dpci_core.report.answers import decided
-from dpci_core.report.cautions import reach
+from dpci_core.report.cautions import REPORTABLE_CHANCE, reach
 from dpci_core.report.words import (
     LARGE_EPSILON,
     MEAN_COUNTS_ALL,
@@ -30,6 +30,7 @@ from ui.session.settings import LIMITS, Settings
 from ui.session.text import (
     as_typed,
     called,
+    lowered,
     method,
     number,
     number_at_most,
@@ -295,11 +296,32 @@ def equal_sentence(case: PlannedCase, option: Option, find: Find) -> str:
 
 
 def about_words(case: PlannedCase, option: Option | None) -> str:
-    """What the number of a goal is about; of all odds ratios those that can be reported."""
+    """What the number of a goal is about; where not all can be reported, of how many it is."""
     said = plain(label(case))
-    if option is None or not option.is_lost or case.settings.goal != "all":
+    if option is None or not (option.is_lost and option.reportable) or case.settings.goal != "all":
         return said
-    return f"{said} (of the {option.reportable} of {option.of} that can be reported)"
+    return f"Of the {option.reportable} of {option.of} that can be reported, {lowered(said)}"
+
+
+def told_precision(case: PlannedCase, option: Option, digits: int = 4) -> str:
+    """The precision of a design; empty where nothing that the goal is about can be reported."""
+    is_untold = option.is_lost and case.settings.goal != "all"  # the one effect that it is about
+    if is_untold or not option.reportable:
+        return ""
+    return found_words(case, option.precision, digits)
+
+
+def beside_sentence(case: PlannedCase, option: Option, other: Option) -> str:
+    """That the precisions of two designs are of different effects; empty where they are not."""
+    if case.settings.goal != "all" or _reported(option) == _reported(other):
+        return ""
+    return "The two precisions are of different effects."
+
+
+def _reported(option: Option) -> tuple[int, list[bool]]:
+    """How many effects can be reported, and which are promised."""
+    chances = () if option.promise is None else option.promise.chance
+    return option.reportable, [chance >= REPORTABLE_CHANCE for chance in chances]
 
 
 def design_lines(case: PlannedCase, option: Option) -> str:
@@ -311,7 +333,7 @@ def design_lines(case: PlannedCase, option: Option) -> str:
     lines = (
         f"{now.typed.letter} = **{number(option.typed, 4)}**. {risk}",
         f"**{now.n:,}** records",
-        f"{about_words(case, option)}: **{found_words(case, option.precision)}**{surely}{where}",
+        f"{about_words(case, option)}: **{told_precision(case, option) or '–'}**{surely}{where}",
         f"**{option.reportable} of {option.of}** coefficient{'' if option.of == 1 else 's'} "
         "can be reported" + ("" if option.works else "; the goal is missed"),
         method(option.design),
@@ -321,13 +343,13 @@ def design_lines(case: PlannedCase, option: Option) -> str:
 
 
 def world(case: PlannedCase) -> str:
-    """Where what a closer look draws is true, and how the answer differs from it."""
-    c = f"c = {number(case.settings.c)}"
-    if case.settings.dataset != DECLARED:
-        return f"Drawn at {c}."
+    """Where a closer look at a described table is true; empty for one that is there."""
     return (
-        f"**Drawn for the table as it is described, at {c}.** The answer above has to hold in "
-        "every table that was checked, at a c of its own, and asks for more."
+        f"**Drawn for the table as it is described, at c = {number(case.settings.c)}**; what is "
+        "found has to hold in every table that was checked, with the fewest records that a "
+        "release takes."
+        if case.settings.dataset == DECLARED
+        else ""
     )
 
 

@@ -69,7 +69,7 @@ def test_every_look_is_drawn_for_a_described_table_and_for_an_upload():
     for look_at in LOOKS:
         assert_answered(look(app, look_at))
         said = any(
-            "Drawn for the table as it is described, at c" in one.value for one in app.markdown
+            "Drawn for the table as it is described, at c" in one.value for one in app.caption
         )
         assert said == (look_at in ("map", "split")), "the answer above is for every table"
     app = start("plan", step="describe")

@@ -29,6 +29,7 @@ from ui.plan.job import Choice, both_searched, parts_of
 from ui.plan.options import Find
 from ui.plan.words import (
     against_sentence,
+    beside_sentence,
     design_lines,
     equal_sentence,
     law_sentence,
@@ -657,11 +658,16 @@ def test_a_precision_says_of_how_many_effects_it_is_where_not_all_can_be_reporte
     """
     app = start("plan", **(LINK | {"c": "0.005"} | goal | PRECISION))
     assert "1 of 3 coefficients can be reported" in words(app)
-    assert bool(re.search(r"\(of the 1 of \d that can be reported\)", words(app))) == has_number
-    if has_number:
-        case = make_case(now(app), TableSource(PUBLIC))
-        few = replace(options.described(case), is_lost=True, reportable=1)
-        assert "(of the 1 of 3 that can" in design_lines(case, few), "fewer would look better"
+    heading = "Of the 1 of 3 that can be reported, every odds ratio to within ×/÷"
+    assert (heading in words(app)) == has_number
+    case = make_case(now(app), TableSource(PUBLIC))
+    made = options.described(case, TableSource(PUBLIC))
+    few = replace(made, is_lost=True, reportable=1)
+    assert (f"- {heading}: " in design_lines(case, few)) == has_number
+    assert (": **–**" in design_lines(case, few)) != has_number
+    assert ": **–**" in design_lines(case, replace(few, reportable=0))
+    assert bool(beside_sentence(case, few, replace(few, reportable=2))) == has_number
+    assert not beside_sentence(case, few, few)
     assert (answer_of(app) != "–") == has_number
 
 
