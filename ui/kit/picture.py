@@ -252,15 +252,15 @@ def whole_frames(version: str, pictures: Sequence[Picture]) -> dict[str, object]
     """An animation of a picture for every position of a slider: of each what is not the same in
     all of them.
     """
-    drawn = [picture.data("", _frame_digits(picture)) for picture in pictures]
+    drawn = [picture.data("", frame_digits(picture)) for picture in pictures]
     words = [{key: one.pop(key) for key in ("title", "footer")} for one in drawn]
     differing = {key for one in drawn for key in one if one[key] != drawn[0][key]}
     frames = [{key: one[key] for key in sorted(differing - {"meta", "version"})} for one in drawn]
     return {"version": version, "frames": frames, "words": words}
 
 
-def _frame_digits(picture: Picture) -> int:
-    """More, where an axis shows a small part of a large number."""
+def frame_digits(picture: Picture) -> int:
+    """Digits of a picture that moves: more where an axis shows a small part of a large number."""
     axes = [axis for panel in picture.panels for axis in (panel, panel.up) if axis]
     shares = (max(abs(a.low), abs(a.high)) / (a.high - a.low) for a in axes if not a.is_log)
     return _FRAME_DIGITS + math.ceil(math.log10(max([1.0, *shares])))

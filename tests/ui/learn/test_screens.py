@@ -22,6 +22,7 @@ from dpci_core.solvers.metric import metric_of
 from dpci_core.solvers.newton import Newton
 from dpci_core.solvers.risk import PenalisedRisk
 from ui.kit.palette import SOURCE_MARKS
+from ui.kit.picture import frame_digits
 from ui.learn import crowd, figures, numbers
 from ui.learn.model import Choice, Control, ReleaseTask
 from ui.learn.page import drawn, frames_of
@@ -346,14 +347,14 @@ def test_frames_hold_what_the_pictures_hold(screen):
         zip(values, animation["frames"], animation["words"], strict=True), 0, None, 9
     ):
         picture = drawn(screen, screen.compute(value))
-        data = picture.data("", 5)
+        data = picture.data("", frame_digits(picture))
         assert {key: data[key] for key in frame} == frame
         assert words == {"title": picture.title, "footer": picture.footer}
     still = set(data) - set(animation["frames"][0]) - {"title", "footer", "meta", "version"}
     assert all(
-        drawn(screen, screen.compute(v)).data("", 5)[key] == data[key]
+        one.data("", frame_digits(one))[key] == data[key]
         for key in still
-        for v in values[:2]
+        for one in (drawn(screen, screen.compute(v)) for v in values[:2])
     )
     assert len(json.dumps(animation, allow_nan=False)) < 300_000
 
