@@ -253,7 +253,8 @@ def _line(best: Best | None, view: compute.View) -> None:
             key="use_split",
             on_click=lambda: state.update(split=best.split),
             help="The most coefficients that can be reported and cover what they promise, then the "
-            "shortest intervals on average.",
+            "shortest intervals on average, for this table; what Plan finds is for its goal, in "
+            "every table that a description allows.",
         )
         gain = f"{100 * best.gain:.0f}\N{NARROW NO-BREAK SPACE}% shorter"
         if best.more > 0:
