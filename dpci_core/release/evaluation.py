@@ -66,8 +66,7 @@ def _sections(release: AnyRelease, together: str | None) -> dict[str, list[str]]
             guarantee_sentence(release),
             risk_sentence(release),
             f"Spent: {price_words(release.guarantee.lines)}.",
-            f"Entry {release.charge_id} of the ledger of {as_code(release.dataset)}. "
-            f"{with_earlier(release)} {OPEN} what other ledgers have paid for them.",
+            _in_ledger(release),
         ],
         "Unit of privacy": _unit(release),
         "Trust model": [_TRUST],
@@ -101,6 +100,14 @@ def _sections(release: AnyRelease, together: str | None) -> dict[str, list[str]]
             f"{OPEN} how the records were collected, where they lie, and until when.",
         ],
     }
+
+
+def _in_ledger(release: AnyRelease) -> str:
+    """Which entry it is, and what the same people have paid."""
+    return (
+        f"Entry {release.charge_id} of the ledger of {as_code(release.dataset)}. "
+        f"{with_earlier(release)} {OPEN} what other ledgers have paid for them."
+    )
 
 
 def _unit(release: AnyRelease) -> list[str]:
@@ -216,9 +223,7 @@ def _deployment_model(release: AnyRelease) -> dict[str, object]:
         "actors": f"The steward, {as_code(release.person)}, and the readers of the release. {OPEN} "
         "who else may read the table, the ledger and its key.",
         "release_type": "One release",
-        "release_type_details": f"Entry {release.charge_id} of the ledger of "
-        f"{as_code(release.dataset)}. {with_earlier(release)} {OPEN} what other ledgers have "
-        "paid for them.",
+        "release_type_details": _in_ledger(release),
         "data_source_type": "Static",
         "data_source_type_details": "One table, read once.",
         "access_type": "Non-interactive",

@@ -594,8 +594,10 @@ def _beside(case: PlannedCase, work: Work, option: Option | None) -> None:
         else:
             st.markdown(words.design_lines(case, cast(Option, other)))
         st.button("Remove", key="remove_kept", type="tertiary", on_click=_remove)
-    if option is not None and other is not None and "answer" not in work.missing:
-        st.caption(words.beside_sentence(case, option, cast(Option, other)))
+    if option is None or other is None or "answer" in work.missing:
+        return
+    if said := words.beside_sentence(case, option, cast(Option, other)):
+        st.caption(said)
 
 
 def _remove() -> None:

@@ -17,7 +17,7 @@ from ui.plan.work import Work
 from ui.session import state, steps, text
 from ui.session.budget import split_of
 from ui.session.case import Case
-from ui.session.compute import effective_settings
+from ui.session.compute import DECLARED, effective_settings
 from ui.session.words import in_words
 from ui.views import goals
 from ui.views.show import show
@@ -58,6 +58,16 @@ def _caption(case: Case) -> str:
     return text.assumptions(effective_settings(case.settings, [case.design]), case.records)
 
 
+def _say_world(case: Case) -> None:
+    """Say in which table a closer look is true, where the table is only described."""
+    if case.settings.dataset == DECLARED:
+        st.caption(
+            f"**Drawn for the table as it is described, at c = {text.number(case.settings.c)}**; "
+            "what is found has to hold in every table that was checked, with the fewest records "
+            "that a release takes."
+        )
+
+
 def _map(case: Case, found: IsoMap, work: Work) -> None:
     settings = case.settings
     is_chance = case.target.is_power
@@ -80,7 +90,7 @@ def _map(case: Case, found: IsoMap, work: Work) -> None:
         "spare. Every other line joins budgets and numbers of records with the same "
         f"{'chance' if is_chance else 'length'}."
     )
-    st.caption(words.world(case))
+    _say_world(case)
     show(
         "plan_map",
         figure,
@@ -120,7 +130,7 @@ def _split(case: Case, best: SplitAnswer, found: SplitMap) -> None:
         meta={"look": "split", "loss": loss, "settings": case.settings.to_query()},
         source=case.records.source,
     )
-    st.caption(words.world(case))
+    _say_world(case)
     which = "the mean interval" if case.target.coefficient is None else "the interval you asked for"
     title = (
         f"Your split makes {which} {100 * loss:.1f} % longer than the best"

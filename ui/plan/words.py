@@ -342,17 +342,6 @@ def design_lines(case: PlannedCase, option: Option) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def world(case: PlannedCase) -> str:
-    """Where a closer look at a described table is true; empty for one that is there."""
-    return (
-        f"**Drawn for the table as it is described, at c = {number(case.settings.c)}**; what is "
-        "found has to hold in every table that was checked, with the fewest records that a "
-        "release takes."
-        if case.settings.dataset == DECLARED
-        else ""
-    )
-
-
 def map_sentence(case: PlannedCase, marks: Sequence[Mark]) -> str:
     """The takeaway of the map: the goal, the settings, and the answers that are known."""
     words, letter = f"goal: {goal_words(case)}", case.settings.typed.letter
