@@ -532,7 +532,7 @@ def _take(option: Option | None, question: tuple[object, ...]) -> None:
     if option.encoding is not None:
         encode_by(option.encoding)
     state.put(options.adopted(state.settings(), option))
-    st.session_state[path.USED] = state.settings()
+    st.session_state[steps.USED] = state.settings()
     steps.go("approve")
 
 

@@ -52,6 +52,8 @@ somebody takes one.
 PEOPLE = "people_before"
 """The session's name of the data set whose table is studied again."""
 _WRITTEN, _ANEW = "step_written", "step_begun_anew"
+USED = "plan_used"
+"""The session's name of the settings that a design was used with."""
 _RETURNS = "describe_returns"
 _APPROVED = linked.text("approved", 200, widget="approved")
 _ANOTHER = "another"
@@ -130,6 +132,7 @@ def begin_anew() -> None:
     for taken in (GOAL, GOAL_DRAFT):
         taken.take(taken.default)
     withdraw()
+    st.session_state.pop(USED, None)
     st.session_state[_ANEW] = True
 
 

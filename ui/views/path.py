@@ -70,8 +70,6 @@ records that it asks for, where it is about them.
 """
 
 
-USED = "plan_used"
-"""The session's name of the settings that a design was used with."""
 _ARTICLE = re.compile(r"(?:one|an?|1)\s+", re.I)
 _MOST = 4
 """Columns that a line of the plan so far names."""
@@ -91,7 +89,7 @@ def waiting(settings: Settings, *, approved: str = "") -> None:
     of, found, _ = st.session_state.get(FOUND, (None, "", None))
     if of == settings and found:
         said.append(f"{found} “Use this design” at the step Choose takes it over.")
-    used = st.session_state.get(USED)
+    used = st.session_state.get(steps.USED)
     is_moved = used not in (None, settings) and used.declared == settings.declared
     if is_moved:
         said.append(

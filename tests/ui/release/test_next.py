@@ -84,7 +84,9 @@ def test_another_study_of_the_same_table_begins_with_its_columns_and_nothing_els
     of, n = declared_table(now(app).declared), now(app).n
     if page == "release":
         app = go(app, "release")
+    app.session_state["plan_used"] = now(app)
     app.button(key="same_table").click().run()
+    assert "plan_used" not in app.session_state, "a design of the study before is none of this one"
     app = go(app, "plan")
     cards = [b for b in app.button if str(b.key).endswith("_line")]
     assert app.title[0].value == "Describe the table, without opening it"
