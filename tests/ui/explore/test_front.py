@@ -159,6 +159,7 @@ def test_terms_change_and_come_back():
         "typed",
     )
     assert paper.mechanisms == Settings().mechanisms
+    assert (paper.goal, paper.goal_length) == ("length", Settings().goal_length)
     assert paper.in_plain_terms() == START
     assert replace(paper, encoding="paper").in_paper_terms().encoding == "paper"
     study = replace(START, goal_length=0.811)

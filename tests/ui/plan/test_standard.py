@@ -668,6 +668,9 @@ def test_a_precision_says_of_how_many_effects_it_is_where_not_all_can_be_reporte
     assert ": **–**" in design_lines(case, replace(few, reportable=0))
     assert bool(beside_sentence(case, few, replace(few, reportable=2))) == has_number
     assert not beside_sentence(case, few, few)
+    assert made.promise is not None
+    turned = replace(made.promise, chance=1.0 - made.promise.chance)
+    assert bool(beside_sentence(case, made, replace(made, promise=turned))) == has_number
     assert (answer_of(app) != "–") == has_number
 
 
