@@ -63,7 +63,8 @@ def _missed(goal: Target, numbers: Planned) -> str:
     """That a goal is missed, since it is met too rarely or what it is about may not be reportable;
     a mean is about no effect.
     """
-    is_lost = np.append(unsure(numbers), numbers.is_not_reportable[-1])
+    declared = numbers.is_not_reportable
+    is_lost = np.append(unsure(declared, numbers.promise), declared[-1])
     if goal.about(is_lost).any():
         return " The goal is missed: not all that it is about can be reported."
     is_rare = (numbers.promise.probability or 0.0) < goal.probability

@@ -67,8 +67,9 @@ follows the split."""
 
 @dataclass(frozen=True)
 class Best:
-    """The best split, how much shorter it is as a share, and how many more coefficients can be
-    reported and cover what they promise; words where there is none.
+    """The best split, how much shorter it makes the intervals that can be reported with both, as a
+    share, and how many more coefficients can be reported and cover what they promise; words where
+    there is none.
     """
 
     split: Split | None
@@ -179,9 +180,12 @@ def _best(view: compute.View) -> Best:
     if made.is_not_reportable.all():
         return Best(None, words="No split brings any of these coefficients within reach.")
     more = cost(outcome.forecast)[0] - cost(made)[0]
-    gain = 1.0 - made.ci_length_mean / outcome.forecast.ci_length_mean
+    both = counted & ~made.is_not_reportable & ~outcome.forecast.is_not_reportable
+    gain = 0.0
+    if both.any():
+        gain = float(1.0 - made.ci_length[both].mean() / outcome.forecast.ci_length[both].mean())
     if split == now or (more <= 0 and gain < _WORTH):
-        return Best(None, words="This is the best split, or as good.")
+        return Best(None, words="No split is better on average.")
     return Best(split, gain, more)
 
 
@@ -253,13 +257,14 @@ def _line(best: Best | None, view: compute.View) -> None:
             key="use_split",
             on_click=lambda: state.update(split=best.split),
             help="The most coefficients that can be reported and cover what they promise, then the "
-            "shortest intervals on average, for this table; what Plan finds is for its goal, in "
-            "every table that a description allows.",
+            "shortest intervals on average. “Best for this goal” on Plan is another one: for one "
+            "goal, in every table that a description allows.",
         )
-        gain = f"{100 * best.gain:.0f}\N{NARROW NO-BREAK SPACE}% shorter"
+        gain = f"{100 * best.gain:.0f}\N{NARROW NO-BREAK SPACE}% shorter on average"
         if best.more > 0:
             gain = f"{best.more} more can be relied on"
-        st.markdown(f"{shares_of(best.split)}: **{gain}**{about}")
+        where = ", as described" if view.settings.dataset == compute.DECLARED else ""
+        st.markdown(f"{shares_of(best.split)}: **{gain}**{where}{about}")
 
 
 # --- the animation --------------------------------------------------------------------------------

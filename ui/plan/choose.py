@@ -10,6 +10,7 @@ from typing import cast
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from dpci_core.base.errors import ConvergenceError, InfeasibleDesignError
@@ -17,6 +18,7 @@ from dpci_core.plan.base import N_TOLERANCE
 from dpci_core.planner.needed import OutOfReachError
 from dpci_core.planner.promise import MORE_INCOMPLETE
 from dpci_core.report.cautions import REPORTABLE_CHANCE
+from dpci_core.report.effect_table import EffectTable
 from dpci_core.schema.worlds import untold, worlds_of
 from ui.controls import currency, design, linear
 from ui.controls.paired import compact, log_grid, number_field, refusal, refuse
@@ -331,6 +333,16 @@ def _reach(case: PlannedCase, option: Option, find: Find) -> None:
     if law := words.law_sentence(case, option):
         st.markdown(law)
     box(option.cautions)
+    if option.effects is not None:
+        _effects(option.effects)
+
+
+def _effects(effects: EffectTable) -> None:
+    """Every effect with its length, as on the page for the board."""
+    with st.expander("How well each effect will be known", key="effects"):
+        cells = [[text.plain(cell) for cell in row] for row in effects.cells]
+        shown = pd.DataFrame(cells, columns=list(effects.heads))
+        st.table(shown, border="horizontal", hide_index=True, alt=effects.saying())
 
 
 def _ask_less(case: PlannedCase, typed: float | None) -> None:
@@ -529,11 +541,16 @@ def _take(option: Option | None, question: tuple[object, ...]) -> None:
     """
     if option is None or question != _question():
         return
+    _adopt(option)
+    st.session_state[steps.USED] = state.settings()
+    steps.go("approve")
+
+
+def _adopt(option: Option) -> None:
+    """Take a design into the settings, and its encoding into the table."""
     if option.encoding is not None:
         encode_by(option.encoding)
     state.put(options.adopted(state.settings(), option))
-    st.session_state[steps.USED] = state.settings()
-    steps.go("approve")
 
 
 # --- another design beside it ---------------------------------------------------------------------
@@ -608,11 +625,25 @@ def _remove() -> None:
 
 
 def _method(case: PlannedCase, work: Work | None) -> None:
-    """How the design is found; by hand with every control and every closer look."""
+    """How the design is found; by hand, beginning with the one that was found, with every control
+    and every closer look.
+    """
     settings = case.settings
     schema, ways = schema_of(settings, state.source()), METHODS[type(case)]
     if schema is not None:
-        st.radio("How the method is set", **among(ways), **steps.METHOD.bound())
+        found = None if work is None else _shown(work)[0]
+        if words.falls_short(found, cast(Find, steps.FIND.value)):
+            found = None
+        question = _question()
+
+        def choose(how: str) -> None:
+            if found is not None and how == "own" and question == _question():
+                _adopt(found)
+            steps.METHOD.take(how)
+
+        st.radio(
+            "How the method is set", **among(ways), **bound("method", steps.METHOD.value, choose)
+        )
     if steps.is_chosen(settings):
         return
     if not isinstance(case, Case):

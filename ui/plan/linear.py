@@ -56,8 +56,8 @@ class LinearDesigns(Amounts[NumberCase]):
         made = foreseen(case.moments, design=design)
         said = tuple(unreachable(made.is_not_reportable[:-1], case.names[:-1], promised))
         found = outcome(case.moments, design=design, target=case.target)
-        option = option_of(case, worlds, made, found, promised, said)
-        return replace(option, promise=None) if self.is_first else option
+        option = option_of(case, worlds, made, found, promised, said, case.plan.schema)
+        return replace(option, promise=None, effects=None) if self.is_first else option
 
 
 @dataclass

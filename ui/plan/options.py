@@ -23,6 +23,7 @@ from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.base.watch import counted
 from dpci_core.design import Design
 from dpci_core.intervals.forecast import drawn_intervals, forecast_of
+from dpci_core.plan.effects import effects_of
 from dpci_core.plan.numbers import shrinkage_of
 from dpci_core.plan.source import Encoder
 from dpci_core.planner import Promise, Target, promise
@@ -46,7 +47,8 @@ from dpci_core.planner.worlds import SURELY, AnyForecast, foreseen
 from dpci_core.privacy.budget import PureDP
 from dpci_core.regression.design import LinearDesign
 from dpci_core.report.cautions import REPORTABLE_CHANCE, Caution, cautions
-from dpci_core.schema import Schema, StandardEncoding
+from dpci_core.report.effect_table import EffectTable
+from dpci_core.schema import Schema, StandardEncoding, told_steps
 from ui.plan import numbers
 from ui.session.budget import from_shares, split_of
 from ui.session.case import AnyCase, Case, make_penalised
@@ -57,6 +59,7 @@ from ui.session.compute import (
     TableSource,
     encoded,
     encoders_of,
+    schema_of,
 )
 from ui.session.settings import LIMITS, Settings
 from ui.session.worlds import worlds_of_case
@@ -103,6 +106,7 @@ class Option:
     is_useless: whether its intervals are too long to be of use.
     cautions: what speaks against it, as on the page for the board.
     promise: what holds in every world, scaled; None until it is computed.
+    effects: every effect, for the step of its column; None with `promise`, and of a named set.
     """
 
     settings: Settings
@@ -122,6 +126,7 @@ class Option:
     cautions: tuple[Caution, ...]
     encoding: StandardEncoding | None = None
     promise: Promise | None = None
+    effects: EffectTable | None = None
 
     @property
     def has_worlds(self) -> bool:
@@ -164,7 +169,8 @@ def described(case: Case, source: TableSource | None = None) -> Option:
         shrinkage=shrinkage_of(case.moments),
         promised=promised,
     )
-    option = option_of(case, worlds, made, found, promised, said)
+    schema = None if source is None else schema_of(case.settings, source)
+    option = option_of(case, worlds, made, found, promised, said, schema)
     return replace(option, is_useless=made.usefulness.is_useless)
 
 
@@ -175,9 +181,12 @@ def option_of(
     found: Outcome,
     promised: Promise | None,
     said: tuple[Caution, ...],
+    schema: Schema | None,
 ) -> Option:
     """What a design of any model would give: by its forecast as declared and what that says of the
     goal and, where it is known, by what holds in every world.
+
+    schema: of a table of one's own; None of a named set.
     """
     chance = made.chance_to_report[:-1] if promised is None else promised.chance
     lost = made.is_not_reportable[:-1] | (chance < REPORTABLE_CHANCE)
@@ -204,6 +213,25 @@ def option_of(
         is_useless=False,
         cautions=said,
         promise=promised,
+        effects=_effects(case, schema, made, promised),
+    )
+
+
+def _effects(
+    case: AnyCase, schema: Schema | None, made: AnyForecast, promised: Promise | None
+) -> EffectTable | None:
+    """Every effect, as the page for the board has them; None where that is not known."""
+    L = case.records.to_original
+    if promised is None or schema is None or L is None:
+        return None
+    return effects_of(
+        schema,
+        case.names,
+        case.design,
+        units=told_steps(schema, case.names) * np.abs(L.diagonal()),
+        lengths=made,
+        is_not_reportable=made.is_not_reportable,
+        promised=promised,
     )
 
 

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpci_core import GDP, ZCDP, DeclaredTable, LinearPlan, Target, read_plan
 from dpci_core.plan import as_yaml, to_html, to_script
+from dpci_core.plan.effects import planned_effects
 from dpci_core.planner.linear import CLIPS
 from dpci_core.planner.worlds import foreseen
 from dpci_core.schema import NumericColumn, Persons
@@ -184,6 +185,15 @@ def test_an_answer_meets_the_goal_a_little_less_does_not_and_none_is_looked_at_t
     assert not designs.described(less).meets
 
 
+def test_every_difference_is_told_as_on_the_page_for_the_board():
+    case = a_case()
+    shown = LinearDesigns(case, SOURCE).described(case).effects
+    plan = plan_of(case, "The same")
+    approved = planned_effects(plan, plan.numbers())
+    assert (shown.heads, shown.cells) == (approved.heads, approved.cells)
+    assert shown.saying() == approved.saying()
+
+
 def test_from_the_goal_to_an_approved_plan_with_its_files(patient):
     app = start("plan", **LINK | {"step": "choose", "find": "precision"})
     assert "Every effect to within ± (mmHg)" in told(app)
@@ -344,6 +354,10 @@ def test_an_effect_that_is_lost_where_the_length_is_met_is_left_in_large_steps(m
     assert 6.0 <= found.typed < 6.1
 
 
+def amounts(app) -> tuple[float, int]:
+    return now(app).typed_total, now(app).n
+
+
 def test_the_page_shows_the_method_only_where_it_is_set_by_hand(patient):
     query = LINK | {"step": "choose", "find": "precision", "goal_length": "6"}
     app = start("plan", **query, method="chosen")
@@ -352,8 +366,12 @@ def test_the_page_shows_the_method_only_where_it_is_set_by_hand(patient):
     assert "for their standard errors" in told(app)
     app.segmented_control(key="parts").set_value("own").run()
     check(app)
+    assert app.expander[0].label == "How well each effect will be known"
+    found = SearchedLinear(a_case(goal_length=6.0), SOURCE).at(*amounts(app)).design
+    assert now(app).linear_design != found
     app.radio(key="method").set_value("own").run()
     check(app)
+    assert now(app).linear_design == found  # by hand begins with what was found
     assert [one for one in app.text_input if one.key.startswith("linear_clip")]
     assert not [one for one in app.segmented_control if one.key == "parts"]
 

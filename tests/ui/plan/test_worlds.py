@@ -13,6 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpci_core import Target, needed_budget
+from dpci_core.plan.effects import planned_effects
 from dpci_core.planner.amounts import with_total
 from dpci_core.report.words import MEAN_COUNTS_ALL, foreseen_chance
 from dpci_core.schema import CategoricalColumn
@@ -114,6 +115,16 @@ def test_the_records_needed_keep_their_promise():
     assert of_plan.promise.fewest == promised.fewest
     told = words.against_sentence(answer)
     assert f"with the intercept: as from {of_plan.as_if_records:,} records" in told
+
+
+def test_every_effect_is_told_as_on_the_page_for_the_board():
+    case = a_case()
+    shown = options.described(case, SOURCE).effects
+    assert "Least favourable case" in shown.heads
+    plan = plan_of(case, "The same")
+    approved = planned_effects(plan, plan.numbers())
+    assert (shown.heads, shown.cells) == (approved.heads, approved.cells)
+    assert shown.saying() == approved.saying()
 
 
 def test_the_chance_is_told_of_the_worst_table_and_of_the_one_described():
