@@ -490,6 +490,28 @@ def test_mechanism_and_split_are_chosen_and_can_be_moved(wished):
     assert [round(now(app).split.share(i)) for i in range(3)] == [40, 50, 10]
 
 
+def test_by_hand_begins_with_the_design_that_was_found(wished):
+    """It began at c = .001 and half of the budget for the effects, whatever had been found."""
+    app = start("plan", **(LINK | wished | {"find": "precision", "goal": "all"}))
+    before, found = now(app), answer_of(app)
+    app.radio(key="method").set_value("own").run()
+    check(app)
+    here = now(app)
+    assert answer_of(app) == found
+    assert here.c != before.c
+    assert here.split != before.split
+    assert declared_table(here.declared).schema.standard != SCHEMA.standard
+
+
+def test_by_hand_begins_with_no_amount_that_is_not_enough(wished, monkeypatch):
+    name = "the least budget that works"
+    app = looking(monkeypatch, name, **(wished | {"goal_length": "0.001"}))
+    before = now(app)
+    app.radio(key="method").set_value("own").run()
+    check(app)
+    assert now(app) == before
+
+
 def test_a_design_that_is_kept_stays_what_it_was(wished):
     """It took the split of the best one, and its numbers, once that was chosen beside it."""
     app = start("plan", **(LINK | wished | {"find": "precision", "goal": "all", "parts": "own"}))
