@@ -357,18 +357,23 @@ def curve_title(curve: SweepCurve, name: str, here: float) -> str:
     if not firm.any():
         return "No length here can be relied on"
     x, y = curve.x[finite], curve.ci_length[finite]
-    best = curve.x[firm][np.argmin(curve.ci_length[firm])]
-    if name in ("total", "n") and 2 * here <= x[-1] * (1 + 1e-9) and here >= x[0]:
-        lengths = np.exp(np.interp(np.log([here, 2 * here]), np.log(x), np.log(y)))
-        gain = 1.0 - float(lengths[1] / lengths[0])
+    labels = {"c": "c = ", "h": "h = ", "n": "n = ", "total": "a budget of "}
+    if name in ("total", "n"):
+        is_last = 2 * here > x[-1] * (1 + 1e-9)
+        there = here / 2 if is_last else 2 * here
+        if min(here, there) < x[0]:  # more never makes them longer: none is best
+            return f"There are intervals from {labels[name]}{number(float(curve.x[firm][0]), 2)} on"
+        lengths = np.exp(np.interp(np.log([here, there]), np.log(x), np.log(y)))
+        gain = abs(1.0 - float(lengths[1] / lengths[0]))
+        times, changes = ("Half", "longer") if is_last else ("Twice", "shorter")
         what = "the budget" if name == "total" else "as many records"
         if gain > 0.005:
-            return f"Twice {what} would make intervals {_whole(gain)} shorter"
-        return f"Twice {what} would not make intervals shorter"
+            return f"{times} {what} would make intervals {_whole(gain)} {changes}"
+        return f"{times} {what} would not make intervals {changes}"
     if name == "d":
         grows = times_as_long(float(y[-1] / y[0]))
         return f"From {x[0]:g} to {x[-1]:g} features the interval becomes {grows}"
-    labels = {"c": "c = ", "h": "h = ", "n": "n = ", "total": "a budget of "}
+    best = curve.x[firm][np.argmin(curve.ci_length[firm])]
     label = labels.get(name, "a share of ")
     unit = "" if name in labels else "\N{NARROW NO-BREAK SPACE}%"
     return f"Intervals are shortest at {label}{number(float(best), 2)}{unit}"

@@ -338,14 +338,34 @@ def test_what_twice_as_many_records_bring_is_told_from_where_one_is():
     assert curve_title(curve, "n", 20.0).startswith("Twice as many records would make intervals 50")
 
 
-@pytest.mark.parametrize(
-    ("name", "place"), [("n", "n = 40"), ("total", "a budget of 40"), ("c", "c = 40")]
-)
-def test_the_title_of_a_curve_names_the_best_place_that_can_be_relied_on(name, place):
+def test_the_title_of_a_curve_names_the_best_place_that_can_be_relied_on():
     lengths = np.array([np.nan, 0.5, 1.0, 2.0])  # the second is rough
-    assert curve_title(sweep_curve(ci_length=lengths), name, 80.0) == (
-        f"Intervals are shortest at {place}"
+    assert curve_title(sweep_curve(ci_length=lengths), "c", 80.0) == (
+        "Intervals are shortest at c = 40"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "here", "said"),
+    [
+        ("n", 10.0, "There are intervals from n = 40 on"),
+        ("total", 10.0, "There are intervals from a budget of 40 on"),
+        (
+            "n",
+            80.0,
+            "Half as many records would make intervals 100\N{NARROW NO-BREAK SPACE}% longer",
+        ),
+        (
+            "total",
+            80.0,
+            "Half the budget would make intervals 100\N{NARROW NO-BREAK SPACE}% longer",
+        ),
+    ],
+)
+def test_of_records_and_budget_none_is_called_the_best(name, here, said):
+    """“Shortest at n = 460,000” was the last place to rely on, or the end of the axis."""
+    curve = sweep_curve(ci_length=np.array([np.nan, 8.0, 2.0, 1.0]))
+    assert curve_title(curve, name, here) == said
 
 
 def test_a_sweep_without_a_feasible_point_says_so():
