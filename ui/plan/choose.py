@@ -343,6 +343,7 @@ def _effects(effects: EffectTable) -> None:
         cells = [[text.plain(cell) for cell in row] for row in effects.cells]
         shown = pd.DataFrame(cells, columns=list(effects.heads))
         st.table(shown, border="horizontal", hide_index=True, alt=effects.saying())
+        st.caption("On average over releases: some are longer.")
 
 
 def _ask_less(case: PlannedCase, typed: float | None) -> None:
