@@ -356,7 +356,7 @@ def test_what_is_told_of_the_split_is_not_read_once_an_input_has_changed(open_pa
     """Words about the split before stood beside the new total until its run had ended."""
     page = open_page("/explore")
     wait_chart(page)
-    page.locator(".st-key-best_line", has_text="or as good").wait_for()
+    page.locator(".st-key-best_line", has_text="is better on average").wait_for()
     page.evaluate(
         """() => {
           window.read = []
@@ -364,7 +364,7 @@ def test_what_is_told_of_the_split_is_not_read_once_an_input_has_changed(open_pa
             const line = document.querySelector('.st-key-best_line')
             const words = line.firstElementChild
             if (words && document.querySelector('[data-test-script-state=running]')
-                && line.querySelector('[data-stale=true]') && words.innerText.includes('as good'))
+                && line.querySelector('[data-stale=true]') && words.innerText.includes('better on average'))
               window.read.push([getComputedStyle(words).opacity, getComputedStyle(line, '::before').content])
             requestAnimationFrame(look)
           }
