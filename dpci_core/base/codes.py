@@ -429,8 +429,7 @@ SENTENCES: dict[str, str] = {
     ),
     "approved_for_one": (
         "This plan was approved for one release, which is entry {entry} of the ledger, and pays "
-        "for no other of this data set. For another give the plan another title and have it "
-        "approved again."
+        "for no other. For another give the plan another title and have it approved again."
     ),
     "blanks_around": (
         "The schema has {text!r} with blanks around it, which no cell can match. Declare it "

@@ -311,14 +311,18 @@ def check_account(ledger: Ledger, dataset: str, plan: AnyPlan) -> None:
         )
 
 
-def check_approval_is_left(ledger: Ledger, dataset: str, question: ReleaseTask[Any]) -> None:
+def check_approval_is_left(ledger: Ledger, dataset: str | None, question: ReleaseTask[Any]) -> None:
     """Raise ReleaseRefusedError where the release that a plan was approved for has been made:
-    whoever approved it read what one release of it lets others learn. Where the account asks
-    another person each time, each release has an approval of its own.
+    whoever approved it read what one release of it lets others learn, and the same file may be
+    declared under another name. Where the account asks another person each time, each release has
+    an approval of its own.
+
+    dataset: None for one that is yet to get its budget.
     """
-    if not question.plan.approved or ledger.account(dataset).needs_approval:
+    is_each = dataset is not None and ledger.account(dataset).needs_approval
+    if not question.plan.approved or is_each:
         return
-    for charge in ledger.history(dataset):
+    for charge in ledger.history():
         if (charge.plan_hash, charge.state) == (question.digest, "done"):
             raise ReleaseRefusedError("approved_for_one", entry=charge.charge_id)
 

@@ -23,6 +23,7 @@ from dpci_core.release import (
     PlanRelease,
     ReleaseLostError,
     ReleaseRefusedError,
+    check_approval_is_left,
     check_approved,
     load_release,
     once,
@@ -331,6 +332,18 @@ def test_an_approved_plan_pays_for_one_release(tmp_path: Path, capsys, monkeypat
     check = ["release", str(plan), "--check", "--ledger", str(desk.ledger.path)]
     assert main([*check, "--dataset", "Clinic"]) == 1
     assert said in capsys.readouterr().err
+    desk.ledger.create_dataset(
+        "Same file, renamed",
+        schema_hash=schema_hash(desk.plan.schema),
+        cap=Cap.pure(4),
+        unit="one row is one person",
+        person="Ada",
+        other_people=True,
+    )
+    with refuses(ReleaseRefusedError, match=said):
+        desk.release("r2", to="renamed", dataset="Same file, renamed")
+    with refuses(ReleaseRefusedError, match=said):
+        check_approval_is_left(desk.ledger, None, PlanRelease(plan=desk.plan))
     assert desk.spent == "2"
     titled = make_plan(title="Sickness, again")
     again = replace(titled, approved=approval_of(titled.digest, person="Ada", day="2026-02-01"))

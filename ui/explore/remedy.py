@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from dpci_core import Forecast, forecast
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.intervals.forecast import REPORTABLE_BIAS
+from dpci_core.report.cautions import COVERAGE_SLACK
 from dpci_core.report.words import as_typed, number
 from ui.controls import currency
 from ui.explore.finding import counted_coefficients
@@ -32,6 +33,14 @@ class _Change:
     settings: Settings
 
 
+@dataclass(frozen=True)
+class _There:
+    """Effects under other settings that are not reportable, and that are but cover too little."""
+
+    lost: int
+    short: int
+
+
 def sentence(view: compute.View) -> str:
     """The one change that lets most effects be reported which the first design on the chart cannot
     report; else which two together do, or that none does.
@@ -45,7 +54,7 @@ def sentence(view: compute.View) -> str:
 
 
 def _found(view: compute.View, outcome: compute.Outcome, made: Forecast) -> str:
-    now, lost = view.settings, _n_lost(view, made)
+    now = view.settings
     records_or_budget = [
         change
         for times in _MORE
@@ -60,26 +69,52 @@ def _found(view: compute.View, outcome: compute.Outcome, made: Forecast) -> str:
             *_larger_budget(first.settings, times),
         )
     ]
-    for tried in (
-        [change for times in _SMALLER for change in _smaller_penalty(now, times)],
-        list(_usual_split(now)),
-        records_or_budget,
-        together,
+    for tiers in (
+        (
+            [change for times in _SMALLER for change in _smaller_penalty(now, times)],
+            list(_usual_split(now)),
+            records_or_budget,
+        ),
+        (together,),
     ):
-        best, left = None, lost
-        for change in tried:
-            if (there := _lost_at(view, outcome, change.settings)) < left:
-                best, left = change, there
-            if not left:
-                break
-        if best is not None and 2 * left <= lost:
-            helps = f"{best.helps}:" if best.helps else "No single control helps most of them, but"
-            which = f"{lost - left} of these {lost}" if left else "them"
-            return f"{helps} {best.values} lets {which} be reported."
+        if helps := _helping(view, outcome, made, tiers):
+            return helps
     if _is_biased(view, made):
         return text.NEITHER_HELPS
     farthest = (together or records_or_budget)[-1:]
     return "".join(f"Not even {c.values} lets most of them be reported." for c in farthest)
+
+
+def _helping(
+    view: compute.View, outcome: compute.Outcome, made: Forecast, tiers: Iterable[list[_Change]]
+) -> str:
+    """What lets at least half of the lost effects be reported and makes no more intervals promise
+    too much, of the first tier that has such a change; else of the first that has one at that
+    price, which is told; else nothing.
+    """
+    lost, short, at_a_price = _n_lost(view, made), _n_short(view, made), ""
+    for tier in tiers:
+        helps, left = "", lost // 2 + 1
+        for change in tier:
+            there = _at(view, outcome, change.settings)
+            if there is None or there.lost >= left:
+                continue
+            if there.short > short:
+                at_a_price = at_a_price or _said(change, lost, there)
+                continue
+            helps, left = _said(change, lost, there), there.lost
+            if not left:
+                break
+        if helps:
+            return helps
+    return at_a_price
+
+
+def _said(change: _Change, lost: int, there: _There) -> str:
+    helps = f"{change.helps}:" if change.helps else "No single control helps most of them, but"
+    which = f"{lost - there.lost} of these {lost}" if there.lost else "them"
+    though = f", though {there.short} would promise too much" if there.short else ""
+    return f"{helps} {change.values} lets {which} be reported{though}."
 
 
 def _smaller_penalty(now: Settings, times: float) -> Iterator[_Change]:
@@ -112,21 +147,27 @@ def _larger_budget(now: Settings, times: float) -> Iterator[_Change]:
     yield _Change("A larger budget helps", f"{now.typed.letter} = {as_typed(total)}", moved)
 
 
-def _lost_at(view: compute.View, outcome: compute.Outcome, moved: Settings) -> int:
-    """Effects that are not reportable under other settings; all where those cannot run."""
+def _at(view: compute.View, outcome: compute.Outcome, moved: Settings) -> _There | None:
+    """What other settings leave; None where they cannot run or no interval is of use."""
     try:
         moments = view.moments_at(outcome, moved.c)
         design = compute.designed(moved, outcome.combination, moments)
         made = forecast(moments, design=design)
     except (ConvergenceError, ValueError):
-        return len(view.records.feature_names)
+        return None
     if made.validity.grade == "unusable":
-        return len(view.records.feature_names)
-    return _n_lost(view, made)
+        return None
+    return _There(_n_lost(view, made), _n_short(view, made))
 
 
 def _n_lost(view: compute.View, made: Forecast) -> int:
     return int(np.sum(made.is_not_reportable & counted_coefficients(view)))
+
+
+def _n_short(view: compute.View, made: Forecast) -> int:
+    """Effects that can be reported and whose intervals cover less than is promised."""
+    is_short = made.coverage < view.settings.level - COVERAGE_SLACK
+    return int(np.sum(is_short & ~made.is_not_reportable & counted_coefficients(view)))
 
 
 def _is_biased(view: compute.View, made: Forecast) -> bool:

@@ -106,12 +106,14 @@ def _steps(ledger: Ledger) -> None:
     if account is None:
         _without_budget(ledger, chosen)
         return
+    charges = _charges(history, account, chosen.digest)
     try:
         check_account(ledger, account.dataset, chosen.plan)
+        if not charges:
+            check_approval_is_left(ledger, account.dataset, chosen)
     except ReleaseRefusedError as problem:
         st.error(text.plain(in_words(problem)))
         return
-    charges = _charges(history, account, chosen.digest)
     if _is_running(account, chosen, running_now, charges):
         return
     once_more = st.session_state.get(_AGAIN) == (account.account_id, chosen.digest, len(charges))
@@ -149,7 +151,14 @@ def _without_budget(ledger: Ledger, chosen: ModelTask[Any]) -> None:
     if not budget.people(ledger):
         _still_to_come("3", "4")
         return
-    private = None if budget.approval_comes_first(ledger) else table.step(chosen)
+    private = None
+    if not budget.approval_comes_first(ledger):
+        try:
+            check_approval_is_left(ledger, None, chosen)
+        except ReleaseRefusedError as problem:
+            st.error(text.plain(in_words(problem)))
+            return
+        private = table.step(chosen)
     st.header(f"3 · {words.PARTS['3']}")
     budget.form(chosen, has_file=private is not None)
     _still_to_come("4")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from ui.controls import currency
@@ -25,12 +27,18 @@ def n_told(view: compute.View) -> int:
     return sum(found.n for found in finding.numbers(view))
 
 
+def n_short(view: compute.View) -> int:
+    return sum(len(found.short) for found in finding.numbers(view))
+
+
 def test_a_smaller_penalty_is_named_where_it_helps_and_does():
     view = view_of(n=100_000)
     said = remedy.sentence(view)
-    assert said == "A smaller penalty helps: c = 3e-05 lets them be reported."
-    there = view_of(n=100_000, c=3e-5)
-    assert n_told(there) == 7 > n_told(view)
+    assert said == "A smaller penalty helps: c = 6e-06 lets them be reported."
+    larger, there = view_of(n=100_000, c=3e-5), view_of(n=100_000, c=6e-6)
+    assert (n_told(larger), n_short(larger)) == (7, 1), "the first that is tried, at a price"
+    assert (n_told(there), n_short(there)) == (7, 0)
+    assert n_told(view) < 7
     assert remedy.sentence(there) == ""
 
 
@@ -73,6 +81,9 @@ def test_one_remedy_is_told_and_its_forecast_keeps_it(settings, words, moved):
     there = view_of(**settings | moved)
     lost = n_all(view) - n_told(view)
     assert bool(moved) == (n_told(there) - n_told(view) >= lost / 2)
+    if moved:
+        told = re.search(r"though (\d+) would promise too much", said)
+        assert n_short(there) == (int(told[1]) if told else 0)
 
 
 def test_no_remark_advises_beside_the_remedy():

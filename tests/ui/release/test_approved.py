@@ -10,13 +10,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpci_core import read_plan
-from dpci_core.ledger import Ledger
+from dpci_core.ledger import Cap, Ledger
 from dpci_core.plan import as_yaml
 from dpci_core.release import load_release
 from tests.ui.plan.test_rule import page as board_page
 from tests.ui.release.test_page import LINK, button, with_budget, with_file, words
 from tests.ui.test_pages import ROOT, check, now, start
 from ui.controls import plan_file
+from ui.release.budget import OTHERS
 from ui.release.page import folder_of
 from ui.release.words import CHANGED
 from ui.session import state
@@ -68,6 +69,31 @@ def test_what_was_approved_is_released_once():
     assert Ledger().accounts()[0].remaining == 2
     assert button(app, "release_once_more") is None
     assert "approved for one release, which is entry 2 of the ledger" in words(app)
+
+
+def test_the_same_file_under_another_name_is_not_released_by_the_same_approval():
+    """Declared to be of other people three times, one approval paid three times for one file."""
+    refused = "approved for one release, which is entry 2 of the ledger"
+    app = with_file(with_budget(approved(start("plan", step="approve", **LINK))))
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    app.button(key="release_now").click().run()
+    app.selectbox(key="release_account").set_value(0).run()
+    app.radio(key="budget_people").set_value(OTHERS).run()
+    assert [refused in e.value for e in app.error] == [True]
+    assert button(app, "budget_make") is None
+    first = Ledger().accounts()[0]
+    Ledger().create_dataset(
+        "Renamed",
+        schema_hash=first.schema_hash,
+        cap=Cap.pure(3),
+        unit=first.unit,
+        person="Ada",
+        other_people=True,
+    )
+    app.run()
+    app.selectbox(key="release_account").set_value(Ledger().accounts()[1].account_id).run()
+    assert [refused in e.value for e in app.error] == [True]
+    assert button(app, "release_now") is None
 
 
 def test_the_page_of_the_board_has_the_hash_of_the_record_and_of_the_ledger():
