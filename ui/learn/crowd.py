@@ -262,8 +262,7 @@ CROWD = Screen(
         "weight C²/x′(M + λI)⁻¹x. In the coordinates that make the ellipse a ball everything is as "
         "with round noise, so ε is the same. A thin ellipse has to be long to hold the same "
         "people, and noise on its shape matters more; a round one gains little: the best ridge "
-        "lies between. Weights move estimates by less than a twentieth of the half-length here. "
-        "docs/proofs/map.md#metric has the proofs."
+        "lies between. Weights move estimates by less than a twentieth of the half-length here."
     ),
     height=420,
 )

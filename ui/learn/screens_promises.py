@@ -221,7 +221,8 @@ ODDS = Screen(
             Choice("100 %", "With ε = 1 never: certainty would need odds without limit."),
             Choice(
                 "73.2 %",
-                "Yes. Even odds, 1 : 1, become at most e : 1, and e/(1 + e) is at most 73.2 %.",
+                "Yes. Even odds, 1 : 1, become at most e : 1, and e/(1 + e) is 73.11 %; limits are "
+                "rounded up.",
                 is_right=True,
             ),
             Choice(

@@ -331,7 +331,7 @@ def _field(number: int, row: Cells, name: str) -> None:
     if name in ("typical", "spread") and (found := suggest.suggestion_of(row)) is not None:
         example = short(found[name == "spread"])
     if name == "shares" and (count := len(levels_of(row))) > 2:
-        example = even_shares(count)
+        example = f"for example {even_shares(count)}"
     take = partial(_take, number, name)
     if field.is_tick:
         st.checkbox(field.label, help=field.help, **bound(key, value is True, take, options=()))

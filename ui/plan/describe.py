@@ -370,8 +370,8 @@ def _typed(settings: Settings) -> None:
     if untold := cards.lacking_shares(_roles()):
         st.warning(
             f"How often do the values of {path.named(untold)} occur? Until you say it, some may "
-            "have a third of an even share (17 % of two values), and none less: rare values can "
-            "ask for more budget, or rule the goal out."
+            "have a third of an even share (17 % of two values, 11 % of three), and none less: "
+            "rare values can ask for more budget, or rule the goal out."
         )
     _continue("Continue", _hand_in)
 

@@ -49,7 +49,7 @@ FIELDS = {
     "typical": Field("Typical value"),
     "spread": Field("Spread"),
     "levels": Field("Values, as the file writes them", example="no; yes"),
-    "shares": Field("How often each occurs (%)", example="80; 20"),
+    "shares": Field("How often each occurs (%)", example="for example 80; 20"),
     "effect": Field(
         "Guessed effect",
         example="optional",

@@ -131,8 +131,8 @@ def test_no_guess_of_the_example_stays_in_a_table_of_ones_own():
 
 def test_an_example_of_shares_has_as_many_as_there_are_values():
     app = add(start("plan"), "ward: north, south, west\nsmoker: no, yes")
-    assert app.text_input(key="card_0_shares").placeholder == "34; 33; 33"
-    assert app.text_input(key="card_1_shares").placeholder == "80; 20"
+    assert app.text_input(key="card_0_shares").placeholder == "for example 34; 33; 33"
+    assert app.text_input(key="card_1_shares").placeholder == "for example 80; 20"
 
 
 def test_what_is_missing_is_said_at_the_button_all_at_once():
