@@ -290,7 +290,11 @@ def _released_before(
             made = chosen.load(folder_of(last.request_id))
     with st.container(key="release_made"):
         st.header("3 · The release")
-        st.info(words.before_words(last, has_result=made is not None))
+        said = words.before_words(last, has_result=made is not None)
+        if st.session_state.pop(_WANTED, None):  # a click that came after the release
+            st.session_state[_UNSEEN] = True
+            said += " Your click after that spent nothing more."
+        st.info(said)
     if plan_file.ask_next(account.dataset, is_spent=not account.remaining):
         path.show("describe")
     if made is None and last.state == "done" and last.request_id.count("/") == 2:

@@ -345,6 +345,23 @@ def test_another_release_of_the_plan_needs_its_own_question_and_price():
     assert not np.array_equal(a, b)
 
 
+def test_a_late_click_in_another_tab_lands_on_the_result_and_says_that_it_spent_nothing():
+    app = ready()
+    other = with_file(begin())
+    other.text_input(key="release_person").set_value("Ada")
+    other.text_input(key="release_typed").set_value("Clinic").run()
+    app.button(key="release_now").click().run()
+    check(app)
+    assert "spent nothing more" not in words(app)
+    other.button(key="release_now").click().run()
+    check(other)
+    assert "Your click after that spent nothing more." in words(other)
+    assert any("scroll-margin-top" in one.proto.body for one in other.get("html"))
+    assert len(Ledger().history()) == 1
+    other.run()
+    assert "spent nothing more" not in words(other)
+
+
 def test_a_budget_that_is_spent_offers_no_other_release_of_the_plan():
     app = with_file(with_budget(begin(), amount="1"))
     app.text_input(key="release_typed").set_value("Clinic").run()
