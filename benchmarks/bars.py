@@ -301,7 +301,7 @@ def two_at_once(schema: Schema, guesses: Guesses) -> tuple[World, ...]:
                 if isinstance(column, NumericColumn)
             },
         )
-        made.append(World(f"{one}, {other}", "", both))
+        made.append(World(f"{one}, {other}", (), both))
     return tuple(made)
 
 
@@ -327,8 +327,8 @@ def others(schema: Schema, guesses: Guesses) -> tuple[World, ...]:
     steep = {name: 2.0 * effect for name, effect in first.effects.items()}
     rate = math.sqrt(guesses.rates[0] * 0.6 * guesses.rates[1])
     return (
-        World("steep, together", "", replace(first, correlation=0.4, effects=steep)),
-        World("fewer yes", "", replace(first, correlation=0.2, base_rate=rate)),
+        World("steep, together", (), replace(first, correlation=0.4, effects=steep)),
+        World("fewer yes", (), replace(first, correlation=0.2, base_rate=rate)),
     )
 
 

@@ -44,7 +44,7 @@ from dpci_core.report.words import (
 )
 from dpci_core.schema import Guesses, Schema
 from dpci_core.schema.twin import log_odds_unit
-from dpci_core.schema.worlds import ODDS_RATIO, untold
+from dpci_core.schema.worlds import ODDS_RATIO, checked, untold
 
 MOST_ROWS = 12
 """Coefficients in the picture; the page is one page."""
@@ -245,13 +245,8 @@ def _assumptions(plan: AnyPlan, numbers: Planned) -> Iterable[str]:
                 "said: as described, all equally often; at worst, some a third as often. Nothing "
                 "is promised of rarer ones."
             )
-        n_worlds = len(numbers.promise.worlds)
-        if n_worlds > 1:
-            yield (
-                f"What is promised holds under {n_worlds} sets of assumptions: as declared, and "
-                "with effects, shares, spreads, centres, tails or correlations off. The other "
-                "lengths are as declared."
-            )
+        if len(numbers.promise.worlds) > 1:
+            yield f"{checked(plan.schema, plan.source.guesses)} Other lengths are as declared."
     yield "Bounds and levels were declared without looking at the private data."
     if plan.persons is not None:
         yield PERSONS_PLANNED

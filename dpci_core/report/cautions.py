@@ -123,7 +123,8 @@ def cautions(
     if is_short.any():
         short = [name for name, is_one in zip(names, is_short, strict=True) if is_one]
         worst = float(found.coverage[is_short].min())
-        said.append(_shortfall(short, worst, design.confidence_level))
+        lead = "If the table is as described, the" if promised and promised.worlds[1:] else "The"
+        said.append(_shortfall(lead, short, worst, design.confidence_level))
     is_shrunk = ESTIMANDS[design.target].is_shrunk
     if is_shrunk and shrinkage is not None and shrinkage < LEAST_LEFT:
         left = percent(max(shrinkage, 0.0))
@@ -196,14 +197,14 @@ def smaller_points(n: int) -> str:
     return f"{n} smaller point{'' if n == 1 else 's'}"
 
 
-def _shortfall(short: Sequence[str], worst: float, level: float) -> Caution:
+def _shortfall(lead: str, short: Sequence[str], worst: float, level: float) -> Caution:
     """That the intervals of these coefficients promise too much."""
     is_one = len(short) == 1
     says = "interval of {} promises" if is_one else "intervals of {} promise"
     covers = "it says {:g} % and covers" if is_one else "they say {:g} % and cover at worst"
     return Caution(
         "stops" if 1.0 - worst > _MISSES * (1.0 - level) else "weigh",
-        f"The {says.format(listed(short, 4))} too much: {covers.format(100.0 * level)} "
+        f"{lead} {says.format(listed(short, 4))} too much: {covers.format(100.0 * level)} "
         f"{100 * worst:.1f} %.",
     )
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dpci_core.report.words import joined, listed, short
 from dpci_core.schema.column import Column
 from dpci_core.schema.declare import Schema
 from dpci_core.schema.twin import LARGEST_EFFECT, Guesses, log_odds_unit
@@ -50,13 +51,21 @@ class World:
     """What the table may be like.
 
     name: one word or two.
-    assumption: a phrase that can stand after "if".
+    said: what is assumed at the same time, phrases that can stand after "if"; none where everything
+    is as declared.
     guesses: what its twin is drawn from (`twin.simulate_twin`).
     """
 
     name: str
-    assumption: str
+    said: tuple[str, ...]
     guesses: Guesses
+
+    @property
+    def assumption(self) -> str:
+        """The same as one phrase."""
+        if len(self.said) > 1:
+            return f"{', '.join(self.said[:-1])}, and {self.said[-1]}"
+        return self.said[0] if self.said else "everything is as declared"
 
 
 def worlds_of(schema: Schema, guesses: Guesses) -> tuple[World, ...]:
@@ -80,10 +89,46 @@ def worlds_of(schema: Schema, guesses: Guesses) -> tuple[World, ...]:
     """
     guesses.check_against(schema)
     first = replace(guesses, base_rate=guesses.rate, effects=_effects(schema, guesses))
-    made = [World("as declared", "everything is as declared", first)]
+    made = [World("as declared", (), first)]
     for name, said, changed in _changes(schema, first, guesses):
-        made.append(World(name, _joined(said), changed))
+        made.append(World(name, tuple(said), changed))
     return tuple(made)
+
+
+def checked(schema: Schema, guesses: Guesses) -> str:
+    """Return in which worlds a promise is looked at, and what is in all of them as it was typed.
+
+    >>> from dpci_core.schema import CategoricalColumn
+    >>> sex = CategoricalColumn("sex", ("f", "m"), shares=(0.6, 0.4))
+    >>> checked(Schema((sex,), "ill", "yes"), Guesses(base_rate=(0.1, 0.2)))[:80]
+    'What is promised holds under 2 sets of assumptions: as declared; where the share'
+    >>> checked(Schema((sex,), "ill", "yes"), Guesses(base_rate=(0.1, 0.2)))[-63:]
+    'Taken as typed, not doubted: how often the values of sex occur.'
+    """
+    worlds, names = worlds_of(schema, guesses), untold(schema, guesses)
+    phrases = dict.fromkeys(phrase for one in worlds for phrase in one.said)
+    off = [phrase for phrase in phrases if _UNTOLD not in phrase]
+    off += [f"values of {listed([short(name) for name in names])} are rare"] if names else []
+    kept = _as_typed(schema, guesses)
+    return (
+        f"What is promised holds under {len(worlds)} sets of assumptions: as declared; where "
+        f"{'; where '.join(off)}."
+    ) + (f" Taken as typed, not doubted: {joined(kept)}." if kept else "")
+
+
+def _as_typed(schema: Schema, guesses: Guesses) -> list[str]:
+    """What no world changes."""
+    told = [short(one.name) for one in schema.features if not one.doubts(guesses.of(one))]
+    kept = [f"how often the values of {listed(told)} occur"] if told else []
+    if schema.outcome is None and len(set(guesses.rates)) == 1:
+        kept.append("the share of “yes”")
+    if guesses.effects:
+        kept.append("the guessed effects")
+    if guesses.correlation and _common(schema, guesses) is None:
+        kept.append("how much columns go together")
+    if guesses.pairs:
+        kept.append("the named pairs of columns that go together")
+    return kept
 
 
 def untold(schema: Schema, guesses: Guesses, assumption: str = _UNTOLD) -> tuple[str, ...]:
@@ -160,11 +205,6 @@ def _named(doubts: Mapping[Column, Mapping[str, Any]], name: str) -> dict[Column
 def _rate(rate: float) -> str:
     """A share of "yes" in words."""
     return f"the share of “yes” is {100.0 * rate:.3g} %"
-
-
-def _joined(said: list[str]) -> str:
-    """What is assumed at the same time, in one phrase."""
-    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])}, and {said[-1]}"
 
 
 def _effects(schema: Schema, guesses: Guesses, *, is_alternating: bool = True) -> dict[str, float]:

@@ -60,6 +60,10 @@ def test_each_reason_has_its_sentence() -> None:
     both = said(foreseen(coverage=short, is_not_reportable=lost))
     # the other is not spoken of at all
     assert both[1] == "The interval of home promises too much: it says 95 % and covers 93.9 %."
+    promised = SimpleNamespace(worlds=("a", "b"), chance=np.ones(3), decided_by=("a",) * 3,
+                               reportable=3, about=None)  # fmt: skip
+    (words,) = said(foreseen(coverage=short), promised=promised)
+    assert words.startswith("If the table is as described, the intervals of age, home promise")
     (words,) = said(foreseen(), shrinkage=0.3)
     assert "penalised at c = 0.01, typically shrunk to about 30 %" in words
 

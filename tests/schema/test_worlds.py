@@ -21,7 +21,7 @@ from dpci_core.schema import (
     twin_table,
     worlds_of,
 )
-from dpci_core.schema.worlds import UNKNOWN_RATE
+from dpci_core.schema.worlds import UNKNOWN_RATE, checked
 from tests.plan_examples import guesses, schemas
 
 SCHEMA = Schema(
@@ -218,3 +218,30 @@ def test_bounds_beyond_four_spreads_are_those_of_a_tail(low, high, tail):
 
 def test_who_does_not_know_the_rate_has_five_to_fifty_percent():
     assert UNKNOWN_RATE == (0.05, 0.5)
+
+
+def test_what_was_checked_is_what_the_worlds_change_and_the_rest_is_said_to_be_as_typed():
+    """A board read that shares were varied where they had been typed and nothing varied them."""
+    said = checked(SCHEMA, ALL)
+    assert said.startswith("What is promised holds under 9 sets of assumptions: as declared; ")
+    for phrase in (phrase for one in worlds_of(SCHEMA, ALL) for phrase in one.said):
+        assert phrase in said or "levels of home are rare" in phrase
+    assert said.endswith("; where values of home are rare.")
+    wards = CategoricalColumn("ward", ("icu", "other"), shares=(0.1, 0.9))
+    two = Schema((wards, replace(wards, name="sex")), "ill", "yes")
+    assert checked(two, Guesses(base_rate=0.18)) == (
+        "What is promised holds under 3 sets of assumptions: as declared; where columns go "
+        "together (correlation 0.5); where all effects go in one direction. Taken as typed, not "
+        "doubted: how often the values of ward, sex occur and the share of “yes”."
+    )
+    typed = Guesses(
+        base_rate=(0.1, 0.2),
+        effects=dict.fromkeys(SCHEMA.feature_names, 1e-4),
+        shares={"home": (0.5, 0.3, 0.2)},
+        correlation=0.5,
+        pairs=(("age", "cost", 0.7),),
+    )
+    assert checked(SCHEMA, typed).partition(" doubted: ")[2] == (
+        "how often the values of home occur, the guessed effects, how much columns go together and "
+        "the named pairs of columns that go together."
+    )

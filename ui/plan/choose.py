@@ -19,7 +19,7 @@ from dpci_core.planner.needed import OutOfReachError
 from dpci_core.planner.promise import MORE_INCOMPLETE
 from dpci_core.report.cautions import REPORTABLE_CHANCE
 from dpci_core.report.effect_table import EffectTable
-from dpci_core.schema.worlds import untold, worlds_of
+from dpci_core.schema.worlds import checked, untold, worlds_of
 from ui.controls import currency, design, linear
 from ui.controls.paired import compact, log_grid, number_field, refusal, refuse
 from ui.controls.shape import encode_by, shape_control
@@ -334,16 +334,24 @@ def _reach(case: PlannedCase, option: Option, find: Find) -> None:
         st.markdown(law)
     box(option.cautions)
     if option.effects is not None:
-        _effects(option.effects)
+        _effects(option.effects, "" if not option.has_worlds else _checked(case))
 
 
-def _effects(effects: EffectTable) -> None:
-    """Every effect with its length, as on the page for the board."""
+def _checked(case: PlannedCase) -> str:
+    table = declared_table(case.settings.declared)
+    return text.plain(checked(table.schema, table.guesses))
+
+
+def _effects(effects: EffectTable, assumed: str) -> None:
+    """Every effect with its length, as on the page for the board.
+
+    assumed: what it is promised under.
+    """
     with st.expander("How well each effect will be known", key="effects"):
         cells = [[text.plain(cell) for cell in row] for row in effects.cells]
         shown = pd.DataFrame(cells, columns=list(effects.heads))
         st.table(shown, border="horizontal", hide_index=True, alt=effects.saying())
-        st.caption("On average over releases: some are longer.")
+        st.caption(f"On average over releases: some are longer. {assumed}")
 
 
 def _ask_less(case: PlannedCase, typed: float | None) -> None:
