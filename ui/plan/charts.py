@@ -14,7 +14,7 @@ from scipy.special import ndtr, ndtri
 
 from dpci_core.base.array import Array, Positions
 from dpci_core.planner import RegularizationCurve
-from dpci_core.report.words import as_typed, called, in_hundred
+from dpci_core.report.words import called, in_hundred
 from ui.kit.figure import Meta, finish
 from ui.kit.palette import BLUE, CLEAR, GREEN, GRID, ORANGE, PAPER, QUIET
 from ui.plan.numbers import IsoMap, SplitMap
@@ -61,6 +61,7 @@ def iso_chart(
     found: IsoMap,
     *,
     target: float,
+    goal: str,
     is_chance: bool,
     marks: list[Mark],
     x_label: str,
@@ -68,7 +69,10 @@ def iso_chart(
     meta: Meta,
     source: str,
 ) -> go.Figure:
-    """Lines of equal length (or chance) over budget and records; the target is the thick one."""
+    """Lines of equal length (or chance) over budget and records; the target is the thick one.
+
+    goal: the target in words.
+    """
     fig = go.Figure()
     x, y, z = _finer(found, is_chance=is_chance)
     for level in _levels(z, target, is_chance=is_chance):
@@ -76,7 +80,7 @@ def iso_chart(
     _line(fig, x, y, z, target, colour=_TARGET, width=4, dash="solid")
     what = "chance" if is_chance else "length"
     for name, width, colour in (
-        (f"your goal: {what} {as_typed(target)}", 4.0, _TARGET),
+        (f"your goal: {goal}", 4.0, _TARGET),
         (f"other {what}s", 1.2, QUIET),
     ):
         fig.add_scatter(

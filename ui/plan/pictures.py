@@ -9,6 +9,7 @@ import streamlit as st
 
 from dpci_core import RankedDesign, RegularizationAnswer, SplitAnswer
 from dpci_core.report.answers import decided
+from dpci_core.report.words import as_typed
 from ui.kit.bound import among
 from ui.plan import charts, numbers, words
 from ui.plan.numbers import IsoMap, SplitMap
@@ -78,6 +79,7 @@ def _map(case: Case, found: IsoMap, work: Work) -> None:
     figure = charts.iso_chart(
         found,
         target=target,
+        goal=_goal(case, target),
         is_chance=is_chance,
         marks=marks,
         x_label=x_label,
@@ -98,6 +100,15 @@ def _map(case: Case, found: IsoMap, work: Work) -> None:
         charts.iso_table(found, x_label=x_label, is_chance=is_chance),
         is_plain=True,
     )
+
+
+def _goal(case: Case, target: float) -> str:
+    """The thick line: a chance or a length, and the factor that a length is."""
+    if case.target.is_power:
+        return f"chance {as_typed(target)}"
+    factor = goals.as_number(case, target) if goals.has_odds(case) else None
+    length = f"length {as_typed(target)}"
+    return length if factor is None else f"×/÷ {text.number(factor, 4)} ({length})"
 
 
 def _answer_marks(case: Case, work: Work) -> list[charts.Mark]:

@@ -312,10 +312,12 @@ def told_precision(case: PlannedCase, option: Option, digits: int = 4) -> str:
 
 
 def beside_sentence(case: PlannedCase, option: Option, other: Option) -> str:
-    """That the precisions of two designs are of different effects; empty where they are not."""
-    if case.settings.goal != "all" or _reported(option) == _reported(other):
-        return ""
-    return "The two precisions are of different effects."
+    """That two designs are one as yet, or their precisions of different effects; else empty."""
+    if case.settings.goal == "all" and _reported(option) != _reported(other):
+        return "The two precisions are of different effects."
+    if option.settings == other.settings:
+        return "Both are the same so far: change something above, and “This design” follows."
+    return ""
 
 
 def _reported(option: Option) -> tuple[int, list[bool]]:

@@ -13,8 +13,9 @@ import re
 Number = int | float
 Limits = tuple[Number, Number]
 
-_GROUPED = re.compile(r"-?[1-9]\d{0,2}(,\d{3})+")
-"""A whole number with commas between thousands."""
+_BETWEEN = "[, \u00a0\u202f]"
+_GROUPED = re.compile(rf"-?[1-9]\d{{0,2}}({_BETWEEN}\d{{3}})+")
+"""A whole number with commas or spaces between thousands."""
 _NO_NUMBER = "Type a number with a decimal point, such as 1.5, and without commas."
 _NOT_WHOLE = "Type a whole number, such as 20 or 8,000."
 
@@ -46,17 +47,17 @@ def number_in(entry: str, limits: Limits | None = None) -> float:
 
 
 def whole_in(entry: str, limits: Limits | None = None) -> int:
-    """The whole number that was typed. Commas may stand between thousands; a point may only where
-    an exponent follows, for 800.000 is eight hundred thousand to many.
+    """The whole number that was typed. Commas or spaces may stand between thousands; a point may
+    only where an exponent follows, for 800.000 is eight hundred thousand to many.
 
     Raises:  ValueError in words, also for one beyond the limits.
 
-    >>> whole_in("8,000"), whole_in("1.25e5")
-    (8000, 125000)
+    >>> whole_in("8,000"), whole_in("12 000"), whole_in("1.25e5")
+    (8000, 12000, 125000)
     """
     entry = entry.strip()
     is_grouped = _GROUPED.fullmatch(entry) is not None
-    value = _finite(entry.replace(",", "") if is_grouped else entry)
+    value = _finite(re.sub(_BETWEEN, "", entry) if is_grouped else entry)
     if value is None or not value.is_integer() or ("." in entry and "e" not in entry.lower()):
         raise ValueError(_NOT_WHOLE)
     return int(_within(limits, value))

@@ -23,7 +23,7 @@ from tests.ui.plan.test_work import endless, job_of
 from tests.ui.session.test_jobs import wait_for
 from tests.ui.test_pages import check, now, start, visit
 from ui.evidence.coverage import tab as validate_page
-from ui.plan import options
+from ui.plan import options, pictures
 from ui.plan import work as plan_work
 from ui.plan.job import Choice, both_searched, parts_of
 from ui.plan.options import Find
@@ -671,6 +671,22 @@ def test_a_coefficient_out_of_reach_is_named_and_has_no_length():
 
 
 @pytest.mark.parametrize(
+    ("goal", "said"),
+    [
+        ({"goal": "all"}, "×/÷ 1.5 (length 0.8109)"),
+        ({"goal": "all", "target": "penalised"}, "×/÷ 1.5 (length 0.8109)"),
+        ({"goal": "zero", "goal_on": "pressure", "goal_chance": 0.8}, "chance 0.8"),
+    ],
+)
+def test_the_line_of_the_goal_says_the_factor_that_was_asked_for(goal, said):
+    """A factor of 1.5 was asked for, and the line was “length 0.811”."""
+    changes = goal | {"goal_length": 2.0 * math.log(1.5)}
+    case = case_of(**changes)
+    target = case.settings.goal_chance if case.target.is_power else case.settings.goal_length
+    assert pictures._goal(case, float(f"{target:.4g}")) == said
+
+
+@pytest.mark.parametrize(
     ("goal", "has_number"),
     [({"goal": "all"}, True), ({"goal": "length", "goal_on": "pressure"}, False)],
 )
@@ -688,11 +704,13 @@ def test_a_precision_says_of_how_many_effects_it_is_where_not_all_can_be_reporte
     assert (f"- {heading}: " in design_lines(case, few)) == has_number
     assert (": **–**" in design_lines(case, few)) != has_number
     assert ": **–**" in design_lines(case, replace(few, reportable=0))
-    assert bool(beside_sentence(case, few, replace(few, reportable=2))) == has_number
-    assert not beside_sentence(case, few, few)
+    differ, same = "different effects", "Both are the same so far"
+    assert (differ in beside_sentence(case, few, replace(few, reportable=2))) == has_number
+    assert same in beside_sentence(case, few, few)
+    assert not beside_sentence(case, few, replace(few, settings=replace(few.settings, n=9_000)))
     assert made.promise is not None
     turned = replace(made.promise, chance=1.0 - made.promise.chance)
-    assert bool(beside_sentence(case, made, replace(made, promise=turned))) == has_number
+    assert (differ in beside_sentence(case, made, replace(made, promise=turned))) == has_number
     assert (answer_of(app) != "–") == has_number
 
 
