@@ -45,6 +45,13 @@ def start(page: str = "explore", **query: str) -> AppTest:
 
 def visit(page: str = "explore", **query: str) -> AppTest:
     """A page by a link that says everything; without one as a first visit finds it."""
+    app = visit_unchecked(page, **query)
+    check(app)
+    return app
+
+
+def visit_unchecked(page: str, **query: str) -> AppTest:
+    """The same where something may be refused there."""
     app = AppTest.from_file(str(ROOT / "ui" / "shell.py"), default_timeout=60)
     if page in evidence.TABS:
         page, query = "evidence", {"evidence": page} | query
@@ -52,9 +59,7 @@ def visit(page: str = "explore", **query: str) -> AppTest:
         app.query_params[name] = value
     if page != "front":
         app.switch_page(str(ROOT / "pages" / f"{page}.py"))
-    app.run()
-    check(app)
-    return app
+    return app.run()
 
 
 def check(app: AppTest) -> None:

@@ -61,6 +61,7 @@ def panel(case: PlannedCase) -> None:
             _amount(case, str(kind), on)
     elif kind == MEAN:
         _number(
+            _about(case, "length", ""),
             "goal_mean",
             "Longest acceptable mean length (columns on one scale)",
             f"{words.GOAL_HELP} {MEAN_COUNTS_ALL}",
@@ -204,17 +205,23 @@ def _amount(case: PlannedCase, kind: str, on: str) -> None:
             label, example = "Smallest odds ratio worth detecting", "1.2"
             note = "If the true odds ratio is this one, the interval should leave out 1."
     unit = goals.unit_words(there) if kind == "zero" else how.unit
-    _number(_key(kind, on), label.format(unit=text.plain(unit)), note, example)
+    _number(there, _key(kind, on), label.format(unit=text.plain(unit)), note, example)
 
 
-def _number(key: str, label: str, help: str, example: str = "") -> None:
-    st.text_input(
+def _number(case: PlannedCase, key: str, label: str, help: str, example: str = "") -> None:
+    """The number of a goal, and what is wrong with it unless the button says it."""
+    typed = st.text_input(
         label,
         key=key,
         persist_state="session",
         help=help,
         placeholder=example,
     )
+    if typed and _SAID not in st.session_state:
+        try:
+            changes_by(case, number_in(typed))
+        except ValueError as problem:
+            st.error(in_words(problem))
 
 
 def _about(case: PlannedCase, kind: str, on: str) -> PlannedCase:

@@ -475,7 +475,7 @@ def test_a_number_of_records_outside_is_refused_where_it_is_typed():
 
 
 @pytest.mark.parametrize(
-    "typed", ["0,5", "0,500", "8,00", "8.000", "800.000", "8000.5", "8 000", "many", "nan", "1e400"]
+    "typed", ["0,5", "0,500", "8,00", "8.000", "800.000", "8000.5", "80 00", "many", "nan", "1e400"]
 )
 def test_what_is_no_whole_number_of_records_is_refused_in_words_and_stays(typed):
     """A field of numbers made 5 of "0,5" and 1 of "1e12" before anybody could refuse it."""

@@ -30,7 +30,16 @@ from dpci_core.plan.link import pack
 from dpci_core.planner.needed import OutOfReachError
 from dpci_core.planner.targets import meeting_probability, outcome
 from dpci_core.schema import CategoricalColumn, Schema
-from tests.ui.test_pages import PAPER_TERMS, ROOT, charts_of, check, now, start, visit
+from tests.ui.test_pages import (
+    PAPER_TERMS,
+    ROOT,
+    charts_of,
+    check,
+    now,
+    start,
+    visit,
+    visit_unchecked,
+)
 from ui.controls import declare, plan_file
 from ui.plan import charts as plan_charts
 from ui.plan import numbers as planning
@@ -415,7 +424,9 @@ def test_an_amount_that_nobody_meant_or_could_use_is_refused_and_stays(kind, typ
     key = {"all": "goal_all_", "mean": "goal_mean"}.get(kind, f"goal_{kind}_age")
     assert app.text_input(key=key).value == typed
     if typed:
-        assert visit("plan", **link).text_input(key=key).value == typed
+        again = visit_unchecked("plan", **link)
+        assert again.text_input(key=key).value == typed
+        assert [one.value.replace("\\", "") for one in again.error] == [words], "before Continue"
 
 
 @pytest.mark.parametrize(("level", "most"), [("0.95", 4.47), ("0.99", 7.16), ("0.8", 2.66)])
