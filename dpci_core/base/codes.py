@@ -431,6 +431,11 @@ SENTENCES: dict[str, str] = {
         "This plan was approved for one release, which is entry {entry} of the ledger, and pays "
         "for no other. For another give the plan another title and have it approved again."
     ),
+    "released_of_others": (
+        "This plan was released from {dataset!r}, entry {entry} of the ledger, and the people of "
+        "that data set share its budget. For other people give the plan another title and have it "
+        "approved."
+    ),
     "blanks_around": (
         "The schema has {text!r} with blanks around it, which no cell can match. Declare it "
         "without them."

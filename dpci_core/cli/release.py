@@ -45,8 +45,8 @@ from dpci_core.release import (
     NotAcceptedError,
     Price,
     check_account,
-    check_approval_is_left,
     check_header,
+    check_is_left,
     check_number,
     effect_lines,
     is_drawing,
@@ -161,7 +161,7 @@ def _check(options: argparse.Namespace, asked: ModelTask[Any], ledger: Ledger) -
         _look(asked, check_number(asked, header))
     if options.dataset is not None:
         check_account(ledger, options.dataset, asked.plan)
-        check_approval_is_left(ledger, options.dataset, asked)
+        check_is_left(ledger, options.dataset, asked)
     if options.json:
         print(json.dumps(_price_record(asked.plan, price), indent=1))
         return 0

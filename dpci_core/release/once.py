@@ -211,7 +211,7 @@ def release_once(
     asked = _asked(question, person, request_id)
     check_account(ledger, dataset, question.plan)
     if known is None:
-        check_approval_is_left(ledger, dataset, question)
+        check_is_left(ledger, dataset, question)
     check_approval(ledger, dataset, asked)
     header = check_header(question, file, encoding=encoding)
     _check_place(place)
@@ -248,6 +248,7 @@ def propose(
     """
     asked = _asked(question, person, request_id)
     check_account(ledger, dataset, question.plan)
+    check_is_left(ledger, dataset, question)
     return ledger.propose(dataset, **asked)
 
 
@@ -311,20 +312,27 @@ def check_account(ledger: Ledger, dataset: str, plan: AnyPlan) -> None:
         )
 
 
-def check_approval_is_left(ledger: Ledger, dataset: str | None, question: ReleaseTask[Any]) -> None:
-    """Raise ReleaseRefusedError where the release that a plan was approved for has been made:
-    whoever approved it read what one release of it lets others learn, and the same file may be
-    declared under another name. Where the account asks another person each time, each release has
-    an approval of its own.
+def check_is_left(ledger: Ledger, dataset: str | None, question: ReleaseTask[Any]) -> None:
+    """Raise ReleaseRefusedError where a plan has been released and may not be again.
 
-    dataset: None for one that is yet to get its budget.
+    A plan is of the people whom it was released from first: the same file may be declared to be of
+    others under another name, and would be paid for as if they were. Whoever approved it read what
+    one release of it lets others learn, so its approval pays for one; where the account asks
+    another person each time, each release has an approval of its own.
+
+    dataset: None for one of people who have no account yet.
     """
     is_each = dataset is not None and ledger.account(dataset).needs_approval
-    if not question.plan.approved or is_each:
-        return
+    here = set() if dataset is None else {one.charge_id for one in ledger.history(dataset)}
     for charge in ledger.history():
-        if (charge.plan_hash, charge.state) == (question.digest, "done"):
+        if (charge.plan_hash, charge.state) != (question.digest, "done"):
+            continue
+        if question.plan.approved and not is_each:
             raise ReleaseRefusedError("approved_for_one", entry=charge.charge_id)
+        if charge.charge_id not in here:
+            named = {one.account_id: one.dataset for one in ledger.accounts()}
+            payer = named[charge.account_id]
+            raise ReleaseRefusedError("released_of_others", entry=charge.charge_id, dataset=payer)
 
 
 def check_header(

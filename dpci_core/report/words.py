@@ -290,7 +290,7 @@ _EXCEEDED: dict[Ratio, tuple[str, str]] = {
     ),
     "r2": (
         "The noise on the gradient covariance is {value} times the variance it estimates",
-        "give more budget, or use more records.",
+        "give it a larger share of the budget.",
     ),
     "r3": (
         "The noise on the coefficients moves the Hessian by {value} of its size",
@@ -350,8 +350,8 @@ def useless(half_width: float, coefficient: float, privacy_share: float) -> str:
     """
     return (
         f"These intervals are too long to be of use: ±{number(half_width, 2)} on average around "
-        f"coefficients of typical size {number(coefficient, 2)}, and {percent(privacy_share)} of "
-        "the variance is privacy noise."
+        f"estimates of typical size {number(coefficient, 2)}, noise included, and "
+        f"{percent(privacy_share)} of the variance is privacy noise."
     )
 
 
@@ -367,7 +367,9 @@ def for_fewest(fewest: int) -> str:
 def remedies(
     n_records: int | None, budget_factor: float | None, regularization: float | None
 ) -> str:
-    """What would help intervals that say nothing; None where that does not."""
+    """From where on intervals that say nothing are of use, though they may be long; None where a
+    change does not help.
+    """
     ways = []
     if n_records is not None:
         ways.append(f"{n_records:,} records")
@@ -378,8 +380,8 @@ def remedies(
             f"about c = {regularization:.3g}, which also shrinks the coefficients toward zero"
         )
     if not ways:
-        return "No single change of n, budget or c helps."
-    return "The smallest change that helps: " + ", or ".join(ways) + "."
+        return "No single change of n, budget or c that can be made here helps."
+    return "They begin to be of use with " + ", or ".join(ways) + "."
 
 
 class OutOfReach(Protocol):
@@ -485,7 +487,9 @@ def together_with_earlier(definition: str, amount: str, earlier: int, same_plan:
     'Not the first about these people: 1 earlier release was paid for, of this same plan (entry 3)'
     """
     if not earlier:
-        return f"The ledger has no earlier one about the same people. {OTHERS_ADD}"
+        return (
+            f"As people were declared, the ledger has no earlier one about the same. {OTHERS_ADD}"
+        )
     before = "1 earlier release was" if earlier == 1 else f"{earlier:,} earlier releases were"
     newest = ", of" if earlier == 1 else ", the newest of"
     which = "" if same_plan is None else f"{newest} this same plan (entry {same_plan})"

@@ -23,8 +23,8 @@ from dpci_core.release import (
     PlanRelease,
     ReleaseLostError,
     ReleaseRefusedError,
-    check_approval_is_left,
     check_approved,
+    check_is_left,
     load_release,
     once,
     propose,
@@ -343,12 +343,43 @@ def test_an_approved_plan_pays_for_one_release(tmp_path: Path, capsys, monkeypat
     with refuses(ReleaseRefusedError, match=said):
         desk.release("r2", to="renamed", dataset="Same file, renamed")
     with refuses(ReleaseRefusedError, match=said):
-        check_approval_is_left(desk.ledger, None, PlanRelease(plan=desk.plan))
+        check_is_left(desk.ledger, None, PlanRelease(plan=desk.plan))
     assert desk.spent == "2"
     titled = make_plan(title="Sickness, again")
     again = replace(titled, approved=approval_of(titled.digest, person="Ada", day="2026-02-01"))
     assert desk.release("r3", to="again", plan=again).so_far.earlier == 2
     assert desk.release("r4", to="bare", plan=make_plan()).so_far.same_plan == made.charge_id
+
+
+def test_a_plan_is_of_the_people_whom_it_was_released_from_first(tmp_path: Path) -> None:
+    """The approval was withdrawn, and the same file was released from three budgets, each record
+    saying that it was the first about these people.
+    """
+    desk = Desk.at(tmp_path, cap=Cap.pure(4))
+    made = desk.release("r1")
+    others = {
+        "schema_hash": schema_hash(desk.plan.schema),
+        "unit": "one row is one person",
+        "person": "Ada",
+    }
+    for needs_approval in (False, True):
+        name = f"Falls copy {needs_approval}"
+        desk.ledger.create_dataset(
+            name, cap=Cap.pure(4), other_people=True, needs_approval=needs_approval, **others
+        )
+        said = f"was released from 'Clinic', entry {made.charge_id} of the ledger"
+        with refuses(ReleaseRefusedError, match=said):
+            desk.release("r2", to="copy", dataset=name, file=tmp_path / "none.csv")
+        with refuses(ReleaseRefusedError, match=said):
+            propose(PlanRelease(plan=desk.plan), desk.ledger, name, person="Ada", request_id="r2")
+    with refuses(ReleaseRefusedError, match=said):
+        check_is_left(desk.ledger, None, PlanRelease(plan=desk.plan))
+    desk.ledger.create_dataset("Shared", cap=None, same_people_as="Clinic", **others)
+    assert desk.release("r2", to="again", dataset="Shared").so_far.same_plan == made.charge_id
+    titled = make_plan(title="Other people")
+    assert (
+        desk.release("r3", to="titled", plan=titled, dataset="Falls copy False").so_far.earlier == 0
+    )
 
 
 def test_where_each_release_is_approved_a_plan_may_be_released_again(desk: Desk) -> None:

@@ -71,7 +71,7 @@ def test_a_second_release_of_a_plan_names_the_first_and_what_they_are_together(
         before, after = (
             " ".join((tmp_path / folder / name).read_text().split()) for folder in ("out", "again")
         )
-        assert "no earlier one about the same people" in before, name
+        assert "the ledger has no earlier one about the same" in before, name
         assert "Not the first" not in before, name
         assert named in after, name
         assert f"Together with this one they are {together}" in after, name

@@ -256,6 +256,7 @@ def take(raw: bytes) -> bool:
     table = (wanted.dataset, wanted.declared, wanted.encoding)
     state.set_given(None if found is None else ImportedFit(found.moments, found.names, *table))
     steps.METHOD.take("own")
+    steps.FIND.take("precision")  # a plan has its budget and records
     steps.go("choose")
     st.session_state["plan_opened"] = f"Opened “{plan.title}”."
     return True

@@ -24,6 +24,7 @@ from dpci_core import (
     watched,
 )
 from dpci_core.base.array import Array, Flags
+from dpci_core.base.errors import ConvergenceError
 from dpci_core.design import Design
 from dpci_core.planner.search import score
 from dpci_core.planner.split import NoSplitError
@@ -134,7 +135,25 @@ def when_quiet(view: compute.View, units: str, place: DeltaGenerator) -> None:
     if animation is not None:
         keep_animation(SLIDER, cast("dict[str, object]", animation))
     with place:
-        _line(cast("Best | None", best[0]) if best else Best(None), view)
+        if view.drawn:
+            _line(cast("Best | None", best[0]) if best else Best(None), view)
+        elif (usual := _usual(view)) is not None:
+            st.button("Use the usual split", key="use_split", on_click=state.update, kwargs=usual)
+
+
+def _usual(view: compute.View) -> dict[str, Split] | None:
+    """The setting of the usual split, where nothing can be drawn and with that something can."""
+    now = view.settings
+    there = replace(now, split=from_shares(now.split.total)).settled()
+    if any(now.split.locked):
+        return None
+    for outcome in view.outcomes:
+        with suppress(ConvergenceError, InfeasibleDesignError, ValueError):
+            moments = view.moments_at(outcome, there.c)
+            design = compute.designed(there, outcome.combination, moments)
+            if forecast(moments, design=design).validity.grade != "unusable":
+                return {"split": there.split}
+    return None
 
 
 Wanted = tuple[compute.LRU, Hashable, Callable[[], object]]

@@ -198,7 +198,7 @@ def _tiny() -> str:
         f"These intervals promise too much: they cover {100 * made.coverage.mean():.1f} % where "
         f"{percent(SMALL.level)} is promised. The mean private interval is {private} long, against "
         f"{plain} without privacy. {made.usefulness.sentence} The page draws the "
-        "picture all the same, says this loudly, and names the smallest change that helps."
+        "picture all the same, says this loudly, and names from where on they begin to be of use."
     )
 
 

@@ -648,6 +648,7 @@ def _method(case: PlannedCase, work: Work | None) -> None:
         def choose(how: str) -> None:
             if found is not None and how == "own" and question == _question():
                 _adopt(found)
+                steps.FIND.take("precision")  # of this design, whose own least amount is another
             steps.METHOD.take(how)
 
         st.radio(

@@ -97,13 +97,13 @@ def people(ledger: Ledger) -> bool:
 
 def approval_comes_first(ledger: Ledger) -> bool:
     """Whether the budget that these people share asks for another person before their file."""
-    shared = _shared()
-    return any(a.needs_approval for a in ledger.accounts() if a.dataset == shared)
+    name = shared()
+    return any(a.needs_approval for a in ledger.accounts() if a.dataset == name)
 
 
 def form(asked: ModelTask[Any], *, has_file: bool) -> None:
     """Give a data set its budget, once and for all, or its share of another's."""
-    cost, is_shared = asked.price(), _shared() is not None
+    cost, is_shared = asked.price(), shared() is not None
     with st.container(border=True):
         if not is_shared:
             st.markdown(
@@ -162,7 +162,7 @@ def _say() -> None:
         told_here(plain(said))
 
 
-def _shared() -> str | None:
+def shared() -> str | None:
     """The data set whose budget these people share, as chosen."""
     people = st.session_state.get(_PEOPLE)
     return None if people in (None, OTHERS) else str(people)
@@ -263,16 +263,16 @@ def _make(plan: AnyPlan, cost: Cost) -> None:
     try:
         if people is None and ledger.accounts():
             raise ValueError("Say whether these people are in another data set of the ledger too.")
-        shared = _shared()
+        name = shared()
         account = ledger.create_dataset(
             typed["budget_name"],
             schema_hash=schema_hash(plan.schema),
-            cap=None if shared else _meant_cap(cost),
+            cap=None if name else _meant_cap(cost),
             **plan.account_unit,
             person=person.now("release"),
-            same_people_as=shared,
+            same_people_as=name,
             other_people=people == OTHERS,
-            needs_approval=shared is None and bool(typed.get("budget_approval")),
+            needs_approval=name is None and bool(typed.get("budget_approval")),
         )
     except ValueError as problem:
         typed[_SAID] = in_words(problem)

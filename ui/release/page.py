@@ -26,7 +26,7 @@ from dpci_core.release import (
     NotAcceptedError,
     ReleaseRefusedError,
     check_account,
-    check_approval_is_left,
+    check_is_left,
     complete,
     release_once,
 )
@@ -99,7 +99,8 @@ def _steps(ledger: Ledger) -> None:
     budget.price_of(chosen)
     running_now = running.requests()
     history = ledger.history()
-    if not any((one.plan_hash, one.state) == (chosen.digest, "done") for one in history):
+    is_released = any((one.plan_hash, one.state) == (chosen.digest, "done") for one in history)
+    if not is_released:
         rehearse.section(chosen)
     st.header(f"2 · {words.PARTS['2']}")
     account = budget.data_set(ledger.accounts(), history, chosen)
@@ -109,8 +110,8 @@ def _steps(ledger: Ledger) -> None:
     charges = _charges(history, account, chosen.digest)
     try:
         check_account(ledger, account.dataset, chosen.plan)
-        if not charges:
-            check_approval_is_left(ledger, account.dataset, chosen)
+        if is_released and not charges:
+            check_is_left(ledger, account.dataset, chosen)
     except ReleaseRefusedError as problem:
         st.error(text.plain(in_words(problem)))
         return
@@ -151,14 +152,12 @@ def _without_budget(ledger: Ledger, chosen: ModelTask[Any]) -> None:
     if not budget.people(ledger):
         _still_to_come("3", "4")
         return
-    private = None
-    if not budget.approval_comes_first(ledger):
-        try:
-            check_approval_is_left(ledger, None, chosen)
-        except ReleaseRefusedError as problem:
-            st.error(text.plain(in_words(problem)))
-            return
-        private = table.step(chosen)
+    try:
+        check_is_left(ledger, budget.shared(), chosen)
+    except ReleaseRefusedError as problem:
+        st.error(text.plain(in_words(problem)))
+        return
+    private = None if budget.approval_comes_first(ledger) else table.step(chosen)
     st.header(f"3 · {words.PARTS['3']}")
     budget.form(chosen, has_file=private is not None)
     _still_to_come("4")
@@ -322,7 +321,7 @@ def _released_before(
     if price(account.cap, chosen.price()) > account.remaining:
         return
     try:
-        check_approval_is_left(ledger, account.dataset, chosen)
+        check_is_left(ledger, account.dataset, chosen)
     except ReleaseRefusedError as problem:
         st.caption(text.plain(in_words(problem)))
         return

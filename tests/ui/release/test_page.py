@@ -314,10 +314,18 @@ def test_a_released_plan_is_shown_with_its_own_data_set_and_warns_beside_another
     assert later.selectbox(key="release_account").value == first.account_id
     assert "This plan was released" in words(later)
     assert warns not in words(later)
+    refused = "This plan was released from 'Clinic', entry 2 of the ledger"
     for other in (second.account_id, 0):
         later.selectbox(key="release_account").set_value(other).run()
-        check(later)
+        if not other:
+            assert not later.error
+            later.radio(key="budget_people").set_value(release_budget.OTHERS).run()
         assert warns in words(later)
+        assert [refused in one.value for one in later.error] == [True]
+        assert later.get("file_uploader") == []
+    later.radio(key="budget_people").set_value("Clinic").run()
+    check(later)
+    assert later.get("file_uploader") != []
 
 
 def test_a_new_session_knows_that_it_happened():
