@@ -325,7 +325,7 @@ def test_where_nothing_helps_remedies_say_so(moments: dict[str, Moments]) -> Non
         ),
     )
     assert found == Remedies(n_records=None, budget_factor=None, regularization=None)
-    assert found.sentence == "No single change of n, budget or c helps."
+    assert found.sentence == "No single change of n, budget or c that can be made here helps."
 
 
 def test_an_infeasible_design_can_be_remedied(moments: dict[str, Moments]) -> None:
@@ -345,11 +345,11 @@ def test_an_infeasible_design_can_be_remedied(moments: dict[str, Moments]) -> No
 def test_remedies_in_words() -> None:
     found = Remedies(n_records=12_345, budget_factor=2.3456, regularization=0.01234)
     assert found.sentence == (
-        "The smallest change that helps: 12,345 records, or 2.35 times the budget, or about c = "
+        "They begin to be of use with 12,345 records, or 2.35 times the budget, or about c = "
         "0.0123, which also shrinks the coefficients toward zero."
     )
     assert dataclasses.replace(found, budget_factor=None, regularization=None).sentence == (
-        "The smallest change that helps: 12,345 records."
+        "They begin to be of use with 12,345 records."
     )
 
 

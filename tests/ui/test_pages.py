@@ -463,7 +463,7 @@ def test_a_small_real_set_is_shown_honestly():
     app = start(dataset="breast_cancer", n="569")
     said = remarks_of(app)
     assert said.count(": these intervals are too long to be of use") == 2
-    assert said.count("The smallest change that helps") == 1
+    assert said.count("They begin to be of use with ") == 1
     assert not app.warning  # it would push the chart down where the slider comes there
     assert picture_of(app)["isLoud"]
 

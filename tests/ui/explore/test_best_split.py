@@ -8,10 +8,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from ui.explore import later, remedy
+from dpci_core import Remedies
+from tests.ui.test_pages import check, now, start
+from ui.explore import later, remedy, tabs
 from ui.session.budget import from_shares
 from ui.session.compute import PUBLIC, TableSource, compute
-from ui.session.settings import START, Settings
+from ui.session.settings import START, Settings, from_query
 
 
 def test_no_split_is_praised_where_no_coefficient_comes_within_reach():
@@ -155,3 +157,44 @@ def test_a_locked_part_is_kept_on_the_way_to_a_forecast_that_can_be_believed():
     tried = later._splits(view, view.drawn[0])
     assert "rough" in {made.validity.grade for made in tried.values()}
     assert {(one.locked, one.parts[1]) for one in tried} == {(split.locked, split.parts[1])}
+
+
+STARVED = {
+    "encoding": "schema",
+    "d": "6",
+    "target": "penalised",
+    "split": "2~1.98~0.02",
+    "penalty": "typed",
+    "c": "0.001",
+}
+
+
+def test_where_nothing_can_be_drawn_a_split_with_which_something_can_is_offered():
+    """With hardly anything for the covariance the page said to give more budget, and the noise grew
+    beside a variance that fell; there was no way on but to take the last step back.
+    """
+    app = start("explore", **STARVED)
+    told = " ".join(one.value for kind in (app.warning, app.error, app.markdown) for one in kind)
+    assert "give it a larger share of the budget" in told
+    assert "give more budget" not in told
+    app.button(key="use_split").click().run()
+    check(app)
+    assert now(app).split == from_shares(Decimal("4.00"))
+    view = compute(now(app), TableSource(PUBLIC))
+    assert view.drawn
+    settings = from_query(STARVED)[0].settled()
+    locked = replace(settings, split=settings.split.with_locks((True, False, False)))
+    assert later._usual(compute(locked, TableSource(PUBLIC))) is None
+    none_runs = from_query(STARVED | {"n": "100", "c": "1e-6"})[0].settled()
+    assert later._usual(compute(none_runs, TableSource(PUBLIC))) is None
+
+
+def test_what_is_said_to_help_can_be_set():
+    """15.3 times a budget of 1 was named, and the field takes 10."""
+    found = Remedies(n_records=4_060, budget_factor=15.3, regularization=0.2)
+    assert tabs._within_reach(START, found) == replace(found, budget_factor=None)
+    assert tabs._within_reach(START, replace(found, budget_factor=2.0)).budget_factor == 2.0
+    far = Remedies(n_records=10**8, budget_factor=None, regularization=1e3)
+    assert tabs._within_reach(START, far) == Remedies(
+        n_records=None, budget_factor=None, regularization=None
+    )

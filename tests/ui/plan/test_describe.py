@@ -386,6 +386,7 @@ def test_a_plan_file_opens_at_the_choice():
     assert not app.exception
     assert title(app) == "Budget, records, precision"
     assert now(app).d == 2
+    assert app.segmented_control(key="find").value == "precision", "a plan has its amounts"
 
 
 @pytest.mark.parametrize("is_linear", [False, True])

@@ -503,6 +503,17 @@ def test_by_hand_begins_with_the_design_that_was_found(wished):
     assert declared_table(here.declared).schema.standard != SCHEMA.standard
 
 
+def test_by_hand_tells_what_the_budget_that_was_found_gives(wished):
+    """Its own least budget is another, and stood in the place of the one that was found."""
+    app = start("plan", **(LINK | wished | {"find": "budget", "goal": "all"}))
+    found = answer_of(app)
+    app.radio(key="method").set_value("own").run()
+    check(app)
+    assert app.segmented_control(key="find").value == "precision"
+    assert number(now(app).typed_total, 4) == found
+    assert "Your goal is met" in words(app)
+
+
 def test_by_hand_begins_with_no_amount_that_is_not_enough(wished, monkeypatch):
     name = "the least budget that works"
     app = looking(monkeypatch, name, **(wished | {"goal_length": "0.001"}))
