@@ -246,7 +246,7 @@ def _assumptions(plan: AnyPlan, numbers: Planned) -> Iterable[str]:
                 "is promised of rarer ones."
             )
         if len(numbers.promise.worlds) > 1:
-            yield f"{checked(plan.schema, plan.source.guesses)} Other lengths are as declared."
+            yield checked(plan.schema, plan.source.guesses)
     yield "Bounds and levels were declared without looking at the private data."
     if plan.persons is not None:
         yield PERSONS_PLANNED

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dpci_core.report.words import joined, listed, short
+from dpci_core.report.words import joined
 from dpci_core.schema.column import Column
 from dpci_core.schema.declare import Schema
 from dpci_core.schema.twin import LARGEST_EFFECT, Guesses, log_odds_unit
@@ -101,25 +101,28 @@ def checked(schema: Schema, guesses: Guesses) -> str:
     >>> from dpci_core.schema import CategoricalColumn
     >>> sex = CategoricalColumn("sex", ("f", "m"), shares=(0.6, 0.4))
     >>> checked(Schema((sex,), "ill", "yes"), Guesses(base_rate=(0.1, 0.2)))[:80]
-    'What is promised holds under 2 sets of assumptions: as declared; where the share'
-    >>> checked(Schema((sex,), "ill", "yes"), Guesses(base_rate=(0.1, 0.2)))[-63:]
-    'Taken as typed, not doubted: how often the values of sex occur.'
+    'What is promised holds under 2 sets of assumptions: as declared, and where the s'
+    >>> checked(Schema((sex,), "ill", "yes"), Guesses(base_rate=(0.1, 0.2)))[-46:]
+    'Not doubted, as typed: how often values occur.'
     """
-    worlds, names = worlds_of(schema, guesses), untold(schema, guesses)
+    worlds = worlds_of(schema, guesses)
     phrases = dict.fromkeys(phrase for one in worlds for phrase in one.said)
-    off = [phrase for phrase in phrases if _UNTOLD not in phrase]
-    off += [f"values of {listed([short(name) for name in names])} are rare"] if names else []
+    rates = {_rate(rate) for rate in guesses.rates}
+    off = [one.removesuffix(" as declared") for one in phrases if _UNTOLD not in one]
+    off = [one for one in off if one not in rates]
+    off += ["the share of “yes” is at either end"] if rates & set(phrases) else []
+    off += ["untold values are rare"] if untold(schema, guesses) else []
     kept = _as_typed(schema, guesses)
     return (
-        f"What is promised holds under {len(worlds)} sets of assumptions: as declared; where "
-        f"{'; where '.join(off)}."
-    ) + (f" Taken as typed, not doubted: {joined(kept)}." if kept else "")
+        f"What is promised holds under {len(worlds)} sets of assumptions: as declared, and where "
+        f"{'; '.join(off)}."
+    ) + (f" Not doubted, as typed: {joined(kept)}." if kept else "")
 
 
 def _as_typed(schema: Schema, guesses: Guesses) -> list[str]:
     """What no world changes."""
-    told = [short(one.name) for one in schema.features if not one.doubts(guesses.of(one))]
-    kept = [f"how often the values of {listed(told)} occur"] if told else []
+    is_told = any(not one.doubts(guesses.of(one)) for one in schema.features)
+    kept = ["how often values occur"] if is_told else []
     if schema.outcome is None and len(set(guesses.rates)) == 1:
         kept.append("the share of “yes”")
     if guesses.effects:

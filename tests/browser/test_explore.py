@@ -371,10 +371,14 @@ def test_what_is_told_of_the_split_is_not_read_once_an_input_has_changed(open_pa
           look()
         }"""
     )
-    type_number(page, "total_number", "0.87")
-    wait_meta(page, "chart_intervals", "total", 0.87)
-    wait_idle(page)
-    read = page.evaluate("() => window.read")
+    read: list[list[str]] = []
+    for total in (0.87, 0.86, 0.85, 0.84):  # a busy browser may draw no frame in between
+        type_number(page, "total_number", str(total))
+        wait_meta(page, "chart_intervals", "total", total)
+        wait_idle(page)
+        if read := page.evaluate("() => window.read"):
+            break
+        page.locator(".st-key-best_line", has_text="is better on average").wait_for()
     assert read
     assert {tuple(one) for one in read} == {("0", '"computing …"')}
 

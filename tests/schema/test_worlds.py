@@ -223,16 +223,21 @@ def test_who_does_not_know_the_rate_has_five_to_fifty_percent():
 def test_what_was_checked_is_what_the_worlds_change_and_the_rest_is_said_to_be_as_typed():
     """A board read that shares were varied where they had been typed and nothing varied them."""
     said = checked(SCHEMA, ALL)
-    assert said.startswith("What is promised holds under 9 sets of assumptions: as declared; ")
-    for phrase in (phrase for one in worlds_of(SCHEMA, ALL) for phrase in one.said):
-        assert phrase in said or "levels of home are rare" in phrase
-    assert said.endswith("; where values of home are rare.")
+    assert said == (
+        "What is promised holds under 9 sets of assumptions: as declared, and where columns go "
+        "together (correlation 0.5); all effects go in one direction; spreads are half as large; "
+        "spreads are twice as large; typical values are one spread off; numbers have long tails "
+        "towards far bounds; the share of “yes” is at either end; untold values are rare."
+    )
+    phrases = {phrase for one in worlds_of(SCHEMA, ALL) for phrase in one.said}
+    left = {one for one in phrases if one.removesuffix(" as declared") not in said}
+    assert {one.partition(" of ")[0] for one in left} == {"the share", "levels", "other levels"}
     wards = CategoricalColumn("ward", ("icu", "other"), shares=(0.1, 0.9))
     two = Schema((wards, replace(wards, name="sex")), "ill", "yes")
     assert checked(two, Guesses(base_rate=0.18)) == (
-        "What is promised holds under 3 sets of assumptions: as declared; where columns go "
-        "together (correlation 0.5); where all effects go in one direction. Taken as typed, not "
-        "doubted: how often the values of ward, sex occur and the share of “yes”."
+        "What is promised holds under 3 sets of assumptions: as declared, and where columns go "
+        "together (correlation 0.5); all effects go in one direction. Not doubted, as typed: how "
+        "often values occur and the share of “yes”."
     )
     typed = Guesses(
         base_rate=(0.1, 0.2),
@@ -241,7 +246,7 @@ def test_what_was_checked_is_what_the_worlds_change_and_the_rest_is_said_to_be_a
         correlation=0.5,
         pairs=(("age", "cost", 0.7),),
     )
-    assert checked(SCHEMA, typed).partition(" doubted: ")[2] == (
-        "how often the values of home occur, the guessed effects, how much columns go together and "
-        "the named pairs of columns that go together."
+    assert checked(SCHEMA, typed).partition(" as typed: ")[2] == (
+        "how often values occur, the guessed effects, how much columns go together and the named "
+        "pairs of columns that go together."
     )
