@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpci_core import Forecast, forecast
+from dpci_core import Forecast, forecast, remedies
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.intervals.forecast import REPORTABLE_BIAS
 from dpci_core.report.cautions import COVERAGE_SLACK
-from dpci_core.report.words import as_typed, number
+from dpci_core.report.words import as_typed, many, number
 from ui.controls import currency
 from ui.explore.finding import counted_coefficients
 from ui.session import compute, text
@@ -22,6 +23,10 @@ _SMALLER = (4.0, 16.0, 64.0, 1024.0, 16384.0)
 """Times that c is divided by: from the largest c of the page down to one that shrinks little."""
 _MORE = (2.0, 4.0, 8.0)
 """So many times the records or the budget; more is another study."""
+
+
+_LARGER = (1.0, 1.1, 1.2, 1.35, 1.5, 2.0)
+"""Times a first guess of c."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,9 @@ def _helping(
 def _said(change: _Change, lost: int, there: _There) -> str:
     helps = f"{change.helps}:" if change.helps else "No single control helps most of them, but"
     which = f"{lost - there.lost} of these {lost}" if there.lost else "them"
-    though = f", though {there.short} would promise too much" if there.short else ""
+    though = (
+        f", though {many(there.short, 'interval')} would promise too much" if there.short else ""
+    )
     return f"{helps} {change.values} lets {which} be reported{though}."
 
 
@@ -149,15 +156,62 @@ def _larger_budget(now: Settings, times: float) -> Iterator[_Change]:
 
 def _at(view: compute.View, outcome: compute.Outcome, moved: Settings) -> _There | None:
     """What other settings leave; None where they cannot run or no interval is of use."""
+    made = _made(view, outcome, moved)
+    return None if made is None else _There(_n_lost(view, made), _n_short(view, made))
+
+
+def _made(view: compute.View, outcome: compute.Outcome, moved: Settings) -> Forecast | None:
+    """The forecast of other settings; None where they cannot run or it cannot be used."""
     try:
         moments = view.moments_at(outcome, moved.c)
         design = compute.designed(moved, outcome.combination, moments)
         made = forecast(moments, design=design)
     except (ConvergenceError, ValueError):
         return None
-    if made.validity.grade == "unusable":
-        return None
-    return _There(_n_lost(view, made), _n_short(view, made))
+    return None if made.validity.grade == "unusable" else made
+
+
+def of_use(view: compute.View, useless: compute.Outcome) -> str:
+    """From where on intervals of no use are of some, as far as controls go and forecasts keep it,
+    and how many of them promise too much there.
+    """
+    now, made, moments = view.settings, useless.forecast, useless.moments
+    assert made is not None
+    assert moments is not None
+    found = remedies(moments, design=made.design)
+    short = 0
+
+    def is_kept(moved: Settings) -> bool:
+        nonlocal short
+        there = _made(view, useless, moved)
+        if there is None or there.usefulness.is_useless:
+            return False
+        short = max(short, _n_short(view, there))
+        return True
+
+    n, times, c = found.n_records, found.budget_factor, found.regularization
+    if n is not None and not (n <= LIMITS["n"][1] and is_kept(now.swept("n", n))):
+        n = None
+    if times is not None and not any(map(is_kept, _times_budget(now, times))):
+        times = None
+    if c is not None:  # a first guess
+        tried = (float(f"{c * more:.3g}") for more in _LARGER)
+        fitting = (one for one in tried if one <= LIMITS["c"][1])
+        c = next((one for one in fitting if is_kept(now.swept("c", one))), None)
+    kept = replace(found, n_records=n, budget_factor=times, regularization=c)
+    return (
+        f"{kept.sentence} Up to {many(short, 'interval')} would then promise too much."
+        if short
+        else kept.sentence
+    )
+
+
+def _times_budget(now: Settings, times: float) -> Iterator[Settings]:
+    """So many times the budget, where the page has that much and no part is locked against it."""
+    total = float(f"{now.typed_total * times * 1.005:.3g}")
+    if total <= now.typed.limits[1]:
+        with suppress(ValueError):
+            yield currency.at_total(now, total)
 
 
 def _n_lost(view: compute.View, made: Forecast) -> int:

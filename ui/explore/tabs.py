@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpci_core import Remedies, remedies
 from dpci_core.mechanisms.objective import NOT_REVIEWED
 from dpci_core.report.answers import shortfall
 from dpci_core.report.cautions import not_reportable
@@ -23,7 +22,7 @@ from ui.kit.picture import Picture, Table, draw
 from ui.session import compute, state, text
 from ui.session.choices import distinguishing_labels
 from ui.session.results import IntervalRows, SweepCurve
-from ui.session.settings import LIMITS, Settings
+from ui.session.settings import Settings
 from ui.views import sweep
 from ui.views.sweep import SWEEP_NAMES, current_value, sweep_curves
 
@@ -194,26 +193,9 @@ def _useless(view: compute.View, labels: list[str], *, with_help: bool) -> list[
 def _what_helps(view: compute.View, useless: compute.Outcome) -> str:
     if not view.settings.is_penalised:
         return text.WHAT_HELPS
-    made, moments = useless.forecast, useless.moments
-    assert made is not None
-    assert moments is not None
-    key = ("remedies", moments.theta_hat.tobytes(), repr(made.design))
-    found = state.curves().get(key, lambda: remedies(moments, design=made.design))
-    return _within_reach(view.settings, found).sentence
-
-
-def _within_reach(now: Settings, found: Remedies) -> Remedies:
-    """Those that a control can be set to."""
-    n, times, c = found.n_records, found.budget_factor, found.regularization
-    is_n = n is not None and n <= LIMITS["n"][1]
-    is_budget = times is not None and times * now.typed_total <= now.typed.limits[1]
-    is_c = c is not None and c <= LIMITS["c"][1]
-    return replace(
-        found,
-        n_records=n if is_n else None,
-        budget_factor=times if is_budget else None,
-        regularization=c if is_c else None,
-    )
+    assert useless.forecast is not None
+    key = ("of use", view.records.digest, repr(useless.forecast.design))
+    return state.curves().get(key, lambda: remedy.of_use(view, useless))
 
 
 def _remarks(view: compute.View) -> tuple[str, ...]:

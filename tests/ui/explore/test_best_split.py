@@ -8,9 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpci_core import Remedies
 from tests.ui.test_pages import check, now, start
-from ui.explore import later, remedy, tabs
+from ui.explore import later, remedy
 from ui.session.budget import from_shares
 from ui.session.compute import PUBLIC, TableSource, compute
 from ui.session.settings import START, Settings, from_query
@@ -187,14 +186,3 @@ def test_where_nothing_can_be_drawn_a_split_with_which_something_can_is_offered(
     assert later._usual(compute(locked, TableSource(PUBLIC))) is None
     none_runs = from_query(STARVED | {"n": "100", "c": "1e-6"})[0].settled()
     assert later._usual(compute(none_runs, TableSource(PUBLIC))) is None
-
-
-def test_what_is_said_to_help_can_be_set():
-    """15.3 times a budget of 1 was named, and the field takes 10."""
-    found = Remedies(n_records=4_060, budget_factor=15.3, regularization=0.2)
-    assert tabs._within_reach(START, found) == replace(found, budget_factor=None)
-    assert tabs._within_reach(START, replace(found, budget_factor=2.0)).budget_factor == 2.0
-    far = Remedies(n_records=10**8, budget_factor=None, regularization=1e3)
-    assert tabs._within_reach(START, far) == Remedies(
-        n_records=None, budget_factor=None, regularization=None
-    )

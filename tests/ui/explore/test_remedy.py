@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from dpci_core import remedies
 from ui.controls import currency
 from ui.explore import finding, remedy, tabs
 from ui.session import compute
@@ -82,7 +83,7 @@ def test_one_remedy_is_told_and_its_forecast_keeps_it(settings, words, moved):
     lost = n_all(view) - n_told(view)
     assert bool(moved) == (n_told(there) - n_told(view) >= lost / 2)
     if moved:
-        told = re.search(r"though (\d+) would promise too much", said)
+        told = re.search(r"though (\d+) intervals? would promise too much", said)
         assert n_short(there) == (int(told[1]) if told else 0)
 
 
@@ -99,3 +100,46 @@ def test_the_remark_beside_the_chart_says_it():
     view = view_of(n=100_000)
     (said,) = tabs._lost(view)
     assert said.endswith(remedy.sentence(view))
+
+
+PENALISED = {"encoding": "schema", "d": 6, "target": "penalised", "penalty": "typed"}
+TOO_NOISY = PENALISED | {"c": 0.001, "split": "0.025~0.0125~0.0125"}
+AT_BEST_SPLIT = PENALISED | {"c": 0.00825, "split": "0.047675~0.002105~0.00022"}
+
+
+@pytest.mark.parametrize("settings", [TOO_NOISY, AT_BEST_SPLIT])
+def test_from_where_on_intervals_are_of_use_is_kept_by_each_forecast(settings):
+    """A guess of c was named that left them useless and named itself again; records and budget were
+    named beyond what can be typed, and without the intervals that promise too much there.
+    """
+    view = view_of(**settings)
+    said = remedy.of_use(view, view.drawn[0])
+    n, times, c = (
+        re.search(pattern, said)
+        for pattern in (r"([\d,]+) records", r"([\d.]+) times the budget", r"about c = ([\d.e-]+),")
+    )
+    assert n
+    assert c
+    assert float(c[1]) > settings["c"]
+    there = [
+        view_of(**settings | {"n": int(n[1].replace(",", ""))}),
+        view_of(**settings | {"c": float(c[1])}),
+    ]
+    if times:
+        there.append(view_of(float(f"{0.05 * float(times[1]) * 1.005:.3g}"), **settings))
+    assert not any(one.drawn[0].forecast.usefulness.is_useless for one in there)
+    short = max(map(n_short, there))
+    told = re.search(r"Up to (\d+) intervals? would then promise too much", said)
+    assert short == (int(told[1]) if told else 0)
+    assert (settings is TOO_NOISY) == (short > 0)
+
+
+def test_what_no_control_can_be_set_to_is_not_said_to_help():
+    view = view_of(dataset="breast_cancer", n=569, encoding="schema", target="penalised", c=0.001)
+    useless = view.drawn[0]
+    found = remedies(useless.moments, design=useless.forecast.design)
+    assert found.budget_factor > 10.0, "epsilon is 1, and the page has up to 10"
+    assert found.n_records is not None
+    said = remedy.of_use(view, useless)
+    assert "times the budget" not in said
+    assert f"{found.n_records:,} records" in said
