@@ -64,6 +64,8 @@ def test_each_reason_has_its_sentence() -> None:
                                reportable=3, about=None)  # fmt: skip
     (words,) = said(foreseen(coverage=short), promised=promised)
     assert words.startswith("If the table is as described, the intervals of age, home promise")
+    promised.worlds = ("a",)
+    assert said(foreseen(coverage=short), promised=promised)[0].startswith("The intervals of age")
     (words,) = said(foreseen(), shrinkage=0.3)
     assert "penalised at c = 0.01, typically shrunk to about 30 %" in words
 
