@@ -322,13 +322,18 @@ def check_is_left(ledger: Ledger, dataset: str | None, question: ReleaseTask[Any
 
     dataset: None for one of people who have no account yet.
     """
+    done = [
+        charge
+        for charge in ledger.history()
+        if (charge.plan_hash, charge.state) == (question.digest, "done")
+    ]
+    if not done:
+        return
     is_each = dataset is not None and ledger.account(dataset).needs_approval
+    if question.plan.approved and not is_each:
+        raise ReleaseRefusedError("approved_for_one", entry=done[0].charge_id)
     here = set() if dataset is None else {one.charge_id for one in ledger.history(dataset)}
-    for charge in ledger.history():
-        if (charge.plan_hash, charge.state) != (question.digest, "done"):
-            continue
-        if question.plan.approved and not is_each:
-            raise ReleaseRefusedError("approved_for_one", entry=charge.charge_id)
+    for charge in done:
         if charge.charge_id not in here:
             named = {one.account_id: one.dataset for one in ledger.accounts()}
             payer = named[charge.account_id]

@@ -24,7 +24,6 @@ from dpci_core import (
     watched,
 )
 from dpci_core.base.array import Array, Flags
-from dpci_core.base.errors import ConvergenceError
 from dpci_core.design import Design
 from dpci_core.planner.search import score
 from dpci_core.planner.split import NoSplitError
@@ -34,7 +33,7 @@ from dpci_core.solvers.moments import Moments
 from ui.controls import currency
 from ui.controls.paired import positions
 from ui.controls.split import amounts
-from ui.explore import finding
+from ui.explore import finding, remedy
 from ui.explore.intervals import marks, ratios
 from ui.explore.rows import Rows, rows_of
 from ui.explore.totals import (
@@ -137,23 +136,9 @@ def when_quiet(view: compute.View, units: str, place: DeltaGenerator) -> None:
     with place:
         if view.drawn:
             _line(cast("Best | None", best[0]) if best else Best(None), view)
-        elif (usual := _usual(view)) is not None:
-            st.button("Use the usual split", key="use_split", on_click=state.update, kwargs=usual)
-
-
-def _usual(view: compute.View) -> dict[str, Split] | None:
-    """The setting of the usual split, where nothing can be drawn and with that something can."""
-    now = view.settings
-    there = replace(now, split=from_shares(now.split.total)).settled()
-    if any(now.split.locked):
-        return None
-    for outcome in view.outcomes:
-        with suppress(ConvergenceError, InfeasibleDesignError, ValueError):
-            moments = view.moments_at(outcome, there.c)
-            design = compute.designed(there, outcome.combination, moments)
-            if forecast(moments, design=design).validity.grade != "unusable":
-                return {"split": there.split}
-    return None
+        elif (usual := remedy.usual_split(view)) is not None:
+            changes = {"split": usual}
+            st.button("Use the usual split", key="use_split", on_click=state.update, kwargs=changes)
 
 
 Wanted = tuple[compute.LRU, Hashable, Callable[[], object]]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpci_core import Forecast, forecast, remedies
+from dpci_core import Forecast, Remedies, forecast, remedies
 from dpci_core.base.errors import ConvergenceError
 from dpci_core.intervals.forecast import REPORTABLE_BIAS
 from dpci_core.report.cautions import COVERAGE_SLACK
@@ -16,15 +16,13 @@ from dpci_core.report.words import as_typed, many, number
 from ui.controls import currency
 from ui.explore.finding import counted_coefficients
 from ui.session import compute, text
-from ui.session.budget import from_shares
+from ui.session.budget import Split, from_shares
 from ui.session.settings import LIMITS, Settings
 
 _SMALLER = (4.0, 16.0, 64.0, 1024.0, 16384.0)
 """Times that c is divided by: from the largest c of the page down to one that shrinks little."""
 _MORE = (2.0, 4.0, 8.0)
 """So many times the records or the budget; more is another study."""
-
-
 _LARGER = (1.0, 1.1, 1.2, 1.35, 1.5, 2.0)
 """Times a first guess of c."""
 
@@ -144,14 +142,16 @@ def _more_records(now: Settings, times: float) -> Iterator[_Change]:
 
 
 def _larger_budget(now: Settings, times: float) -> Iterator[_Change]:
-    total = min(float(f"{now.typed_total * times:.3g}"), LIMITS[now.currency][1])
-    if total <= now.typed_total:
-        return
-    try:
-        moved = currency.at_total(now, total)
-    except ValueError:  # the locked parts leave none for the others
-        return
-    yield _Change("A larger budget helps", f"{now.typed.letter} = {as_typed(total)}", moved)
+    yield from _at_total(now, min(now.typed_total * times, LIMITS[now.currency][1]))
+
+
+def _at_total(now: Settings, total: float) -> Iterator[_Change]:
+    """A larger total, to three digits; none where locked parts leave none for the others."""
+    total = float(f"{total:.3g}")
+    if total > now.typed_total:
+        with suppress(ValueError):
+            moved = currency.at_total(now, total)
+            yield _Change("A larger budget helps", f"{now.typed.letter} = {as_typed(total)}", moved)
 
 
 def _at(view: compute.View, outcome: compute.Outcome, moved: Settings) -> _There | None:
@@ -171,47 +171,57 @@ def _made(view: compute.View, outcome: compute.Outcome, moved: Settings) -> Fore
     return None if made.validity.grade == "unusable" else made
 
 
+def usual_split(view: compute.View) -> Split | None:
+    """The usual split, where it is another and something can be drawn with it."""
+    for change in _usual_split(view.settings):
+        if any(_made(view, outcome, change.settings) for outcome in view.outcomes):
+            return change.settings.split
+    return None
+
+
 def of_use(view: compute.View, useless: compute.Outcome) -> str:
     """From where on intervals of no use are of some, as far as controls go and forecasts keep it,
     and how many of them promise too much there.
     """
-    now, made, moments = view.settings, useless.forecast, useless.moments
-    assert made is not None
-    assert moments is not None
-    found = remedies(moments, design=made.design)
-    short = 0
-
-    def is_kept(moved: Settings) -> bool:
-        nonlocal short
-        there = _made(view, useless, moved)
-        if there is None or there.usefulness.is_useless:
-            return False
-        short = max(short, _n_short(view, there))
-        return True
-
-    n, times, c = found.n_records, found.budget_factor, found.regularization
-    if n is not None and not (n <= LIMITS["n"][1] and is_kept(now.swept("n", n))):
-        n = None
-    if times is not None and not any(map(is_kept, _times_budget(now, times))):
-        times = None
-    if c is not None:  # a first guess
-        tried = (float(f"{c * more:.3g}") for more in _LARGER)
-        fitting = (one for one in tried if one <= LIMITS["c"][1])
-        c = next((one for one in fitting if is_kept(now.swept("c", one))), None)
-    kept = replace(found, n_records=n, budget_factor=times, regularization=c)
-    return (
-        f"{kept.sentence} Up to {many(short, 'interval')} would then promise too much."
-        if short
-        else kept.sentence
+    now = view.settings
+    assert useless.forecast is not None
+    assert useless.moments is not None
+    found = remedies(useless.moments, design=useless.forecast.design)
+    times, guess = found.budget_factor, found.regularization
+    total = None if times is None else times * now.typed_total
+    larger = [] if guess is None else [float(f"{guess * more:.3g}") for more in _LARGER]
+    at_n, at_total, at_c = (
+        _first_of_use(view, useless, tried)
+        for tried in (
+            [now.swept("n", int(n)) for n in _within("n", found.n_records)],
+            [one.settings for x in _within(now.currency, total) for one in _at_total(now, x)],
+            (now.swept("c", c) for one in larger for c in _within("c", one)),
+        )
     )
+    kept = Remedies(
+        n_records=at_n and found.n_records,
+        budget_factor=at_total and times,
+        regularization=at_c and at_c[0].c,
+    )
+    short = max((_n_short(view, there[1]) for there in (at_n, at_total, at_c) if there), default=0)
+    told = f" Up to {many(short, 'interval')} would then promise too much." if short else ""
+    return f"{kept.sentence}{told}"
 
 
-def _times_budget(now: Settings, times: float) -> Iterator[Settings]:
-    """So many times the budget, where the page has that much and no part is locked against it."""
-    total = float(f"{now.typed_total * times * 1.005:.3g}")
-    if total <= now.typed.limits[1]:
-        with suppress(ValueError):
-            yield currency.at_total(now, total)
+def _within(name: str, value: float | None) -> list[float]:
+    """The value of a control, where there is one and the page goes so far."""
+    return [] if value is None or value > LIMITS[name][1] else [value]
+
+
+def _first_of_use(
+    view: compute.View, useless: compute.Outcome, tried: Iterable[Settings]
+) -> tuple[Settings, Forecast] | None:
+    """The first settings with which intervals are of use, with their forecast."""
+    for moved in tried:
+        made = _made(view, useless, moved)
+        if made is not None and not made.usefulness.is_useless:
+            return moved, made
+    return None
 
 
 def _n_lost(view: compute.View, made: Forecast) -> int:

@@ -84,7 +84,7 @@ def page() -> None:
         with table.held_while_asked():
             try:
                 _steps(Ledger())
-            except LedgerError as problem:
+            except (LedgerError, ReleaseRefusedError) as problem:
                 st.error(text.plain(in_words(problem)))
     with right:
         path.so_far(path.case_or_none(state.settings(), make_case), "release")
@@ -108,13 +108,9 @@ def _steps(ledger: Ledger) -> None:
         _without_budget(ledger, chosen)
         return
     charges = _charges(history, account, chosen.digest)
-    try:
-        check_account(ledger, account.dataset, chosen.plan)
-        if is_released and not charges:
-            check_is_left(ledger, account.dataset, chosen)
-    except ReleaseRefusedError as problem:
-        st.error(text.plain(in_words(problem)))
-        return
+    check_account(ledger, account.dataset, chosen.plan)
+    if is_released and not charges:
+        check_is_left(ledger, account.dataset, chosen)
     if _is_running(account, chosen, running_now, charges):
         return
     once_more = st.session_state.get(_AGAIN) == (account.account_id, chosen.digest, len(charges))
@@ -152,11 +148,7 @@ def _without_budget(ledger: Ledger, chosen: ModelTask[Any]) -> None:
     if not budget.people(ledger):
         _still_to_come("3", "4")
         return
-    try:
-        check_is_left(ledger, budget.shared(), chosen)
-    except ReleaseRefusedError as problem:
-        st.error(text.plain(in_words(problem)))
-        return
+    check_is_left(ledger, budget.shared(), chosen)
     private = None if budget.approval_comes_first(ledger) else table.step(chosen)
     st.header(f"3 · {words.PARTS['3']}")
     budget.form(chosen, has_file=private is not None)

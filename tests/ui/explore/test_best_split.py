@@ -183,6 +183,6 @@ def test_where_nothing_can_be_drawn_a_split_with_which_something_can_is_offered(
     assert view.drawn
     settings = from_query(STARVED)[0].settled()
     locked = replace(settings, split=settings.split.with_locks((True, False, False)))
-    assert later._usual(compute(locked, TableSource(PUBLIC))) is None
+    assert remedy.usual_split(compute(locked, TableSource(PUBLIC))) is None
     none_runs = from_query(STARVED | {"n": "100", "c": "1e-6"})[0].settled()
-    assert later._usual(compute(none_runs, TableSource(PUBLIC))) is None
+    assert remedy.usual_split(compute(none_runs, TableSource(PUBLIC))) is None

@@ -126,7 +126,7 @@ def test_from_where_on_intervals_are_of_use_is_kept_by_each_forecast(settings):
         view_of(**settings | {"c": float(c[1])}),
     ]
     if times:
-        there.append(view_of(float(f"{0.05 * float(times[1]) * 1.005:.3g}"), **settings))
+        there.append(view_of(float(f"{0.05 * float(times[1]):.3g}"), **settings))
     assert not any(one.drawn[0].forecast.usefulness.is_useless for one in there)
     short = max(map(n_short, there))
     told = re.search(r"Up to (\d+) intervals? would then promise too much", said)

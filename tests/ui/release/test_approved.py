@@ -10,11 +10,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpci_core import read_plan
-from dpci_core.ledger import Cap, Ledger
+from dpci_core.ledger import Ledger
 from dpci_core.plan import as_yaml
 from dpci_core.release import load_release
 from tests.ui.plan.test_rule import page as board_page
-from tests.ui.release.test_page import LINK, button, with_budget, with_file, words
+from tests.ui.release.test_page import LINK, button, of_others, with_budget, with_file, words
 from tests.ui.test_pages import ROOT, check, now, start
 from ui.controls import plan_file
 from ui.release.budget import OTHERS
@@ -81,17 +81,9 @@ def test_the_same_file_under_another_name_is_not_released_by_the_same_approval()
     app.radio(key="budget_people").set_value(OTHERS).run()
     assert [refused in e.value for e in app.error] == [True]
     assert button(app, "budget_make") is None
-    first = Ledger().accounts()[0]
-    Ledger().create_dataset(
-        "Renamed",
-        schema_hash=first.schema_hash,
-        cap=Cap.pure(3),
-        unit=first.unit,
-        person="Ada",
-        other_people=True,
-    )
+    renamed = of_others("Renamed")
     app.run()
-    app.selectbox(key="release_account").set_value(Ledger().accounts()[1].account_id).run()
+    app.selectbox(key="release_account").set_value(renamed.account_id).run()
     assert [refused in e.value for e in app.error] == [True]
     assert button(app, "release_now") is None
 

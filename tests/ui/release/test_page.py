@@ -21,7 +21,7 @@ import pytest
 
 from dpci_core import DeclaredTable, Guesses, ReleaseInference
 from dpci_core.base.errors import LedgerRuleError
-from dpci_core.ledger import Cap, Ledger, account_row, as_csv, charge_row, entry_row
+from dpci_core.ledger import Account, Cap, Ledger, account_row, as_csv, charge_row, entry_row
 from dpci_core.release import (
     load_release,
     once,
@@ -129,6 +129,19 @@ def ready(**changes: str):
     app.text_input(key="release_typed").set_value("Clinic").run()
     check(app)
     return app
+
+
+def of_others(name: str) -> Account:
+    """A data set whose table is declared as that of the first, and its people as others."""
+    first = Ledger().accounts()[0]
+    return Ledger().create_dataset(
+        name,
+        schema_hash=first.schema_hash,
+        cap=Cap.pure(3),
+        unit=first.unit,
+        person="Ada",
+        other_people=True,
+    )
 
 
 def button(app, key: str):
@@ -302,14 +315,7 @@ def test_a_released_plan_is_shown_with_its_own_data_set_and_warns_beside_another
     """
     ready().button(key="release_now").click().run()
     (first,) = Ledger().accounts()
-    second = Ledger().create_dataset(
-        "Second",
-        schema_hash=first.schema_hash,
-        cap=Cap.pure(3),
-        unit=first.unit,
-        person="Ada",
-        other_people=True,
-    )
+    second = of_others("Second")
     later, warns = begin(), "This very plan was paid for from “Clinic”"
     assert later.selectbox(key="release_account").value == first.account_id
     assert "This plan was released" in words(later)
