@@ -15,12 +15,12 @@
   }
 }
 
-// Past the navigation, by keys.
+// Past the navigation, by keys; what the foot of every page holds is not what somebody came for.
 document.addEventListener("click", ({ target }) => {
   if (target.id !== "skip") return
   const main = document.querySelector("[data-testid=stMain]")
   const controls = [...main.querySelectorAll("input, textarea, button, summary")].filter(
-    (one) => one.checkVisibility() && !one.disabled && one.tabIndex >= 0
+    (one) => one.checkVisibility() && !one.disabled && one.tabIndex >= 0 && !one.closest(".st-key-foot")
   )
   const tab = controls[0]?.closest("[role=radiogroup]")?.querySelector("button[aria-checked=true]")
   const heading = main.querySelector("h1")

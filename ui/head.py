@@ -11,7 +11,7 @@ late, and go for a moment whenever Streamlit draws anew; so would the ring aroun
 keyboard.
 
 Whoever goes by keys finds a way past the navigation first: to the open tab of a page that begins
-with tabs; else to its first slider, field or button, or to its heading.
+with tabs; else to its first slider, field or button above the foot, or to its heading.
 
 On the front page a visitor reads what this is, and has the three doors, while the rest is on its
 way; the same script takes that away when the page is there.
