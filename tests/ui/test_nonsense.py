@@ -175,6 +175,7 @@ ARGUMENTS = [
     ),
     (lambda: Cap.pure("1e30"), "ε is 1E+30, but has to be between 10⁻³⁰ and 10²⁰."),
     (lambda: Cap.approx("1", "x"), "δ is “x”, but has to be a number."),
+    (lambda: Cap.pure("2,32"), "ε is “2,32”, but has to be a number with a decimal point."),
     (lambda: Target(-1.0), "The length is -1.0, but has to be above 0."),
     (
         lambda: check_choice("worst", ("a", "b"), name="rule"),

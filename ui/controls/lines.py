@@ -60,19 +60,32 @@ _MOST = 500
 
 def read_lines(text: str) -> tuple[dict[str, Cells], dict[str, ValueError]]:
     """What each column is said to be, by its name, in the order of the lines; and of each line that
-    cannot be read, why, with its number.
+    cannot be read, or says something of a column that another speaks of, why, with its number.
 
     Raises:  ValueError for too many columns.
     """
+    read: dict[str, dict[str, Cells] | ValueError] = {}
+    lines_of: dict[str, list[int]] = {}
+    for place, line in enumerate(text.splitlines(), start=1):
+        if line in read:
+            continue
+        try:
+            read[line] = columns = _line(line, place)
+        except ValueError as problem:
+            read[line] = problem
+        else:
+            for name in (name for name, cells in columns.items() if cells):
+                lines_of.setdefault(name, []).append(place)
     found: dict[str, Cells] = {}
     wrong: dict[str, ValueError] = {}
-    for place, line in enumerate(text.splitlines(), start=1):
-        try:
-            read = _line(line, place)
-        except ValueError as problem:
-            wrong[line] = problem
+    for line, columns_or in read.items():
+        if isinstance(columns_or, ValueError):
+            wrong[line] = columns_or
+        elif twice := [name for name in columns_or if len(lines_of.get(name, ())) > 1]:
+            first, second, *_ = lines_of[twice[0]]
+            wrong[line] = ValueError(f"Lines {first} and {second} both describe “{twice[0]}”.")
         else:
-            found |= {name: cells for name, cells in read.items() if cells or name not in found}
+            found |= {n: cells for n, cells in columns_or.items() if cells or n not in found}
     if len(found) > _MOST:
         raise ValueError(f"These are {len(found):,} columns; at most {_MOST} can be described.")
     return found, wrong

@@ -194,7 +194,7 @@ def _plan_step() -> AnyPlan | None:
     if declare.is_example(declare_of(plan)):
         st.warning("This is the built-in example, not a table of yours. Describe yours first.")
     elif not plan.approved:
-        st.warning("**Nobody has approved this plan yet.**")
+        st.warning("**This plan is not approved.**")
         if st.button("Approve it first: step 4", key="release_approve"):
             path.show("approve")
     with st.expander("Every column, as declared"):

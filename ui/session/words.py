@@ -110,7 +110,8 @@ def _(problem: CountError) -> str:
 @in_words.register
 def _(problem: NotNumberError) -> str:
     if isinstance(problem.value, str):
-        return _has_to_be(problem, "a number")
+        point = " with a decimal point" * ("," in problem.value)
+        return _has_to_be(problem, f"a number{point}")
     return f"{_name(problem)} has to be a number, got {type(problem.value).__name__}."
 
 

@@ -235,3 +235,13 @@ def test_a_colon_within_quotation_marks_is_part_of_a_name():
 
 def test_a_percent_sign_alone_is_a_level():
     assert columns_of("a: yes, %")["a"]["levels"] == "yes; %"
+
+
+def test_of_two_lines_about_one_column_neither_is_taken():
+    found, wrong = read_lines(
+        "age: 18 to 100\nsmoker\nage: 20 to 90, bmi: 15 to 60\nsmoker: no, yes"
+    )
+    assert found == {"smoker": {"kind": "levels", "levels": "no; yes"}}
+    assert list(wrong) == ["age: 18 to 100", "age: 20 to 90, bmi: 15 to 60"]
+    assert {str(why) for why in wrong.values()} == {"Lines 1 and 3 both describe “age”."}
+    assert read_lines("age: 18 to 100\nage: 18 to 100") == read_lines("age: 18 to 100")
