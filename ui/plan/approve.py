@@ -12,7 +12,7 @@ from ui.controls import plan_file
 from ui.session import access, state, steps, text
 from ui.session.case import PlannedCase
 from ui.session.words import in_words
-from ui.views import path
+from ui.views import path, releases
 from ui.views.board import board
 from ui.views.cautions import box
 
@@ -79,13 +79,21 @@ def _stops(case: PlannedCase, plan: AnyPlan) -> tuple[Caution, ...]:
 
 def _approval(case: PlannedCase) -> None:
     bare = plan_file.bare_plan(case)
+    said = steps.approval(bare.digest)
+    if not said and releases.is_released(bare, is_last=True):
+        return
     with st.container(border=True):
-        if said := steps.approval(bare.digest):
+        if said:
             st.success(text.plain(said))
             left, right = st.columns(2)
             if left.button("Go to the release", key="approve_go", type="primary"):
                 path.show("release")
-            right.button("Withdraw the approval", key="withdraw", on_click=steps.withdraw)
+            if not releases.is_released(bare):
+                right.button("Withdraw the approval", key="withdraw", on_click=steps.withdraw)
+                st.caption(
+                    "Withdrawing takes it from this page. A link or a file that was handed out "
+                    "keeps it, and what is proposed is withdrawn on the page Ledger."
+                )
             return
         if known := access.person():
             st.text_input("Approved by", known, disabled=True, key="approve_known")

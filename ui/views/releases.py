@@ -17,6 +17,7 @@ import platformdirs
 import streamlit as st
 
 from dpci_core.ledger import Charge, Ledger
+from dpci_core.plan import AnyPlan
 from dpci_core.release.record import RECORD_NAME
 from ui.controls import plan_file
 from ui.kit.exports import MIME
@@ -123,6 +124,16 @@ def say_released(case: PlannedCase) -> bool:
         return plan_file.ask_next(dataset, is_spent=dataset in known.spent)
 
 
+def is_released(plan: AnyPlan, *, is_last: bool = False) -> bool:
+    """Whether a plan was released.
+
+    is_last: and whether no other release of it can be approved.
+    """
+    if (known := _known()) is None or (found := known.released.get(plan.digest)) is None:
+        return False
+    return not (is_last and found[1] in known.each)
+
+
 def left_to(dataset: str | None) -> str:
     """What is left to the people of a data set; empty for none, or where the ledger is not asked
     here.
@@ -134,12 +145,13 @@ def left_to(dataset: str | None) -> str:
 
 class _Known(NamedTuple):
     """What a ledger has: when plans were last released and from which data set, by their digests;
-    what is left to each data set, and to which nothing is.
+    what is left to each data set, to which nothing is, and where each release is approved.
     """
 
     released: dict[str, tuple[str, str]]
     left: dict[str, str]
     spent: frozenset[str]
+    each: frozenset[str]
 
 
 def _known() -> _Known | None:
@@ -163,4 +175,5 @@ def _read(file: Path, seen: object) -> _Known:
         {c.plan_hash: (c.booked_at, c.dataset) for c in done},
         {account.dataset: ledger_text.left(account) for account in accounts},
         frozenset(account.dataset for account in accounts if not account.remaining),
+        frozenset(account.dataset for account in accounts if account.needs_approval),
     )

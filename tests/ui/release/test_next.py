@@ -196,6 +196,35 @@ def test_a_plan_that_was_changed_or_never_released_offers_none():
     assert button(app, "new_study") is None
 
 
+def test_what_was_released_is_neither_approved_again_nor_withdrawn():
+    app = go(released(), "plan", "approve")
+    assert any("Approved by the board" in one.value for one in app.success)
+    assert TELLS in words(app)
+    assert button(app, "withdraw") is None
+    assert button(app, "approve_go")
+    app = start("plan", step="approve", **LINK)
+    assert TELLS in words(app)
+    assert button(app, "approve") is None
+    app = start("plan", step="approve", **LINK, title="Another")
+    assert button(app, "approve")
+
+
+def test_where_each_release_is_approved_a_released_plan_may_be_approved_for_another():
+    app = begin()
+    app.checkbox(key="budget_approval").check()
+    app = with_budget(app)
+    app.text_input(key="release_person").set_value("Ada").run()
+    app.button(key="release_propose").click().run()
+    Ledger().approve(Ledger().proposals()[-1].proposal_id, person="Bob")
+    app = with_file(app.run())
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    app.button(key="release_now").click().run()
+    check(app)
+    app = start("plan", step="approve", **LINK)
+    assert TELLS in words(app)
+    assert button(app, "approve")
+
+
 def test_where_the_ledger_is_off_no_page_asks_it(monkeypatch):
     app = go(released(), "plan", "approve")
     monkeypatch.setattr(quota, "is_public_demo", lambda: True)
