@@ -17,6 +17,7 @@ from dpci_core import DeclaredTable, Design, Guesses, Logistic, Plan, PureDP
 from dpci_core.ledger import Cap, Ledger
 from dpci_core.release import schema_hash
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema
+from tests.ui.release.test_approved import approved, go
 from tests.ui.release.test_page import button, desk, with_file  # noqa: F401 - a fixture
 from tests.ui.test_pages import start
 from ui.session.text import code, plain
@@ -140,8 +141,7 @@ def test_no_step_of_the_plan_does(step, ledger):
 
 
 def test_neither_do_a_release_and_its_result(ledger):
-    plan = hostile_plan()
-    app = start("release", **plan.to_query())
+    app = approved(go(start("release", **hostile_plan().to_query()), "plan", "approve"))
     app.selectbox(key="release_account").select_index(0).run()
     table = pd.DataFrame(
         {

@@ -10,7 +10,7 @@ from dpci_core.ledger import Account, BudgetExceededError, Ledger, Proposal, pri
 from dpci_core.release import ModelTask, check_approved, propose
 from ui.controls import person
 from ui.release import words
-from ui.session import access
+from ui.session import access, steps
 from ui.session.text import plain
 from ui.session.words import in_words
 from ui.views import ledger_text
@@ -102,7 +102,8 @@ def _form(asked: ModelTask[Any], account: Account, request_id: str) -> None:
                 in_words(BudgetExceededError(spent, account.remaining, symbol=account.cap.symbol))
             )
             return
-        missing = words.missing(person.field(st, "release"), True, True)
+        who = person.field(st, "release")
+        missing = words.missing(who, is_approved=bool(asked.plan.approved))
         st.button(
             f"Propose to spend {ledger_text.cost_words(cost)}",
             key="release_propose",
@@ -121,6 +122,8 @@ def _propose(asked: ModelTask[Any], dataset: str, request_id: str) -> None:
     try:
         known = ledger.proposal_of(request_id)
         if known is None or known.state == "withdrawn":
+            if not steps.approval(asked.plan.digest):
+                raise ValueError(f"Nothing was proposed. Still needed: {words.APPROVAL}.")
             who = person.now("release")
             propose(asked, ledger, dataset, person=who, request_id=request_id)
     except ValueError as problem:

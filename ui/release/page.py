@@ -128,7 +128,6 @@ def _steps(ledger: Ledger) -> None:
         approved = approval.step(ledger, chosen, account, request.request_id)
         if approved is None:
             _say()
-            _still_to_come("3", "4")
             return
     spent = price(account.cap, chosen.price())
     if paused is None and spent > account.remaining:
@@ -186,7 +185,7 @@ def _plan_step() -> AnyPlan | None:
     with st.container(border=True):
         st.markdown(text.unbroken(words.plan_words(plan)))
         if plan.approved:
-            st.caption(text.plain(plan.approved))
+            st.caption(f"**The plan:** {text.plain(plan.approved)}")
     path.waiting(settings, approved=plan.approved)
     if approved := steps.approval_of_another(plan.digest):
         _changed(approved)
@@ -312,6 +311,8 @@ def _released_before(
         bring("release_made")
     if price(account.cap, chosen.price()) > account.remaining:
         return
+    if last.state == "done" and not (account.needs_approval or chosen.plan.approved):
+        return  # the approval that another would wait for pays for the one above
     try:
         check_is_left(ledger, account.dataset, chosen)
     except ReleaseRefusedError as problem:
@@ -375,7 +376,11 @@ def _release_step(
         )
         accepted = [] if paused or private is None else table.accepted(private)
         missing = words.missing(
-            who, typed.strip() == account.dataset, private is not None, is_read=is_read
+            who,
+            typed.strip() == account.dataset,
+            private is not None,
+            is_approved=paused is not None or bool(request.asked.plan.approved),
+            is_read=is_read,
         )
         table.say_hints(private)
         _say()

@@ -48,6 +48,7 @@ NEEDS_DECLARATION = (
 CHANGED = (
     "**The plan was changed since.** Nothing of it is released before it is approved as it is now."
 )
+APPROVAL = "the approval of this plan: step 4"
 PRICED = {
     "metric": "shape of the noise",
     "model": "coefficients",
@@ -267,11 +268,19 @@ def other_number(found: int, plan: AnyPlan) -> str:
     )
 
 
-def missing(person: str, is_confirmed: bool, has_file: bool, *, is_read: bool = True) -> str:
+def missing(
+    person: str,
+    is_confirmed: bool = True,
+    has_file: bool = True,
+    *,
+    is_approved: bool,
+    is_read: bool = True,
+) -> str:
     """What the button waits for."""
     wanted = [
         words
         for words, is_there in (
+            (APPROVAL, is_approved),
             ("a table whose header fits", has_file),
             ("your name", bool(person)),
             ("the typed name of the data set", is_confirmed),

@@ -7,14 +7,16 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpci_core.ledger import Cap, Cost, Ledger, Proposal
-from dpci_core.release import load_release, schema_hash
+from dpci_core.release import load_release, once, schema_hash
 from tests.ui.release.test_page import (
     LINK,
     SCHEMA,
+    approved_link,
     begin,
     button,
     desk,
@@ -25,11 +27,14 @@ from tests.ui.release.test_page import (
     words,
 )
 from tests.ui.session.test_access import ADA, AUTH
-from tests.ui.test_pages import ROOT, check
+from tests.ui.test_pages import ROOT, check, start
 from ui.kit import streamlit_internals
 from ui.release import budget as release_budget
 from ui.release import page as release_page
+from ui.release import running
+from ui.release import words as release_words
 from ui.release.page import folder_of
+from ui.session.text import plain
 from ui.views.ledger_text import NEEDS_APPROVAL
 
 __all__ = ["desk"]  # a ledger and a folder of releases for every test
@@ -82,11 +87,16 @@ def ready_to_release() -> AppTest:
     return app
 
 
+def withdraw_the_plan(app: AppTest) -> None:
+    """As step 4 does, after the page was drawn."""
+    app.session_state["linked"] |= {"approved": "", "approved_plan": ""}
+
+
 def logged_in(user: dict) -> AppTest:
     app = AppTest.from_file(str(ROOT / "ui" / "shell.py"), default_timeout=60)
     app.secrets["auth"] = AUTH
     app.user = user
-    for name, value in LINK.items():
+    for name, value in approved_link().items():
         app.query_params[name] = value
     app.switch_page(str(ROOT / "pages" / "release.py")).run()
     check(app)
@@ -189,7 +199,35 @@ def test_a_proposal_shows_price_and_warnings_and_asks_for_a_name_alone(asked_fir
     assert button(app, "release_propose").label == "Propose to spend ε = 1"
     assert button(app, "release_propose").disabled
     assert "Still needed: your name." in words(app)
+    assert "3 ·" not in words(app), "no heading of what is not there yet"
     assert asked_first.proposals() == ()
+
+
+def test_nothing_is_proposed_without_the_approval_of_the_plan(asked_first):
+    app = start("release", **LINK)
+    app.text_input(key="release_person").set_value("Ada").run()
+    assert button(app, "release_propose").disabled
+    assert f"Still needed: {release_words.APPROVAL}." in words(app)
+    app = proposing()
+    withdraw_the_plan(app)
+    app.button(key="release_propose").click().run()
+    assert [plain(release_words.APPROVAL) in one.value for one in app.error] == [True]
+    assert asked_first.proposals() == ()
+
+
+def test_what_another_person_approved_is_not_released_once_the_plan_is_withdrawn(asked_first):
+    """Two approvals: a board member withdrew that of the plan, and believed she had stopped it."""
+    proposed()
+    approve()
+    app = ready_to_release()
+    assert "**The plan:** Approved by the board" in words(app)
+    withdraw_the_plan(app)
+    app.button(key="release_now").click().run()
+    check(app)
+    assert "**approved by Bob**" in words(app)
+    assert f"Still needed: {release_words.APPROVAL}." in words(app)
+    assert button(app, "release_now").disabled
+    assert Ledger().history() == ()
 
 
 def test_what_was_proposed_waits_and_spends_nothing(asked_first):
@@ -242,6 +280,54 @@ def test_another_release_is_another_proposal(asked_first):
     first, second = Ledger().proposals()
     assert second.request_id == f"{first.request_id[:-1]}1"
     assert (second.person, second.state) == ("Carl", "proposed")
+    approve()
+    with_file(app.run())
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    app.button(key="release_now").click().run()
+    check(app)
+    folders = [folder_of(charge.request_id) for charge in Ledger().history()]
+    one, two = (load_release(folder).theta for folder in folders)
+    assert not np.array_equal(one, two)
+    assert Ledger().remaining("Clinic") == 1
+
+
+def test_a_release_that_runs_is_shown_as_running_and_not_as_the_one_before(
+    asked_first, monkeypatch
+):
+    """The page was loaded anew before the second was booked: the first stood there as what had
+    come of it.
+    """
+    proposed()
+    approve()
+    app = ready_to_release()
+    app.button(key="release_now").click().run()
+    app.button(key="release_once_more").click().run()
+    app.text_input(key="release_person").set_value("Ada").run()
+    app.button(key="release_propose").click().run()
+    approve()
+    with_file(app.run())
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    seen: dict[str, tuple[str, ...]] = {}
+    monkeypatch.setattr(once, "reached", lambda stage: seen.update({stage: running.requests()}))
+    app.button(key="release_now").click().run()
+    first, second = Ledger().history()
+    stages = ("before booking", "booked", "begun", "written", "finished")
+    assert {stage: seen[stage] for stage in stages} == dict.fromkeys(stages, (second.request_id,))
+    assert running.requests() == ()
+    third = first.request_id.rpartition("/")[0] + "/2"
+    with running.noted(third):
+        later = begin()
+        assert release_words.RUNNING in words(later)
+        for told in ("This plan was released", "This is the report to send"):
+            assert told not in words(later)
+        assert button(later, "release_once_more") is None
+        assert later.get("file_uploader") == []
+        assert later.session_state["again_wanted"] == {"": release_page._POLL}
+        assert release_words.RUNNING not in words(begin(seed="2", n="2999")), "another plan"
+    later.run()
+    assert release_words.NOT_BOOKED in [one.value for one in later.error]
+    assert "This is the report to send" not in words(later)
+    assert button(later, "release_propose") is not None
 
 
 def test_what_is_withdrawn_may_be_proposed_again(asked_first):
@@ -456,7 +542,7 @@ def test_a_proposal_of_something_else_by_the_request_of_a_release_opens_no_form(
         assert not app.exception
         assert asks_for_nothing(app)
         assert "asks for something else" in words(app)
-        assert "approved by" not in words(app)
+        assert "**approved by" not in words(app)
     app.button(key="release_withdraw").click().run()
     assert button(app, "release_propose") is not None
 

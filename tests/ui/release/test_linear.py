@@ -10,7 +10,7 @@ from dpci_core.ledger import Ledger
 from dpci_core.release import LinearRelease, load_release, report_html
 from tests.linear_example import table_lines
 from tests.ui.plan.test_linear import LINK
-from tests.ui.release.test_page import button, with_budget, words
+from tests.ui.release.test_page import approved_link, button, with_budget, words
 from tests.ui.test_pages import check, start
 from ui.release.page import folder_of
 
@@ -25,7 +25,7 @@ def desk(tmp_path, monkeypatch):
 
 
 def test_a_number_is_released_and_told_in_its_units():
-    app = start("release", **LINK)
+    app = start("release", **approved_link(LINK))
     assert "linear regression in 3 steps" in words(app)
     app.text_input(key="budget_delta").set_value("1e-6").run()
     with_budget(app, "3")

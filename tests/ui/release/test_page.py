@@ -22,6 +22,7 @@ import pytest
 from dpci_core import DeclaredTable, Guesses, ReleaseInference
 from dpci_core.base.errors import LedgerRuleError
 from dpci_core.ledger import Account, Cap, Ledger, account_row, as_csv, charge_row, entry_row
+from dpci_core.plan.approval import approval_of
 from dpci_core.release import (
     load_release,
     once,
@@ -31,15 +32,18 @@ from dpci_core.release import (
 from dpci_core.report.afterwards import CHARGED, hold_together
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding
 from tests.ui.test_pages import PAPER_TERMS, check, position, start, told_focus
+from ui.controls import plan_file
 from ui.kit import streamlit_internals
 from ui.release import after as release_after
 from ui.release import budget as release_budget
-from ui.release import page as release_page
 from ui.release import running
 from ui.release import words as release_words
 from ui.release.page import folder_of
+from ui.session import state
+from ui.session.case import make_case
 from ui.session.choices import PROMISE
-from ui.session.compute import DECLARED, packed_table
+from ui.session.compute import DECLARED, PUBLIC, TableSource, packed_table
+from ui.session.settings import from_query
 from ui.session.text import number, plain
 from ui.views import releases
 from ui.views.releases import zipped
@@ -91,8 +95,17 @@ def words(app) -> str:
     return "\n".join(element.value for kind in kinds for element in kind)
 
 
+def approved_link(link: dict[str, str] = LINK, **changes: str) -> dict[str, str]:
+    """The link of a plan that was approved at step 4."""
+    link = link | changes
+    settings, _ = state.admissible(from_query(link)[0])
+    digest = plan_file.bare_plan(make_case(settings, TableSource(PUBLIC))).digest
+    said = approval_of(digest, person="the board", day="2026-01-31")
+    return link | {"approved": said, "approved_plan": digest}
+
+
 def begin(**changes: str):
-    return start("release", **(LINK | changes))
+    return start("release", **approved_link(**changes))
 
 
 def with_budget(app, amount: str = "3", name: str = "Clinic", *, is_sure: bool = True):
@@ -181,6 +194,30 @@ def test_the_button_waits_for_file_name_and_confirmation():
     app.text_input(key="release_typed").set_value("Clinic").run()
     assert not button(app, "release_now").disabled
     assert Ledger().history() == ()
+
+
+def test_nothing_is_spent_without_the_approval_of_the_plan():
+    """The button was active beside “This plan is not approved”, and she spent."""
+    app = with_file(with_budget(start("release", **LINK)))
+    app.text_input(key="release_typed").set_value("Clinic").run()
+    check(app)
+    assert "This plan is not approved" in words(app)
+    assert f"Still needed: {release_words.APPROVAL}." in words(app)
+    assert button(app, "release_now").disabled
+
+
+def test_a_click_after_the_approval_was_withdrawn_spends_nothing():
+    app = ready()
+    kept = dict(app.session_state["linked"])
+    app.session_state["linked"] |= {"approved": "", "approved_plan": ""}
+    app.button(key="release_now").click().run()
+    check(app)
+    assert f"Still needed: {release_words.APPROVAL}." in words(app)
+    assert Ledger().history() == ()
+    app.session_state["linked"] |= kept
+    app.run()
+    assert not button(app, "release_now").disabled
+    assert Ledger().history() == (), "the click of before is forgotten"
 
 
 def test_what_speaks_against_a_release_is_read_before_it():
@@ -316,7 +353,7 @@ def test_a_released_plan_is_shown_with_its_own_data_set_and_warns_beside_another
     ready().button(key="release_now").click().run()
     (first,) = Ledger().accounts()
     second = of_others("Second")
-    later, warns = begin(), "This very plan was paid for from “Clinic”"
+    later, warns = start("release", **LINK), "This very plan was paid for from “Clinic”"
     assert later.selectbox(key="release_account").value == first.account_id
     assert "This plan was released" in words(later)
     assert warns not in words(later)
@@ -343,20 +380,14 @@ def test_a_new_session_knows_that_it_happened():
     assert later.get("file_uploader") == []
 
 
-def test_another_release_of_the_plan_needs_its_own_question_and_price():
-    app = ready()
-    app.button(key="release_now").click().run()
-    app.button(key="release_once_more").click().run()
-    check(app)
-    assert "ε = 1 of 3" in words(app)
-    with_file(app)
-    app.text_input(key="release_typed").set_value("Clinic").run()
-    app.button(key="release_now").click().run()
-    check(app)
-    first, second = Ledger().history()
-    assert second.spent == Decimal(1)
-    a, b = (load_release(folder_of(c.request_id)).theta for c in (first, second))
-    assert not np.array_equal(a, b)
+@pytest.mark.parametrize("link_of", [approved_link, LINK.copy], ids=["approved", "withdrawn"])
+def test_no_other_release_of_the_plan_is_offered(link_of):
+    """Its approval pays for one, and without one none is made."""
+    ready().button(key="release_now").click().run()
+    app = start("release", **link_of())
+    assert "This plan was released" in words(app)
+    assert "This is the report to send" in words(app)
+    assert button(app, "release_once_more") is None
 
 
 def test_a_late_click_in_another_tab_lands_on_the_result_and_says_that_it_spent_nothing():
@@ -384,38 +415,6 @@ def test_a_budget_that_is_spent_offers_no_other_release_of_the_plan():
     assert "ε = 0 left" in words(app)
     assert "This plan was released" in words(app)
     assert button(app, "release_once_more") is None
-
-
-def test_a_release_that_runs_is_shown_as_running_and_not_as_the_one_before(monkeypatch):
-    """The page was loaded anew before the second was booked: the first stood there as what had
-    come of it.
-    """
-    app = ready()
-    app.button(key="release_now").click().run()
-    app.button(key="release_once_more").click().run()
-    with_file(app)
-    app.text_input(key="release_typed").set_value("Clinic").run()
-    seen: dict[str, tuple[str, ...]] = {}
-    monkeypatch.setattr(once, "reached", lambda stage: seen.update({stage: running.requests()}))
-    app.button(key="release_now").click().run()
-    first, second = Ledger().history()
-    stages = ("before booking", "booked", "begun", "written", "finished")
-    assert {stage: seen[stage] for stage in stages} == dict.fromkeys(stages, (second.request_id,))
-    assert running.requests() == ()
-    third = first.request_id.rpartition("/")[0] + "/2"
-    with running.noted(third):
-        later = begin()
-        assert release_words.RUNNING in words(later)
-        for told in ("This plan was released", "This is the report to send"):
-            assert told not in words(later)
-        assert button(later, "release_once_more") is None
-        assert later.get("file_uploader") == []
-        assert later.session_state["again_wanted"] == {"": release_page._POLL}
-        assert release_words.RUNNING not in words(begin(seed="2", n="2999")), "another plan"
-    later.run()
-    assert release_words.NOT_BOOKED in [one.value for one in later.error]
-    assert "This is the report to send" not in words(later)
-    assert button(later, "release_now") is not None
 
 
 def test_a_release_that_ended_while_it_was_watched_is_shown(monkeypatch):
@@ -585,7 +584,7 @@ def test_a_release_stopped_before_its_draw_goes_on_with_its_charge(monkeypatch):
     (charge,) = Ledger().history()
     assert charge.may_go_on
     assert "before anything was drawn" in words(app)
-    again = with_file(begin())  # a new session, with what it needs to be told again
+    again = with_file(start("release", **LINK))  # paid: it needs no approval any more
     assert "The price is paid" in words(again)
     assert button(again, "release_now").label == "Go on with this release"
     assert button(again, "release_now").disabled
@@ -626,15 +625,8 @@ def test_a_result_that_the_ledger_does_not_know_is_noted_from_the_page(monkeypat
 
 
 def digest_of(app) -> str:
-    from ui.session.case import make_case
-    from ui.session.compute import PUBLIC, TableSource
-    from ui.session.plan_settings import plan_of
-
-    return plan_of(
-        make_case(app.session_state["settings"], TableSource(PUBLIC)),
-        "ill = yes, from 3,000 records",
-        "",
-    ).digest
+    case = make_case(app.session_state["settings"], TableSource(PUBLIC))
+    return plan_file.bare_plan(case).digest
 
 
 def cost_of_one():
@@ -644,7 +636,9 @@ def cost_of_one():
 
 
 def test_an_unreviewed_proof_has_to_be_allowed_by_name():
-    app = begin(currency="zcdp", definitions="zcdp", split="0.1~0.05~0.05")
+    app = start(
+        "release", **LINK | {"currency": "zcdp", "definitions": "zcdp", "split": "0.1~0.05~0.05"}
+    )
     assert "not peer-reviewed" in words(app)
     assert not app.get("file_uploader")
     allow(app)
@@ -795,8 +789,6 @@ def test_nothing_of_the_table_is_anywhere_but_in_its_session(desk, watched_ledge
     for page in ("release", "ledger", "plan"):
         other = start(page, **LINK)
         assert PLANTED not in words(other) + "".join(d.value.to_csv() for d in other.dataframe)
-    from ui.session.compute import PUBLIC
-
     assert all(
         PLANTED not in repr(key)
         for store in (PUBLIC._records, PUBLIC._moments)
@@ -869,10 +861,9 @@ def test_a_record_is_read_again_only_when_its_file_is_another_and_when_it_is_han
     monkeypatch,
 ):
     """A long history had every record read for each click on the page."""
-    app = ready()
-    app.button(key="release_now").click().run()
-    app.button(key="release_once_more").click().run()
-    app = with_file(app)
+    ready().button(key="release_now").click().run()
+    app = with_file(begin(c="0.02"))
+    app.text_input(key="release_person").set_value("Ada")
     app.text_input(key="release_typed").set_value("Clinic").run()
     app.button(key="release_now").click().run()
     check(app)
@@ -951,7 +942,7 @@ def start_allowing_errors(page: str):
     from tests.ui.test_pages import ROOT
 
     app = AppTest.from_file(str(ROOT / "ui" / "shell.py"), default_timeout=60)
-    for name, value in LINK.items():
+    for name, value in approved_link().items():
         app.query_params[name] = value
     app.run()
     app.switch_page(str(ROOT / "pages" / f"{page}.py")).run()
