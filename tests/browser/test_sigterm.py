@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page
 from dpci_core.ledger import Charge, Ledger
 from tests.browser.driver import Server, server_process, wait_idle
 from tests.browser.test_steward import fill, set_budget
-from tests.ui.release.test_page import LINK, csv_bytes, rows
+from tests.ui.release.test_page import approved_link, csv_bytes, rows
 
 pytestmark = pytest.mark.soak
 N = 300_000
@@ -52,7 +52,7 @@ def release_page(place: Path, browser: Browser) -> Iterator[tuple[Server, Page]]
         "DPCI_RELEASES": str(place / "releases"),
     }
     with server_process(**where) as server, browser.new_page() as page:
-        page.goto(f"{server.address}/release?{urlencode(LINK | {'n': str(N)})}")
+        page.goto(f"{server.address}/release?{urlencode(approved_link(n=str(N)))}")
         yield server, page
 
 

@@ -16,7 +16,7 @@ from playwright.sync_api import Page
 
 from dpci_core.ledger import Cap, Cost, Ledger
 from tests.browser.driver import running_server, wait_chart, wait_idle
-from tests.ui.release.test_page import LINK, csv_bytes
+from tests.ui.release.test_page import approved_link, csv_bytes
 
 pytestmark = pytest.mark.browser
 PLAN = "/plan?d=4&calibrations=published"
@@ -241,7 +241,7 @@ def test_one_release_whatever_is_clicked_its_ledger_and_its_report(
 
 
 def check_one_release(address, place, open_page):
-    link = "/release?" + urlencode(LINK)
+    link = "/release?" + urlencode(approved_link())
     page = open_page(link, at=address)
     page.get_by_role("button", name="Set this budget").wait_for()
     bring_file(page)

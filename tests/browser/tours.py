@@ -13,7 +13,7 @@ from playwright.sync_api import Page
 from tests.browser.driver import press, wait_chart, wait_idle, wait_meta
 from tests.browser.test_explore import bring_file
 from tests.browser.test_steward import fill, set_budget
-from tests.ui.release.test_page import LINK, SCHEMA, TABLE, csv_bytes
+from tests.ui.release.test_page import SCHEMA, TABLE, approved_link, csv_bytes
 from ui.controls.declare import example
 from ui.learn.path import SCREENS
 from ui.session.compute import DECLARED, packed_table
@@ -121,7 +121,7 @@ def steps(page: Page, address: str) -> Iterator[str]:
 
 def release(page: Page, address: str) -> Iterator[str]:
     """A private file, and its release: of a plan that no link of the other tests has."""
-    page.goto(f"{address}/release?{urlencode(LINK | {'c': '0.02'})}")
+    page.goto(f"{address}/release?{urlencode(approved_link(c='0.02'))}")
     page.locator(".st-key-release_file input[type=file]").set_input_files(
         {"name": "clinic.csv", "mimeType": "text/csv", "buffer": csv_bytes()}
     )
@@ -138,7 +138,8 @@ def release(page: Page, address: str) -> Iterator[str]:
 def approval(page: Page, address: str) -> Iterator[str]:
     """A data set whose releases need another person, up to the form that one opens."""
     table = replace(TABLE, schema=replace(SCHEMA, features=SCHEMA.features[:1]))
-    page.goto(f"{address}/release?{urlencode(LINK | {'declared': packed_table(table), 'd': '1'})}")
+    link = approved_link(declared=packed_table(table), d="1")
+    page.goto(f"{address}/release?{urlencode(link)}")
     page.locator(".st-key-budget_people").get_by_text("No, these are different people").click()
     page.locator(".st-key-budget_name").wait_for()
     fill(page, "budget_name", "Ward")
