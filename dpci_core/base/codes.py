@@ -468,8 +468,8 @@ SENTENCES: dict[str, str] = {
         "outcome, the release will say little."
     ),
     "many_incomplete": (
-        "More records have a missing cell than the plan expects, which declares {complete} of them "
-        "complete. Such records count for nothing: {so}."
+        "More records have a cell that is missing or not declared than the plan expects, which "
+        "declares {complete} of them complete. Such records count for nothing: {so}."
     ),
     "another_unit": (
         "In the plan a row is {plan!r}, and in the ledger {dataset!r} has its budget for "

@@ -379,8 +379,8 @@ RELEASE_ONCE = Command(
             choices=ACCEPTABLE,
             default=[],
             help="go on although the file was found to have no cell with the code for yes, or none "
-            "with a code for no, or more records with a missing cell than the plan expects; once "
-            "for each of them that holds, which is refused without it",
+            "with a code for no, or more records with a cell that is missing or not declared than "
+            "the plan expects; once for each of them that holds, which is refused without it",
         ),
         flag(
             "--allow-unreviewed", action="store_true", help="allow Gaussian objective perturbation"

@@ -93,8 +93,8 @@ NOT_LOOKED = "The cells of this file cannot be looked at beforehand."
 ACCEPT: dict[Acceptable, str] = {
     "yes_absent": "No record of this file has the outcome. I go on all the same",
     "no_absent": "No record of this file is without the outcome. I go on all the same",
-    "many_incomplete": "More records of this file have a missing cell than the plan expects. I go "
-    "on without them",
+    "many_incomplete": "More records of this file have a cell that is missing or not declared than "
+    "the plan expects. I go on without them",
 }
 """What a tick accepts, by the code of what was found."""
 ENCODINGS = {"utf-8": "UTF-8 (usual)", "latin-1": "Latin-1 (older programs)"}

@@ -67,15 +67,18 @@ def test_an_outcome_coded_otherwise_is_refused_before_it_is_paid_for():
     assert not button(app, "release_now").disabled
 
 
-@pytest.mark.parametrize("is_seen", [True, False])
-def test_more_incomplete_records_than_planned_are_accepted_first(is_seen: bool):
+@pytest.mark.parametrize(("is_seen", "cell"), [(True, ""), (False, "Y")])
+def test_more_incomplete_records_than_planned_are_accepted_first(is_seen: bool, cell: str):
+    """A code that the plan does not know was told as a missing cell."""
     frame = rows()
-    frame.loc[:299, "smoker"] = ""
+    frame.loc[:299, "smoker"] = cell
     app = with_file(ready(), csv_bytes(frame))
     app.button(key="release_look_now" if is_seen else "release_now").click().run()
     assert not app.exception
     assert Ledger().history() == ()
     (tick,) = asked(app)
+    for told in (words(app), tick.label):
+        assert "a cell that is missing or not declared" in told
     tick.check().run()
     app.button(key="release_now").click().run()
     check(app)
@@ -115,7 +118,7 @@ def test_what_was_accepted_of_one_file_is_not_accepted_of_another():
 def test_each_of_two_findings_has_a_tick_of_its_own(is_seen: bool):
     app = with_file(ready(), csv_bytes(lacking(rows().assign(ill="no"))))
     app.button(key="release_look_now" if is_seen else "release_now").click().run()
-    for told in ("No cell of the outcome is written", "More records have a missing cell"):
+    for told in ("No cell of the outcome is written", "a cell that is missing or not declared"):
         assert told in words(app)
     assert len(asked(app)) == 2
     for place in range(2):
