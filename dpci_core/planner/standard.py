@@ -95,6 +95,9 @@ _ALL = (*_OF_A_SPLIT, *PARTS[1:])
 """What is moved."""
 _MOST_MOVES, _WORTH = 4, 0.998
 """Moves of one part in one direction, each to at most so many times the cost before."""
+_MORE, _MOST_ROUNDS = 1, 4
+"""More splits that are moved, and rounds of the finest steps that each may take: where few effects
+can be reported, one split and one round lose some of them."""
 _LEAST_SHARE, _SHARE = Decimal("0.2"), Decimal("0.001")
 """Of the coefficients in a split that is tried, and the steps of all."""
 
@@ -349,7 +352,7 @@ class StandardSearch:
         """
         starts = self._starts(design, number)
         splits = [one for s in SPLITS if (one := _split(design, *s))] or [design]
-        tried = [self._best(_with_split(starts, one), _OF_A_SPLIT, number, 1) for one in splits]
+        tried = [self._best(_with_split(starts, one), _OF_A_SPLIT, number, 1, 0) for one in splits]
         moved = [self._moved(one, _ALL, _FINE, number) for one in tried if one is not None]
         moved.sort(key=lambda one: one.cost)
         return *(Start(one.encoding, one.design) for one in moved), *starts
@@ -371,17 +374,31 @@ class StandardSearch:
         return tuple(Start(one.encoding, one.design) for one in found)
 
     def _best(
-        self, starts: Sequence[Start], parts: Sequence[str], number: Iterator[int], few: int = _FEW
+        self,
+        starts: Sequence[Start],
+        parts: Sequence[str],
+        number: Iterator[int],
+        few: int = _FEW,
+        more: int = _MORE,
     ) -> Tried | None:
-        """The best of these under each of the few best encodings, its parts moved, and of them the
-        best; None where none can run.
+        """The best of these under each of the few best encodings, and with more splits, its parts
+        moved until none helps, and of them the best; None where none can run.
         """
         tried = sorted((self._tried(*one) for one in starts), key=lambda one: one.cost)
-        apart = {one.encoding: one for one in reversed(tried)}
-        moved = [
-            self._moved(self._moved(one, ("c",), _ROUGH, number), parts, _FINE, number)
-            for one in sorted(apart.values(), key=lambda one: one.cost)[:few]
-        ]
+        apart = {(one.encoding, one.design.budget): one for one in reversed(tried)}
+        ranked = sorted(apart.values(), key=lambda one: one.cost)
+        first = {one.encoding: one for one in reversed(ranked)}
+        ranked.sort(key=lambda one: one is not first[one.encoding])
+        begun = ranked[: min(few, len(first))]
+        begun += sorted(ranked[len(begun) :], key=lambda one: one.cost)[:more]
+        moved = []
+        for one in begun:
+            now = self._moved(self._moved(one, ("c",), _ROUGH, number), parts, _FINE, number)
+            for _ in range(_MOST_ROUNDS):
+                before, now = now, self._moved(now, parts, _FINE[-1:], number)
+                if now is before:
+                    break
+            moved.append(now)
         best = min(moved, key=lambda one: one.cost, default=None)
         return None if best is None or best.cost == _NEVER else best
 
