@@ -95,9 +95,9 @@ _ALL = (*_OF_A_SPLIT, *PARTS[1:])
 """What is moved."""
 _MOST_MOVES, _WORTH = 4, 0.998
 """Moves of one part in one direction, each to at most so many times the cost before."""
-_MORE, _MOST_ROUNDS = 1, 4
-"""More splits that are moved, and rounds of the finest steps that each may take: where few effects
-can be reported, one split and one round lose some of them."""
+_MOST, _MOST_ROUNDS = 4, 4
+"""Designs that are moved, and rounds of the finest steps that each may take: where few effects can
+be reported, one split and one round lose some of them."""
 _LEAST_SHARE, _SHARE = Decimal("0.2"), Decimal("0.001")
 """Of the coefficients in a split that is tried, and the steps of all."""
 
@@ -352,7 +352,7 @@ class StandardSearch:
         """
         starts = self._starts(design, number)
         splits = [one for s in SPLITS if (one := _split(design, *s))] or [design]
-        tried = [self._best(_with_split(starts, one), _OF_A_SPLIT, number, 1, 0) for one in splits]
+        tried = [self._best(_with_split(starts, one), _OF_A_SPLIT, number, 1) for one in splits]
         moved = [self._moved(one, _ALL, _FINE, number) for one in tried if one is not None]
         moved.sort(key=lambda one: one.cost)
         return *(Start(one.encoding, one.design) for one in moved), *starts
@@ -374,23 +374,19 @@ class StandardSearch:
         return tuple(Start(one.encoding, one.design) for one in found)
 
     def _best(
-        self,
-        starts: Sequence[Start],
-        parts: Sequence[str],
-        number: Iterator[int],
-        few: int = _FEW,
-        more: int = _MORE,
+        self, starts: Sequence[Start], parts: Sequence[str], number: Iterator[int], few: int = _MOST
     ) -> Tried | None:
-        """The best of these under each of the few best encodings, and with more splits, its parts
-        moved until none helps, and of them the best; None where none can run.
+        """The best of these, its parts moved until none helps; None where none can run.
+
+        few: so many are moved, the best under each encoding and, of several, one with another
+        split.
         """
         tried = sorted((self._tried(*one) for one in starts), key=lambda one: one.cost)
         apart = {(one.encoding, one.design.budget): one for one in reversed(tried)}
         ranked = sorted(apart.values(), key=lambda one: one.cost)
         first = {one.encoding: one for one in reversed(ranked)}
-        ranked.sort(key=lambda one: one is not first[one.encoding])
-        begun = ranked[: min(few, len(first))]
-        begun += sorted(ranked[len(begun) :], key=lambda one: one.cost)[:more]
+        begun = sorted(first.values(), key=lambda one: one.cost)[: max(few - 1, 1)]
+        begun += [one for one in ranked if one not in begun][: few - len(begun)]
         moved = []
         for one in begun:
             now = self._moved(self._moved(one, ("c",), _ROUGH, number), parts, _FINE, number)
