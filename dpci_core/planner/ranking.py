@@ -118,8 +118,8 @@ def rank_mechanisms(
     calibrations: Sequence[CalibrationName | Calibration] = ("sharp", "published"),
     rows_per_person: int = 1,
 ) -> tuple[RankedDesign, ...]:
-    """Return every mechanism and definition at the same (epsilon, delta), the shortest mean
-    interval first.
+    """Return every mechanism and definition at the same (epsilon, delta): first those with which
+    most coefficients can be reported, and of them the shortest mean interval.
 
     Where moments have the spread of planning rows, noise is in the metric of the shortest intervals
     if that is shorter; a mechanism that needs one is refused elsewhere.
@@ -186,10 +186,9 @@ def rank_mechanisms(
                     # the target and the loss say which Hessian is released: one for all designs
                     spectra = spectra or SharedSpectra(released_hessian(fit, design))
                     block.append(row.ranked(design, spectra, n_worlds=len(worlds)))
-        rows += sorted(block, key=lambda row: row.length)
+        rows += sorted(block, key=_cost_of)
     if worlds:
-        rows = [_in_worst(row, worlds) for row in rows]
-        rows.sort(key=lambda row: _cost(row.forecast) if row.forecast else (math.inf, math.inf))
+        rows = sorted((_in_worst(row, worlds) for row in rows), key=_cost_of)
     return tuple(rows)
 
 
@@ -201,6 +200,10 @@ def _in_worst(row: RankedDesign, worlds: Sequence[WorldMoments]) -> RankedDesign
     place = max(range(len(worlds)), key=lambda k: _cost(made[k]))
     worst, said = made[place], worlds[place].assumption if len(worlds) > 1 else ""
     return replace(row, forecast=worst, as_if_records=as_if(worst), decided_by=said)
+
+
+def _cost_of(row: RankedDesign) -> tuple[float, float]:
+    return _cost(row.forecast) if row.forecast else (math.inf, math.inf)
 
 
 def _cost(made: Forecast) -> tuple[float, float]:

@@ -28,7 +28,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
-from typing import NamedTuple
 
 from dpci_core.base.array import Array
 from dpci_core.base.decimals import EXACT
@@ -42,6 +41,7 @@ from dpci_core.intervals.forecast import (
     forecast_of,
 )
 from dpci_core.intervals.spectra import SharedSpectra
+from dpci_core.planner.worlds import lengthened
 from dpci_core.privacy.budget import PARTS, Parts
 from dpci_core.solvers.moments import Moments
 
@@ -94,13 +94,6 @@ _DRAWS = {False: (16, 16), True: (8, 8)}
 features. The mean over many coefficients needs fewer."""
 
 
-class _Drawn(NamedTuple):
-    """Length that counts and coverage (p,) of a split."""
-
-    length: float
-    coverage: Array
-
-
 @dataclass(frozen=True, slots=True)
 class _Anchor:
     """What a full forecast corrects in the surrogate near a split."""
@@ -123,10 +116,19 @@ def length_of(found: Forecast, coefficient: int | None) -> float:
 
 
 def score(found: Forecast | None, level: float, coefficient: int | None = None) -> float:
-    """The score of a forecast, infinite where there is none."""
+    """The score of a forecast: its length, longer by the coverage and the chances to report that
+    are missing; infinite where there is none.
+    """
     if found is None:
         return math.inf
-    return length_score(length_of(found, coefficient), float(found.coverage.min()), level)
+    length, coverage = length_of(found, coefficient), float(found.coverage.min())
+    return _counted(found, length_score(length, coverage, level), coefficient)
+
+
+def _counted(found: Forecast, length: float, coefficient: int | None) -> float:
+    """A length, longer by the chances to report that are missing."""
+    chance = found.chance_to_report
+    return lengthened(length, chance if coefficient is None else chance[[coefficient]])
 
 
 class SplitSearch:
@@ -150,7 +152,7 @@ class SplitSearch:
         self.is_large = len(moments.hessian) > _MANY
         self.few = _DRAWS[self.is_large]
         self.found: dict[Parts, Forecast] = {}
-        self._drawn: dict[Parts, _Drawn | None] = {}
+        self._drawn: dict[Parts, Forecast | None] = {}
         self._anchors: list[_Anchor] = []
         self._points: set[Point] = set()
         with localcontext(EXACT):
@@ -236,7 +238,7 @@ class SplitSearch:
         self._anchors.append(
             _Anchor(
                 _place(parts),
-                length_of(full, self.coefficient) / few.length,
+                length_of(full, self.coefficient) / length_of(few, self.coefficient),
                 full.coverage - few.coverage,
             )
         )
@@ -251,12 +253,13 @@ class SplitSearch:
         few = self._draw(parts)
         if few is None:
             return math.inf
-        length, coverage = few
+        length, coverage = length_of(few, self.coefficient), few.coverage
         if self._anchors:
             place = _place(parts)
             anchor = min(self._anchors, key=lambda anchor: math.dist(anchor.place, place))
             length, coverage = length * anchor.factor, coverage + anchor.shift
-        return length_score(length, float(coverage.min()), self.design.confidence_level)
+        length = length_score(length, float(coverage.min()), self.design.confidence_level)
+        return _counted(few, length, self.coefficient)
 
     def best(self) -> tuple[Design, Forecast] | None:
         """The best split that was forecast; ties go to the larger covariance share."""
@@ -293,7 +296,7 @@ class SplitSearch:
         budget = replace(self.design.budget, model=model, hessian=hessian, covariance=covariance)
         return replace(self.design, budget=budget)
 
-    def _draw(self, parts: Parts) -> _Drawn | None:
+    def _draw(self, parts: Parts) -> Forecast | None:
         """The surrogate; None where the design cannot run."""
         if parts not in self._drawn:
             self._drawn[parts] = None
@@ -305,10 +308,7 @@ class SplitSearch:
                     n_redraws=self.few[1],
                     spectra=self.spectra,
                 )
-                of = slice(None) if self.coefficient is None else self.coefficient
-                self._drawn[parts] = _Drawn(
-                    float(drawn.lengths[:, of].mean()), drawn.coverage.mean(axis=0)
-                )
+                self._drawn[parts] = forecast_of(drawn, self.moments)
         return self._drawn[parts]
 
     def _score_at(self, point: Point) -> float:

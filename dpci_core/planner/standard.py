@@ -95,6 +95,9 @@ _ALL = (*_OF_A_SPLIT, *PARTS[1:])
 """What is moved."""
 _MOST_MOVES, _WORTH = 4, 0.998
 """Moves of one part in one direction, each to at most so many times the cost before."""
+_MOST, _MOST_ROUNDS = 4, 4
+"""Designs that are moved, and rounds of the finest steps that each may take: where few effects can
+be reported, one split and one round lose some of them."""
 _LEAST_SHARE, _SHARE = Decimal("0.2"), Decimal("0.001")
 """Of the coefficients in a split that is tried, and the steps of all."""
 
@@ -371,17 +374,27 @@ class StandardSearch:
         return tuple(Start(one.encoding, one.design) for one in found)
 
     def _best(
-        self, starts: Sequence[Start], parts: Sequence[str], number: Iterator[int], few: int = _FEW
+        self, starts: Sequence[Start], parts: Sequence[str], number: Iterator[int], few: int = _MOST
     ) -> Tried | None:
-        """The best of these under each of the few best encodings, its parts moved, and of them the
-        best; None where none can run.
+        """The best of these, its parts moved until none helps; None where none can run.
+
+        few: so many are moved, the best under each encoding and, of several, one with another
+        split.
         """
         tried = sorted((self._tried(*one) for one in starts), key=lambda one: one.cost)
-        apart = {one.encoding: one for one in reversed(tried)}
-        moved = [
-            self._moved(self._moved(one, ("c",), _ROUGH, number), parts, _FINE, number)
-            for one in sorted(apart.values(), key=lambda one: one.cost)[:few]
-        ]
+        apart = {(one.encoding, one.design.budget): one for one in reversed(tried)}
+        ranked = sorted(apart.values(), key=lambda one: one.cost)
+        first = {one.encoding: one for one in reversed(ranked)}
+        begun = sorted(first.values(), key=lambda one: one.cost)[: max(few - 1, 1)]
+        begun += [one for one in ranked if one not in begun][: few - len(begun)]
+        moved = []
+        for one in begun:
+            now = self._moved(self._moved(one, ("c",), _ROUGH, number), parts, _FINE, number)
+            for _ in range(_MOST_ROUNDS):
+                before, now = now, self._moved(now, parts, _FINE[-1:], number)
+                if now is before:
+                    break
+            moved.append(now)
         best = min(moved, key=lambda one: one.cost, default=None)
         return None if best is None or best.cost == _NEVER else best
 

@@ -431,3 +431,18 @@ def test_a_budget_that_no_total_reaches_names_the_records_to_plan_for():
     assert n is not None
     largest = with_total(replace(few, n_records=plan.fewest_of(n)), LARGEST_TOTAL)
     assert outcome(worlds()[0].moments, design=largest, target=goal).meets
+
+
+@pytest.mark.parametrize(("n", "total"), [(2_000, "1.5"), (2_000, "2.5"), (8_000, "0.7")])
+def test_the_best_split_reports_no_fewer_effects_than_another(n, total):
+    """It was the shortest, and lost up to three of three in one of the worlds."""
+    parts = {"model": "0.5", "hessian": "0.3", "covariance": "0.2"}
+    budget = PureDP(**{name: Decimal(total) * Decimal(share) for name, share in parts.items()})
+    design = replace(DESIGN, budget=budget, n_records=n)
+    best = best_split(worlds(), design=design).design
+    lost, least = (
+        max(int(forecast(one.moments, design=of).is_not_reportable[:-1].sum()) for one in worlds())
+        for of in (design, best)
+    )
+    assert least <= lost
+    assert (n, total) != (2_000, "2.5") or (lost, least) == (0, 0)

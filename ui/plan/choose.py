@@ -477,12 +477,12 @@ def _split(case: PlannedCase, work: Work) -> None:
     if steps.SPLIT.value == "own":
         split_slider(case.settings)
     elif found is not None:
-        st.caption(words.split_words(found.settings))
+        st.caption(f"{words.split_words(found.settings)} {words.FOUND}")
         if "equal" in work.missing:
             work.default_value("equal")
         elif (equal := work.known.get("equal", (None, None))[0]) is not None:
             find = cast(Find, steps.FIND.value)
-            st.caption(words.equal_sentence(case, cast(Option, equal), find))
+            st.caption(words.equal_sentence(case, cast(Option, equal), found, find))
 
 
 def _other_way(case: PlannedCase, work: Work) -> str:

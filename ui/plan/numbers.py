@@ -24,7 +24,7 @@ from dpci_core import (
 from dpci_core.base.array import Array, Positions
 from dpci_core.base.errors import ConvergenceError, without_frames
 from dpci_core.base.watch import counted
-from dpci_core.planner.search import score
+from dpci_core.planner import search
 from dpci_core.planner.split import Shares
 from dpci_core.planner.targets import outcome
 from dpci_core.privacy.budget import PARTS, Budget, to_float_down
@@ -212,14 +212,15 @@ def _score(case: Case, hessian: float, covariance: float) -> float:
             case.at_fewest, budget=replace(budget, model=rest - h - s, hessian=h, covariance=s)
         )
         made = forecast(case.moments, design=design, n_draws=draws(case))
-        return score_of(case, made)
+        return search.score(made, case.design.confidence_level, case.target.coefficient)
     except ValueError:
         return float("nan")
 
 
-def score_of(case: Case, made: Forecast) -> float:
-    """What counts of a forecast in the search for the best split and in its picture."""
-    return score(made, case.design.confidence_level, case.target.coefficient)
+def length_of(case: Case, made: Forecast) -> float:
+    """The length of what the goal is about, longer where coverage falls short."""
+    length = search.length_of(made, case.target.coefficient)
+    return search.length_score(length, float(made.coverage.min()), case.design.confidence_level)
 
 
 def guarantee(settings: Settings) -> tuple[float, float]:

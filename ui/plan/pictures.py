@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -128,8 +129,10 @@ def _answer_marks(case: Case, work: Work) -> list[charts.Mark]:
 
 def _split(case: Case, best: SplitAnswer, found: SplitMap) -> None:
     mine = tuple(case.settings.split.share(i) / 100.0 for i in range(3))
-    asked, least = (numbers.score_of(case, made) for made in (best.asked, best.forecast))
-    loss = asked / least - 1.0
+    both = best.asked, best.forecast
+    lost, found_lost = (int(np.count_nonzero(made.is_not_reportable)) for made in both)
+    asked, least = (numbers.length_of(case, made) for made in both)
+    loss = max(asked / least - 1.0, 0.0)
     _split_words(best, locked=any(case.settings.split.locked))
     figure = charts.split_chart(
         found,
@@ -143,11 +146,12 @@ def _split(case: Case, best: SplitAnswer, found: SplitMap) -> None:
     )
     _say_world(case)
     which = "the mean interval" if case.target.coefficient is None else "the interval you asked for"
-    title = (
-        f"Your split makes {which} {100 * loss:.1f} % longer than the best"
-        if loss >= _AS_GOOD
-        else "Your split is the best, or as good"
-    )
+    if lost > found_lost:
+        title = f"With your split {lost - found_lost} fewer of the coefficients can be reported"
+    elif loss >= _AS_GOOD:
+        title = f"Your split makes {which} {100 * loss:.1f} % longer than the best"
+    else:
+        title = "Your split is the best, or as good"
     show("plan_split", figure, best.reason, charts.split_table(found), title=title)
 
 
@@ -162,7 +166,8 @@ def _split_words(best: SplitAnswer, *, locked: bool) -> None:
     said = (
         f"The best split{among}: **{shares}** for the coefficients and the two matrices of their "
         "standard errors, the Hessian and the gradient covariance. An interval whose coverage "
-        f"falls short counts as longer. {text.SPLIT_NOTE}"
+        "falls short, or that may not be reported, counts as longer. "
+        f"{text.SPLIT_NOTE}"
     )
     left.markdown(decided(said, text.plain(best.decided_by)))
     now = state.settings().split
@@ -181,7 +186,7 @@ def _mechanisms(case: Case, rows: tuple[RankedDesign, ...]) -> None:
     st.markdown(
         f"All mechanisms with the same guarantee ε = {text.number_at_most(epsilon)} (δ = "
         f"{delta:g} for zCDP; pure ones keep it with δ = 0, which is more), each with its own "
-        "best split, the shortest intervals first."
+        "best split: first those with which most coefficients can be reported, then the shortest."
     )
     table = _ranked_table(rows)
     picked = st.dataframe(
@@ -218,11 +223,12 @@ def _mechanisms(case: Case, rows: tuple[RankedDesign, ...]) -> None:
 
 
 def _ranked_table(rows: tuple[RankedDesign, ...]) -> pd.DataFrame:
-    best = min(row.length for row in rows)
+    best = rows[0].length
     return pd.DataFrame(
         [
             {
                 "mechanism": f"{words.way(row).label}{' ◆' if row.status else ''}",
+                "can be reported": words.told_of(row),
                 "mean length": row.length if row.design else None,
                 "against the best": row.length / best if row.design else None,
                 "as from records": row.as_if_records if row.design else None,

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from decimal import Decimal
 
+import numpy as np
+
 from dpci_core import RankedDesign, RegularizationAnswer
 from dpci_core.planner import RegularizationChoice
 from dpci_core.planner.needed import OutOfReachError
@@ -170,9 +172,7 @@ _SPARE = 0.95
 
 
 def _spare(case: PlannedCase, option: Option, find: Find) -> str:
-    """Say where an amount is the least with which effects can be reported and are of use, not that
-    of the goal.
-    """
+    """Say where intervals of the least amount are shorter than the goal asks."""
     if find == "precision" or not option.works:
         return ""
     if abs(option.precision) >= _SPARE * abs(goal_asked(case)):
@@ -183,7 +183,8 @@ def _spare(case: PlannedCase, option: Option, find: Find) -> str:
     if amount <= LIMITS[name][0]:
         return " This is the least that can be asked for on this page."
     return (
-        " The goal alone needs less, but with less some effects could not be reported, or not used."
+        " Its intervals are shorter than the goal asks, but with less the goal was missed, or not "
+        "every effect could be reported or used."
     )
 
 
@@ -278,15 +279,22 @@ def split_words(settings: Settings) -> str:
     )
 
 
-def equal_sentence(case: PlannedCase, option: Option, find: Find) -> str:
-    """What equal parts of the budget would ask for, or give; empty where they are not enough."""
+FOUND = "The best that a search found, to which coverage that is missing counts as length."
+
+
+def equal_sentence(case: PlannedCase, option: Option, best: Option, find: Find) -> str:
+    """What equal parts of the budget would ask for, or give, beside the best that was found; empty
+    where they are not enough.
+    """
     if falls_short(option, find):
         return ""
+    is_less = option.typed < best.typed or option.settings.n < best.settings.n
+    need = "need less: set by you, they are enough with" if is_less else "need"
     if find == "budget":
         letter = option.settings.typed.letter
-        return f"Equal parts would need about {letter} = {number(option.typed, 3)}."
+        return f"Equal parts would {need} about {letter} = {number(option.typed, 3)}."
     if find == "records":
-        return f"Equal parts would need about {option.settings.n:,} records."
+        return f"Equal parts would {need} about {option.settings.n:,} records."
     fewer = (
         f", and {option.reportable} of {option.of} could be reported"
         if option.reportable < option.of
@@ -367,14 +375,25 @@ def ranking_sentence(rows: Sequence[RankedDesign]) -> str:
         return "None of them can run with these settings."
     first, last = able[0], able[-1]
     sentence = (
-        f"The shortest: {way(first).label}, {number(first.length)} on average, as if you had "
-        f"{first.as_if_records:,} of your records without privacy."
+        f"The best: {way(first).label}, {told_of(first)} can be reported, {number(first.length)} "
+        f"long on average, as if you had {first.as_if_records:,} of your records without privacy."
     )
     sentence = decided(sentence, plain(first.decided_by))
     if last is first:
         return sentence
     times = number(last.length / first.length, 3)
-    return f"{sentence} The longest that can run, {way(last).label}, is {times} times as long."
+    return (
+        f"{sentence} The last that can run: {way(last).label}, {told_of(last)}, {times} times as "
+        "long."
+    )
+
+
+def told_of(row: RankedDesign) -> str:
+    """How many of all coefficients a ranked design can report; empty where it cannot run."""
+    if row.forecast is None:
+        return ""
+    lost = row.forecast.is_not_reportable
+    return f"{int(np.count_nonzero(~lost))} of {len(lost)}"
 
 
 def share_words(parts: Sequence[float | Decimal]) -> str:

@@ -621,7 +621,7 @@ def test_the_split_is_scored_and_taken_over():
     app = start("plan", look="split", find="precision", **SMALL)
     case = case_of(app)
     best = best_split(case.moments, design=case.design)
-    loss = planning.score_of(case, best.asked) / planning.score_of(case, best.forecast) - 1.0
+    loss = planning.length_of(case, best.asked) / planning.length_of(case, best.forecast) - 1.0
     assert loss > 0.01
     assert charts_of(app)[0]["layout"]["meta"]["loss"] == pytest.approx(loss)
     title = f"Your split makes the mean interval {100 * loss:.1f} % longer than the best"
@@ -683,6 +683,7 @@ def test_all_ways_are_ranked_and_their_promise_is_the_same():
     assert all(row.epsilon <= 1.0 for row in rows)
     table = app.dataframe(key="ranking").value
     assert table["mean length"].tolist() == [row.length for row in rows]
+    assert set(table["can be reported"]) == {"4 of 4"}
     assert sum("◆" in way for way in table["mechanism"]) == 1
 
 

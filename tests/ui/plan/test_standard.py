@@ -168,10 +168,10 @@ def test_the_least_amount_of_the_page_is_called_so(find):
     low = {"budget": LIMITS["pure"], "records": LIMITS["n"]}[find][0]
     there = replace(option, typed=low, settings=replace(option.settings, n=int(low)))
     assert option.works
-    assert "The goal alone needs less" in reach_sentence(case, option, find)
+    assert "with less the goal was missed" in reach_sentence(case, option, find)
     said = reach_sentence(case, there, find)
     assert "This is the least that can be asked for on this page." in said
-    assert "The goal alone" not in said
+    assert "with less" not in said
 
 
 @pytest.mark.parametrize("goal", ["all", "zero"])
@@ -231,8 +231,8 @@ def test_what_equal_parts_would_cost_is_found_by_the_same_method_in_the_same_wor
         assert equal.precision >= best.precision
         said = f"Equal parts would give {found_words(case, equal.precision)}"
         fewer = replace(equal, reportable=1)
-        assert equal_sentence(case, replace(equal, reportable=3), find) == f"{said}."
-        assert equal_sentence(case, fewer, find) == f"{said}, and 1 of 3 could be reported."
+        assert equal_sentence(case, replace(equal, reportable=3), best, find) == f"{said}."
+        assert equal_sentence(case, fewer, best, find) == f"{said}, and 1 of 3 could be reported."
         return
     assert equal.works
     assert amounts[0] >= amounts[1]
@@ -244,9 +244,13 @@ def test_what_equal_parts_would_cost_is_found_by_the_same_method_in_the_same_wor
         for of, amount in zip(names, amounts[0], strict=True)
     ]
     assert not designs.described(designs.at(less[0], round(less[1]))).works
+    more = replace(equal.settings, n=10 * equal.settings.n)
     said = {"budget": f"ε = {number(equal.typed, 3)}", "records": f"{equal.settings.n:,} records"}
-    assert equal_sentence(case, equal, find) == f"Equal parts would need about {said[find]}."
-    assert equal_sentence(case, replace(equal, meets=False), find) == ""
+    assert equal_sentence(case, equal, best, find) == f"Equal parts would need about {said[find]}."
+    assert equal_sentence(case, replace(equal, meets=False), best, find) == ""
+    assert equal_sentence(case, equal, replace(equal, typed=9.0, settings=more), find) == (
+        f"Equal parts would need less: set by you, they are enough with about {said[find]}."
+    )
     searched.put(parts["answer"].key, (replace(best, meets=False), None))
     assert parts["equal"].find() is None  # nothing to compare with
 
