@@ -178,7 +178,7 @@ def risk_sentence(release: AnyRelease) -> str:
     if not DEFINITIONS[g.definition].has_delta:
         found = at_most(pure_risk(g.epsilon))
         return (
-            "Someone who gave 50 % odds to a guess about one person's record can be "
+            "Someone who knew all other records and gave 50 % odds to a guess about one can be "
             f"{f'at most {found} sure' if found != CERTAIN else 'certain'} after reading this."
         )
     return (

@@ -75,7 +75,7 @@ SHARP = Screen(
         "The published method rounds up wherever it can. **“Sharp” intervals of this project make "
         "the same two promises, privacy and coverage, from the same release budget, without the "
         "slack.** The gain is largest where the table is large; where noise dominates, sharp is "
-        "longer, because published intervals then miss."
+        "longer, because published intervals then miss more."
     ),
     control=records(numbers.RECORDS, 50_000.0),
     question=ReleaseTask(
@@ -88,8 +88,8 @@ SHARP = Screen(
             ),
             Choice(
                 "The readers: more intervals miss",
-                "They are held to 95 %. Published intervals often cover 97 or 99 %, which is more "
-                "than they promise.",
+                "They are made for 95 %, and where noise dominates both fall a little short. "
+                "Published intervals often cover 97 or 99 %, which is more than they promise.",
             ),
             Choice(
                 "Nobody: the noise was larger than the guarantee needs",

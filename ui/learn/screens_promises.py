@@ -200,7 +200,7 @@ def _odds(found: Numbers) -> str:
     return (
         f"At ε = {found.value:g} an even guess becomes at most {at_most(found.facts['even'])} "
         f"sure: the odds move by a factor of at most {number_at_most(found.facts['factor'])}, "
-        "whatever else the attacker knows."
+        "even if the attacker knows all other records."
     )
 
 
@@ -209,9 +209,10 @@ ODDS = Screen(
     name="What ε means",
     title="ε limits how sure anyone can become about one person",
     text=(
-        "Someone suspects what your record says. After everything is published they may be surer. "
-        "**However clever they are, and whatever else they know, the odds they give change by a "
-        "limited factor: at ε = 1 by at most 2.72.** This limit is what the budget buys."
+        "Someone who knows all other records suspects what yours says, and may be surer after "
+        "everything is published. **However clever they are, the odds they give change by a "
+        "limited factor: at ε = 1 by at most 2.72.** That smoking harms is learnt of you, too: "
+        "with or without your record."
     ),
     control=budget(),
     question=ReleaseTask(

@@ -136,6 +136,10 @@ ALONE = (
     "it, and it has no tables, no Release and no Ledger, so nobody can spend anything.\n"
     "- If it runs somewhere else for others, type that address here."
 )
+ELSEWHERE = (
+    "This page is open on this machine alone: the code leads to a server only if one was started "
+    "for others at that address."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -360,6 +364,8 @@ def _joining() -> None:
     else:
         if "://" not in typed:
             st.caption(f"Taken as {root}.")
+        if not _own_address():
+            st.warning(ELSEWHERE)
         share.show(f"{root}/{screen_link(path.LESSON[0].key, path='lesson')}")
 
 
@@ -367,8 +373,11 @@ def _class_address() -> str:
     """What was typed as the address of this machine; at first that of this page, if others reach
     it, else that at which the network knows this machine, if the server listens there.
     """
-    own = _for_others(st.context.url or "") or _in_network()
-    return str(st.session_state.setdefault(_TYPED, own))
+    return str(st.session_state.setdefault(_TYPED, _own_address()))
+
+
+def _own_address() -> str:
+    return _for_others(st.context.url or "") or _in_network()
 
 
 def _in_network() -> str:

@@ -258,6 +258,7 @@ def test_without_an_address_a_teacher_reads_what_can_be_done():
     said = words(app)
     assert learn_teach.JOINING in said
     assert learn_teach.ALONE not in said
+    assert [w.value for w in app.warning] == [learn_teach.ELSEWHERE]  # nothing else listens there
 
 
 @pytest.mark.parametrize(
