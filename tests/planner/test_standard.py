@@ -37,6 +37,7 @@ from dpci_core.base.watch import Stage
 from dpci_core.intervals.half_widths import N_REDRAWS
 from dpci_core.mechanisms.mechanism import mechanism_of, model_noise
 from dpci_core.planner import promise, standard
+from dpci_core.planner.amounts import with_total
 from dpci_core.planner.standard import (
     StandardAnswer,
     StandardSearch,
@@ -711,3 +712,15 @@ def test_a_shape_is_that_of_the_complete_rows() -> None:
     rows = np.random.default_rng(4).normal(size=(400, 3)) * [1.0, 2.0, 0.5]
     with_others = np.concatenate([np.zeros((100, 3)), rows])
     assert ellipsoid(with_others, 0.9) == ellipsoid(rows, 0.9)
+
+
+@pytest.mark.parametrize(("n", "total", "most"), [(300, "1.2", (-1, 2e4)), (1_000, "2", (-1, 1e2))])
+def test_where_little_can_be_reported_the_search_goes_on_to_the_end(
+    n: int, total: str, most: tuple[float, float]
+) -> None:
+    """With two encodings, one split of each and one round it found no effect to count on in the
+    first case, and in the second seventy times the cost.
+    """
+    search = StandardSearch((twin(effects=EFFECTS), NARROW))
+    design = with_total(design_of(n_records=n), Decimal(total))
+    assert search.found(design).cost <= most
