@@ -469,7 +469,8 @@ SENTENCES: dict[str, str] = {
     ),
     "many_incomplete": (
         "More records have a cell that is missing or not declared than the plan expects, which "
-        "declares {complete} of them complete. Such records count for nothing: {so}."
+        "declares {complete} of them complete. Such records count for nothing: {so}. A look at the "
+        "cells, which is free, says in which columns they are."
     ),
     "another_unit": (
         "In the plan a row is {plan!r}, and in the ledger {dataset!r} has its budget for "

@@ -29,7 +29,7 @@ from dpci_core.planner.amounts import delta_in_range
 from dpci_core.planner.geometry import in_metric, shaped, with_less_cut
 from dpci_core.planner.split import quick_split, shares_of
 from dpci_core.planner.targets import as_if
-from dpci_core.planner.worlds import WorldMoments, cost_of
+from dpci_core.planner.worlds import WorldMoments, cost_of, least_favourable
 from dpci_core.privacy.budget import (
     DEFINITIONS,
     Amount,
@@ -128,9 +128,8 @@ def rank_mechanisms(
     zCDP, is there for noise that is added to the minimiser only. Each has nearly the best split of
     its own (`split.quick_split`). Designs that cannot run come last, with the reason. Moments of
     several losses give one block each, in the order given: lengths of different losses are those of
-    different coefficients. Of several worlds, splits are the best of the first, and the worst of
-    all, where fewest coefficients can be reported and intervals are longest, gives order and
-    forecast.
+    different coefficients. Of several worlds the one decides where fewest coefficients can be
+    reported, then where intervals are longest, as in `best_split`; it gives order and forecast.
 
     Args:
         moments: of one loss or several, at this regularization; or of all worlds of one loss.
@@ -153,13 +152,13 @@ def rank_mechanisms(
     listed = [moments] if isinstance(moments, Moments) else list(moments)
     worlds = [one for one in listed if isinstance(one, WorldMoments)]
     given = [worlds[0].moments] if worlds else [one for one in listed if isinstance(one, Moments)]
+    spectra: dict[int, SharedSpectra] = {}
     allowed = to_decimal(epsilon, name="epsilon")
     check_amount(BUDGET_PART, epsilon=allowed)
     at = _delta(delta)
     rows: list[RankedDesign] = []
     for fit in given:
         block = []
-        spectra: SharedSpectra | None = None
         for calibration in calibrations:
             for definition, kind in DEFINITIONS.items():
                 total = kind.total_within(allowed, at)
@@ -183,13 +182,34 @@ def rank_mechanisms(
                         target=target,
                         rows_per_person=rows_per_person,
                     )
-                    # the target and the loss say which Hessian is released: one for all designs
-                    spectra = spectra or SharedSpectra(released_hessian(fit, design))
-                    block.append(row.ranked(design, spectra, n_worlds=len(worlds)))
+                    block.append(_robust(row, design, worlds, spectra))
         rows += sorted(block, key=_cost_of)
-    if worlds:
-        rows = sorted((_in_worst(row, worlds) for row in rows), key=_cost_of)
     return tuple(rows)
+
+
+def _robust(
+    row: _Row, design: Design, worlds: Sequence[WorldMoments], known: dict[int, SharedSpectra]
+) -> RankedDesign:
+    """A design with nearly its best split: of several worlds, for the one that decides, and with
+    the forecast of the one that is worst for it.
+
+    known: spectra of the Hessian that is released, which target and loss say: one for all designs.
+    """
+
+    def solve(fit: Moments) -> RankedDesign:
+        if id(fit) not in known:
+            known[id(fit)] = SharedSpectra(released_hessian(fit, design))
+        return replace(row, moments=fit).ranked(design, known[id(fit)], n_worlds=len(worlds))
+
+    def cost(made: RankedDesign, world: WorldMoments) -> tuple[float, float]:
+        if made.design is None:
+            return math.inf, math.inf
+        return _cost(forecast(world.moments, design=made.design))
+
+    if not worlds:
+        return solve(row.moments)
+    found, _ = least_favourable(worlds, solve=lambda world: solve(world.moments), cost=cost)
+    return _in_worst(found, worlds)
 
 
 def _in_worst(row: RankedDesign, worlds: Sequence[WorldMoments]) -> RankedDesign:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 
@@ -135,6 +136,17 @@ def best_split(
     if len(worlds) == 1:
         return solve(worlds[0])
     answer, decides = least_favourable(worlds, solve=solve, cost=cost)
+
+    def worst(of: Design) -> tuple[tuple[int, float], int]:
+        return max((cost(replace(answer, design=of), w), place) for place, w in enumerate(worlds))
+
+    if all(getattr(design.budget, name) == amount for name, amount in held.items()):
+        with suppress(InfeasibleDesignError):
+            there, place = worst(design)
+            if there < worst(answer.design)[0]:
+                decides = worlds[place]
+                own = forecast(decides.moments, design=design)
+                answer = replace(answer, design=design, forecast=own, asked=own)
     return replace(answer, decided_by=decides.assumption)
 
 

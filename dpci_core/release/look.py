@@ -158,7 +158,7 @@ def _asks(plan: AnyPlan, n_yes: int, n_no: int, n_complete: int, n: int) -> Iter
         so = (
             f"the plan counts on {plan.fewest:,} complete ones only, and no fewer are there"
             if n_complete >= plan.fewest
-            else "intervals will be longer than planned"
+            else "intervals will be longer than planned, and effects may be lost"
         )
         yield Finding("many_incomplete", complete=percent(schema.complete), so=so)
 

@@ -340,7 +340,7 @@ def test_a_file_in_another_encoding_is_told_so_and_stopped_by_nothing_new(
 def test_what_has_no_hint_is_told_without_one(tmp_path: Path) -> None:
     with pytest.raises(ReleaseRefusedError) as caught:
         Desk.at(tmp_path).release(file=table(tmp_path, [{"city": ""}] * 99 + [{}] * (N - 99)))
-    assert said(caught.value).endswith("than planned.")
+    assert said(caught.value).endswith("they are.")
 
 
 @FILES

@@ -293,7 +293,7 @@ def span_of(table: str) -> SpanOf:
 
 _ROOM = 0.3
 """Free space on each side of intervals, in units of their width."""
-_TOO_SMALL = 0.12
+_TOO_SMALL = 0.35
 """Intervals that fill less of their axis get a new one."""
 
 

@@ -203,9 +203,9 @@ def _sentence(found: Numbers) -> str:
     }
     return (
         f"At λ = {found.value:g} shaped noise makes intervals {pairs['height']} long for height, "
-        f"{pairs['shoe size']} for shoe size. The cost: {found.facts['weighted']:.0f} "
-        f"extreme people of {N:,} count less; learning the shape takes "
-        f"{100 * SHAPE_SHARE:.0f} % of the privacy budget."
+        f"{pairs['shoe size']} for shoe size. Part of it comes from "
+        f"{found.facts['weighted']:.0f} extreme people of {N:,} who count less; learning the "
+        f"shape takes {100 * SHAPE_SHARE:.0f} % of the privacy budget."
     )
 
 

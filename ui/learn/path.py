@@ -33,7 +33,7 @@ SPREAD = Screen(
                 "its noise is counted rightly: a longer one may miss more.",
             ),
             Choice(
-                "It is 20 % longer than it would have to be",
+                "If it keeps its promise, it is 20 % longer than it would have to be",
                 "Yes: the two matrices are not known exactly, and a method may waste some length.",
                 is_right=True,
             ),

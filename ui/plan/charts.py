@@ -409,15 +409,20 @@ def c_table(curve: RegularizationCurve, names: tuple[str, ...]) -> pd.DataFrame:
     )
 
 
+_LOST = 9.0
+"""So many times longer than the best is no length: what cannot be reported counts as such."""
+
+
 def split_table(found: SplitMap) -> pd.DataFrame:
-    """The triangle as numbers."""
+    """The triangle as numbers; no length where fewer coefficients can be reported."""
     model, hessian, covariance = (100.0 * found.shares).T
+    is_lost = found.loss > _LOST
     return pd.DataFrame(
         {
             "coefficients (%)": model,
             "Hessian (%)": hessian,
             "gradient covariance (%)": covariance,
-            "mean length": found.lengths,
-            "longer than the best (%)": 100.0 * found.loss,
+            "mean length": np.where(is_lost, np.nan, found.lengths),
+            "longer than the best (%)": np.where(is_lost, np.nan, 100.0 * found.loss),
         }
     )

@@ -18,7 +18,7 @@ from ui.plan.options import Option
 from ui.plan.work import Work
 from ui.session import state, steps, text
 from ui.session.budget import split_of
-from ui.session.case import Case
+from ui.session.case import Case, single
 from ui.session.compute import DECLARED, effective_settings
 from ui.session.words import in_words
 from ui.views import goals
@@ -204,14 +204,15 @@ def _mechanisms(case: Case, rows: tuple[RankedDesign, ...]) -> None:
     )
     st.markdown(words.ranking_sentence(rows))
     chosen = [rows[i] for i in picked.selection.rows]
-    runs = bool(chosen) and chosen[0].design is not None
+    is_in_use = bool(chosen) and words.way(chosen[0]) == single(case.settings).combinations[0]
+    runs = bool(chosen) and chosen[0].design is not None and not is_in_use
     st.button(
         "Use this mechanism",
         key="use_way",
         on_click=_use_way,
         args=(chosen[0] if chosen else None,),
         disabled=not runs,
-        help="Select a row of the table first.",
+        help="Select a row of the table first, of another mechanism than the one in use.",
     )
     if refused := st.session_state.pop("way_refused", None):
         st.warning(refused)

@@ -375,8 +375,9 @@ def ranking_sentence(rows: Sequence[RankedDesign]) -> str:
         return "None of them can run with these settings."
     first, last = able[0], able[-1]
     sentence = (
-        f"The best: {way(first).label}, {told_of(first)} can be reported, {number(first.length)} "
-        f"long on average, as if you had {first.as_if_records:,} of your records without privacy."
+        f"The best: {way(first).label}, {told_of(first)} coefficients can be reported, the "
+        f"constant counted, {number(first.length)} long on average, as if you had "
+        f"{first.as_if_records:,} of your records without privacy."
     )
     sentence = decided(sentence, plain(first.decided_by))
     if last is first:
