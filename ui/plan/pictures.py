@@ -204,14 +204,12 @@ def _mechanisms(case: Case, rows: tuple[RankedDesign, ...]) -> None:
     )
     st.markdown(words.ranking_sentence(rows))
     chosen = [rows[i] for i in picked.selection.rows]
-    is_in_use = bool(chosen) and words.way(chosen[0]) == single(case.settings).combinations[0]
-    runs = bool(chosen) and chosen[0].design is not None and not is_in_use
     st.button(
         "Use this mechanism",
         key="use_way",
         on_click=_use_way,
         args=(chosen[0] if chosen else None,),
-        disabled=not runs,
+        disabled=not (chosen and is_another(chosen[0], case)),
         help="Select a row of the table first, of another mechanism than the one in use.",
     )
     if refused := st.session_state.pop("way_refused", None):
@@ -241,6 +239,13 @@ def _ranked_table(rows: tuple[RankedDesign, ...]) -> pd.DataFrame:
             for row in rows
         ]
     )
+
+
+def is_another(row: RankedDesign, case: Case) -> bool:
+    """Whether a ranked design can run and is of another mechanism than the case: with its own, the
+    split that stands may be better than a quick search's.
+    """
+    return row.design is not None and words.way(row) != single(case.settings).combinations[0]
 
 
 def _use_way(row: RankedDesign | None) -> None:

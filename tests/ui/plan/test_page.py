@@ -43,7 +43,7 @@ from tests.ui.test_pages import (
 from ui.controls import declare, plan_file
 from ui.plan import charts as plan_charts
 from ui.plan import numbers as planning
-from ui.plan import options
+from ui.plan import options, pictures
 from ui.plan.words import no_answer
 from ui.session import text
 from ui.session.case import Case, make_case, single
@@ -684,6 +684,8 @@ def test_all_ways_are_ranked_and_their_promise_is_the_same():
     table = app.dataframe(key="ranking").value
     assert table["mean length"].tolist() == [row.length for row in rows]
     assert set(table["can be reported"]) == {"4 of 4"}
+    (used,) = (row for row in rows if not pictures.is_another(row, case_of(app)))
+    assert (used.mechanism, used.definition, used.calibration) == ("objective", "pure", "published")
     assert sum("◆" in way for way in table["mechanism"]) == 1
 
 
