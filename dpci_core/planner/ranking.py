@@ -201,14 +201,13 @@ def _robust(
             known[id(fit)] = SharedSpectra(released_hessian(fit, design))
         return replace(row, moments=fit).ranked(design, known[id(fit)], n_worlds=len(worlds))
 
-    def cost(made: RankedDesign, world: WorldMoments) -> tuple[float, float]:
-        if made.design is None:
-            return math.inf, math.inf
-        return _cost(forecast(world.moments, design=made.design))
-
     if not worlds:
         return solve(row.moments)
-    found, _ = least_favourable(worlds, solve=lambda world: solve(world.moments), cost=cost)
+    found, _ = least_favourable(
+        worlds,
+        solve=lambda world: solve(world.moments),
+        cost=lambda made, world: _cost_of(_in_worst(made, [world])),
+    )
     return _in_worst(found, worlds)
 
 

@@ -304,6 +304,10 @@ def steady(before: tuple[float, float] | None, low: float, high: float) -> tuple
     >>> first = steady(None, -1.0, 1.0)
     >>> first, steady(first, -1.4, 1.2) == first, steady(first, -2.0, 2.0)
     ((-1.6, 1.6), True, (-3.2, 3.2))
+
+    >>> wide = (-10.0, 10.0)
+    >>> steady(wide, -3.6, 3.6) == wide, steady(wide, -3.4, 3.4) == wide
+    (True, False)
     """
     low, high = min(low, 0.0), max(high, 0.0)
     if before is not None:

@@ -129,9 +129,7 @@ def _answer_marks(case: Case, work: Work) -> list[charts.Mark]:
 
 def _split(case: Case, best: SplitAnswer, found: SplitMap) -> None:
     mine = tuple(case.settings.split.share(i) / 100.0 for i in range(3))
-    both = best.asked, best.forecast
-    lost, found_lost = (int(np.count_nonzero(made.is_not_reportable)) for made in both)
-    asked, least = (numbers.length_of(case, made) for made in both)
+    asked, least = (numbers.length_of(case, made) for made in (best.asked, best.forecast))
     loss = max(asked / least - 1.0, 0.0)
     _split_words(best, locked=any(case.settings.split.locked))
     figure = charts.split_chart(
@@ -145,14 +143,21 @@ def _split(case: Case, best: SplitAnswer, found: SplitMap) -> None:
         source=case.records.source,
     )
     _say_world(case)
-    which = "the mean interval" if case.target.coefficient is None else "the interval you asked for"
-    if lost > found_lost:
-        title = f"With your split {lost - found_lost} fewer of the coefficients can be reported"
-    elif loss >= _AS_GOOD:
-        title = f"Your split makes {which} {100 * loss:.1f} % longer than the best"
-    else:
-        title = "Your split is the best, or as good"
-    show("plan_split", figure, best.reason, charts.split_table(found), title=title)
+    table = charts.split_table(found)
+    show("plan_split", figure, best.reason, table, title=split_title(best, loss))
+
+
+def split_title(best: SplitAnswer, loss: float) -> str:
+    """What the split that stands costs beside the best, of which it is so much longer."""
+    lost, least = (
+        int(np.count_nonzero(made.is_not_reportable)) for made in (best.asked, best.forecast)
+    )
+    if lost > least:
+        return f"With your split {lost - least} fewer of the coefficients can be reported"
+    if loss < _AS_GOOD:
+        return "Your split is the best, or as good"
+    which = "the mean interval" if best.coefficient is None else "the interval you asked for"
+    return f"Your split makes {which} {100 * loss:.1f} % longer than the best"
 
 
 _AS_GOOD = 5e-4

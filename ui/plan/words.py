@@ -279,7 +279,7 @@ def split_words(settings: Settings) -> str:
     )
 
 
-FOUND = "The best that a search found, to which coverage that is missing counts as length."
+FOUND = "The best that a search found; an interval that covers too little counts as longer."
 
 
 def equal_sentence(case: PlannedCase, option: Option, best: Option, find: Find) -> str:

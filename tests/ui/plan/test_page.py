@@ -652,6 +652,20 @@ def test_the_lines_of_the_triangle_run_around_the_best_split():
     assert (best.shares < high).all()
 
 
+def test_what_cannot_be_reported_is_told_before_a_length_and_has_none_in_the_table():
+    case = make_case(Settings(d=3, n=20_000), TableSource(PUBLIC))
+    best = best_split(case.moments, design=case.design)
+    assert pictures.split_title(best, 0.0) == "Your split is the best, or as good"
+    none = np.ones_like(best.asked.is_not_reportable)
+    lost = replace(best, asked=replace(best.asked, is_not_reportable=none))
+    assert pictures.split_title(lost, 0.0).startswith(f"With your split {len(none)} fewer of the")
+    found = planning.split_map(case, best.shares)
+    far = replace(found, lengths=found.best_length * np.linspace(1.0, 20.0, len(found.lengths)))
+    shown = plan_charts.split_table(far)["longer than the best (%)"]
+    assert shown.max() == pytest.approx(900.0, abs=20.0)
+    assert shown.isna().sum() == (far.loss > 9.0).sum() > 0
+
+
 def test_no_split_on_the_map_is_clearly_better_than_the_best_one():
     """Search and map score alike, coverage included; the default settings were a case where the
     best split lay outside of its own one per cent."""

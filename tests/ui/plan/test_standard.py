@@ -28,6 +28,7 @@ from ui.plan import work as plan_work
 from ui.plan.job import Choice, both_searched, parts_of
 from ui.plan.options import Find
 from ui.plan.words import (
+    FOUND,
     against_sentence,
     beside_sentence,
     design_lines,
@@ -487,7 +488,7 @@ def test_mechanism_and_split_are_chosen_and_can_be_moved(wished):
     check(app)
     own = math.log(float(answer_of(app).removeprefix("×/÷ ")))
     assert own == pytest.approx(best, rel=0.02)  # it began at 50, 25 and 25 per cent
-    assert found.startswith(split_words(now(app)))
+    assert found == f"{split_words(now(app))} {FOUND}"
     app.slider(key="split_slider").set_value((40, 90)).run()
     check(app)
     assert answer_of(app) != before
