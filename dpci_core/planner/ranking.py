@@ -29,7 +29,7 @@ from dpci_core.planner.amounts import delta_in_range
 from dpci_core.planner.geometry import in_metric, shaped, with_less_cut
 from dpci_core.planner.split import quick_split, shares_of
 from dpci_core.planner.targets import as_if
-from dpci_core.planner.worlds import WorldMoments, cost_of, least_favourable
+from dpci_core.planner.worlds import WorldMoments, as_worlds, cost_of
 from dpci_core.privacy.budget import (
     DEFINITIONS,
     Amount,
@@ -182,51 +182,20 @@ def rank_mechanisms(
                         target=target,
                         rows_per_person=rows_per_person,
                     )
-                    block.append(_robust(row, design, worlds, spectra))
+                    block.append(row.ranked(design, worlds or as_worlds(fit), spectra))
         rows += sorted(block, key=_cost_of)
     return tuple(rows)
 
 
-def _robust(
-    row: _Row, design: Design, worlds: Sequence[WorldMoments], known: dict[int, SharedSpectra]
-) -> RankedDesign:
-    """A design with nearly its best split: of several worlds, for the one that decides, and with
-    the forecast of the one that is worst for it.
-
-    known: spectra of the Hessian that is released, which target and loss say: one for all designs.
-    """
-
-    def solve(fit: Moments) -> RankedDesign:
-        if id(fit) not in known:
-            known[id(fit)] = SharedSpectra(released_hessian(fit, design))
-        return replace(row, moments=fit).ranked(design, known[id(fit)], n_worlds=len(worlds))
-
-    if not worlds:
-        return solve(row.moments)
-    found, _ = least_favourable(
-        worlds,
-        solve=lambda world: solve(world.moments),
-        cost=lambda made, world: _cost_of(_in_worst(made, [world])),
-    )
-    return _in_worst(found, worlds)
-
-
-def _in_worst(row: RankedDesign, worlds: Sequence[WorldMoments]) -> RankedDesign:
-    """A row with the forecast of the world that is worst for its design."""
-    if row.design is None:
-        return row
-    made = [forecast(one.moments, design=row.design) for one in worlds]
-    place = max(range(len(worlds)), key=lambda k: _cost(made[k]))
-    worst, said = made[place], worlds[place].assumption if len(worlds) > 1 else ""
-    return replace(row, forecast=worst, as_if_records=as_if(worst), decided_by=said)
-
-
 def _cost_of(row: RankedDesign) -> tuple[float, float]:
-    return _cost(row.forecast) if row.forecast else (math.inf, math.inf)
+    return cost_of(row.forecast) if row.forecast else (math.inf, math.inf)
 
 
-def _cost(made: Forecast) -> tuple[float, float]:
-    return cost_of(made, made.ci_length_mean)
+def _in_worst(design: Design, worlds: Sequence[WorldMoments]) -> tuple[Forecast, str]:
+    """The forecast of the world that is worst for a design and, of several, its assumption."""
+    made = [forecast(one.moments, design=design) for one in worlds]
+    place = max(range(len(worlds)), key=lambda k: cost_of(made[k]))
+    return made[place], worlds[place].assumption if len(worlds) > 1 else ""
 
 
 def _in_metric(moments: Moments, design: Design, n_worlds: int) -> Design:
@@ -274,17 +243,30 @@ class _Row:
     epsilon: float
     delta: float
 
-    def ranked(self, design: Design, spectra: SharedSpectra, *, n_worlds: int) -> RankedDesign:
+    def ranked(
+        self, design: Design, worlds: Sequence[WorldMoments], known: dict[int, SharedSpectra]
+    ) -> RankedDesign:
+        """The design with nearly its best split, and its forecast in the worst world.
+
+        known: spectra of the Hessian that is released, which target and loss say: by world, one for
+            all designs.
+        """
+        for one in worlds:
+            if id(one.moments) not in known:
+                known[id(one.moments)] = SharedSpectra(released_hessian(one.moments, design))
+        spectra = [known[id(one.moments)] for one in worlds]
         try:
-            design = _in_metric(self.moments, design, n_worlds)
-            best, found = quick_split(self.moments, design=design, spectra=spectra)
+            design = _in_metric(self.moments, design, len(worlds))
+            best, found = quick_split(worlds, design=design, spectra=spectra)
             while less := with_less_cut(best, found):
-                best, found = quick_split(self.moments, design=less, spectra=spectra)
+                best, found = quick_split(worlds, design=less, spectra=spectra)
         except InfeasibleDesignError as error:
             return self.out_of_reach(without_frames(error))
         total, kind = best.budget.total, type(best.budget)
         amount = to_float_down(total) if kind.has_delta else float(total)
-        return self._make(best, found, kind.epsilon_of(amount, self.delta), as_if(found))
+        worst, decides = _in_worst(best, worlds)
+        row = self._make(best, worst, kind.epsilon_of(amount, self.delta), as_if(worst))
+        return replace(row, decided_by=decides)
 
     def out_of_reach(self, refusal: InfeasibleDesignError) -> RankedDesign:
         return self._make(None, None, self.epsilon, 0, refusal)

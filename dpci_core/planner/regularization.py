@@ -206,8 +206,7 @@ def best_regularization(
 
         def cost(answer: RegularizationAnswer, said: str) -> tuple[int, float]:
             chosen = answer.low_bias or answer.shortest
-            made = forecast(worlds[said](chosen.regularization), design=chosen.design)
-            return cost_of(made, made.ci_length_mean)
+            return cost_of(forecast(worlds[said](chosen.regularization), design=chosen.design))
 
         def solve(said: str) -> RegularizationAnswer:
             of = worlds[said]

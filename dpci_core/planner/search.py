@@ -35,11 +35,8 @@ from dpci_core.base.errors import InfeasibleDesignError
 from dpci_core.base.limits import BUDGET_PART
 from dpci_core.design import Design
 from dpci_core.intervals.estimands import released_hessian
-from dpci_core.intervals.forecast import (
-    Forecast,
-    drawn_intervals,
-    forecast_of,
-)
+from dpci_core.intervals.forecast import N_DRAWS, Forecast, drawn_intervals, forecast_of
+from dpci_core.intervals.half_widths import N_REDRAWS
 from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.planner.worlds import lengthened
 from dpci_core.privacy.budget import PARTS, Parts
@@ -131,8 +128,8 @@ def _counted(found: Forecast, length: float, coefficient: int | None) -> float:
     return lengthened(length, chance if coefficient is None else chance[[coefficient]])
 
 
-class SplitSearch:
-    """Splits of one total, scored by surrogate and by forecast; `held` parts stay as they are.
+class SplitForecasts:
+    """Forecasts of the splits of a design in one world, in full and by the surrogate.
 
     coefficient: whose interval is to be short; None for the mean.
     """
@@ -141,19 +138,91 @@ class SplitSearch:
         self,
         moments: Moments,
         design: Design,
-        held: dict[str, Decimal],
-        spectra: SharedSpectra | None = None,
-        is_quick: bool = False,
         coefficient: int | None = None,
+        spectra: SharedSpectra | None = None,
     ) -> None:
-        self.is_quick, self.coefficient = is_quick, coefficient
-        self.moments, self.design, self.held = moments, design, held
-        self.spectra = spectra or SharedSpectra(released_hessian(moments, design))
-        self.is_large = len(moments.hessian) > _MANY
-        self.few = _DRAWS[self.is_large]
-        self.found: dict[Parts, Forecast] = {}
-        self._drawn: dict[Parts, Forecast | None] = {}
+        self.moments, self.design, self.coefficient = moments, design, coefficient
+        self.full: dict[Parts, Forecast | None] = {}
+        self._few: dict[Parts, Forecast | None] = {}
         self._anchors: list[_Anchor] = []
+        self._spectra = spectra or SharedSpectra(released_hessian(moments, design))
+        self._draws = _DRAWS[len(moments.hessian) > _MANY]
+
+    def confirm(self, parts: Parts) -> Forecast | None:
+        """Forecast a split in full and make it an anchor; None if the design cannot run with
+        it.
+        """
+        if parts not in self.full:
+            full = self.full[parts] = self._made(parts, (N_DRAWS, N_REDRAWS))
+            few = None if full is None else self._draw(parts)
+            if full is not None and few is not None:
+                lengths = [length_of(made, self.coefficient) for made in (full, few)]
+                anchor = _Anchor(
+                    _place(parts), lengths[0] / lengths[1], full.coverage - few.coverage
+                )
+                self._anchors.append(anchor)
+        return self.full[parts]
+
+    def score_of(self, parts: Parts) -> float:
+        """By forecast where there is one, else by the surrogate as the nearest anchor corrects
+        it.
+        """
+        level = self.design.confidence_level
+        if parts in self.full:
+            return score(self.full[parts], level, self.coefficient)
+        few = self._draw(parts)
+        if few is None:
+            return math.inf
+        length, coverage = length_of(few, self.coefficient), few.coverage
+        if self._anchors:
+            place = _place(parts)
+            anchor = min(self._anchors, key=lambda anchor: math.dist(anchor.place, place))
+            length, coverage = length * anchor.factor, coverage + anchor.shift
+        return _counted(few, length_score(length, float(coverage.min()), level), self.coefficient)
+
+    def _draw(self, parts: Parts) -> Forecast | None:
+        """The surrogate; None where the design cannot run."""
+        if parts not in self._few:
+            self._few[parts] = self._made(parts, self._draws)
+        return self._few[parts]
+
+    def _made(self, parts: Parts, draws: tuple[int, int]) -> Forecast | None:
+        with suppress(InfeasibleDesignError):
+            drawn = drawn_intervals(
+                self.moments,
+                design=with_parts(self.design, parts),
+                n_draws=draws[0],
+                n_redraws=draws[1],
+                spectra=self._spectra,
+            )
+            return forecast_of(drawn, self.moments)
+        return None
+
+
+def with_parts(design: Design, parts: Parts) -> Design:
+    """Return the design with this split."""
+    if parts == design.budget.parts:
+        return design
+    model, hessian, covariance = parts
+    budget = replace(design.budget, model=model, hessian=hessian, covariance=covariance)
+    return replace(design, budget=budget)
+
+
+class SplitSearch:
+    """Splits of one total, scored by surrogate and by forecast in the worst of some worlds; `held`
+    parts stay as they are.
+    """
+
+    def __init__(
+        self,
+        worlds: Sequence[SplitForecasts],
+        design: Design,
+        held: dict[str, Decimal],
+        is_quick: bool = False,
+    ) -> None:
+        self.worlds, self.design, self.held, self.is_quick = worlds, design, held, is_quick
+        self.found: set[Parts] = set()
+        self._tried: set[Parts] = set()
         self._points: set[Point] = set()
         with localcontext(EXACT):
             self.total = design.budget.total - design.budget.metric
@@ -223,58 +292,31 @@ class SplitSearch:
         return parts if min(parts) >= _SMALLEST_PART else None
 
     def confirm(self, parts: Parts) -> bool:
-        """Forecast a split in full and make it an anchor; False if the design cannot run with
-        it.
-        """
-        design = self.design_of(parts)
-        try:
-            drawn = drawn_intervals(self.moments, design=design, spectra=self.spectra)
-        except InfeasibleDesignError:
-            self._drawn[parts] = None
-            return False
-        full = self.found[parts] = forecast_of(drawn, self.moments)
-        few = self._draw(parts)
-        assert few is not None
-        self._anchors.append(
-            _Anchor(
-                _place(parts),
-                length_of(full, self.coefficient) / length_of(few, self.coefficient),
-                full.coverage - few.coverage,
-            )
-        )
-        return True
+        """Forecast a split in full in every world; False if the design cannot run with it."""
+        self._tried.add(parts)
+        if all(world.confirm(parts) is not None for world in self.worlds):
+            self.found.add(parts)
+            return True
+        return False
 
     def score_of(self, parts: Parts) -> float:
-        """By forecast where there is one, else by the surrogate as the nearest anchor corrects
-        it.
-        """
-        if parts in self.found:
-            return score(self.found[parts], self.design.confidence_level, self.coefficient)
-        few = self._draw(parts)
-        if few is None:
-            return math.inf
-        length, coverage = length_of(few, self.coefficient), few.coverage
-        if self._anchors:
-            place = _place(parts)
-            anchor = min(self._anchors, key=lambda anchor: math.dist(anchor.place, place))
-            length, coverage = length * anchor.factor, coverage + anchor.shift
-        length = length_score(length, float(coverage.min()), self.design.confidence_level)
-        return _counted(few, length, self.coefficient)
+        """The score in the worst world."""
+        self._tried.add(parts)
+        return max(world.score_of(parts) for world in self.worlds)
 
-    def best(self) -> tuple[Design, Forecast] | None:
+    def best(self) -> Parts | None:
         """The best split that was forecast; ties go to the larger covariance share."""
         if not self.found:
             return None
         limit = min(map(self.score_of, self.found)) * (1.0 + _EQUAL)
-        parts = max(
+        return max(
             (parts for parts in self.found if self.score_of(parts) <= limit),
             key=lambda parts: parts[2],
         )
-        return self.design_of(parts), self.found[parts]
 
     def near_best(self) -> dict[str, tuple[float, float]]:
         """Ranges of the shares of splits that are nearly as good."""
-        scores = {parts: self.score_of(parts) for parts in self._drawn}
+        scores = {parts: self.score_of(parts) for parts in self._tried}
         limit = min(map(self.score_of, self.found)) * (1.0 + _NEAR_BEST)
         good = [parts for parts, value in scores.items() if value <= limit]
         shares = [[float(part / self.design.budget.total) for part in parts] for parts in good]
@@ -286,30 +328,7 @@ class SplitSearch:
     @property
     def n_tried(self) -> int:
         """Splits that were scored."""
-        return len(self._drawn)
-
-    def design_of(self, parts: Parts) -> Design:
-        """The design with this split."""
-        if parts == self.design.budget.parts:
-            return self.design
-        model, hessian, covariance = parts
-        budget = replace(self.design.budget, model=model, hessian=hessian, covariance=covariance)
-        return replace(self.design, budget=budget)
-
-    def _draw(self, parts: Parts) -> Forecast | None:
-        """The surrogate; None where the design cannot run."""
-        if parts not in self._drawn:
-            self._drawn[parts] = None
-            with suppress(InfeasibleDesignError):
-                drawn = drawn_intervals(
-                    self.moments,
-                    design=self.design_of(parts),
-                    n_draws=self.few[0],
-                    n_redraws=self.few[1],
-                    spectra=self.spectra,
-                )
-                self._drawn[parts] = forecast_of(drawn, self.moments)
-        return self._drawn[parts]
+        return len(self._tried)
 
     def _score_at(self, point: Point) -> float:
         self._points.add(point)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 
@@ -16,11 +15,10 @@ from dpci_core.intervals.forecast import HEADLINE_DELTA, Forecast, forecast
 from dpci_core.intervals.spectra import SharedSpectra
 from dpci_core.mechanisms.mechanism import model_noise
 from dpci_core.planner.amounts import LARGEST_TOTAL, MOST_RECORDS, delta_in_range, with_total
-from dpci_core.planner.search import SplitSearch, length_of, score
-from dpci_core.planner.worlds import WorldMoments, Worlds, as_worlds, cost_of, least_favourable
+from dpci_core.planner.search import SplitForecasts, SplitSearch, length_of, score, with_parts
+from dpci_core.planner.worlds import Worlds, as_worlds
 from dpci_core.privacy.budget import PARTS, Amount, Budget, Parts, to_decimal
 from dpci_core.report import answers
-from dpci_core.solvers.moments import Moments
 
 Shares = tuple[float, float, float]
 
@@ -97,8 +95,8 @@ def best_split(
     where no split reaches that, the score lengthens by 1 % for every tenth of a point that is
     missing. Equal lengths go to the larger covariance share. The split of the design itself is
     among the candidates, so the answer is never worse, unless a lock asks for another amount than
-    the design's. Of several worlds the one decides where fewest coefficients can be reported, then
-    where intervals are longest; the answer is best there.
+    the design's. What may not be reported counts as longer. Of several worlds the worst counts: no
+    split that was looked at is better in its own worst one.
 
     Args:
         moments: fit of the table that stands for the data, at the c of the design; or of all worlds
@@ -126,64 +124,30 @@ def best_split(
     if coefficient is not None and not 0 <= coefficient < p:
         raise ValueError(f"Expected coefficient={coefficient!r} to be a place from 0 to {p - 1}.")
 
-    def cost(answer: SplitAnswer, world: WorldMoments) -> tuple[int, float]:
-        made = forecast(world.moments, design=answer.design)
-        return cost_of(made, score(made, design.confidence_level, coefficient))
-
-    def solve(world: WorldMoments) -> SplitAnswer:
-        return _best_in(world.moments, design, held, coefficient, stated_at)
-
-    if len(worlds) == 1:
-        return solve(worlds[0])
-    answer, decides = least_favourable(worlds, solve=solve, cost=cost)
-
-    def worst(of: Design) -> tuple[tuple[int, float], int]:
-        return max((cost(replace(answer, design=of), w), place) for place, w in enumerate(worlds))
-
-    if all(getattr(design.budget, name) == amount for name, amount in held.items()):
-        with suppress(InfeasibleDesignError):
-            there, place = worst(design)
-            if there < worst(answer.design)[0]:
-                decides = worlds[place]
-                own = forecast(decides.moments, design=design)
-                answer = replace(answer, design=design, forecast=own, asked=own)
-    return replace(answer, decided_by=decides.assumption)
-
-
-def _best_in(
-    moments: Moments,
-    design: Design,
-    held: dict[str, Decimal],
-    coefficient: int | None,
-    stated_at: float,
-) -> SplitAnswer:
-    """The best split in one world."""
-    search = SplitSearch(moments, design, held, coefficient=coefficient)
-    _check_locks(search)
-    answer = _searched(search, start=_start(search))
-    if answer is None:
+    known = [SplitForecasts(one.moments, design, coefficient) for one in worlds]
+    _check_locks(SplitSearch(known, design, held))
+    search, best, worst = _searched(known, design, held)
+    if best is None:
         raise _no_split(search)
-    best, found = answer
-    try:
-        asked = search.found.get(design.budget.parts) or forecast(moments, design=design)
-    except InfeasibleDesignError:
-        asked = found
+    found = known[worst].confirm(best)
+    assert found is not None
     return SplitAnswer(
-        design=best,
+        design=with_parts(design, best),
         forecast=found,
-        asked=asked,
+        asked=known[worst].confirm(design.budget.parts) or found,
         near_best=search.near_best(),
         n_tried=search.n_tried,
         coefficient=coefficient,
         delta=stated_at,
+        decided_by=worlds[worst].assumption if len(worlds) > 1 else "",
     )
 
 
 def quick_split(
-    moments: Moments,
+    moments: Worlds,
     *,
     design: Design,
-    spectra: SharedSpectra | None = None,
+    spectra: Sequence[SharedSpectra] | None = None,
 ) -> tuple[Design, Forecast]:
     """Return the best split with its forecast, by the search of `best_split` with fewer forecasts
     at the end.
@@ -191,21 +155,28 @@ def quick_split(
     The design's own split is no candidate.
 
     Args:
-        moments: fit of the table that stands for the data, at the c of the design.
+        moments: as for `best_split`.
         design: loss, mechanism, budget, c, level and calibration, and the n planned for.
-        spectra: eigenvectors to share with other searches on these moments.
+        spectra: of each world, eigenvectors to share with other searches on these moments.
 
     Raises:
         InfeasibleDesignError: it cannot run with almost everything spent on the coefficients.
     """
     check_design(design)
-    search = SplitSearch(moments, design, {}, spectra, is_quick=True)
-    answer = _searched(search, start=None)
-    if answer is not None:
-        return answer
+    worlds = as_worlds(moments)
+    known = [
+        SplitForecasts(one.moments, design, spectra=spectra[place] if spectra else None)
+        for place, one in enumerate(worlds)
+    ]
+    search, best, worst = _searched(known, design, {}, is_quick=True)
+    if best is not None:
+        found = known[worst].confirm(best)
+        assert found is not None
+        return with_parts(design, best), found
     least = search.parts(0.0, 0.0)
-    chosen = design if least is None else search.design_of(least)
-    return chosen, forecast(moments, design=chosen)
+    chosen = design if least is None else with_parts(design, least)
+    made = [forecast(one.moments, design=chosen) for one in worlds]
+    return chosen, max(made, key=lambda one: score(one, design.confidence_level))
 
 
 def _start(search: SplitSearch) -> Parts | None:
@@ -217,13 +188,36 @@ def _start(search: SplitSearch) -> Parts | None:
     return search.parts(hessian, covariance)
 
 
-def _searched(search: SplitSearch, *, start: Parts | None) -> tuple[Design, Forecast] | None:
-    """The best split, None if no design can run; the start is one of the candidates."""
-    if start is not None:
-        search.confirm(start)
-    if len(search.held) < len(PARTS) - 1:
-        search.run()
-    return search.best()
+def _searched(
+    known: Sequence[SplitForecasts],
+    design: Design,
+    held: dict[str, Decimal],
+    *,
+    is_quick: bool = False,
+) -> tuple[SplitSearch, Parts | None, int]:
+    """A search, its best split, None if no design can run, and the place of that split's worst
+    world. The split of the design is one of the candidates, but not of a quick search.
+
+    The first world is searched, and whichever was the worst for what was found: what is best in the
+    worst of some worlds, and no worse in any other, is best in the worst of all.
+    """
+    places = [0]
+    while True:
+        search = SplitSearch([known[place] for place in places], design, held, is_quick)
+        start = None if is_quick else _start(search)
+        if start is not None:
+            search.confirm(start)
+        if len(held) < len(PARTS) - 1:
+            search.run()
+        best = search.best()
+        if best is None:
+            return search, None, 0
+        for world in known:
+            world.confirm(best)
+        worst = max(range(len(known)), key=lambda place: known[place].score_of(best))
+        if worst in places:
+            return search, best, worst
+        places.append(worst)
 
 
 def _locks(locked: Mapping[str, Amount]) -> dict[str, Decimal]:
@@ -320,12 +314,11 @@ def _can_run(search: SplitSearch, design: Design) -> bool:
     """Whether a split of this total that the search reaches can run: one that leaves the matrices
     least.
     """
-    other = SplitSearch(search.moments, design, search.held, search.spectra)
-    parts = other.parts(0.0, 0.0)
+    parts = SplitSearch(search.worlds, design, search.held).parts(0.0, 0.0)
     if parts is None:
         return False
     try:
-        model_noise(other.design_of(parts))
+        model_noise(with_parts(design, parts))
     except InfeasibleDesignError:
         return False
     return True

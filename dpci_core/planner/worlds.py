@@ -128,9 +128,9 @@ def check_designed(design: object) -> None:
         check_design(design)
 
 
-def cost_of(made: Forecast, length: float) -> tuple[int, float]:
-    """Return what a design costs in a world: coefficients not reportable, then a length."""
-    return int(made.is_not_reportable.sum()), length
+def cost_of(made: Forecast) -> tuple[int, float]:
+    """Return what a design costs in a world: coefficients not reportable, then the mean length."""
+    return int(made.is_not_reportable.sum()), made.ci_length_mean
 
 
 def lengthened(length: float, chance: npt.NDArray[np.float64], further: float = 0.0) -> float:

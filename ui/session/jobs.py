@@ -115,23 +115,21 @@ class Task:
     def run(self) -> None:
         """Run to the end; never raises."""
         self.state, self.begun_at = "running", time.monotonic()
+        end: State = "failed"
         try:
             is_done = not self._should_stop() and self._execute()
             if is_done or self.stop.is_set() or not self.gives_way():
-                self.state = "done" if is_done else "cancelled"
+                end = "done" if is_done else "cancelled"
             else:
                 self.problem = GAVE_WAY.format(minutes=most_minutes())
-                self.state = "failed"
         except (ValueError, FileNotFoundError, ConvergenceError) as problem:
-            self.problem, self.state = in_words(problem), "failed"
+            self.problem = in_words(problem)
         # a worker that dies would leave everyone waiting; the message could quote data
         except Exception as problem:
-            self.problem, self.state = (
-                f"The simulation stopped unexpectedly ({type(problem).__name__}).",
-                "failed",
-            )
-        finally:
+            self.problem = f"The simulation stopped unexpectedly ({type(problem).__name__})."
+        finally:  # who sees an end may count on what is let go
             self.release()
+            self.state = end
 
     def _execute(self) -> bool:
         """Do the work; False if it was stopped before the end."""
@@ -284,8 +282,8 @@ class JobQueue:
         """Take those who wait for nobody out of the queue."""
         for job in [one for one in self._waiting if one.stop.is_set() or one.is_left]:
             self._waiting.remove(job)
-            job.state = "cancelled"
             job.release()
+            job.state = "cancelled"
 
     def _forget_old(self) -> None:
         finished = [key for key, job in self._jobs.items() if not job.is_active]
