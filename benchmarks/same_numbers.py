@@ -92,7 +92,7 @@ LINKS = (
     "currency=approx&epsilon=0.7&delta=1e-7&calibrations=sharp~published&target=unpenalised",
     "names=age~sex=Male~a%257Eb&split=0.5~0.3~0.2&locked=010&smoothing=smoothed_hinge&h=0.25",
     "split=1.6~0.2~0.2&shares=0.8~0.1~0.1&goal=zero&goal_on=age&goal_value=-0.5&look=split",
-    "encoding=paper&units=odds&results=reviewed&sweep=n&level=0.9&c=0.25&n=500&look=c",
+    "encoding=paper&units=odds&results=reviewed&sweep=n&level=0.9&c=0.25&n=500",
     "n=-1&h=x&split=a~b~c&currency=euro&epsilon=1e999&definitions=&c=0&goal_value=0&junk=1",
 )
 MOVES = {"total": 0.8, "model": 30.0, "n": 7_000, "c": 0.02, "h": 2.0, "d": 4}

@@ -13,7 +13,6 @@ QUESTIONS = {
     "3": (
         "Is ε(δ) shown with ρ and the other way round, the same everywhere?",
         "test_currencies_and_delta",
-        "test_a_way_is_adopted_with_its_guarantee",
     ),
     "4": (
         "Is δ one plain sentence, and always in the report?",
@@ -144,7 +143,7 @@ QUESTIONS = {
     "29": (
         "Does a move reach the chart in under 0.3 s; is slow work cancellable?",
         "test_start_watch_cancel_start_again",
-        "test_the_penalties_are_stopped_and_computed_after_all",
+        "test_the_split_is_stopped_and_computed_after_all",
         "test_after_many_quick_moves_the_answer_is_that_of_the_last",
         "test_of_many_moves_only_the_last_is_worked_on_and_answered",
         "test_a_search_ends_at_the_step_after_it_was_stopped_and_has_no_answer",

@@ -58,20 +58,19 @@ def is_answered(page, n: int, answer: str) -> bool:
     return found.json_value() == "answered"
 
 
-def test_the_penalties_are_stopped_and_computed_after_all(open_page):
+def test_the_split_is_stopped_and_computed_after_all(open_page):
     page = open_page(f"/plan?{urlencode(PAPER_TERMS)}&d=36")
     wait_chart(page, "chart_plan_map")
-    page.locator(".st-key-look").get_by_text("Which penalty").click()
-    page.get_by_text(re.compile("Computing the penalties")).wait_for(timeout=60_000)
-    assert shown_budget(page)  # the cards stay, and nothing waits for the penalties
+    page.locator(".st-key-look").get_by_text("Split of the budget").click()
+    page.get_by_text(re.compile("Computing the best split")).wait_for(timeout=60_000)
+    assert shown_budget(page)  # the cards stay, and nothing waits for the split
     page.get_by_role("button", name="Stop", exact=True).click()
     page.get_by_text("The computation was stopped").wait_for(timeout=60_000)
     wait_idle(page)
-    assert page.locator(".st-key-chart_plan_c").count() == 0
+    assert page.locator(".st-key-chart_plan_split").count() == 0
     page.get_by_role("button", name="Compute after all").click()
-    wait_chart(page, "chart_plan_c")
-    assert page.get_by_role("button", name="Use c = ").count() == 1
-    assert page.locator(".st-key-use_c_low_bias button").count() == 1  # the shortest is not offered
+    wait_chart(page, "chart_plan_split")
+    assert page.locator(".st-key-use_split button").count() == 1
     assert page.get_by_role("button", name="Stop", exact=True).count() == 0
 
 

@@ -122,7 +122,7 @@ DOORS = {
         ".st-key-learn_promise_peek",
     ),
     "a button away from work": (
-        "/plan?d=36&look=c&n={n}",
+        "/plan?d=36&look=split&n={n}",
         ".st-key-plan_stop button",
         ".st-key-step_release button",
         "h1:has-text('Release')",

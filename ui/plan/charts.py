@@ -8,13 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 from scipy.interpolate import RegularGridInterpolator
 from scipy.special import ndtr, ndtri
 
 from dpci_core.base.array import Array, Positions
-from dpci_core.planner import RegularizationCurve
-from dpci_core.report.words import called, in_hundred
+from dpci_core.report.words import in_hundred
 from ui.kit.figure import Meta, finish
 from ui.kit.palette import BLUE, CLEAR, GREEN, GRID, ORANGE, PAPER, QUIET
 from ui.plan.numbers import IsoMap, SplitMap
@@ -317,96 +315,6 @@ def level_lines(points: Array, values: Array, triangles: Positions, level: float
         if len(crossing) == 2:
             segments.append(crossing)
     return np.array(segments).reshape(-1, 2, points.shape[1])
-
-
-# --- the penalty c --------------------------------------------------------------------------------
-
-
-def c_chart(
-    curve: RegularizationCurve,
-    *,
-    now: float,
-    marks: list[Mark],
-    share: float,
-    caption: str,
-    meta: Meta,
-    source: str,
-) -> go.Figure:
-    """Mean length over c, and under it the bias in margins of error; the same axis of c."""
-    fig = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.06)
-    c = curve.regularization.tolist()
-    usable = np.array([grade not in ("infeasible", "unusable") for grade in curve.grade])
-    for row, (name, values, colour, dash) in enumerate(
-        (
-            ("mean length", curve.length, _HERE, "solid"),
-            ("bias, in margins of error", curve.largest_shift, _TARGET, "dash"),
-        ),
-        start=1,
-    ):
-        y = [
-            float(v) if ok and math.isfinite(v) and v > 0.0 else None
-            for v, ok in zip(values, usable, strict=True)
-        ]
-        line = {"color": colour, "width": 2.5, "dash": dash}
-        fig.add_scatter(
-            x=c, y=y, mode="lines+markers", line=line, marker={"size": 5}, name=name, row=row, col=1
-        )
-    for mark in marks:
-        fig.add_scatter(
-            x=[mark.x],
-            y=[mark.y],
-            mode="markers",
-            marker={
-                "symbol": mark.symbol,
-                "size": 14,
-                "color": mark.colour,
-                "line": {"color": PAPER, "width": 1.5},
-            },
-            name=mark.word,
-            row=1,
-            col=1,
-        )
-    fig.add_hline(y=share, line={"color": QUIET, "width": 1.2, "dash": "dot"}, row=2, col=1)
-    fig.add_vline(x=now, line={"color": QUIET, "width": 1.2, "dash": "dot"})
-    fig.update_traces(cliponaxis=False)  # the shortest is often the last
-    axis = {
-        "type": "log",
-        "gridcolor": GRID,
-        "automargin": True,
-        "range": [math.log10(c[0]), math.log10(c[-1])],
-    }
-    fig.update_xaxes(**axis, dtick=1, exponentformat="power")
-    fig.update_xaxes(title={"text": "penalty c", "standoff": 4}, row=2, col=1)
-    fig.update_yaxes(type="log", gridcolor=GRID, automargin=True, exponentformat="power")
-    fig.update_yaxes(title={"text": "length"}, row=1, col=1)
-    fig.update_yaxes(title={"text": "bias"}, row=2, col=1)
-    return finish(fig, caption=caption, meta=meta, source=source, height=420, legend_rows=3)
-
-
-def shortest_c(c: float, length: float) -> Mark:
-    """The c of the shortest intervals."""
-    return Mark("shortest", c, length, "star", _BEST)
-
-
-def low_bias_c(c: float, length: float) -> Mark:
-    """The c of the shortest intervals whose target moves little."""
-    return Mark("shortest with little bias", c, length, "star-diamond", _TARGET)
-
-
-def c_table(curve: RegularizationCurve, names: tuple[str, ...]) -> pd.DataFrame:
-    """Every c that was tried: length, shift of the target as a whole and of each coefficient."""
-    shifts = {
-        f"bias of {called(name)}": curve.shift_in_half_widths[:, j] for j, name in enumerate(names)
-    }
-    return pd.DataFrame(
-        {
-            "c": curve.regularization,
-            "mean length": np.where(np.isfinite(curve.length), curve.length, np.nan),
-            "forecast": list(curve.grade),
-            "largest bias (margins of error)": curve.largest_shift,
-            **shifts,
-        }
-    )
 
 
 _LOST = 9.0

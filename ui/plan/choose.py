@@ -279,8 +279,8 @@ def _records(case: PlannedCase, option: Option | None, is_answer: bool, is_first
 
 
 def _set_n(value: Number) -> None:
-    if not numbers.in_limits("n", value):
-        low, high = LIMITS["n"]
+    low, high = LIMITS["n"]
+    if not low <= value <= high:
         raise ValueError(f"Give a number of records from {low:,.0f} to {high:,.0f}.")
     state.update(n=int(value))
 

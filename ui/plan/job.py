@@ -26,7 +26,7 @@ from ui.session.case import Case, NumberCase, PlannedCase
 from ui.session.choices import MECHANISMS
 from ui.session.compute import LRU, TableSource
 from ui.session.jobs import Task
-from ui.session.settings import PRECISION, Settings
+from ui.session.settings import Settings
 
 Key = tuple[object, ...]
 Answer = numbers.Answer
@@ -67,8 +67,7 @@ def parts_of(
     choice: how the method is searched for; None where it is set by hand.
 
     A search for an amount took 4,000 to 4,500 draws on the simulated census, one for the best split
-    1,380 to 3,090, a ranking 5,740 to 6,660, or 3,080 above 20 features, a search for c 1,660 to
-    1,760.
+    1,380 to 3,090.
     """
     look = case.settings.look
     if isinstance(case, NumberCase):
@@ -270,50 +269,26 @@ _SEARCH_DRAWS: dict[Find, int] = {"budget": 110_000, "records": 60_000, "precisi
 def _analysis(case: Case, source: TableSource, look: str) -> Part:
     if look == "map":
         return Part(
-            key=memo_key(case, "map", but={"total", "n", "length"}),
+            key=memo_key(case, "map", but={"total", "n", "goal_length"}),
             name="the map",
             draws=numbers.map_points(case) ** 2 * numbers.draws(case),
             find=lambda: numbers.iso_map(case),
         )
-    if look == "split":
-        return Part(
-            key=(*memo_key(case, "split", but={"length"}), numbers.locked_parts(case)),
-            name="the best split",
-            draws=2_000 + len(numbers.SPLIT_SHARES) ** 2 * numbers.draws(case),
-            find=lambda: numbers.split_answer(case, source),
-        )
-    if look == "mechanisms":
-        return Part(
-            key=(*memo_key(case, "rank", but={"target"}), *numbers.guarantee(case.settings)),
-            name="the comparison",
-            draws=6_000 if len(case.moments.theta_hat) <= 21 else 3_000,
-            find=lambda: numbers.ranking(case, source),
-        )
     return Part(
-        key=memo_key(case, "c", but={"target"}),
-        name="the penalties",
-        draws=1_700,
-        find=lambda: numbers.best_c(case, source),
+        key=(*memo_key(case, "split", but={"goal_length"}), numbers.locked_parts(case)),
+        name="the best split",
+        draws=2_000 + len(numbers.SPLIT_SHARES) ** 2 * numbers.draws(case),
+        find=lambda: numbers.split_answer(case, source),
     )
-
-
-_LEFT_OUT: dict[str, tuple[str, ...]] = {
-    "total": (),
-    "n": ("n",),
-    "length": ("goal_length",),
-    "target": PRECISION,
-}
-"""The settings that are what an answer does not rest on; of a total they are its shares."""
 
 
 def memo_key(case: PlannedCase, kind: str, *, but: Collection[str] = ()) -> Key:
     """What an answer rests on: the planning rows, the scale of the goal, and the settings, which it
     may tell.
 
-    but: what it does not rest on, of the "total" (only its shares count), the number "n", the
-    "length" asked for and the whole "target".
+    but: the settings that it does not rest on, and "total", of which only the shares count.
     """
-    left_out = (name for part in but for name in _LEFT_OUT[part])
+    left_out = (name for name in but if name != "total")
     now = case.settings.usual("look", "units", "sweep", *left_out)
     if "total" in but and not any(now.split.locked):  # locked amounts are the same at any total
         now = replace(now, epsilon=Settings().epsilon, split=now.split.with_total(Decimal(1)))

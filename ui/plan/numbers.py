@@ -10,17 +10,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from dpci_core import (
-    Forecast,
-    Moments,
-    RankedDesign,
-    RegularizationAnswer,
-    SplitAnswer,
-    best_regularization,
-    best_split,
-    forecast,
-    rank_mechanisms,
-)
+from dpci_core import Forecast, SplitAnswer, best_split, forecast
 from dpci_core.base.array import Array, Positions
 from dpci_core.base.errors import ConvergenceError, without_frames
 from dpci_core.base.watch import counted
@@ -28,17 +18,11 @@ from dpci_core.planner import search
 from dpci_core.planner.split import Shares
 from dpci_core.planner.targets import outcome
 from dpci_core.privacy.budget import PARTS, Budget, to_float_down
-from dpci_core.schema import Records
 from ui.session.budget import split_of
 from ui.session.case import Case
-from ui.session.choices import (
-    COUNTED_AS,
-    DEFINITIONS,
-    PROMISE,
-)
 from ui.session.compute import TableSource
-from ui.session.settings import LIMITS, Settings
-from ui.session.worlds import tables_of_case, worlds_of_case
+from ui.session.settings import Settings
+from ui.session.worlds import worlds_of_case
 
 MAP_POINTS = {False: 13, True: 7}
 """Budgets, and numbers of records, at which the map is computed, fewer with more than `MANY`
@@ -223,84 +207,6 @@ def length_of(case: Case, made: Forecast) -> float:
     return search.length_score(length, float(made.coverage.min()), case.design.confidence_level)
 
 
-def guarantee(settings: Settings) -> tuple[float, float]:
-    """The (epsilon, delta) at which mechanisms are compared; for a pure budget delta is what zCDP
-    may add to it.
-    """
-    typed = float(settings.epsilon) if settings.typed.is_promise else settings.own_epsilon
-    return typed, float(settings.delta)
-
-
-def ranking(case: Case, source: TableSource) -> tuple[RankedDesign, ...]:
-    """Mechanisms and definitions that the dashboard offers, both calibrations, at the guarantee; of
-    all worlds the worst counts.
-    """
-    epsilon, delta = guarantee(case.settings)
-    switches = case.settings.calibration("sharp")
-    plain = replace(case, design=case.bare, moments=case.plain)
-    rows = rank_mechanisms(
-        worlds_of_case(plain, source),
-        epsilon=Decimal(f"{epsilon:.9g}"),
-        delta=Decimal(f"{delta:g}"),
-        regularization=case.settings.c,
-        n_records=case.fewest,
-        confidence_level=case.settings.level,
-        target=case.settings.target,
-        calibrations=(switches, "published"),
-        rows_per_person=case.settings.rows_per_person,
-    )
-    exact = {row.mechanism for row in rows if row.definition in COUNTED_AS}
-    return tuple(
-        row
-        for row in rows
-        if row.mechanism in case.settings.offered_mechanisms
-        and row.definition in (*DEFINITIONS, *COUNTED_AS)
-        # Of two ways to count the same noise, the one that grants more.
-        and not (row.mechanism in exact and row.definition in COUNTED_AS.values())
-    )
-
-
-def adopted(settings: Settings, row: RankedDesign) -> Settings:
-    """The settings with the mechanism, the definition and the split of a row of the ranking.
-
-    Raises:  ValueError in words where the budget control does not reach the row's total.
-    """
-    assert row.design is not None
-    budget = row.design.budget
-    now, epsilon = settings, f"{guarantee(settings)[0]:.9g}"
-    definition = COUNTED_AS.get(row.definition, row.definition)
-    if row.definition != settings.own_definition:
-        currency = PROMISE if budget.has_delta else row.definition
-        now = replace(settings, currency=currency, epsilon=epsilon)
-    if not in_limits(now.currency, float(epsilon) if now.typed.is_promise else float(budget.total)):
-        raise ValueError(
-            f"The budget control does not reach ε = {epsilon}. Choose a smaller budget first."
-        )
-    if budget.additive_only:
-        now = now.with_epsilon(float(epsilon))
-    return replace(
-        now,
-        split=split_of(budget, now.split.with_locks()),
-        definitions=(definition,),
-        mechanisms=(row.mechanism,),
-        calibrations=("published" if row.calibration == "published" else "sharp",),
-    )
-
-
-def best_c(case: Case, source: TableSource) -> RegularizationAnswer:
-    """The c of the shortest intervals and of those with a low-bias target, of all worlds the worst
-    counts; each fit is remembered in the store.
-    """
-
-    def fits(records: Records) -> Callable[[float], Moments]:
-        return lambda c: source.store.moments(
-            records, case.design.loss, c, case.design.target, geometry=case.design.geometry
-        )
-
-    tables = tables_of_case(case, source).items()
-    return best_regularization({said: fits(of) for said, of in tables}, design=case.at_fewest)
-
-
 Answer = tuple[object, Exception | None]
 
 
@@ -310,9 +216,3 @@ def attempt(make: Callable[[], object]) -> Answer:
         return make(), None
     except (ConvergenceError, ValueError) as problem:
         return None, without_frames(problem)
-
-
-def in_limits(name: str, value: float) -> bool:
-    """Whether a control reaches a value."""
-    low, high = LIMITS[name]
-    return low <= value <= high

@@ -1,14 +1,13 @@
-"""Closer looks of the page Plan: budget by records, the split, the mechanisms, the penalty."""
+"""Closer looks of the page Plan: budget by records, and the split."""
 
 from __future__ import annotations
 
 from typing import cast
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
-from dpci_core import RankedDesign, RegularizationAnswer, SplitAnswer
+from dpci_core import SplitAnswer
 from dpci_core.report.answers import decided
 from dpci_core.report.words import as_typed
 from ui.kit.bound import among
@@ -18,19 +17,13 @@ from ui.plan.options import Option
 from ui.plan.work import Work
 from ui.session import state, steps, text
 from ui.session.budget import split_of
-from ui.session.case import Case, single
+from ui.session.case import Case
 from ui.session.compute import DECLARED, effective_settings
-from ui.session.words import in_words
 from ui.views import goals
 from ui.views.show import show
 from ui.views.sweep import current_value
 
-ANALYSES = {
-    "map": "Budget × records",
-    "split": "Split of the budget",
-    "mechanisms": "Which mechanism",
-    "c": "Which penalty",
-}
+ANALYSES = {"map": "Budget × records", "split": "Split of the budget"}
 
 
 def panel(case: Case, work: Work) -> None:
@@ -48,12 +41,8 @@ def panel(case: Case, work: Work) -> None:
         st.warning(words.no_answer(why, case))
     elif look == "map":
         _map(case, cast(IsoMap, answer), work)
-    elif look == "split":
-        _split(case, *cast("tuple[SplitAnswer, SplitMap]", answer))
-    elif look == "mechanisms":
-        _mechanisms(case, cast("tuple[RankedDesign, ...]", answer))
     else:
-        _penalty(case, cast(RegularizationAnswer, answer))
+        _split(case, *cast("tuple[SplitAnswer, SplitMap]", answer))
 
 
 def _caption(case: Case) -> str:
@@ -184,116 +173,3 @@ def _split_words(best: SplitAnswer, *, locked: bool) -> None:
         disabled=better.parts == now.parts,
         type="primary",
     )
-
-
-def _mechanisms(case: Case, rows: tuple[RankedDesign, ...]) -> None:
-    epsilon, delta = numbers.guarantee(case.settings)
-    st.markdown(
-        f"All mechanisms with the same guarantee ε = {text.number_at_most(epsilon)} (δ = "
-        f"{delta:g} for zCDP; pure ones keep it with δ = 0, which is more), each with its own "
-        "best split: first those with which most coefficients can be reported, then the shortest."
-    )
-    table = _ranked_table(rows)
-    picked = st.dataframe(
-        table,
-        hide_index=True,
-        key="ranking",
-        on_select="rerun",
-        selection_mode="single-row",
-        alt=words.ranking_sentence(rows),
-        column_config={
-            "mean length": st.column_config.NumberColumn(format="%.3g"),
-            "against the best": st.column_config.NumberColumn(format="%.2f ×"),
-            "as from records": st.column_config.NumberColumn(format="localized"),
-        },
-    )
-    st.markdown(words.ranking_sentence(rows))
-    chosen = [rows[i] for i in picked.selection.rows]
-    st.button(
-        "Use this mechanism",
-        key="use_way",
-        on_click=_use_way,
-        args=(chosen[0] if chosen else None,),
-        disabled=not (chosen and is_another(chosen[0], case)),
-        help="Select a row of the table first, of another mechanism than the one in use.",
-    )
-    if refused := st.session_state.pop("way_refused", None):
-        st.warning(refused)
-    for row in rows:
-        if row.refusal is not None:
-            st.caption(f"{words.way(row).label}: {text.plain(in_words(row.refusal))}")
-    if any(row.status for row in rows):
-        st.caption(f"◆ {next(row.status for row in rows if row.status)}")
-
-
-def _ranked_table(rows: tuple[RankedDesign, ...]) -> pd.DataFrame:
-    best = rows[0].length
-    return pd.DataFrame(
-        [
-            {
-                "mechanism": f"{words.way(row).label}{' ◆' if row.status else ''}",
-                "can be reported": words.told_of(row),
-                "mean length": row.length if row.design else None,
-                "against the best": row.length / best if row.design else None,
-                "as from records": row.as_if_records if row.design else None,
-                "guarantee": f"ε = {text.number_at_most(row.epsilon)}, δ = {row.delta:g}"
-                if row.design
-                else "cannot run",
-                "split": words.share_words(row.design.budget.parts) if row.design else "",
-            }
-            for row in rows
-        ]
-    )
-
-
-def is_another(row: RankedDesign, case: Case) -> bool:
-    """Whether a ranked design can run and is of another mechanism than the case: with its own, the
-    split that stands may be better than a quick search's.
-    """
-    return row.design is not None and words.way(row) != single(case.settings).combinations[0]
-
-
-def _use_way(row: RankedDesign | None) -> None:
-    if row is None or row.design is None:
-        return
-    try:
-        state.put(numbers.adopted(state.settings(), row))
-    except ValueError as problem:
-        st.session_state["way_refused"] = in_words(problem)
-
-
-def _penalty(case: Case, found: RegularizationAnswer) -> None:
-    st.markdown(
-        "A larger penalty c needs less noise, so intervals are shorter, but it **shrinks the "
-        "coefficients toward zero**: short intervals around something else are no gain."
-    )
-    choices = [("shortest", found.shortest, charts.shortest_c)]
-    if found.low_bias is not None:
-        choices.append(("low_bias", found.low_bias, charts.low_bias_c))
-    for column, (name, choice, _) in zip(st.columns(2, gap="small"), choices, strict=False):
-        with column.container(border=True, height="stretch"):
-            st.markdown(words.c_words(name, choice, found))
-            if name == "low_bias":  # the shortest are about something else
-                st.button(
-                    f"Use c = {choice.regularization:g}",
-                    key="use_c_low_bias",
-                    on_click=lambda c=choice.regularization: state.update(c=c),
-                    disabled=choice.regularization == case.settings.c
-                    or not numbers.in_limits("c", choice.regularization),
-                )
-    if found.low_bias is None:
-        st.info(f"No c that was tried keeps the bias below {found.share:g} margins of error.")
-    figure = charts.c_chart(
-        found.curve,
-        now=case.settings.c,
-        marks=[
-            mark(choice.regularization, choice.forecast.ci_length_mean)
-            for _, choice, mark in choices
-        ],
-        share=found.share,
-        caption=_caption(case),
-        meta={"look": "c", "settings": case.settings.to_query()},
-        source=case.records.source,
-    )
-    table = charts.c_table(found.curve, case.records.feature_names)
-    show("plan_c", figure, found.reason, table, is_plain=True)

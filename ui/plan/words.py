@@ -6,13 +6,8 @@ import math
 from collections.abc import Sequence
 from decimal import Decimal
 
-import numpy as np
-
-from dpci_core import RankedDesign, RegularizationAnswer
-from dpci_core.planner import RegularizationChoice
 from dpci_core.planner.needed import OutOfReachError
 from dpci_core.privacy.budget import Budget, to_float_down
-from dpci_core.report.answers import decided
 from dpci_core.report.cautions import REPORTABLE_CHANCE, reach
 from dpci_core.report.words import (
     LARGE_EPSILON,
@@ -26,7 +21,7 @@ from dpci_core.report.words import (
 from ui.plan.charts import Mark
 from ui.plan.options import Find, Option, Ways
 from ui.session.case import Case, PlannedCase
-from ui.session.choices import COUNTED_AS, MECHANISMS, Combination
+from ui.session.choices import MECHANISMS
 from ui.session.compute import DECLARED
 from ui.session.settings import LIMITS, Settings
 from ui.session.text import (
@@ -361,71 +356,6 @@ def map_sentence(case: PlannedCase, marks: Sequence[Mark]) -> str:
     return f"{words[0].upper()}{words[1:]}. {'; '.join(parts)}."
 
 
-def way(row: RankedDesign) -> Combination:
-    """A row of the ranking as a combination."""
-    calibration = "published" if row.calibration == "published" else "sharp"
-    definition = COUNTED_AS.get(row.definition, row.definition)
-    return Combination(definition, row.mechanism, row.loss, calibration)  # type: ignore[arg-type]
-
-
-def ranking_sentence(rows: Sequence[RankedDesign]) -> str:
-    """The takeaway of the ranking."""
-    able = [row for row in rows if row.design is not None]
-    if not able:
-        return "None of them can run with these settings."
-    first, last = able[0], able[-1]
-    sentence = (
-        f"The best: {way(first).label}, {told_of(first)} coefficients can be reported, the "
-        f"constant counted, {number(first.length)} long on average, as if you had "
-        f"{first.as_if_records:,} of your records without privacy."
-    )
-    sentence = decided(sentence, plain(first.decided_by))
-    if last is first:
-        return sentence
-    times = number(last.length / first.length, 3)
-    return (
-        f"{sentence} The last that can run: {way(last).label}, {told_of(last)}, {times} times as "
-        "long."
-    )
-
-
-def told_of(row: RankedDesign) -> str:
-    """How many of all coefficients a ranked design can report; empty where it cannot run."""
-    if row.forecast is None:
-        return ""
-    lost = row.forecast.is_not_reportable
-    return f"{int(np.count_nonzero(~lost))} of {len(lost)}"
-
-
 def share_words(parts: Sequence[float | Decimal]) -> str:
     """Three shares."""
     return " / ".join(f"{part} %" for part in in_hundred(parts))
-
-
-def _fraction(share: float) -> str:
-    return "a quarter" if share == 0.25 else f"{100 * share:.0f} %"
-
-
-def c_words(name: str, choice: RegularizationChoice, found: RegularizationAnswer) -> str:
-    """One answer about c."""
-    share = found.share
-    if name == "shortest" and choice.regularization == found.curve.regularization[-1]:
-        return (
-            "**By length alone there is no best c:** the larger, the shorter, up to the largest "
-            f"that was tried, c = {choice.regularization:g}. There the intervals are "
-            f"{number(choice.forecast.ci_length_mean)} long on average, with a bias of "
-            f"**{number(choice.largest_shift, 2)} margins of error**: short, and about something "
-            "else."
-        )
-    title = {
-        "shortest": "The shortest intervals",
-        "low_bias": "Largest penalty whose bias stays below "
-        f"{_fraction(share)} of the margin of error",
-    }[name]
-    low, high = choice.near_best
-    return (
-        f"**{title}: c = {choice.regularization:g}.** Mean length "
-        f"{number(choice.forecast.ci_length_mean)}; the bias is "
-        f"**{number(choice.largest_shift, 2)} margins of error**. "
-        f"Between c = {low:g} and {high:g} lengths are within 5 %."
-    )

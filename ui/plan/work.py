@@ -16,6 +16,7 @@ from ui.plan.job import Answer, Choice, Key, Part, PlanJob, beside, parts_left, 
 from ui.plan.options import Find
 from ui.session import compute, jobs, state, steps
 from ui.session.case import PlannedCase
+from ui.session.settings import CHOICES
 
 _JOB, _ASKED = "plan_job", "plan_asked"
 PATIENCE = 0.25
@@ -34,7 +35,6 @@ _TALL = 420
 """Pixels of the place of a look, so that what is below hardly moves when it comes."""
 _AHEAD = ("kept", "first", "ways")
 """What comes before the answer, at whose place it is told how the work goes on."""
-_ANALYSES = ("map", "split", "mechanisms", "c")
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Work:
         """What stands where an answer will; in one of the places how the work goes on, and how to
         stop it.
         """
-        is_look = name in _ANALYSES
+        is_look = name in CHOICES["look"]
         with st.container(border=is_look, height=_TALL if is_look else "content"):
             if name != self._told_at:
                 st.caption("Being computed …" if self.is_active else "Not computed.")

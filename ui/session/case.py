@@ -120,11 +120,6 @@ class NumberCase(AnyCase):
         plan = replace(self.plan, design=design)
         return replace(self, settings=settings, design=design, plan=plan)
 
-    @property
-    def bare(self) -> LinearDesign:
-        """The design, which has no shape of its noise."""
-        return self.design
-
 
 @dataclass(frozen=True, kw_only=True)
 class Case(AnyCase):

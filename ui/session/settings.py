@@ -58,7 +58,7 @@ from ui.session.choices import (
 from ui.session.shape import ShapeSource, shape_of
 
 Goal = Literal["all", "length", "zero"]
-Look = Literal["map", "split", "mechanisms", "c"]
+Look = Literal["map", "split"]
 Penalty = Literal["typed", "chosen"]
 
 PRECISION = ("goal", "goal_on", "goal_length", "goal_value", "goal_chance")
@@ -625,7 +625,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "shape": ("declared", "planning", "released"),
     "target": tuple(TARGETS),
     "goal": ("all", "length", "zero"),
-    "look": ("map", "split", "mechanisms", "c"),
+    "look": ("map", "split"),
 }
 
 

@@ -21,7 +21,6 @@ from dpci_core.base.errors import (
 )
 from dpci_core.intervals.certified import UncertainFitError
 from dpci_core.plan import PlanFieldError
-from dpci_core.planner.ranking import NothingPromisedError
 from dpci_core.planner.split import NoSplitError
 from dpci_core.privacy.budget import NothingToPairError
 from dpci_core.report.refusals import said, text_rule
@@ -163,11 +162,6 @@ def _(problem: NothingToPairError) -> str:
         f"pure budget can match. Choose a total of {problem.total} or more, or a delta of "
         f"{problem.smaller} or less."
     )
-
-
-@in_words.register
-def _(problem: NothingPromisedError) -> str:
-    return f"A budget in {problem.symbol} promises nothing at delta = 0."
 
 
 @in_words.register

@@ -19,7 +19,6 @@ from dpci_core import (
     Guesses,
     InfeasibleDesignError,
     Target,
-    best_regularization,
     best_split,
     forecast,
     needed_budget,
@@ -46,7 +45,7 @@ from ui.plan import numbers as planning
 from ui.plan import options, pictures
 from ui.plan.words import no_answer
 from ui.session import text
-from ui.session.case import Case, make_case, single
+from ui.session.case import Case, make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource, declared_table, packed_table
 from ui.session.settings import PRECISION, USUAL_CHANCE, Settings, from_query
 from ui.session.text import number
@@ -689,60 +688,6 @@ def test_a_lock_stays_in_the_best_split():
     assert now(app).split.locked == (False, True, False)
 
 
-def test_all_ways_are_ranked_and_their_promise_is_the_same():
-    app = start("plan", look="mechanisms", **SMALL)
-    rows = planning.ranking(case_of(app), TableSource(PUBLIC))
-    assert len(rows) == 8
-    assert [row.length for row in rows] == sorted(row.length for row in rows)
-    assert all(row.epsilon <= 1.0 for row in rows)
-    table = app.dataframe(key="ranking").value
-    assert table["mean length"].tolist() == [row.length for row in rows]
-    assert set(table["can be reported"]) == {"4 of 4"}
-    (used,) = (row for row in rows if not pictures.is_another(row, case_of(app)))
-    assert (used.mechanism, used.definition, used.calibration) == ("objective", "pure", "published")
-    assert sum("◆" in way for way in table["mechanism"]) == 1
-
-
-@pytest.mark.parametrize("currency", ["pure", "zcdp", "approx"])
-def test_a_way_is_adopted_with_its_guarantee(currency):
-    base = replace_budget(Settings(d=3, n=20_000), currency)
-    case = make_case(base, TableSource(PUBLIC))
-    for row in planning.ranking(case, TableSource(PUBLIC)):
-        taken = planning.adopted(base, row)
-        epsilon, _ = planning.guarantee(base)
-        assert planning.guarantee(taken)[0] <= epsilon * (1 + 1e-8)
-        again, bad = from_query(taken.to_query())
-        assert bad == ()
-        assert again == taken
-        design = taken.design(single(taken).combinations[0])
-        assert design.definition == row.definition
-        if row.definition != "gdp":
-            assert design.budget == row.design.budget
-            continue
-        # Shares go through the amounts of the controls, which have four digits.
-        assert float(design.budget.total) == pytest.approx(float(row.design.budget.total), rel=1e-8)
-        for one, other in zip(design.budget.parts, row.design.budget.parts, strict=True):
-            assert float(one) == pytest.approx(float(other), rel=1e-3)
-
-
-def replace_budget(settings: Settings, currency: str) -> Settings:
-    from ui.session.settings import convert_currency
-
-    moved = convert_currency(settings, currency)
-    return single(moved)
-
-
-def test_a_way_out_of_reach_of_the_control_is_refused():
-    base = replace_budget(Settings(d=3, n=20_000), "zcdp").swept("total", 15.0)
-    row = next(
-        r
-        for r in planning.ranking(make_case(base, TableSource(PUBLIC)), TableSource(PUBLIC))
-        if r.definition == "pure"
-    )
-    with pytest.raises(ValueError, match="does not reach"):
-        planning.adopted(base, row)
-
-
 def test_the_link_restores_target_and_look():
     app = start(
         "plan",
@@ -790,23 +735,6 @@ def test_comparisons_of_explore_become_one_design_and_stay_there(hasty):
     check(app)
     assert now(app).mechanisms == ("output",)
     assert case_of(app).design.mechanism == "output"
-
-
-def test_the_penalty_is_answered_by_length_and_by_what_it_does_to_the_target():
-    app = start("plan", look="c", **SMALL)
-    case = case_of(app)
-    found = best_regularization(case.records.X, case.records.y, design=case.design)
-    assert found.low_bias is not None
-    assert found.shortest.regularization != found.low_bias.regularization
-    assert found.shortest.regularization == found.curve.regularization[-1]
-    assert "**By length alone there is no best c:**" in words(app)
-    assert f"margin of error: c = {found.low_bias.regularization:g}.**" in words(app)
-    lengths = charts_of(app)[0]["data"][0]
-    assert len(lengths["x"]) == len(found.curve.regularization)
-    assert [b.key for b in app.button if str(b.key).startswith("use_c")] == ["use_c_low_bias"]
-    app.button(key="use_c_low_bias").click().run()
-    check(app)
-    assert now(app).c == found.low_bias.regularization
 
 
 def test_the_map_falls_with_budget_and_records_and_holds_the_answers():
@@ -890,22 +818,6 @@ def test_answers_are_not_those_of_another_currency():
         for chart in (before, charts_of(app)[0])
     ]
     assert contours[0]["x"] != contours[1]["x"]
-
-
-def test_the_ranking_follows_the_results_that_may_be_used():
-    app = start(
-        "plan",
-        currency="zcdp",
-        definitions="zcdp",
-        look="mechanisms",
-        split="0.01~0.01~0.01",
-        **SMALL,
-    )
-    before = app.dataframe[0].value
-    app.session_state["settings"] = replace(now(app), results="reviewed")
-    app.run()
-    check(app)
-    assert not app.dataframe[0].value.equals(before)
 
 
 def test_a_target_about_a_coefficient_that_is_gone_says_so(hasty):

@@ -183,7 +183,7 @@ def test_the_switch_on_the_page_shows_the_shape_and_takes_it_back():
 
 def test_every_closer_look_is_drawn_with_shaped_noise():
     app = start("plan", step="choose", shape="released", **LINK | {"d": "3"})
-    for name in ("map", "mechanisms", "c", "split"):
+    for name in ("map", "split"):
         look(app, name)
     app.button(key="use_split").click().run()
     check(app)

@@ -8,10 +8,9 @@ import math
 import threading
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from dpci_core import best_regularization, forecast, needed_budget
+from dpci_core import best_split, forecast, needed_budget
 from dpci_core.planner.needed import OutOfReachError
 from tests.base.test_watch import same
 from tests.ui.plan.test_linear import LINK as A_NUMBER
@@ -53,15 +52,15 @@ def endless(case: Case, *_: object) -> object:
 
 @pytest.fixture
 def slow(monkeypatch):
-    """The search for c never ends, and pages wait just long enough for the other two answers."""
-    monkeypatch.setattr(planning, "best_c", endless)
+    """The search for a split never ends, and pages wait just long enough for the answer above."""
+    monkeypatch.setattr(planning, "split_answer", endless)
     monkeypatch.setattr(plan_work, "PATIENCE", 0.02)
 
 
 def open_slow(**query: str):
-    """The page at the look whose answer does not come; the other two have come."""
-    app = start("plan", look="c", **(SMALL | query))
-    wait_for(lambda: job_of(app).now == "the penalties")
+    """The page at the look whose answer does not come; the one above it has come."""
+    app = start("plan", look="split", **(SMALL | query))
+    wait_for(lambda: job_of(app).now == "the best split")
     app.run()
     check(app)
     return app
@@ -84,11 +83,11 @@ def test_the_page_draws_at_once_with_what_is_known_and_says_what_is_missing(slow
     assert least_total(app) > 0.0
     assert job_of(app).is_active
     assert {"use_design", "plan_stop"} <= buttons(app)
-    assert not {"use_c_shortest", "use_c_low_bias", "plan_again"} & buttons(app)
+    assert not {"use_split", "plan_again"} & buttons(app)
     assert not charts_of(app)
     assert not app.get("progress")  # no share of a search, whose end nobody knows
     (said,) = (info.value for info in app.info if "Computing" in info.value)
-    assert said.startswith("Computing the penalties")
+    assert said.startswith("Computing the best split")
 
 
 def test_without_an_answer_there_is_nothing_to_use(monkeypatch):
@@ -111,7 +110,7 @@ def test_stopped_work_says_so_gives_no_answer_and_is_done_after_all_on_request(s
     check(app)
     assert job.state == "cancelled"
     assert any("The computation was stopped" in info.value for info in app.info)
-    assert "c" not in keys_of(app)
+    assert "split" not in keys_of(app)
     assert "budget" in keys_of(app)
     assert not charts_of(app)
     app.run()
@@ -121,10 +120,10 @@ def test_stopped_work_says_so_gives_no_answer_and_is_done_after_all_on_request(s
     app.button(key="plan_again").click().run()
     check(app)
     case = case_of(app)
-    found = best_regularization(case.records.X, case.records.y, design=case.design)
-    lengths = charts_of(app)[0]["data"][0]
-    np.testing.assert_allclose(sorted(lengths["x"]), found.curve.regularization)
-    assert "use_c_low_bias" in buttons(app)
+    best = best_split(case.moments, design=case.design)
+    loss = planning.length_of(case, best.asked) / planning.length_of(case, best.forecast) - 1.0
+    assert charts_of(app)[0]["layout"]["meta"]["loss"] == pytest.approx(loss)
+    assert "use_split" in buttons(app)
 
 
 def test_another_question_is_asked_though_the_last_was_stopped(monkeypatch):
@@ -187,9 +186,9 @@ def test_of_many_moves_only_the_last_is_worked_on_and_answered(monkeypatch):
 def test_moving_back_to_known_answers_stops_the_work(monkeypatch):
     app = start("plan", **SMALL)
     first = charts_of(app)[0]
-    monkeypatch.setattr(planning, "best_c", endless)
+    monkeypatch.setattr(planning, "split_answer", endless)
     monkeypatch.setattr(plan_work, "PATIENCE", 0.02)
-    look(app, "c")
+    look(app, "split")
     job = job_of(app)
     assert job.is_active
     look(app, "map")
@@ -255,7 +254,7 @@ def test_a_search_of_minutes_waits_with_the_simulations(monkeypatch):
 
 
 def test_nothing_of_an_uploaded_table_stays_with_the_job():
-    app = start("plan", look="c", step="describe")
+    app = start("plan", look="split", step="describe")
     upload_rich(app)
     check(app)
     assert app.text_input(key="describe_n").value == "400"
@@ -275,7 +274,7 @@ def test_nothing_of_an_uploaded_table_stays_with_the_job():
     assert job.question == frozenset()  # nobody else may share it
     assert not compute.ANSWERS._values
     assert all(isinstance(value, str | int | float | tuple | frozenset | None) for value in held)
-    assert "c" in keys_of(app)
+    assert "split" in keys_of(app)
     assert "plan_job" not in app.query_params
 
 
@@ -302,18 +301,18 @@ def test_what_two_sessions_ask_of_a_public_table_is_computed_once(monkeypatch):
 
 def test_what_is_asked_of_an_upload_is_kept_by_its_session_alone(monkeypatch):
     """The same bytes in two sessions are two tables."""
-    ranked: list[object] = []
-    search = planning.best_c
-    monkeypatch.setattr(planning, "best_c", lambda *a: ranked.append(a) or search(*a))
+    asked: list[object] = []
+    search = planning.split_answer
+    monkeypatch.setattr(planning, "split_answer", lambda *a: asked.append(a) or search(*a))
     for _ in range(2):
-        app = start("plan", look="c", step="describe")
+        app = start("plan", look="split", step="describe")
         upload_rich(app)
         app.button(key="describe_continue").click().run()
         app.session_state["linked"]["method"] = "own"
         app.button(key="step_choose").click().run()
         check(app)
         assert job_of(app).question == frozenset()
-    assert len(ranked) == 2
+    assert len(asked) == 2
     assert not compute.ANSWERS._values
 
 
@@ -406,7 +405,7 @@ def make_job(**changes: object) -> tuple[PlanJob, LRU, dict]:
     return PlanJob(about=case.settings, parts=tuple(parts.values()), memo=memo), memo, parts
 
 
-@pytest.mark.parametrize("name", ["map", "split", "mechanisms", "c"])
+@pytest.mark.parametrize("name", ["map", "split"])
 def test_a_job_gives_the_answers_of_the_core_and_its_share_grows_to_about_one(name):
     job, memo, parts = make_job(look=name)
     shares = []
@@ -423,11 +422,10 @@ def test_a_job_gives_the_answers_of_the_core_and_its_share_grows_to_about_one(na
     assert least.length == pytest.approx(core.length, rel=1e-4)  # shares have four digits
     found, why = memo.peek(parts[name].key)
     assert why is None
-    if name != "c":  # whose fits start from the last one
-        same(found, parts_of(case, TableSource(PUBLIC))[name].find())
+    same(found, parts_of(case, TableSource(PUBLIC))[name].find())
 
 
-@pytest.mark.parametrize("name", ["map", "c"])
+@pytest.mark.parametrize("name", ["map", "split"])
 def test_a_job_stopped_in_the_middle_of_a_part_keeps_whole_answers_only(name):
     whole, _, parts = make_job(look=name)
     steps = []
@@ -511,7 +509,7 @@ def test_a_refusal_is_an_answer_in_words():
 
 
 def test_an_answer_that_comes_while_the_page_is_drawn_is_shown(monkeypatch):
-    waiting, draw, search = threading.Event(), pictures.panel, planning.best_c
+    waiting, draw, search = threading.Event(), pictures.panel, planning.split_answer
 
     def draw_late(case: Case, work: plan_work.Work) -> None:
         waiting.set()
@@ -519,9 +517,9 @@ def test_an_answer_that_comes_while_the_page_is_drawn_is_shown(monkeypatch):
         draw(case, work)
 
     monkeypatch.setattr(plan_work, "PATIENCE", 0.02)
-    monkeypatch.setattr(planning, "best_c", lambda *a: waiting.wait(60.0) and search(*a))
+    monkeypatch.setattr(planning, "split_answer", lambda *a: waiting.wait(60.0) and search(*a))
     monkeypatch.setattr(pictures, "panel", draw_late)
-    app = start("plan", **SMALL, look="c")
+    app = start("plan", **SMALL, look="split")
     assert waiting.is_set()
     assert app.session_state["again_wanted"]  # the browser asks once more by itself
     check(app.run())

@@ -179,19 +179,17 @@ def test_an_amount_that_what_can_be_reported_decides_is_said_to_be_so(find, fact
     assert said == is_spare
 
 
-@pytest.mark.parametrize("look", ["split", "mechanisms", "c"])
-def test_a_look_is_about_every_world_and_the_fewest_records(look, monkeypatch):
+def test_the_best_split_is_about_every_world_and_the_fewest_records(monkeypatch):
     case, seen = a_case(), []
-    how = {"split": "best_split", "mechanisms": "rank_mechanisms", "c": "best_regularization"}[look]
 
-    def recorded(worlds, *, design=None, n_records=None, **_):
-        seen.append((len(worlds), n_records or design.n_records))
+    def recorded(worlds, *, design, **_):
+        seen.append((len(worlds), design.n_records))
         raise StopIteration
 
-    monkeypatch.setattr(f"ui.plan.numbers.{how}", recorded)
-    now = replace(case, settings=replace(case.settings, look=look))
+    monkeypatch.setattr("ui.plan.numbers.best_split", recorded)
+    now = replace(case, settings=replace(case.settings, look="split"))
     with pytest.raises(StopIteration):
-        parts_of(now, SOURCE)[look].find()
+        parts_of(now, SOURCE)["split"].find()
     assert seen == [(len(list(EXAMPLE.worlds())), case.fewest)]
 
 
@@ -224,26 +222,13 @@ def test_a_mean_length_is_no_goal_that_is_met_where_nothing_can_be_reported():
 
 
 @pytest.mark.usefixtures("patient")
-@pytest.mark.parametrize(
-    ("look", "how"),
-    [
-        ("split", "best_split"),
-        ("mechanisms", "rank_mechanisms"),
-        ("c", "best_regularization"),
-    ],
-)
-def test_a_look_names_the_assumption_that_decided(look, how, monkeypatch):
+def test_the_best_split_names_the_assumption_that_decided(monkeypatch):
     """In letters, where a name in it would be read as Markdown."""
-    search, assumption = getattr(numbers, how), "levels of *job* are rare"
-
-    def elsewhere(worlds, **given):
-        found = search(worlds, **given)
-        if isinstance(found, tuple):
-            return tuple(replace(row, decided_by=assumption) for row in found)
-        return replace(found, decided_by=assumption)
-
-    monkeypatch.setattr(numbers, how, elsewhere)
-    app = start("plan", d="3", n="20000", calibrations="published", look=look)
+    search, assumption = numbers.best_split, "levels of *job* are rare"
+    monkeypatch.setattr(
+        numbers, "best_split", lambda *a, **b: replace(search(*a, **b), decided_by=assumption)
+    )
+    app = start("plan", d="3", n="20000", calibrations="published", look="split")
     shown = [element.value for element in app.markdown]
     assert any("Decided by this" in value and plain(assumption) in value for value in shown)
 

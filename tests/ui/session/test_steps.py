@@ -11,7 +11,6 @@ import pytest
 
 from dpci_core import forecast
 from dpci_core.base.errors import InfeasibleDesignError
-from ui.plan import numbers as planning
 from ui.session import choices, text
 from ui.session.case import Case, make_case
 from ui.session.choices import EVERY_MECHANISM, MECHANISMS
@@ -83,15 +82,6 @@ def test_a_plan_opens_as_it_was(case: Case) -> None:
     )
     other = make_case(replace(settings_of(plan), mechanisms=("objective",)), SOURCE)
     assert other.design.clip == 1.0
-
-
-def test_the_page_plan_ranks_them(case: Case) -> None:
-    rows = planning.ranking(case, SOURCE)
-    first = rows[0]
-    assert first.mechanism == "newton"
-    assert "Gradients are cut" in first.reason
-    adopted = make_case(planning.adopted(NOW, first), SOURCE)
-    assert adopted.design.clip < 1.0
 
 
 def test_without_a_metric_it_is_refused_in_words() -> None:
