@@ -279,17 +279,15 @@ FOUND = "The best that a search found; an interval that covers too little counts
 
 def equal_sentence(case: PlannedCase, option: Option, best: Option, find: Find) -> str:
     """What equal parts of the budget would ask for, or give, beside the best that was found; empty
-    where they are not enough.
+    where they are not enough, or are the best.
     """
-    if falls_short(option, find):
+    if option is best or falls_short(option, find):
         return ""
-    is_less = option.typed < best.typed or option.settings.n < best.settings.n
-    need = "need less: set by you, they are enough with" if is_less else "need"
     if find == "budget":
         letter = option.settings.typed.letter
-        return f"Equal parts would {need} about {letter} = {number(option.typed, 3)}."
+        return f"Equal parts would need about {letter} = {number(option.typed, 3)}."
     if find == "records":
-        return f"Equal parts would {need} about {option.settings.n:,} records."
+        return f"Equal parts would need about {option.settings.n:,} records."
     fewer = (
         f", and {option.reportable} of {option.of} could be reported"
         if option.reportable < option.of

@@ -13,7 +13,7 @@ import streamlit as st
 from ui.controls.job_panel import JobPanel
 from ui.plan import numbers
 from ui.plan.job import Answer, Choice, Key, Part, PlanJob, beside, parts_left, parts_of
-from ui.plan.options import Find
+from ui.plan.options import Find, ranked
 from ui.session import compute, jobs, state, steps
 from ui.session.case import PlannedCase
 from ui.session.settings import CHOICES
@@ -110,7 +110,18 @@ def work_on(case: PlannedCase, kept: PlannedCase | None = None) -> Work:
     found = {name: memo.peek(part.key) for name, part in parts.items()}
     missing = {name: part for name, part in parts.items() if found[name] is None}
     known = {name: cast(Answer, answer) for name, answer in found.items() if answer is not None}
+    known = with_better(known, find)
     return Work(known, tuple(missing), job, is_active, state.queue_problem())
+
+
+def with_better(known: dict[str, Answer], find: Find) -> dict[str, Answer]:
+    """What is known; the answer is equal parts where these are better, as a search of three shares
+    may end beside what is best.
+    """
+    if not {"answer", "equal"} <= known.keys():
+        return known
+    both = {name: known[name] for name in ("answer", "equal")}
+    return known | {"answer": both[ranked(find, both).best]}
 
 
 def _job_for(case: PlannedCase, parts: dict[str, Part]) -> PlanJob | None:

@@ -38,6 +38,7 @@ from ui.plan.words import (
     split_words,
     ways_sentence,
 )
+from ui.plan.work import with_better
 from ui.session import jobs
 from ui.session.case import Case, make_case
 from ui.session.compute import DECLARED, LRU, PUBLIC, TableSource, declared_table, packed_table
@@ -245,13 +246,16 @@ def test_what_equal_parts_would_cost_is_found_by_the_same_method_in_the_same_wor
         for of, amount in zip(names, amounts[0], strict=True)
     ]
     assert not designs.described(designs.at(less[0], round(less[1]))).works
-    more = replace(equal.settings, n=10 * equal.settings.n)
     said = {"budget": f"ε = {number(equal.typed, 3)}", "records": f"{equal.settings.n:,} records"}
     assert equal_sentence(case, equal, best, find) == f"Equal parts would need about {said[find]}."
     assert equal_sentence(case, replace(equal, meets=False), best, find) == ""
-    assert equal_sentence(case, equal, replace(equal, typed=9.0, settings=more), find) == (
-        f"Equal parts would need less: set by you, they are enough with about {said[find]}."
-    )
+    assert equal_sentence(case, equal, equal, find) == ""
+    known = {"answer": (best, None), "equal": (equal, None)}
+    assert with_better(known, find) == known
+    more = replace(best.settings, n=10 * best.settings.n)
+    known["answer"] = (replace(best, typed=10.0 * best.typed, settings=more), None)
+    assert with_better(known, find)["answer"] == (equal, None)
+    assert with_better(known | {"equal": (None, None)}, find)["answer"] == known["answer"]
     searched.put(parts["answer"].key, (replace(best, meets=False), None))
     assert parts["equal"].find() is None  # nothing to compare with
 
