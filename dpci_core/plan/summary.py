@@ -24,7 +24,7 @@ from dpci_core.plan.plan import Plan
 from dpci_core.plan.source import DeclaredTable, PublicTable
 from dpci_core.regression.design import COVERS
 from dpci_core.report.cautions import gravest, reach, sentences
-from dpci_core.report.covered import covered, missing_cells, transformations, weighted_rows
+from dpci_core.report.covered import covered, missing_cells, transformations
 from dpci_core.report.effect_table import EffectTable
 from dpci_core.report.html import render, table
 from dpci_core.report.words import (
@@ -69,7 +69,7 @@ class _Told:
 
     lines: what each part of the budget pays for.
     released: what would be.  made: how.  lengths: about them.  encoded: in units of the encoding.
-    design: what is fixed besides n.  rows: which of them count less.
+    design: what is fixed besides n.
     """
 
     lines: Lines
@@ -78,7 +78,6 @@ class _Told:
     lengths: list[str]
     encoded: str
     design: str
-    rows: tuple[str, ...] = ()
 
 
 def to_html(plan: AnyPlan, numbers: Planned) -> str:
@@ -109,7 +108,7 @@ def to_html(plan: AnyPlan, numbers: Planned) -> str:
         lengths=told.lengths,
         encoded=told.encoded,
         assumptions=list(_assumptions(plan, numbers)),
-        details=list(_details(plan, told)),
+        details=list(_details(plan, numbers, told)),
         warnings=sentences(grave),
         smaller=sentences(smaller),
         notes=short(plan.notes, _MOST_NOTES),
@@ -125,7 +124,7 @@ def _guarantee(plan: AnyPlan, numbers: Planned) -> str:
     budget = plan.design.budget
     title = budget.title[0].upper() + budget.title[1:]
     if not budget.has_delta:
-        return f"{title} with {budget.letter} = {total} in total (δ = 0)."
+        return f"{title} with {budget.letter} = {total} in total."
     return (
         f"{title} with {budget.letter} = {total} in total. "
         f"That means ε = {number_at_most(numbers.epsilon)} at δ = {decimal_text(plan.delta)}."
@@ -205,7 +204,6 @@ def _penalised(plan: Plan, numbers: PlanNumbers) -> _Told:
         lengths=_lengths(plan, numbers),
         encoded=_encoded(numbers),
         design=f", c = {design.regularization:g}, {named} calibration",
-        rows=weighted_rows(design, numbers.n_weighted, numbers.n_rows),
     )
 
 
@@ -253,14 +251,14 @@ def _assumptions(plan: AnyPlan, numbers: Planned) -> Iterable[str]:
     yield "Lengths are a forecast for large tables; the released ones will differ somewhat."
 
 
-def _details(plan: AnyPlan, told: _Told) -> Iterable[str]:
+def _details(plan: AnyPlan, numbers: Planned, told: _Told) -> Iterable[str]:
     """The same in the terms of the method."""
     yield told.made
     yield f"d = {many(len(plan.names) - 1, 'feature')}, n = {plan.n_records:,}{told.design}."
     if isinstance(plan.source, DeclaredTable):
         yield _guessed(plan.source.guesses, plan.schema)
     yield from transformations(plan.transformations)[:-1]  # missing cells stand under the table
-    yield from told.rows
+    yield from numbers.rests_on(plan.design)
 
 
 def _suggested(schema: Schema) -> Iterable[str]:

@@ -155,6 +155,7 @@ def record_fields(
         if plan.goal is None
         else Goal(target=plan.goal, is_promised=not missed(plan, price.numbers)),
         "publish_if": plan.publish_if,
+        "approved": plan.approved,
         "assumptions": assumptions_of(plan, price.numbers),
         "software": dict(software()),
     }

@@ -175,6 +175,7 @@ class AnyRelease(Entry):
     verdict: what the released numbers say of their own use; empty for nothing.
     goal: of the plan; `effects.against_goal` says whether the release meets it.
     publish_if: the rule of the plan; `effects.acceptance` says whether the release meets it.
+    approved: who approved the plan, and when, as the plan says; empty for nobody.
     """
 
     guarantee: Guarantee
@@ -192,6 +193,7 @@ class AnyRelease(Entry):
     warnings: tuple[str, ...] = ()
     goal: Goal | None = None
     publish_if: Acceptance | None = None
+    approved: str = ""
 
     def __post_init__(self) -> None:
         names = coefficient_names(self.schema, self.features)
@@ -345,6 +347,7 @@ class AnyRelease(Entry):
         goal = {} if self.goal is None else {"goal": plain(self.goal)}
         if self.goal is not None and (place := self.goal.target.coefficient) is not None:
             goal["goal"]["target"]["coefficient"] = self.names[place]
+        approved = {"approved": self.approved} if self.approved else {}
         design, drawn = self._drawn()
         return {
             "format": FORMAT,
@@ -375,6 +378,7 @@ class AnyRelease(Entry):
             "verdict": self.verdict,
             **goal,
             **rule,
+            **approved,
             "assumptions": list(self.assumptions),
             "software": self.software,
         }

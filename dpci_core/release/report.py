@@ -7,11 +7,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping
+from decimal import Decimal
 
 import jinja2  # noqa: F401 - here, since an import after the draw began could cost the charge
 
-from dpci_core.base.decimals import UP_4
-from dpci_core.ledger import safe_cell
+from dpci_core.base.decimals import EXACT, UP_4
+from dpci_core.ledger import as_text, safe_cell
 from dpci_core.privacy.budget import DEFINITIONS, approx_risk, pure_risk
 from dpci_core.release.after import ReleaseInference
 from dpci_core.release.effects import (
@@ -32,7 +33,6 @@ from dpci_core.report.words import (
     at_most,
     called,
     learned,
-    number,
     people_at_most,
     person_rules,
     together_with_earlier,
@@ -150,12 +150,12 @@ _PAID_FOR = {
 
 
 def price_words(lines: Mapping[str, str]) -> str:
-    """Return what the budget was spent on, three digits each; the record has every digit."""
-    spent: dict[str, float] = {}
+    """Return what the budget was spent on, exactly: the parts add up to the total."""
+    spent: dict[str, Decimal] = {}
     for name, amount in lines.items():
         told = _PAID_FOR.get(name, name)
-        spent[told] = spent.get(told, 0.0) + float(amount)
-    return ", ".join(f"{name} {number(amount)}" for name, amount in spent.items())
+        spent[told] = EXACT.add(spent.get(told, Decimal()), Decimal(amount))
+    return ", ".join(f"{name} {as_text(amount)}" for name, amount in spent.items())
 
 
 def guarantee_sentence(release: AnyRelease) -> str:

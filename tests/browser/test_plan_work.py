@@ -92,3 +92,24 @@ def test_after_many_quick_moves_the_answer_is_that_of_the_last(open_page):
     assert n > 30_000
     assert shown_budget(page) == f"{float(answer.total):.4g}" != before
     page.get_by_text(f"{n:,} records").first.wait_for()
+
+
+BROKEN = """() => [...document.querySelectorAll('[class*=st-key-compact_] strong')].flatMap((name) => {
+  const text = name.firstChild
+  return [...text.data.matchAll(/\\S+/g)].filter((word) => {
+    const range = document.createRange()
+    range.setStart(text, word.index)
+    range.setEnd(text, word.index + word[0].length)
+    return range.getClientRects().length > 1
+  }).map(([word]) => word)
+})"""
+"""Words in the names of the cards that go on in the next line."""
+
+
+def test_the_names_on_the_cards_break_between_words_alone(open_page):
+    page = open_page("/plan?step=choose", width=900)
+    page.locator(".st-key-compact_precision").wait_for()
+    wait_idle(page)
+    for width in (1280, 900, 700, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_function(f"() => !({BROKEN})().length")

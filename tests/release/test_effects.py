@@ -183,6 +183,6 @@ def test_units_stand_in_what_an_effect_is_told_for_and_small_effects_keep_their_
     assert (odds(1.22), odds(1.0081234), odds(1.08)) == ("1.22", "1.00812", "1.08")
 
 
-def test_the_price_is_told_in_words_with_three_digits():
+def test_the_parts_of_the_price_are_exact_and_so_add_up_to_the_total():
     lines = {"model": "0.7010982", "inexact minimiser": "0.0007018", "hessian": "0.1957"}
-    assert price_words(lines) == "coefficients 0.702, Hessian 0.196"
+    assert price_words(lines) == "coefficients 0.7018, Hessian 0.1957"

@@ -9,7 +9,7 @@ import pytest
 
 from dpci_core.ledger import Cap
 from dpci_core.plan import DeclaredTable, as_yaml, read_plan
-from dpci_core.release import load_release, schema_hash
+from dpci_core.release import load_release, report_html, schema_hash
 from tests.base.test_text import LINES, NO_LINES
 from tests.refusals import refuses
 from tests.release_example import Desk, make_plan
@@ -41,3 +41,11 @@ def test_a_title_that_could_not_be_released_is_no_plan(title: str) -> None:
         make_plan(title=title)
     with refuses(ValueError, match="Expected unit to be"):
         DeclaredTable(schema=make_plan().schema, unit=title)
+
+
+def test_the_report_names_who_approved_the_plan_as_it_was_typed(tmp_path: Path) -> None:
+    desk = Desk.at(tmp_path, plan=replace(make_plan(), approved="Approved by <b>Ada</b> & others."))
+    made = desk.release()
+    assert "Approved by &lt;b&gt;Ada&lt;/b&gt; &amp; others." in report_html(made)
+    assert load_release(desk.folder / "out").approved == made.approved == desk.plan.approved
+    assert "approved" not in replace(made, approved="").to_dict()

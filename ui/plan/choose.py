@@ -53,6 +53,8 @@ FACTORS: tuple[Number, ...] = (
     *(2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0),
 )
 """Round factors on the slider of the precision."""
+_CARD = 240
+"""The least width of a card in pixels: beside the field its name breaks between words alone."""
 _KEPT = (
     *("split", "shares", "locked", "epsilon", "delta", "currency"),
     *("definitions", "n", "c", "penalty", "mechanisms", "steps", "clip", "row_clip"),
@@ -125,8 +127,9 @@ def _calculator(case: PlannedCase, work: Work, kept: PlannedCase | None) -> None
     st.session_state[path.FOUND] = case.settings, found, asked
     _find(find, option if found else None)
     cards = {"budget": _budget, "records": _records, "precision": _precision}
-    for column, (name, card) in zip(st.columns(3, gap="small"), cards.items(), strict=True):
-        with column.container(border=True, height="stretch"):
+    grid = st.grid(3, min_column_width=_CARD, border=True)
+    for name, card in cards.items():
+        with grid.cell():
             card(case, answer if name == find else None, name == find, is_first)
     with st.container():  # one place, whatever is known: what is below stays what it is
         if why is not None:
