@@ -67,8 +67,11 @@ def against_plan(made: AnyRelease, plan: AnyPlan, planned: Planned) -> str:
     """
     if (ratio := made.times_as_planned) is None:
         return ""
-    places, lengths = made.reported_effects, planned.scaled.ci_length
-    length = float(lengths[places].mean())
+    places = made.reported_effects
+    length, without = (
+        float(of[places].mean())
+        for of in (planned.scaled.ci_length, planned.scaled.nonprivate_length)
+    )
     told = [x / length for x in _usual(plan, made.n_records, tuple(places))]
     ratio, low, high = (round(x, 2) for x in (ratio, *told))  # what is told decides
     said = f"Intervals are **{ratio:.2f} times** as long as planned"
@@ -89,11 +92,7 @@ def against_plan(made: AnyRelease, plan: AnyPlan, planned: Planned) -> str:
             f", which noise hardly explains: {between}. The table probably differs from its "
             f"description, as by {such}."
         )
-    cost = number(float(lengths.mean() / planned.scaled.nonprivate_length.mean()))
-    return (
-        f"{said} By the plan, intervals are {cost} times as long as without privacy, on average "
-        "with the intercept."
-    )
+    return f"{said} By the plan, privacy makes them {number(length / without)} times as long."
 
 
 @lru_cache(maxsize=4)
