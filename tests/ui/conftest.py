@@ -43,7 +43,7 @@ def no_answer_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages are drawn with all their answers."""
-    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
+    monkeypatch.setattr(plan_work, "PATIENCE", 240.0)
 
 
 @pytest.fixture
