@@ -52,7 +52,7 @@ def visit(page: str = "explore", **query: str) -> AppTest:
 
 def visit_unchecked(page: str, **query: str) -> AppTest:
     """The same where something may be refused there."""
-    app = AppTest.from_file(str(ROOT / "ui" / "shell.py"), default_timeout=60)
+    app = AppTest.from_file(str(ROOT / "ui" / "shell.py"), default_timeout=240)
     if page in evidence.TABS:
         page, query = "evidence", {"evidence": page} | query
     for name, value in query.items():
