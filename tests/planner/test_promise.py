@@ -45,7 +45,7 @@ from dpci_core.intervals.forecast import drawn_intervals, forecast_of
 from dpci_core.planner.amounts import LARGEST_TOTAL, with_total
 from dpci_core.planner.needed import OutOfReachError
 from dpci_core.planner.promise import fewest_records
-from dpci_core.planner.search import score
+from dpci_core.planner.search import SplitSearch, score
 from dpci_core.planner.split import quick_split
 from dpci_core.planner.standard import enclosing
 from dpci_core.planner.targets import outcome
@@ -517,3 +517,9 @@ def test_the_split_is_best_in_the_worst_world_and_may_be_best_in_none():
     assert held.design.budget.hessian == Decimal("0.6")
     quick, made = quick_split(worlds(), design=design)
     assert worst(quick) == score(made, 0.95) < 0.95 * worst(own)
+
+
+def test_the_split_that_stands_is_a_candidate(monkeypatch):
+    monkeypatch.setattr(SplitSearch, "run", lambda _: None)
+    design = standing(3_000, "3")
+    assert best_split(worlds(), design=design).design == design
