@@ -271,8 +271,8 @@ def _analysis(case: Case, source: TableSource, look: str) -> Part:
         return Part(
             key=memo_key(case, "map", but={"total", "n", "goal_length"}),
             name="the map",
-            draws=numbers.map_points(case) ** 2 * numbers.draws(case),
-            find=lambda: numbers.iso_map(case),
+            draws=numbers.map_tables(case) * numbers.map_points(case) ** 2 * numbers.draws(case),
+            find=lambda: numbers.iso_map(case, source),
         )
     return Part(
         key=(*memo_key(case, "split", but={"goal_length"}), numbers.locked_parts(case)),

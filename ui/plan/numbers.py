@@ -20,13 +20,15 @@ from dpci_core.planner.targets import outcome
 from dpci_core.privacy.budget import PARTS, Budget, to_float_down
 from ui.session.budget import split_of
 from ui.session.case import Case
-from ui.session.compute import TableSource
+from ui.session.compute import DECLARED, TableSource
 from ui.session.settings import Settings
 from ui.session.worlds import worlds_of_case
 
 MAP_POINTS = {False: 13, True: 7}
 """Budgets, and numbers of records, at which the map is computed, fewer with more than `MANY`
 coefficients (the key); between them it is interpolated in logarithms."""
+_FEW = 4
+"""Every so many budgets, and numbers of records, a world is looked at before the whole map."""
 MAP_RECORDS = (300.0, 1_000_000.0)
 MAP_DRAWS = (64, 16, 8, 2)
 """Draws behind a point of a picture: usually, from 11 features on, from 21 on, with more than
@@ -44,13 +46,15 @@ def draws(case: Case) -> int:
     return MAP_DRAWS[sum(p > most for most in (11, 21, MANY))]
 
 
-def at(case: Case, total: float, n: float) -> float:
+def at(case: Case, total: float, n: float, world: Moments | None = None) -> float:
     """What the map shows: the shortest length that is met as surely as asked, in the units of the
-    target, or the chance to tell the value from zero.
+    target, or the chance to tell the value from zero; with the fewest records of a release.
+
+    world: moments of another table than that of the case.
     """
     try:
-        design, moments = case.at(decimal(total), round(n))
-        found = outcome(moments, design=design, target=case.target, n_draws=draws(case))
+        design, moments = case.at(decimal(total), case.fewest_of(round(n)))
+        found = outcome(world or moments, design=design, target=case.target, n_draws=draws(case))
     except ValueError:  # infeasible there
         return float("nan")
     return found.probability if case.target.is_power else found.within_reach * case.scale
@@ -72,16 +76,44 @@ class IsoMap:
     values: Array
 
 
-def iso_map(case: Case) -> IsoMap:
-    """The map's values; budgets in the currency of the settings."""
+def iso_map(case: Case, source: TableSource) -> IsoMap:
+    """The map's values in the worst world at each point; budgets in the currency of the settings.
+    Worlds that are the worst at none of a few points are left out.
+    """
     points = map_points(case)
     totals = np.geomspace(*case.settings.typed.map_limits, points)
     counts = np.geomspace(*MAP_RECORDS, points)
     kind = type(case.design.budget)
     spent = [own_total(case.settings, kind, total) for total in totals]
-    rows = counted("line", [float(n) for n in counts])
-    values = np.array([[at(case, total, n) for total in spent] for n in rows])
-    return IsoMap(totals, counts, values)
+    rows = [float(n) for n in counts]
+    others = [one.moments for one in worlds_of_case(case, source)[1:]]
+    others = others if is_of_all(case) else []
+
+    def values(world: Moments | None, every: int = 1) -> Array:
+        few = counted("line", rows[::every])
+        return np.array([[at(case, x, n, world) for x in spent[::every]] for n in few])
+
+    found = values(None)
+    worse = np.less if case.target.is_power else np.greater
+    few = found[::_FEW, ::_FEW]
+    for world in counted("table", others):
+        there = values(world, _FEW)
+        if worse(there, few).any():
+            whole = values(world)
+            found = np.where(worse(whole, found), whole, found)
+    return IsoMap(totals, counts, found)
+
+
+def is_of_all(case: Case) -> bool:
+    """Whether the map is of all tables that a described one may be: a shape that is planned from
+    one is none of another.
+    """
+    return case.settings.dataset == DECLARED and not case.settings.is_shaped
+
+
+def map_tables(case: Case) -> int:
+    """About so many tables are drawn in full."""
+    return 3 if is_of_all(case) else 1
 
 
 def map_points(case: Case) -> int:

@@ -49,13 +49,17 @@ def _caption(case: Case) -> str:
     return text.assumptions(effective_settings(case.settings, [case.design]), case.records)
 
 
-def _say_world(case: Case) -> None:
+def _say_world(case: Case, *, is_of_all: bool) -> None:
     """Say in which table a closer look is true, where the table is only described."""
     if case.settings.dataset == DECLARED:
+        which = (
+            "at each point for the least favourable table that was checked"
+            if is_of_all
+            else "for the table as it is described"
+        )
         st.caption(
-            f"**Drawn for the table as it is described, at c = {text.number(case.settings.c)}**; "
-            "what is found has to hold in every table that was checked, with the fewest records "
-            "that a release takes."
+            f"**Drawn {which}, at c = {text.number(case.settings.c)}**; what is found has to hold "
+            "in every table that was checked, with the fewest records that a release takes."
         )
 
 
@@ -82,7 +86,7 @@ def _map(case: Case, found: IsoMap, work: Work) -> None:
         "spare. Every other line joins budgets and numbers of records with the same "
         f"{'chance' if is_chance else 'length'}."
     )
-    _say_world(case)
+    _say_world(case, is_of_all=numbers.is_of_all(case))
     show(
         "plan_map",
         figure,
@@ -131,7 +135,7 @@ def _split(case: Case, best: SplitAnswer, found: SplitMap) -> None:
         meta={"look": "split", "loss": loss, "settings": case.settings.to_query()},
         source=case.records.source,
     )
-    _say_world(case)
+    _say_world(case, is_of_all=False)
     table = charts.split_table(found)
     show("plan_split", figure, best.reason, table, title=split_title(best, loss))
 

@@ -76,7 +76,7 @@ class Work:
         elif self.job is not None and self.job.state == "failed":
             st.warning(self.job.problem)
         elif "answer" in self.missing:
-            st.info("Stopped without an answer; the designs that were tried are not kept.")
+            st.info("Stopped without an answer.")
         else:
             st.info("The computation was stopped. What it had found by then is shown.")
         st.button(

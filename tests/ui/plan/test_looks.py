@@ -58,10 +58,9 @@ def test_every_look_is_drawn_for_a_described_table_and_for_an_upload():
     app = start("plan", **KINDS["described"].to_query())
     for look_at in LOOKS:
         assert_answered(look(app, look_at))
-        said = any(
-            "Drawn for the table as it is described, at c" in one.value for one in app.caption
-        )
-        assert said
+        drawn = {"map": "at each point for the least favourable table that was checked"}
+        of = drawn.get(look_at, "for the table as it is described")
+        assert any(f"Drawn {of}, at c" in one.value for one in app.caption)
     app = start("plan", step="describe")
     upload_rich(app)
     app.button(key="describe_continue").click().run()

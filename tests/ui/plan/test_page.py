@@ -101,7 +101,7 @@ def set_goal(app, kind: str, *, on: str = "", amount: float | str = "", chance: 
 def shown(app) -> str:
     """The quantity that is the answer."""
     (found,) = [m.value for m in app.markdown if m.value.startswith("## ")]
-    return found.removeprefix("## ")
+    return found.removeprefix("## ").removeprefix(":small[").removesuffix("]")
 
 
 def least_total(app) -> float:
@@ -738,8 +738,9 @@ def test_comparisons_of_explore_become_one_design_and_stay_there(hasty):
 
 
 def test_the_map_falls_with_budget_and_records_and_holds_the_answers():
-    case = make_case(Settings(d=3, n=20_000, calibrations=("published",)), TableSource(PUBLIC))
-    found = planning.iso_map(case)
+    source = TableSource(PUBLIC)
+    case = make_case(Settings(d=3, n=20_000, calibrations=("published",)), source)
+    found = planning.iso_map(case, source)
     steps = [d for axis in (0, 1) for d in _steps(found.values, axis)]
     assert max(steps) < 0.0
     budget = needed_budget(case.moments, design=case.design, target=case.target)
@@ -759,7 +760,7 @@ def test_the_heights_of_the_map_are_drawn_with_gaps_where_the_design_cannot_run(
     z = np.frombuffer(base64.b64decode(drawn["bdata"]), drawn["dtype"]).reshape(
         shape_of(drawn["shape"])
     )
-    found = planning.iso_map(case_of(app)).values
+    found = planning.iso_map(case_of(app), TableSource(PUBLIC)).values
     assert 0 < np.isnan(found).sum() < found.size
     finer = len(z) // (len(found) - 1)
     z = z[::finer, ::finer]
@@ -775,14 +776,14 @@ def shape_of(words: str) -> tuple[int, ...]:
 
 def test_a_move_computes_the_map_only_if_it_changes_the_map(monkeypatch):
     made, make = [], planning.iso_map
-    monkeypatch.setattr(planning, "iso_map", lambda case: made.append(make(case)) or made[-1])
+    monkeypatch.setattr(planning, "iso_map", lambda *given: made.append(make(*given)) or made[-1])
     app = start("plan", find="precision", **SMALL)
     app.text_input(key="total_number").set_value("2.0").run()
     app.text_input(key="n_number").set_value("50000").run()
     set_goal(app, "mean", amount=0.7, chance=USUAL_CHANCE)
     check(app)
     assert len(made) == 1
-    fresh = make(case_of(app))
+    fresh = make(case_of(app), TableSource(PUBLIC))
     np.testing.assert_allclose(made[0].values, fresh.values, rtol=1e-12)
     app.text_input(key="c_number").set_value("0.01").run()
     assert len(made) == 2

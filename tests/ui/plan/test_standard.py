@@ -466,7 +466,7 @@ def test_an_amount_that_is_not_enough_at_first_sight_is_no_answer(wished, monkey
 
 def answer_of(app) -> str:
     (found,) = [m.value for m in app.markdown if m.value.startswith("## ")]
-    return found.removeprefix("## ")
+    return found.removeprefix("## ").removeprefix(":small[").removesuffix("]")
 
 
 def test_mechanism_and_split_are_chosen_and_can_be_moved(wished):

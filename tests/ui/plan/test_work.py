@@ -137,7 +137,7 @@ def test_another_question_is_asked_though_the_last_was_stopped(monkeypatch):
     wait_for(lambda: not job.is_active)
     app.run()
     (said,) = (info.value for info in app.info if "topped" in info.value)
-    assert said == "Stopped without an answer; the designs that were tried are not kept."
+    assert said == "Stopped without an answer."
     monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
     app.segmented_control(key="find").set_value("precision").run()
     check(app)
