@@ -111,6 +111,10 @@ class PublicTable:
         """Yield the only world, which is the set's own rows, with what it assumes in words."""
         yield ONLY_WORLD, self.records(features)
 
+    def described(self, features: int | tuple[str, ...] | None = None) -> Iterator[Records]:
+        """Yield the set's own rows."""
+        yield self.records(features)
+
     def encoders(self, features: int | tuple[str, ...] | None = None) -> tuple[Encoder, ...]:
         """Return the one function that reads the set's rows in a given standard encoding."""
         return (lambda standard: self.in_standard(standard).records(features),)
@@ -186,6 +190,19 @@ class DeclaredTable:
             yield (
                 world.assumption,
                 simulate_twin(self.schema, guesses=world.guesses, features=features),
+            )
+
+    def described(self, features: int | tuple[str, ...] | None = None) -> Iterator[Records]:
+        """The records of twins that are as declared and together reach as far as it goes: where
+        “yes” has a range that of `records`, those of its ends and, where it is within, that of an
+        even share, which tells most. What may be wrong in other worlds is as declared in all.
+        """
+        first = worlds_of(self.schema, self.guesses)[0].guesses
+        low, high = self.guesses.rates
+        rates = [first.rate, low, high, *([0.5] if low < 0.5 < high else [])]
+        for rate in dict.fromkeys(rates):
+            yield simulate_twin(
+                self.schema, guesses=replace(first, base_rate=rate), features=features
             )
 
     def encoders(self, features: int | tuple[str, ...] | None = None) -> tuple[Encoder, ...]:

@@ -71,7 +71,7 @@ def test_files_and_page_compare_lengths_with_the_plan_alike(
     assert said in report_html(made)
     monkeypatch.setattr(result, "_usual", lambda *_: (1.0, 1.0))
     ones = np.ones(len(made.coefficients))
-    no_plan: Any = None
+    no_plan: Any = SimpleNamespace(source=None)
     numbers: Any = SimpleNamespace(scaled=SimpleNamespace(ci_length=ones, nonprivate_length=ones))
     assert f"{ratio:.2f} times" in result.against_plan(made, no_plan, numbers)
     alone = tuple(replace(one, is_not_estimable=one.name != CONSTANT) for one in made.coefficients)

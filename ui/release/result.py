@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from dpci_core.plan import AnyPlan
+from dpci_core.plan import AnyPlan, DeclaredTable
 from dpci_core.plan.base import Planned
 from dpci_core.planner.targets import usual_lengths
 from dpci_core.planner.worlds import drawn
@@ -77,11 +77,14 @@ def against_plan(made: AnyRelease, plan: AnyPlan, planned: Planned) -> str:
     said = f"Intervals are **{ratio:.2f} times** as long as planned"
     if made.n_records != made.n_planned:
         said += f", from {made.n_records:,} {_counted(made)}, not {made.n_planned:,}"
+    ends = _range(plan)
     between = (
-        f"nearly all releases of a table as described are between {low:.2f} and {high:.2f} times"
+        f"nearly all releases of a table as described{ends and f', with “yes” in {ends} %,'} are "
+        f"between {low:.2f} and {high:.2f} times"
     )
     if low <= ratio <= high:
-        said += f", which noise explains: {between}."
+        why = "noise and the range of “yes” explain" if ends else "noise explains"
+        said += f", which {why}: {between}."
     else:
         such = (
             "an outcome that is more one-sided or scattered, or columns with less spread"
@@ -95,17 +98,28 @@ def against_plan(made: AnyRelease, plan: AnyPlan, planned: Planned) -> str:
     return f"{said} By the plan, privacy makes them {number(length / without)} times as long."
 
 
+def _range(plan: AnyPlan) -> str:
+    """The ends of the declared range of “yes” in percent; empty where one share was declared."""
+    rates = plan.source.guesses.rates if isinstance(plan.source, DeclaredTable) else ()
+    return " to ".join(f"{100.0 * rate:.4g}" for rate in rates) if len(set(rates)) > 1 else ""
+
+
 @lru_cache(maxsize=4)
 def _usual(plan: AnyPlan, n_records: int, places: tuple[int, ...]) -> tuple[float, float]:
-    """The lengths of nearly all releases of a plan at this n: of public numbers alone."""
-    return usual_lengths(
-        drawn(
-            plan.moments_of(plan.records()),
-            design=replace(plan.design, n_records=n_records),
+    """The lengths of nearly all releases of a plan at this n, wherever its table is within declared
+    ranges: of public numbers alone.
+    """
+    design = replace(plan.design, n_records=n_records)
+    lows, highs = zip(
+        *(
+            usual_lengths(
+                drawn(plan.moments_of(records), design=design), list(places), share=_NEARLY_ALL
+            )
+            for records in plan.source.described(plan.features)
         ),
-        list(places),
-        share=_NEARLY_ALL,
+        strict=True,
     )
+    return min(lows), max(highs)
 
 
 def _files(folder: Path) -> None:

@@ -28,6 +28,7 @@ from dpci_core.release.record import AnyRelease, Coefficient
 from dpci_core.release.rehearsal import rehearsed
 from dpci_core.schema.twin import NumberGuess
 from tests.linear_example import linear_plan
+from ui.release import result
 from ui.release.result import against_plan
 
 AGE = NumericColumn("age", 18, 98, typical=60, spread=15, step=10)
@@ -55,8 +56,13 @@ PLAN = Plan(
 )
 HALF = {one.name: NumberGuess(one.typical, one.spread / 2.0) for one in (AGE, DOSE)}
 OTHER = replace(PLAN, source=replace(PLAN.source, guesses=replace(GUESSES, numbers=HALF)))
-RARE = replace(PLAN, source=replace(PLAN.source, guesses=replace(GUESSES, base_rate=0.08)))
 BLAMED = "The table probably differs"
+RANGE = (0.1, 0.2)
+
+
+def with_yes(rate) -> Plan:
+    """The plan with another share of “yes”, or a range of it."""
+    return replace(PLAN, source=replace(PLAN.source, guesses=replace(GUESSES, base_rate=rate)))
 
 
 @cache
@@ -97,10 +103,39 @@ def test_a_table_as_described_is_not_blamed_for_what_noise_does(plan, n) -> None
     assert len({one.split("are **")[1][:4] for one in said}) > 3, "they differ"
 
 
-@pytest.mark.parametrize("table", [OTHER, RARE])
+@pytest.mark.parametrize("table", [OTHER, with_yes(0.08)])
 def test_a_table_that_differs_is_named(table) -> None:
     said = sentences(table, times=20)
     assert sum(BLAMED in one and "less spread" in one for one in said) >= 18
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.11, 0.2])
+def test_a_share_within_the_declared_range_is_as_described(rate) -> None:
+    """“Yes” in 11 % was blamed for lengths that are planned with 14.3 %, the middle of a range."""
+    said = sentences(with_yes(rate), plan=with_yes(RANGE), times=40)
+    assert sum(BLAMED in one for one in said) <= 1
+    explained = "which noise and the range of “yes” explain: nearly all releases of a table as "
+    assert sum(f"{explained}described, with “yes” in 10 to 20 %, are" in one for one in said) >= 39
+
+
+@pytest.mark.parametrize(("rate", "why"), [(0.03, "is more one"), (0.4, "is less one")])
+def test_a_share_beyond_the_declared_range_is_not(rate, why) -> None:
+    said = sentences(with_yes(rate), plan=with_yes(RANGE), times=20)
+    assert sum(BLAMED in one and why in one and "noise hardly" in one for one in said) >= 18
+
+
+def test_usual_lengths_reach_over_declared_ranges_alone() -> None:
+    """Spreads half as large are no range that somebody declared."""
+
+    def usual(rate) -> tuple[float, float]:
+        return result._usual(with_yes(rate), 3_000, (0, 1, 2))
+
+    assert usual(RANGE) == (usual(0.2)[0], usual(0.1)[1])
+    assert usual((0.3, 0.9)) == (usual(0.5)[0], usual(0.9)[1]), "an even share tells most"
+    (only,) = PLAN.source.described()
+    np.testing.assert_array_equal(only.X.rows, PLAN.records().X.rows)
+    assert len(list(with_yes((0.5, 0.9)).source.described())) == 3
+    assert "range" not in sentences(PLAN, times=1)[0]
 
 
 def test_what_privacy_costs_is_told_by_the_plan_alone() -> None:
