@@ -10,7 +10,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from dpci_core import Forecast, SplitAnswer, best_split, forecast
+from dpci_core import Forecast, Moments, SplitAnswer, best_split, forecast
 from dpci_core.base.array import Array, Positions
 from dpci_core.base.errors import ConvergenceError, without_frames
 from dpci_core.base.watch import counted
