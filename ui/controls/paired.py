@@ -120,6 +120,7 @@ def _slider(
     st.select_slider(
         label,
         options=options,
+        value=value,
         format_func=show or ("{:,}".format if isinstance(value, int) else short),
         key=f"{key}_slider",
         on_change=take,
@@ -163,10 +164,12 @@ def number_field(
     name, beside: of the widget where it is not the key, and of another for the same value.
     """
     name = name or key
-    put(name, _still_refused(key, value) or written(value), () if is_shown else None)
+    shown = _still_refused(key, value) or written(value)
+    put(name, shown, () if is_shown else None)
     read = whole_in if isinstance(value, int) else number_in
     st.text_input(
         label,
+        shown,
         key=name,
         on_change=take,
         args=(name, key, lambda entry: apply(read(entry, limits)), beside),

@@ -33,7 +33,8 @@ def split_slider(settings: Settings) -> None:
     """All three parts on one line: the first handle ends the coefficients, the second the
     Hessian.
     """
-    put("split_slider", _cuts(settings.split), ())
+    cuts = _cuts(settings.split)
+    put("split_slider", cuts, ())
     names = LINE_NAMES if settings.outcome is None else _OF_A_NUMBER
     first, second, third = names.values()
     shares = [f"{part}\N{NARROW NO-BREAK SPACE}%" for part in in_hundred(settings.split.parts)]
@@ -50,6 +51,7 @@ def split_slider(settings: Settings) -> None:
             f"Budget split: where the part for the {first} ends, and that for the {second}",
             0,
             100,
+            cuts,
             step=1,
             format="%d %%",
             key="split_slider",

@@ -33,7 +33,8 @@ def begin(page: str) -> None:
 
 def put(key: str, value: object, options: Sequence[object] | None = None) -> None:
     """Have a widget show a value; one that shows it already is left alone where its options are
-    given.
+    given. Such a widget needs the value as its default, too: what is put is sent once, with a run
+    that may not reach the browser, which would show the default, and report it as a move.
 
     Whatever is put replaces what somebody has moved on to meanwhile: the next press of a key, or
     digits that are being typed.

@@ -334,13 +334,16 @@ def _field(number: int, row: Cells, name: str) -> None:
         example = f"for example {even_shares(count)}"
     take = partial(_take, number, name)
     if field.is_tick:
-        st.checkbox(field.label, help=field.help, **bound(key, value is True, take, options=()))
+        now = value is True
+        st.checkbox(field.label, now, help=field.help, **bound(key, now, take, options=()))
     else:
+        typed = text_of(value)
         st.text_input(
             field.label,
+            typed,
             placeholder=example,
             help=field.help,
-            **bound(key, text_of(value), take, empty="", options=()),
+            **bound(key, typed, take, empty="", options=()),
         )
 
 
