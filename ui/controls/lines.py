@@ -2,7 +2,8 @@
 Streamlit.
 
 After a colon stand bounds or levels, and after bounds and a comma what is usual; a name in
-quotation marks may have a colon. What is no description is a list of names, and a header line may
+quotation marks may have a colon. How often a level occurs may be a range, "no, yes 10 to 20 %",
+which the outcome takes over. What is no description is a list of names, and a header line may
 have some described:
 
     systolic_bp: 60 to 260 mmHg, typical 130, spread 18, per 10
@@ -17,7 +18,15 @@ import math
 import re
 from collections.abc import Iterator
 
-from ui.session.forms import LEFT_OUT
+from ui.session.forms import (
+    LEFT_OUT,
+    SHARE_RANGE,
+    UNFIT,
+    do_ranges_fit,
+    ends_of,
+    half_range,
+    share_line,
+)
 from ui.session.typed import written
 
 Cells = dict[str, object]
@@ -30,8 +39,11 @@ _NAME_FIRST = re.compile(rf"(\w+)\s+([^\s\d]\S*\s+)?({_NUMBER}{_TO}{_NUMBER}(?![
 _LEFT_OUT = re.compile(rf"\s*{LEFT_OUT}\s*", re.I)
 _SAID_FIRST = re.compile(rf"(\w+)\s+(\S+\s+\d+(?:\.\d+)?\s*%|{LEFT_OUT})", re.I)
 """A name and its first level with its share, or that it is left out, without a colon."""
+_RANGE_FIRST = re.compile(rf"(\w+)\s+(\w\S*\s+{SHARE_RANGE}\s*%)", re.I)
+_RANGE = re.compile(rf"(?<!\S){SHARE_RANGE}\s*%$", re.I)
+"""At the end of a level."""
 _LIKE_BOUNDS = re.compile(rf"-?\d+,\d+{_TO}-?\d|-?\d+{_TO}-?\d+,\d", re.I)
-_LIKE_SHARE = re.compile(r"\s\d+,\d+\s*%")
+_LIKE_SHARE = re.compile(rf"\s(?:[\d.]+{_TO})?\d+,\d+\s*%|\s\d+,\d+{_TO}[\d.,]+\s*%", re.I)
 """Numbers with a decimal comma, which also separates."""
 _PARTS = re.compile(r"[;,](?!\d{3}(?!\d))")
 """Between what is said after the bounds; a comma before three digits belongs to a number."""
@@ -158,6 +170,8 @@ def _begun(part: str, *, found: bool, before: list[str] | None) -> tuple[str, li
     text = part.strip()
     if before and not _BOUNDS.fullmatch(before[0].strip()):
         return None
+    if before is None and (match := _RANGE_FIRST.fullmatch(text)):
+        return match[1], [match[2]]
     if (match := _NAME_FIRST.fullmatch(text)) and match[1].lower() not in _WORDS:
         name, unit, bounds, rest = match.groups()
         if unit:
@@ -169,8 +183,9 @@ def _begun(part: str, *, found: bool, before: list[str] | None) -> tuple[str, li
 
 
 def _percent(part: str) -> float:
-    """The share of a level; no number where it has none."""
-    return float(_shared(part.strip())[1] or math.nan)
+    """The share of a level, the middle of a range; no number where it has none."""
+    ends = _shared(part.strip())[1]
+    return math.nan if ends is None else (ends[0] + ends[1]) / 2.0
 
 
 def _names(line: str, place: int) -> list[str]:
@@ -225,15 +240,24 @@ def _cells(said: str, where: str) -> Cells:
         )
     shared = [_shared(part) for part in parts]
     cells: Cells = {"kind": "levels", "levels": "; ".join(level for level, _ in shared)}
-    percents = [percent for _, percent in shared]
-    if percents.count("") == 1:  # the rest
-        rest = 100.0 - math.fsum(float(percent) for percent in percents if percent)
-        percents[percents.index("")] = f"{max(rest, 0.0):.6g}"
-    if all(percents):
-        cells["shares"] = "; ".join(f"{float(percent):.6g}" for percent in percents)
-    elif any(percents):
+    if half := half_range(level for level, _ in shared):
+        raise ValueError(f"{where}: {half}")
+    told = [ends for _, ends in shared if ends is not None]
+    if len(told) == len(shared) - 1:  # the rest
+        most, least = (max(100.0 - math.fsum(each), 0.0) for each in zip(*told, strict=True))
+        told.insert([ends for _, ends in shared].index(None), (least, most))
+    if len(told) == len(shared):
+        is_range = any(low < high for low, high in told)
+        if is_range and not do_ranges_fit(told):
+            raise ValueError(f"{where}: {UNFIT}")
+        cells["shares"] = "; ".join(_share(*ends) for ends in told)
+    elif told:
         raise ValueError(f"{where}: how often a value occurs is said of all of them, or of none.")
     return cells
+
+
+def _share(low: float, high: float) -> str:
+    return share_line(float(f"{low:.6g}"), float(f"{high:.6g}"))
 
 
 def _about(rest: str, where: str) -> Cells:
@@ -259,12 +283,17 @@ def _about(rest: str, where: str) -> Cells:
     return cells
 
 
-def _shared(part: str) -> tuple[str, str]:
-    """A level and its percentage, empty where there is none; a part may be long and all blanks."""
+def _shared(part: str) -> tuple[str, tuple[float, float] | None]:
+    """A level and the ends of its percentage, None where there is none; a part may be long and all
+    blanks.
+    """
+    if match := _RANGE.search(part):
+        level = part[: match.start()].rstrip()
+        return (level, ends_of(match[0])) if level else (part, None)
     level, *percent = part.removesuffix("%").rsplit(maxsplit=1) or [""]
     if part.endswith("%") and percent and _PERCENT.fullmatch(percent[0]):
-        return level, percent[0]
-    return part, ""
+        return level, (float(percent[0]), float(percent[0]))
+    return part, None
 
 
 def _value(text: str, where: str) -> float:

@@ -24,6 +24,7 @@ from ui.session.forms import (
     LEFT_OUT,
     OUTCOME_FIELDS,
     CellError,
+    RangeError,
     even_shares,
     form_of,
     levels_of,
@@ -106,12 +107,16 @@ def wrong(
     roles: what a column that is not in the model is instead, by its name.
     known: the columns that filled the cards, by name.
     is_all: what is not typed yet counts.
+
+    While no outcome is chosen, a range of shares is nothing wrong: its column may be the outcome.
     """
     found, names = {}, declare.wrong_names(rows())
     for (number, row), bad in zip(_cards().items(), names, strict=True):
         name = text_of(row.get("column"))
         if bad is None and name not in roles and row.get("kind") != LEFT_OUT:
             bad = declare.wrong_cell(row, known.get(name), is_number=is_of_number())
+        if isinstance(bad, RangeError) and not st.session_state.get(TARGET):
+            continue
         if bad is not None and (_is_told(row, bad) or (is_all and set(row) - {"kind"})):
             found[number] = bad
     return found
@@ -413,7 +418,7 @@ def _open_what_lacks() -> None:
         for number, row in _cards().items()
         if not _is_finished(row) and row.get("column") != target
     ]
-    _opened().update(lacking[:1], wrong({}, {}, is_all=False))
+    _opened().update(lacking[:1], wrong({str(target): ""}, {}, is_all=False))
 
 
 def _is_finished(row: Cells) -> bool:

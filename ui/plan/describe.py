@@ -28,7 +28,16 @@ from ui.kit.bound import among, bound
 from ui.plan import cards, draft
 from ui.session import state, steps
 from ui.session.compute import DECLARED, declared_table
-from ui.session.forms import Row, levels_of, shares_of, text_of
+from ui.session.forms import (
+    RangeError,
+    Row,
+    ends_of,
+    half_range,
+    levels_of,
+    share_line,
+    shares_of,
+    text_of,
+)
 from ui.session.settings import BUDGET, LIMITS, Settings, for_outcome
 from ui.session.text import plain
 from ui.session.typed import number_in, whole_in, written
@@ -471,6 +480,8 @@ def _add(found: dict[str, Cells]) -> None:
     if any("if missing" in cells for cells in found.values()):
         st.session_state["describe_fill"] = draft.FILL_IN
     cards.add(found)
+    if "shares" in found.get(str(st.session_state.get(cards.TARGET)), {}):
+        st.session_state["describe_rate"] = _typed_rate(_yes())
 
 
 def _outcome() -> None:
@@ -492,10 +503,9 @@ def _outcome() -> None:
     if target is None:
         return
     cards.ask_outcome()
-    levels, positive = _outcome_levels(), st.session_state.get("describe_positive")
+    levels = _outcome_levels()
     if len(levels) > 1:
-        shown = positive if positive in levels else usual_yes(levels)
-        st.session_state["describe_positive_pick"] = st.session_state["describe_positive"] = shown
+        st.session_state["describe_positive_pick"] = st.session_state["describe_positive"] = _yes()
         st.radio(
             "Its value that counts as “yes”",
             levels,
@@ -513,16 +523,23 @@ def _outcome_levels() -> tuple[str, ...]:
     return () if cards.is_of_number() else levels_of(cards.outcome())
 
 
+def _yes() -> str | None:
+    """The value of the outcome that counts as yes: the chosen one, or else the usual one."""
+    levels, positive = _outcome_levels(), st.session_state.get("describe_positive")
+    return positive if positive in levels else usual_yes(levels)
+
+
 def _pick_target() -> None:
     _keep_rate()
     st.session_state[cards.TARGET] = st.session_state["describe_target_pick"]
     st.session_state["describe_positive"] = st.session_state[cards.OUTCOME] = None
-    st.session_state["describe_rate"] = _typed_rate()  # what was typed is that of another column
+    # What was typed is the share of another column.
+    st.session_state["describe_rate"] = _typed_rate(_yes())
 
 
 def _keep_rate() -> None:
     """Say on the card of the outcome so far how often its two values occur: the share of “yes” that
-    was typed of it, where that is no range.
+    was typed of it; a range only in place of the one that stands there.
     """
     row, levels = cards.outcome(), _outcome_levels()
     try:
@@ -530,21 +547,34 @@ def _keep_rate() -> None:
     except ValueError:
         return
     yes = st.session_state.get("describe_positive")
-    if isinstance(rate, float) and len(levels) == 2 and yes in levels:
-        shares = (rate if level == yes else 1.0 - rate for level in levels)
-        row["shares"] = "; ".join(written(100.0 * share, 12) for share in shares)
+    is_typed = bool(text_of(st.session_state.get("describe_rate")))
+    is_share = isinstance(rate, float) or (is_typed and any(map(ends_of, shares_of(row))))
+    if is_share and len(levels) == 2 and yes in levels:
+        low, high = (100.0 * end for end in (rate if isinstance(rate, tuple) else (rate, rate)))
+        shares = ((low, high) if level == yes else (100.0 - high, 100.0 - low) for level in levels)
+        row["shares"] = "; ".join(share_line(*ends) for ends in shares)
 
 
-def _typed_rate() -> str:
-    """How often the outcome is “yes”, where that was typed of its column."""
+def _typed_rate(yes: str | None) -> str:
+    """How often the outcome has this value, where that was typed of its column: a number or a
+    range.
+    """
     row, levels = cards.outcome(), _outcome_levels()
-    shares, yes = shares_of(row), usual_yes(levels)
-    is_told = yes and len(shares) == len(levels) and declare.wrong_cell(row) is None
-    return shares[levels.index(yes)].strip() if is_told else ""
+    shares, bad = shares_of(row), declare.wrong_cell(row)
+    if yes not in levels or len(shares) != len(levels) or not isinstance(bad, RangeError | None):
+        return ""
+    share = shares[levels.index(yes)].strip()
+    return share_line(*ends) if (ends := ends_of(share)) else share
 
 
 def _pick_positive() -> None:
-    st.session_state["describe_positive"] = st.session_state["describe_positive_pick"]
+    """Take the value that counts as yes; a share that was taken from the column's card is that of
+    this value then.
+    """
+    said, before = st.session_state, _typed_rate(_yes())
+    said["describe_positive"] = said["describe_positive_pick"]
+    if text_of(said.get("describe_rate")) in ("", before):
+        said["describe_rate"] = _typed_rate(_yes())
 
 
 def _rate_and_pairs() -> None:
@@ -625,6 +655,8 @@ def _left_lines() -> str:
 def _wrong_codes() -> str:
     """What is missing of the outcome's values; empty where nothing is."""
     target = st.session_state.get(cards.TARGET)
+    if half := half_range(_outcome_levels()):
+        return f"“{target}”: {half}"
     if len(_outcome_levels()) < 2:
         return f"Type the values of “{target}”, as the file writes them: two at least."
     if not st.session_state.get("describe_positive"):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +22,9 @@ from ui.session.typed import Limits, number_in, written
 from ui.session.words import in_words
 
 LEFT_OUT = "not in the model"
+UNFIT = (
+    "with a range, the others have to be what it leaves of 100, such as 80 to 90 beside 10 to 20."
+)
 POINTS = "Numbers have a decimal point, 1.5, and semicolons between them."
 Row = Mapping[str, Any]
 """What is typed of one column, texts and a tick by the names of `FIELDS`; "column" is its name, and
@@ -79,6 +82,10 @@ class CellError(ValueError):
         self.field, self.why = field, why
         label = FIELDS[field].label
         super().__init__(f"“{text_of(row.get('column'))}”, {label[0].lower()}{label[1:]}: {why}")
+
+
+class RangeError(CellError):
+    """A share is a range, which only the outcome can have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,6 +250,39 @@ def shares_of(row: Row) -> list[str]:
     return _parts(row, "shares")
 
 
+def ends_of(share: str) -> tuple[float, float] | None:
+    """The lowest and the highest of a range of percentages; None where it is none.
+
+    >>> ends_of("10 to 20"), ends_of(" 10–20 %"), ends_of("20")
+    ((10.0, 20.0), (10.0, 20.0), None)
+    """
+    if (match := _RANGE.fullmatch(share.strip())) is None:
+        return None
+    one, other = sorted(map(float, match.groups()))
+    return one, other
+
+
+def share_line(low: float, high: float) -> str:
+    """Percentages as they are typed: a number, or a range."""
+    ends = (low,) if low == high else (low, high)
+    return " to ".join(f"{end:.12g}" for end in ends)
+
+
+def do_ranges_fit(ends: Sequence[tuple[float, float]]) -> bool:
+    """Whether each range of percentages is within what the others leave of 100."""
+    low, high = (math.fsum(each) for each in zip(*ends, strict=True))
+    return all(
+        one + (high - other) >= 100.0 - _SLACK and other + (low - one) <= 100.0 + _SLACK
+        for one, other in ends
+    )
+
+
+def half_range(levels: Iterable[str]) -> str:
+    """Why one of these is no value: it ends as a range begins, "yes 10 to"; empty where none is."""
+    half = next((level for level in levels if _HALF.search(level)), None)
+    return f"“{half}” ends like half a range: write “yes 10 to 20 %”." if half else ""
+
+
 def _parts(row: Row, field: str) -> list[str]:
     typed = text_of(row.get(field))
     return typed.split(";" if ";" in typed else ",")
@@ -267,12 +307,14 @@ def _levels(row: Row, known: CategoricalColumn | None) -> CategoricalColumn:
     other = text_of(row.get("if missing")) or None
     why = f"“{other}” is not one of the values."
     _check(other is None or other in levels, row, "if missing", why)
-    parts = filter(str.strip, shares_of(row))
-    shares = tuple(_number(row, "shares", part) / 100.0 for part in parts) or None
+    _check(not (why := half_range(levels)), row, "levels", why)
+    ends = [_ends(row, part) for part in filter(str.strip, shares_of(row))]
+    shares = tuple(low / 100.0 for low, _ in ends) or None
     if shares:
         point = f" {POINTS}" if "," in text_of(row.get("shares")) else ""
         why = f"{len(levels)} are needed, one for each value.{point}"
         _check(len(shares) == len(levels), row, "shares", why)
+        _check_ranges(row, ends)
         total = math.fsum(shares)
         why = "they have to add up to 100, none below 0; these add up to "
         why += f"{100.0 * total:.4g}.{point}"
@@ -280,6 +322,26 @@ def _levels(row: Row, known: CategoricalColumn | None) -> CategoricalColumn:
     return CategoricalColumn(
         text_of(row.get("column")), levels, other, old is None or old.has_reference, shares
     )
+
+
+def _ends(row: Row, share: str) -> tuple[float, float]:
+    """The ends of a range of percentages; of a number that number twice."""
+    if (found := ends_of(share)) is not None:
+        return found
+    value = _number(row, "shares", share)
+    return value, value
+
+
+def _check_ranges(row: Row, ends: Sequence[tuple[float, float]]) -> None:
+    """Raise CellError for ranges that do not go together, RangeError for those that do."""
+    if all(low == high for low, high in ends):
+        return
+    _check(do_ranges_fit(ends), row, "shares", UNFIT)
+    middles = [(low + high) / 2.0 for low, high in ends]
+    total = math.fsum(middles)
+    numbers = "; ".join(f"{100.0 * middle / total:.4g}" for middle in middles)
+    why = f"only the outcome can have a range: write a number for each value, such as {numbers}."
+    raise RangeError(row, "shares", why)
 
 
 def _unchanged(row: Row, known: Column | None) -> CategoricalColumn | None:
@@ -327,6 +389,13 @@ def _number(row: Row, field: str, typed: str) -> float:
         raise CellError(row, field, in_words(problem)) from None
 
 
+_SHARE = r"(\d{1,3}(?:\.\d+)?)"
+SHARE_RANGE = rf"{_SHARE}(?:\s*%)?\s*(?:to|-|–|—|…|\.\.+)\s*{_SHARE}"
+"""Two percentages and what stands between them; a percent sign may follow."""
+_RANGE = re.compile(rf"{SHARE_RANGE}(?:\s*%)?", re.I)
+_SLACK = 0.1
+"""Percent by which a range may miss what the others leave, as rounded ones do."""
+_HALF = re.compile(r"(?<!\S)\d+(?:\.\d+)?(?:\s*%)?\s+(?:to|-|–|—|…|\.\.+)(?:\s*%)?$", re.I)
 _COMMAS = re.compile(r"(?=.*\d,\d)(?=.*,\s)[^;]*")
 """Values with commas between, of which some stand within a number."""
 _LISTED = 5

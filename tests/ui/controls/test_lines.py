@@ -77,6 +77,57 @@ def test_one_share_that_is_not_said_is_the_rest():
     assert columns_of("city: a 20 %, b 50 %, c")["city"]["shares"] == "20; 50; 30"
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "no, yes 10 to 20 %",
+        "no, yes 10 to 20%",
+        "no, yes 10 - 20 %",
+        "no, yes 10-20%",
+        "no, yes 10–20 %",
+        "no, yes 10 % to 20 %",
+        "no, yes 20 TO 10 %",
+        "no 80 to 90 %, yes",
+        "no 80–90%, yes 10–20%",
+    ],
+)
+def test_a_share_may_be_a_range(said):
+    """“yes 10 to” was a value with 20 %."""
+    read = {"kind": "levels", "levels": "no; yes", "shares": "80 to 90; 10 to 20"}
+    assert columns_of(f"readmitted: {said}") == {"readmitted": read}
+
+
+@pytest.mark.parametrize(
+    ("said", "levels", "shares"),
+    [
+        ("no, yes 0.5 to 2.5 %", "no; yes", "97.5 to 99.5; 0.5 to 2.5"),
+        ("no, yes 10 to 10 %", "no; yes", "90; 10"),
+        ("home, died 5 to 9 %, lost 1 %", "home; died; lost", "90 to 94; 5 to 9; 1"),
+        ("young, 18-29 30 %", "young; 18-29", "70; 30"),
+        ("grade 1 to 2 30 %, grade 3", "grade 1 to 2; grade 3", "30; 70"),
+        ("grade 1 to 2, grade 3 to 4", "grade 1 to 2; grade 3 to 4", None),
+        ("HER2-, HER2+", "HER2-; HER2+", None),
+        ("low, 0 to 10 %, 10 to 20 %", "low; 0 to 10 %; 10 to 20 %", None),
+    ],
+)
+def test_a_range_is_no_part_of_a_name_and_a_name_no_range(said, levels, shares):
+    cells = columns_of(f"x: {said}")["x"]
+    assert (cells["levels"], cells.get("shares")) == (levels, shares)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "age: 1 to 2, ill: no 80 to 90 %, yes 10 to 20 %, sex",
+        "ill no 80 to 90 %, yes 10 to 20 %, sex, age 1 to 2",
+    ],
+)
+def test_a_header_line_may_have_ranges_of_shares(line):
+    found = columns_of(line)
+    assert set(found) == {"age", "ill", "sex"}
+    assert found["ill"]["shares"] == "80 to 90; 10 to 20"
+
+
 WARD = {"kind": "levels", "levels": "a; b; c", "shares": "50; 30; 20"}
 OUT = {"kind": LEFT_OUT}
 SEX = {"kind": "levels", "levels": "F; M"}
@@ -135,6 +186,8 @@ def test_a_header_line_may_describe_some_of_its_columns(line, found):
         "x: " + "a 0.1 %," * 100_000,
         "a: 1 to 2" + ", b 1 to 2" * 60_000,
         "1 to " * 200_000,
+        "x: a, b " + "1 to 2 " * 150_000 + "%",
+        "x: a, b " + "1" * 500_000 + " to" + " " * 400_000 + "%",
     ],
 )
 def test_a_long_line_is_gone_through_once(line):
@@ -159,6 +212,8 @@ def test_blanks_are_gone_through_once():
         ("smoker no 99,5%, yes 0,5%", "numbers have a decimal point"),
         ("dose: 0,125 to 0,500 mg", "numbers have a decimal point"),
         ("dose: 0 to 1, typical 0,125", "“typical 0,125” is not understood"),
+        ("ill: no, yes 0,5 to 2 %", "numbers have a decimal point"),
+        ("ill: no, yes 0.5-2,5 %", "numbers have a decimal point"),
         ("dose: 0 to 9, typical 2,5", "“5” is not understood"),
     ],
 )
@@ -206,6 +261,18 @@ def test_a_header_line_gives_names_alone():
         ("sex male female", "Line 1 has no comma and no colon.*“sex: male, female”"),
         ("a " * 9, "“a: a, a, a, a, a, …”"),
         ("city: a 20 %, b, c", "said of all of them, or of none"),
+        (
+            "ill: no, yes 10 to",
+            "Line 1 .“ill”.: “yes 10 to” ends like half a range: write “yes 10 to",
+        ),
+        ("ill: no, yes 10 to %", "half a range"),
+        ("ill: no, yes 10 – ", "half a range"),
+        ("ill: no, yes 10 to 20 to 30 %", "“yes 10 to” ends like half a range"),
+        ("ill: no 80 %, yes 10 to 20 %", "what it leaves of 100, such as 80 to 90 beside 10 to 20"),
+        ("ill: no 70 to 90 %, yes 10 to 20 %", "what it leaves of 100"),
+        ("ill: no, yes 10 to 200 %", "what it leaves of 100"),
+        ("ill: no, yes 10 to 2000 %", "half a range"),
+        ("city: a 10 to 20 %, b, c", "said of all of them, or of none"),
         ("age: years,weight: kg", "Line 1 .“age”.: bounds such as"),
         ("a: b: c, d", "“b: c” has a colon"),
         ("a" * 200_000, "one is too long"),

@@ -367,6 +367,73 @@ def test_another_outcome_has_another_share_of_yes():
     assert app.text_input(key="describe_rate").value == ""
 
 
+@pytest.mark.parametrize("is_chosen_before", [False, True])
+@pytest.mark.parametrize("line", ["no, yes 10 to 20 %", "no 80–90%, yes"])
+def test_a_range_in_a_line_is_the_share_of_the_outcome(line: str, is_chosen_before: bool):
+    """“yes 10 to” was a value of it, and the range was lost."""
+    app = start("plan")
+    app.text_input(key="describe_n").set_value("8000")
+    add(app, "age: 18 to 100\nreadmitted")
+    if is_chosen_before:
+        app.radio(key="describe_target_pick").set_value("readmitted").run()
+    add(app, f"readmitted: {line}")
+    assert not app.error
+    if not is_chosen_before:
+        assert cards_of(app)[1] == (
+            "readmitted · 2 values, no 80 to 90 % (reference), yes 10 to 20 %"
+        )
+        app.radio(key="describe_target_pick").set_value("readmitted").run()
+    assert app.radio(key="describe_positive_pick").options == ["no", "yes"]
+    assert app.text_input(key="describe_rate").value == "10 to 20"
+    go_on(app)
+    table = declared_table(now(app).declared)
+    assert table.schema.codes == ("yes", "no")
+    assert table.guesses.base_rate == (0.1, 0.2)
+
+
+def test_a_range_of_a_column_that_is_not_the_outcome_is_refused_and_stays():
+    app = described()
+    add(app, "smoker: no, yes 10 to 20 %")
+    why = "only the outcome can have a range: write a number for each value, such as 85; 15."
+    assert why in told(app)
+    go_on(app)
+    assert now(app).dataset != DECLARED
+    assert why in told(app)
+    app.text_input(key="card_4_shares").set_value("85; 15").run()
+    go_on(app)
+    assert declared_table(now(app).declared).schema.features[-1].shares == (0.85, 0.15)
+
+
+def test_the_range_of_an_outcome_goes_with_its_column_and_its_value():
+    app = add(described(), "diabetes: no, yes 5 to 20 %")
+    app.radio(key="describe_positive_pick").set_value("no").run()
+    assert app.text_input(key="describe_rate").value == "80 to 95"
+    app.radio(key="describe_positive_pick").set_value("yes").run()
+    app.text_input(key="describe_rate").set_value("10 to 30").run()
+    app.radio(key="describe_positive_pick").set_value("no").run()
+    assert app.text_input(key="describe_rate").value == "10 to 30"  # as it was typed there
+    app.radio(key="describe_positive_pick").set_value("yes").run()
+    app.radio(key="describe_target_pick").set_value("sex").run()
+    assert app.text_input(key="describe_rate").value == ""
+    add(app, "sex: F 30 to 40 %, M")
+    assert app.text_input(key="describe_rate").value == ""  # of which nobody knows
+    app.radio(key="describe_positive_pick").set_value("M").run()
+    assert app.text_input(key="describe_rate").value == "60 to 70"
+    app.radio(key="describe_positive_pick").set_value("F").run()
+    assert app.text_input(key="describe_rate").value == "30 to 40"
+    app.radio(key="describe_target_pick").set_value("diabetes").run()
+    assert app.text_input(key="describe_rate").value == "10 to 30"
+
+
+def test_half_a_range_is_no_value_of_the_outcome():
+    app = described()
+    app.text_input(key="card_3_levels").set_value("no; yes 10 to").run()
+    app.radio(key="describe_positive_pick").set_value("yes 10 to").run()
+    go_on(app)
+    assert "“yes 10 to” ends like half a range" in told(app)
+    assert now(app).dataset != DECLARED
+
+
 def test_a_set_that_is_here_is_planned_for_by_the_same_path():
     app = start("plan")
     app.segmented_control(key="describe_how").set_value("here").run()
