@@ -128,3 +128,28 @@ def test_the_method_of_a_regression_of_a_number_refuses_a_comma_too():
         assert any(one.value.startswith(words) for one in app.warning)
     app.text_input(key="linear_clip").set_value("1.5").run()
     assert now(app).clip == 1.5
+
+
+@pytest.mark.parametrize(
+    ("page", "query"),
+    [
+        ("explore", {"n": "30000", "epsilon": "2"}),
+        ("learn", {"screen": "n", "value": "20000"}),
+        ("plan", {"step": "choose", "find": "precision", "method": "own", "d": "3", "n": "20000"}),
+    ],
+)
+def test_a_browser_that_missed_the_run_that_set_a_control_shows_its_value_all_the_same(page, query):
+    """It showed the first position, and reported that as a move."""
+    app = visit(page, **query)
+    if page == "learn":
+        app.radio(key="learn_n_answer").set_value(0).run()
+    fields = [f for f in app.text_input if f.key.endswith("_number") and "split" not in f.key]
+    assert fields
+    assert [f.proto.default for f in fields] == [f.value for f in fields]
+    for one in app.select_slider:
+        (place,) = map(int, one.proto.default)
+        shown = float(one.proto.options[place].split()[-1].replace(",", ""))
+        assert shown == pytest.approx(float(app.session_state[one.key]), rel=0.01)
+    assert all(
+        tuple(one.proto.default) == one.value for one in app.slider if one.key == "split_slider"
+    )
