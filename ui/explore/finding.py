@@ -189,9 +189,9 @@ def effects_sentence(found: Sequence[ReportableEffects], among: Sequence[Combina
         return f"{costs}{way}"
     if len(found) > 1:
         return f"{costs}; not every effect can be reported"
-    kind = "interval is" if first.n == 1 else "intervals are"
+    kind = "its interval is" if first.n == 1 else "their intervals are"
     return (
-        f"{first.n} of {first.n_all} effects can be reported; their {kind} "
+        f"{first.n} of {first.n_all} effects can be reported; {kind} "
         f"{_against_plain(first)}{way}"
     )
 

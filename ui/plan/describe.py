@@ -173,7 +173,7 @@ def _n() -> int | None:
     if not typed:
         return None
     n, (low, high) = whole_in(typed), LIMITS["n"]
-    expect(low <= n <= high, f"Plans are made for {low:,} to {high:,} of them.")
+    expect(low <= n <= high, f"Plans are made for {low:,} to {high:,} records.")
     return n
 
 

@@ -146,9 +146,9 @@ def finding(table: pd.DataFrame) -> str:
     gaps = 100 * np.abs(table.difference.dropna().to_numpy())
     near = int((np.abs(table["in standard errors"].dropna().to_numpy()) <= _CHANCE).sum())
     if near == gaps.size:
-        return f"All {near} published coverages agree with ours within simulation error"
+        return f"All {near} published coverages agree with ours within three standard errors"
     return (
-        f"{near} of {gaps.size} published coverages agree with ours within simulation error, "
+        f"{near} of {gaps.size} published coverages agree with ours within three standard errors, "
         f"all within {number_at_most(gaps.max(), 2)} points: the paper leaves open how columns are "
         "coded"
     )
@@ -161,7 +161,7 @@ def sentence(table: pd.DataFrame) -> str:
     gap = 100 * table.difference.mean()
     return (
         f"{finding(table)}. On average ours is {abs(gap):.2f} points "
-        f"{'above' if gap > 0 else 'below'}; simulation error is {_CHANCE:g} standard errors."
+        f"{'above' if gap > 0 else 'below'}."
     )
 
 

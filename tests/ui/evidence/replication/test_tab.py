@@ -43,7 +43,7 @@ def test_tables_stand_beside_our_run(name):
 def test_where_all_agree_nothing_is_left_to_explain():
     table = pd.DataFrame({"difference": [0.001, -0.002], "in standard errors": [1.0, -2.0]})
     assert tab.finding(table) == (
-        "All 2 published coverages agree with ours within simulation error"
+        "All 2 published coverages agree with ours within three standard errors"
     )
 
 
