@@ -43,7 +43,7 @@ def job(m: int = 40, k: int = 20, kind: type[Job] = Job, **changes: object) -> J
     return kind(**{**values, **changes})
 
 
-def wait_for(condition, seconds: float = 60) -> None:
+def wait_for(condition, seconds: float = 240) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end
