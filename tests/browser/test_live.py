@@ -307,22 +307,3 @@ def test_next_begins_at_the_top_and_the_slider_is_in_view_with_its_chart(open_pa
     wait_idle(page)  # Next has the focus by now, which would close what is opened
     page.get_by_role("button", name="Share").click()
     page.get_by_text("type=large").wait_for()
-
-
-def test_a_second_press_of_next_before_the_next_screen_is_there_skips_none(open_page):
-    page = open_page("/learn?screen=promise")
-    button = page.get_by_role("button", name="Next")
-    button.wait_for()
-    wait_idle(page)
-    button.evaluate(
-        """async (button) => {
-          const { search } = location
-          button.click()
-          while (location.search === search) await new Promise(requestAnimationFrame)
-          button.click()
-        }"""
-    )
-    page.get_by_text(f"Screen 2 of {len(SCREENS)}").wait_for()
-    wait_idle(page)
-    assert page.locator("h1").inner_text() == SCREENS[1].title
-    assert page.evaluate("document.activeElement.innerText") == "Next →"

@@ -63,7 +63,7 @@ def learn(page: Page, address: str) -> Iterator[str]:
         yield screen.key
         if screen is not SCREENS[-1]:
             page.set_viewport_size(SMALL_PHONE)
-            page.locator("[class*=st-key-learn_next_] button").click()
+            page.locator(".st-key-learn_next button").click()
 
 
 def explore(page: Page, address: str) -> Iterator[str]:

@@ -31,7 +31,6 @@ export default function ({ data }) {
   brought = data.turn
   const shown = document.querySelector(`.st-key-${data.key}`)
   if (!shown) return
-  if (data.focus === 'button') return shown.querySelector('button').focus({ preventScroll: true })
   if (data.focus) {
     const goal = data.focus === 'field' ? shown.querySelector('input') : shown
     if (goal === shown) shown.tabIndex = -1
@@ -46,9 +45,9 @@ _bring = st.components.v2.component("dpci_bring", html="<span></span>", js=_BRIN
 _TURN = "brought_turn"
 
 
-def bring(key: str, *, focus: Literal["", "alert", "field", "button"] = "") -> None:
+def bring(key: str, *, focus: Literal["", "alert", "field"] = "") -> None:
     """Bring what has a key into view, once for each call; an alert gets the focus, of a widget its
-    field. A button gets the focus where it is.
+    field.
     """
     st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
     turn = f"{key} {st.session_state[_TURN]}"

@@ -38,9 +38,6 @@ EXERCISES = "exercises"
 _PLACE, _PROBLEM = "learn_place", "learn_problem"
 _ANSWERED = "learn_answered"
 """Whether the last thing that happened was an answer."""
-_WAYS = {"previous": "← Previous", "next": "Next →"}
-_WENT = "learn_went"
-"""The way, of the two, that was just gone; its button keeps the focus."""
 _VALUES, _ANSWERS, _SENT = "learn_values", "learn_answers", "learn_frames_sent"
 _ARRIVES = 1.0
 """Seconds within which frames reach the browser; a run that comes sooner may discard them."""
@@ -187,10 +184,9 @@ def _place(screen: Screen) -> dict[str, str]:
     return {"screen": address(screen), "value": f"{_value(screen):g}"}
 
 
-def _go(key: str, way: str = "") -> None:
+def _go(key: str) -> None:
     st.session_state[_PROBLEM] = ""
     st.session_state[_PLACE] = key
-    st.session_state[_WENT] = way
 
 
 # --- one screen -----------------------------------------------------------------------------------
@@ -387,7 +383,8 @@ def _steps(screen: Screen) -> None:
     titles = {s.key: f"{place}. {s.title}" for place, s in enumerate(path, 1)}
     with st.container(key="learn_steps", horizontal=True, vertical_alignment="center"):
         if number > 0:
-            _turn("previous", screen, path[number - 1])
+            before = path[number - 1].key
+            st.button("← Previous", key="learn_previous", on_click=_go, args=(before,))
         st.selectbox(
             "Screens",
             **among(titles),
@@ -395,21 +392,7 @@ def _steps(screen: Screen) -> None:
             label_visibility="collapsed",
         )
         if number + 1 < len(path):
-            _turn("next", screen, path[number + 1])
+            after = path[number + 1].key
+            st.button("Next →", key="learn_next", on_click=_go, args=(after,), type="primary")
         else:
             st.page_link("../pages/explore.py", label="**Your own settings →**")
-    if way := st.session_state.pop(_WENT, ""):
-        bring(f"learn_{way}_{screen.key}", focus="button")
-
-
-def _turn(way: str, screen: Screen, to: Screen) -> None:
-    """A button to the screen before or after. Each screen has its own: a second press that was sent
-    before the next screen was there leads to that one too.
-    """
-    st.button(
-        _WAYS[way],
-        key=f"learn_{way}_{screen.key}",
-        on_click=_go,
-        args=(to.key, way),
-        type="primary" if way == "next" else "secondary",
-    )

@@ -42,10 +42,6 @@ def words(app) -> str:
     return "\n".join(element.value for kind in kinds for element in kind)
 
 
-def turn(app, way: str) -> None:
-    next(b for b in app.button if (b.key or "").startswith(f"learn_{way}_")).click().run()
-
-
 def switch_to(app, page: str):
     app.switch_page(str(ROOT / "pages" / f"{page}.py")).run()
     check(app)
@@ -147,18 +143,18 @@ def test_an_unknown_link_falls_back_with_a_sentence(query):
     assert len(app.warning) == 1
     assert "This link" in app.warning[0].value
     assert "script" not in words(app)
-    turn(app, "next")
+    app.button(key="learn_next").click().run()
     check(app)
     assert not app.warning
 
 
 def test_the_path_goes_forward_and_back_and_keeps_answers_and_values():
     app = opened("promise", value="0.8")
-    turn(app, "next")
+    app.button(key="learn_next").click().run()
     check(app)
     assert not pictures_of(app)
     assert any("Screen 2 of 15" in p.proto.text for p in app.get("progress"))
-    turn(app, "previous")
+    app.button(key="learn_previous").click().run()
     assert pictures_of(app)[0]["meta"]["value"] == 0.8
     app.selectbox(key="learn_contents").set_value("peeking").run()
     check(app)
@@ -348,7 +344,7 @@ def test_the_lesson_goes_in_the_order_of_next():
         f"{number}. {screen.title}" for number, screen in enumerate(LESSON, 1)
     ]
     for number, key in enumerate(lesson[1:], 2):
-        turn(app, "next")
+        app.button(key="learn_next").click().run()
         check(app)
         assert link_of(app)["screen"] == address(find(key))
         assert any(f"Screen {number} of {len(LESSON)}" in p.proto.text for p in app.get("progress"))
