@@ -191,8 +191,7 @@ def effects_sentence(found: Sequence[ReportableEffects], among: Sequence[Combina
         return f"{costs}; not every effect can be reported"
     kind = "its interval is" if first.n == 1 else "their intervals are"
     return (
-        f"{first.n} of {first.n_all} effects can be reported; {kind} "
-        f"{_against_plain(first)}{way}"
+        f"{first.n} of {first.n_all} effects can be reported; {kind} {_against_plain(first)}{way}"
     )
 
 
