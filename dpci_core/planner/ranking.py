@@ -128,8 +128,8 @@ def rank_mechanisms(
     zCDP, is there for noise that is added to the minimiser only. Each has nearly the best split of
     its own (`split.quick_split`). Designs that cannot run come last, with the reason. Moments of
     several losses give one block each, in the order given: lengths of different losses are those of
-    different coefficients. Of several worlds the one decides where fewest coefficients can be
-    reported, then where intervals are longest, as in `best_split`; it gives order and forecast.
+    different coefficients. Order and forecast are those of the world in which fewest coefficients
+    can be reported with a design, then in which intervals are longest.
 
     Args:
         moments: of one loss or several, at this regularization; or of all worlds of one loss.

@@ -142,7 +142,7 @@ class SplitForecasts:
         spectra: SharedSpectra | None = None,
     ) -> None:
         self.moments, self.design, self.coefficient = moments, design, coefficient
-        self.full: dict[Parts, Forecast | None] = {}
+        self._full: dict[Parts, Forecast | None] = {}
         self._few: dict[Parts, Forecast | None] = {}
         self._anchors: list[_Anchor] = []
         self._spectra = spectra or SharedSpectra(released_hessian(moments, design))
@@ -152,8 +152,8 @@ class SplitForecasts:
         """Forecast a split in full and make it an anchor; None if the design cannot run with
         it.
         """
-        if parts not in self.full:
-            full = self.full[parts] = self._made(parts, (N_DRAWS, N_REDRAWS))
+        if parts not in self._full:
+            full = self._full[parts] = self._made(parts, (N_DRAWS, N_REDRAWS))
             few = None if full is None else self._draw(parts)
             if full is not None and few is not None:
                 lengths = [length_of(made, self.coefficient) for made in (full, few)]
@@ -161,15 +161,15 @@ class SplitForecasts:
                     _place(parts), lengths[0] / lengths[1], full.coverage - few.coverage
                 )
                 self._anchors.append(anchor)
-        return self.full[parts]
+        return self._full[parts]
 
     def score_of(self, parts: Parts) -> float:
         """By forecast where there is one, else by the surrogate as the nearest anchor corrects
         it.
         """
         level = self.design.confidence_level
-        if parts in self.full:
-            return score(self.full[parts], level, self.coefficient)
+        if parts in self._full:
+            return score(self._full[parts], level, self.coefficient)
         few = self._draw(parts)
         if few is None:
             return math.inf

@@ -95,8 +95,8 @@ def best_split(
     where no split reaches that, the score lengthens by 1 % for every tenth of a point that is
     missing. Equal lengths go to the larger covariance share. The split of the design itself is
     among the candidates, so the answer is never worse, unless a lock asks for another amount than
-    the design's. What may not be reported counts as longer. Of several worlds the worst counts: no
-    split that was looked at is better in its own worst one.
+    the design's. What may not be reported counts as longer. Of several worlds the worst one
+    counts.
 
     Args:
         moments: fit of the table that stands for the data, at the c of the design; or of all worlds
@@ -199,14 +199,15 @@ def _searched(
     world. The split of the design is one of the candidates, but not of a quick search.
 
     The first world is searched, and whichever was the worst for what was found: what is best in the
-    worst of some worlds, and no worse in any other, is best in the worst of all.
+    worst of some worlds, and no worse in any other, is best in the worst of all. What was best in
+    fewer worlds stays a candidate.
     """
-    places = [0]
+    start = None if is_quick else _start(SplitSearch(known, design, held))
+    places, candidates = [0], [] if start is None else [start]
     while True:
         search = SplitSearch([known[place] for place in places], design, held, is_quick)
-        start = None if is_quick else _start(search)
-        if start is not None:
-            search.confirm(start)
+        for parts in candidates:
+            search.confirm(parts)
         if len(held) < len(PARTS) - 1:
             search.run()
         best = search.best()
@@ -218,6 +219,7 @@ def _searched(
         if worst in places:
             return search, best, worst
         places.append(worst)
+        candidates.append(best)
 
 
 def _locks(locked: Mapping[str, Amount]) -> dict[str, Decimal]:

@@ -304,6 +304,5 @@ def test_next_begins_at_the_top_and_the_slider_is_in_view_with_its_chart(open_pa
     page.get_by_text("Screen 2 of 15").wait_for()
     wait_chart(page, "chart_learn_noise")
     page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollTop === 0")
-    wait_idle(page)  # Next has the focus by now, which would close what is opened
     page.get_by_role("button", name="Share").click()
     page.get_by_text("type=large").wait_for()

@@ -523,3 +523,22 @@ def test_the_split_that_stands_is_a_candidate(monkeypatch):
     monkeypatch.setattr(SplitSearch, "run", lambda _: None)
     design = standing(3_000, "3")
     assert best_split(worlds(), design=design).design == design
+
+
+def test_what_is_best_in_fewer_worlds_is_a_candidate_in_more(monkeypatch):
+    def worst(of):
+        return max(score(forecast(one.moments, design=of), 0.95) for one in worlds())
+
+    design = standing(3_000, "3")
+    first = best_split(worlds()[0].moments, design=design).design
+    assert worst(first) < worst(design)
+    searched, runs = SplitSearch.run, []
+
+    def once(search):
+        runs.append(search)
+        if len(runs) == 1:
+            searched(search)
+
+    monkeypatch.setattr(SplitSearch, "run", once)
+    assert best_split(worlds(), design=design).design == first
+    assert len(runs) > 1

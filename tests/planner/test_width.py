@@ -34,6 +34,7 @@ from dpci_core import (
 )
 from dpci_core.intervals.forecast import LARGEST_WIDTH, drawn_intervals
 from dpci_core.planner.amounts import LARGEST_TOTAL, with_total
+from dpci_core.planner.search import score
 from dpci_core.planner.targets import outcome_of
 from dpci_core.planner.worlds import cost_of
 from dpci_core.report.cautions import cautions
@@ -205,6 +206,10 @@ def test_the_budget_that_is_needed_keeps_to_it() -> None:
 
 
 def test_what_is_too_wide_costs_a_coefficient_in_every_search() -> None:
-    """Split, penalty and ranking put first how many are not reportable in the worst world."""
-    costs = [cost_of(forecast(of.moments, design=DESIGN))[0] for of in worlds(21.0)]
-    assert costs == [0, 1]
+    """Penalty and ranking put first how many are not reportable in the worst world, and a split
+    counts such an interval as much longer.
+    """
+    made = [forecast(of.moments, design=DESIGN) for of in worlds(21.0)]
+    assert [cost_of(one)[0] for one in made] == [0, 1]
+    kind, wide = (score(one, DESIGN.confidence_level) for one in made)
+    assert wide > 1e3 * kind

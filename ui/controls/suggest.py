@@ -21,6 +21,7 @@ from ui.session.forms import (
     form_of,
     levels_of,
     number_of,
+    share_line,
     shares_of,
     text_of,
 )
@@ -149,8 +150,8 @@ def rate_line(rate: Rate) -> str:
     """A share as it is typed."""
     if rate == UNKNOWN_RATE:
         return ""
-    ends = rate if isinstance(rate, tuple) else (rate,)
-    return " to ".join(f"{100.0 * end:.10g}" for end in ends)
+    low, high = rate if isinstance(rate, tuple) else (rate, rate)
+    return share_line(100.0 * low, 100.0 * high)
 
 
 def read_pairs(line: str, names: Sequence[str]) -> tuple[Pair, ...]:

@@ -94,13 +94,11 @@ def iso_map(case: Case, source: TableSource) -> IsoMap:
         return np.array([[at(case, x, n, world) for x in spent[::every]] for n in few])
 
     found = values(None)
-    worse = np.less if case.target.is_power else np.greater
-    few = found[::_FEW, ::_FEW]
+    worst = np.minimum if case.target.is_power else np.maximum  # of NaN and a number NaN
     for world in counted("table", others):
-        there = values(world, _FEW)
-        if worse(there, few).any():
-            whole = values(world)
-            found = np.where(worse(whole, found), whole, found)
+        few = found[::_FEW, ::_FEW]
+        if not np.array_equal(worst(few, values(world, _FEW)), few, equal_nan=True):
+            found = worst(found, values(world))
     return IsoMap(totals, counts, found)
 
 

@@ -390,12 +390,13 @@ def _number(row: Row, field: str, typed: str) -> float:
 
 
 _SHARE = r"(\d{1,3}(?:\.\d+)?)"
-SHARE_RANGE = rf"{_SHARE}(?:\s*%)?\s*(?:to|-|–|—|…|\.\.+)\s*{_SHARE}"
+_TO = r"(?:to|-|–|—|…|\.\.+)"
+SHARE_RANGE = rf"{_SHARE}(?:\s*%)?\s*{_TO}\s*{_SHARE}"
 """Two percentages and what stands between them; a percent sign may follow."""
 _RANGE = re.compile(rf"{SHARE_RANGE}(?:\s*%)?", re.I)
 _SLACK = 0.1
 """Percent by which a range may miss what the others leave, as rounded ones do."""
-_HALF = re.compile(r"(?<!\S)\d+(?:\.\d+)?(?:\s*%)?\s+(?:to|-|–|—|…|\.\.+)(?:\s*%)?$", re.I)
+_HALF = re.compile(rf"(?<!\S)\d+(?:\.\d+)?(?:\s*%)?\s+{_TO}(?:\s*%)?$", re.I)
 _COMMAS = re.compile(r"(?=.*\d,\d)(?=.*,\s)[^;]*")
 """Values with commas between, of which some stand within a number."""
 _LISTED = 5

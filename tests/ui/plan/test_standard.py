@@ -19,6 +19,7 @@ from dpci_core.planner.standard import PENALTIES, StandardSearch
 from dpci_core.privacy.budget import PARTS
 from dpci_core.report.cautions import cautions, gravest
 from dpci_core.schema import CategoricalColumn, NumericColumn, Schema, StandardEncoding
+from tests.ui.plan.test_page import shown
 from tests.ui.plan.test_work import endless, job_of
 from tests.ui.session.test_jobs import wait_for
 from tests.ui.test_pages import check, now, start, visit
@@ -263,7 +264,7 @@ def test_what_equal_parts_would_cost_is_found_by_the_same_method_in_the_same_wor
 def test_the_plan_so_far_has_the_records_that_the_answer_asks_for_and_the_steps(wished):
     """It said 2,000 records beside a design for 68,500; the steps stand on the card beside it."""
     app = start("plan", **(LINK | wished | {"goal": "all", "find": "records"}))
-    n = answer_of(app)
+    n = shown(app)
     assert n not in ("–", "20,000")
     (line,) = [m.value.replace("\\", "") for m in app.markdown if m.value.startswith("- **")]
     assert line.startswith(f"- **{n} records**, as this answer asks (the plan has 20,000), one per")
@@ -334,7 +335,7 @@ def test_an_amount_that_is_not_enough_is_no_answer(wished, monkeypatch, find):
     monkeypatch.setattr(options.Searched, "answer", last)
     app = start("plan", **(LINK | wished | {"goal": "all", "find": find}))
     check(app)
-    assert answer_of(app) == "–"
+    assert shown(app) == "–"
     assert "Your goal is missed" in words(app)
     other = {"budget": "“Records” above finds how many", "records": "“Budget” above finds which"}
     assert other[find] in words(app)
@@ -396,7 +397,7 @@ def looking(monkeypatch, now, **query):
 def test_a_first_look_says_for_which_table_it_is_true(wished, monkeypatch):
     """The answer holds in every world; how much more that takes nobody knows yet."""
     app = looking(monkeypatch, "the least budget that works", **wished)
-    assert answer_of(app).startswith("about ")
+    assert shown(app).startswith("about ")
     (assumed,) = (line for line in words(app).splitlines() if "as you described it" in line)
     assert assumed.split(", ") == [
         "**A first look**",
@@ -421,7 +422,7 @@ def test_a_first_look_at_a_precision_is_at_every_table(wished, monkeypatch):
     """Of the kindest table it was a third of the answer."""
     query = wished | {"find": "precision", "n": "8000", "epsilon": "2"}
     app = looking(monkeypatch, "the precision", **query)
-    assert answer_of(app).startswith("about ")
+    assert shown(app).startswith("about ")
     look = "**A first look**, in the least favourable case, with a usual split and penalty"
     assert look in words(app).splitlines()
     assert "A first look. The best design is being searched for." in words(app)
@@ -447,7 +448,7 @@ def test_a_first_look_at_a_precision_is_near_the_answer(wished):
 def test_a_first_look_at_a_precision_says_that_nothing_can_be_reported(wished, monkeypatch):
     query = wished | {"find": "precision", "epsilon": "0.2", "n": "500"}
     app = looking(monkeypatch, "the precision", **query)
-    assert answer_of(app) == "…"
+    assert shown(app) == "…"
     said = "A first look finds nothing that can be reported in the least favourable case. A better"
     assert said in words(app)
 
@@ -455,18 +456,13 @@ def test_a_first_look_at_a_precision_says_that_nothing_can_be_reported(wished, m
 def test_an_amount_that_is_not_enough_at_first_sight_is_no_answer(wished, monkeypatch):
     name = "the least budget that works"
     app = looking(monkeypatch, name, **(wished | {"goal_length": "0.001"}))
-    assert answer_of(app) == "…"
+    assert shown(app) == "…"
     assert "no budget that is enough. A better design is being searched for" in words(app)
     app.button(key="plan_stop").click().run()
     wait_for(lambda: not job_of(app).is_active)
     app.run()
     assert "no budget that is enough. A better design was not found" in words(app)
     assert "an attacker go from" not in words(app)
-
-
-def answer_of(app) -> str:
-    (found,) = [m.value for m in app.markdown if m.value.startswith("## ")]
-    return found.removeprefix("## ").removeprefix(":small[").removesuffix("]")
 
 
 def test_mechanism_and_split_are_chosen_and_can_be_moved(wished):
@@ -476,26 +472,26 @@ def test_mechanism_and_split_are_chosen_and_can_be_moved(wished):
     assert "in the least favourable case" in words(app)
     assert "utput perturbation" not in words(app)  # of which no answer is known
     assert "first look" not in words(app)  # nor a number of one beside the answer
-    assert not answer_of(app).startswith("about ")
-    before = answer_of(app)
+    assert not shown(app).startswith("about ")
+    before = shown(app)
     app.segmented_control(key="by").set_value("output").run()
     check(app)
-    other = answer_of(app)
+    other = shown(app)
     assert other != before
     app.segmented_control(key="by").set_value("").run()
-    assert answer_of(app) == before
+    assert shown(app) == before
     best, longer = (math.log(float(one.removeprefix("×/÷ "))) for one in (before, other))
     said = re.search(r"Output perturbation: (\S+) times as long intervals", words(app))
     assert float(said[1]) == pytest.approx(longer / best, rel=0.05)
     (found,) = [c.value for c in app.caption if "for their standard errors" in c.value]
     app.segmented_control(key="parts").set_value("own").run()
     check(app)
-    own = math.log(float(answer_of(app).removeprefix("×/÷ ")))
+    own = math.log(float(shown(app).removeprefix("×/÷ ")))
     assert own == pytest.approx(best, rel=0.02)  # it began at 50, 25 and 25 per cent
     assert found == f"{split_words(now(app))} {FOUND}"
     app.slider(key="split_slider").set_value((40, 90)).run()
     check(app)
-    assert answer_of(app) != before
+    assert shown(app) != before
     app.button(key="use_design").click().run()
     assert [round(now(app).split.share(i)) for i in range(3)] == [40, 50, 10]
 
@@ -503,11 +499,11 @@ def test_mechanism_and_split_are_chosen_and_can_be_moved(wished):
 def test_by_hand_begins_with_the_design_that_was_found(wished):
     """It began at c = .001 and half of the budget for the effects, whatever had been found."""
     app = start("plan", **(LINK | wished | {"find": "precision", "goal": "all"}))
-    before, found = now(app), answer_of(app)
+    before, found = now(app), shown(app)
     app.radio(key="method").set_value("own").run()
     check(app)
     here = now(app)
-    assert answer_of(app) == found
+    assert shown(app) == found
     assert here.c != before.c
     assert here.split != before.split
     assert declared_table(here.declared).schema.standard != SCHEMA.standard
@@ -516,7 +512,7 @@ def test_by_hand_begins_with_the_design_that_was_found(wished):
 def test_by_hand_tells_what_the_budget_that_was_found_gives(wished):
     """Its own least budget is another, and stood in the place of the one that was found."""
     app = start("plan", **(LINK | wished | {"find": "budget", "goal": "all"}))
-    found = answer_of(app)
+    found = shown(app)
     app.radio(key="method").set_value("own").run()
     check(app)
     assert app.segmented_control(key="find").value == "precision"
@@ -732,7 +728,7 @@ def test_a_precision_says_of_how_many_effects_it_is_where_not_all_can_be_reporte
     assert made.promise is not None
     turned = replace(made.promise, chance=1.0 - made.promise.chance)
     assert (differ in beside_sentence(case, made, replace(made, promise=turned))) == has_number
-    assert (answer_of(app) != "–") == has_number
+    assert (shown(app) != "–") == has_number
 
 
 def test_shrunken_intervals_are_called_so_before_they_are_planned_with():
