@@ -177,10 +177,10 @@ def _shown(work: Work) -> tuple[Option | None, bool, Exception | None]:
 
 def _found(case: PlannedCase, option: Option | None, shown: str | None, *, is_first: bool) -> None:
     """The quantity that is the answer, and which table it is true for; a dash where there is none,
-    once that is known. A first look stands smaller: the answer can be far from it.
+    once that is known. A first look is grey: the answer can be far from it.
     """
     if shown:
-        st.markdown(f"## :small[about {shown}]" if is_first else f"## {shown}")
+        st.markdown(f"## :gray[about {shown}]" if is_first else f"## {shown}")
     else:
         st.markdown("## …" if is_first else "## –")
     if option is None or not shown or case.settings.dataset != DECLARED:

@@ -52,14 +52,13 @@ def _caption(case: Case) -> str:
 def _say_world(case: Case, *, is_of_all: bool) -> None:
     """Say in which table a closer look is true, where the table is only described."""
     if case.settings.dataset == DECLARED:
-        which = (
-            "at each point for the least favourable table that was checked"
-            if is_of_all
-            else "for the table as it is described"
-        )
+        c, fewest = text.number(case.settings.c), "with the fewest records that a release takes."
         st.caption(
-            f"**Drawn {which}, at c = {text.number(case.settings.c)}**; what is found has to hold "
-            "in every table that was checked, with the fewest records that a release takes."
+            f"**Drawn at each point for the least favourable table that was checked, at c = {c}**, "
+            f"{fewest}"
+            if is_of_all
+            else f"**Drawn for the table as it is described, at c = {c}**; what is found has to "
+            f"hold in every table that was checked, {fewest}"
         )
 
 

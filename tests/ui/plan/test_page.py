@@ -101,7 +101,7 @@ def set_goal(app, kind: str, *, on: str = "", amount: float | str = "", chance: 
 def shown(app) -> str:
     """The quantity that is the answer."""
     (found,) = [m.value for m in app.markdown if m.value.startswith("## ")]
-    return found.removeprefix("## ").removeprefix(":small[").removesuffix("]")
+    return found.removeprefix("## ").removeprefix(":gray[").removesuffix("]")
 
 
 def least_total(app) -> float:
