@@ -192,13 +192,23 @@ class Start(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """A design under an encoding, and what counts of it, the less the better: effects that cannot
-    be counted on, then how far the goal is.
+    """A design under an encoding, and what counts of it in some worlds, the less the better:
+    effects that cannot be counted on, then how far the goal is.
     """
 
     cost: Cost
     encoding: StandardEncoding
     design: Design
+
+
+class _Seen(NamedTuple):
+    """A design in one world: the chance that each feature is reported, how large its bias is of
+    what can be, and how far the target is, farther by the coverage that is missing.
+    """
+
+    chance: Array
+    bias: Array
+    reach: float
 
 
 Starts = tuple[Start, ...]
@@ -212,6 +222,9 @@ class StandardSearch:
     Round amounts of budget and records, a few to the power of ten, are searched from the beginning,
     and what is found there is moved to the amounts of a design: so designs of near amounts share
     nearly all of the work, and what is found for one of them does not depend on the others.
+
+    What is moved is moved in the worlds that decide: the worst one for where it began, and
+    whichever was the worst for what was found, until none is worse than these.
 
     Args:
         encodes: the planning rows of every world under an encoding.
@@ -234,8 +247,9 @@ class StandardSearch:
         self._shapes, self._fit, self._keep = shapes, fit or _fit, keep or self._here
         self._around: dict[Hashable, Starts] = {}
         self._known: dict[tuple[object, ...], Moments] = {}
+        self._seen: dict[tuple[object, ...], _Seen | None] = {}
         self._rows = _rows_of(self.encodes)
-        self._order = list(range(len(self.encodes)))
+        self._deciding: list[int] = []
         self._n_draws = N_DRAWS
         self._error: InfeasibleDesignError | None = None
 
@@ -281,12 +295,32 @@ class StandardSearch:
             raise self._refusal(_usual(free))
         return best
 
+    def quick(self, design: Design, *, is_split_free: bool = True) -> Tried:
+        """What can be found in a second, a few per cent from what `found` does: under the encoding
+        that is the best with a usual c and split, these moved once. Arguments and errors as there.
+        """
+        check_design(design)
+        free = replace(design, target="unpenalised")
+        free = _usual(free) if is_split_free else free
+        self._begin(_FEW_DRAWS)
+        usual = replace(free, regularization=_on_grid(enclosing_regularization(free)))
+        tried = [self._tried(encoding, usual) for encoding in self.encodings[::2]]
+        first = min(tried, key=lambda one: one.cost)
+        parts = ("c", *PARTS[1:]) if is_split_free else ("c",)
+        with closing(counted("design", count())) as number:
+            best = self._in_all(first, lambda now: self._descended(now, parts, _ROUGH, number))
+        if best.cost == _NEVER:
+            raise self._refusal(free)
+        return best
+
     def _begin(self, n_draws: int) -> None:
         """With so many draws behind a forecast, and fits of this search alone: for many columns
         they are large.
         """
         self._n_draws = n_draws
         self._known.clear()
+        self._seen.clear()
+        self._deciding.clear()
 
     def _here(self, key: Hashable, search: Callable[[], Starts]) -> Starts:
         if key not in self._around:
@@ -302,38 +336,56 @@ class StandardSearch:
         assert self._error is not None  # of the matrices
         return self._error
 
-    def cost(self, encoding: StandardEncoding, design: Design, enough: Cost = _NEVER) -> Cost:
-        """What counts of a design: effects that are surely reported, then how far the target is,
-        farther by what coverage and chances to report lack, and while there are no such effects by
-        how far biases are beyond what can be reported. Most where it cannot run; where the first
-        worlds cost enough already, what they cost.
+    def cost(
+        self,
+        encoding: StandardEncoding,
+        design: Design,
+        enough: Cost = _NEVER,
+        *,
+        worlds: Sequence[int] | None = None,
+    ) -> Cost:
+        """What counts of a design in some worlds, None for all: effects that are surely reported,
+        then how far the target is, farther by what coverage and chances to report lack, and while
+        there are no such effects by how far biases are beyond what can be reported. Most where it
+        cannot run; where the first worlds cost enough already, what they cost.
         """
-        rows = self._rows(encoding)
-        chance, bias = np.ones((2, len(rows[0].feature_names) - 1))
+        chance = bias = np.ones(1)
         reach, cost = 0.0, _NEVER
-        for turn, place in enumerate(self._order):
-            moments = self._moments(encoding, place, design)
-            try:
-                drawn = drawn_intervals(
-                    moments, design=design, n_draws=self._n_draws, n_redraws=_REDRAWS
-                )
-            except InfeasibleDesignError as error:
-                self._error = error
+        for place in range(len(self.encodes)) if worlds is None else worlds:
+            seen = self._seen_in(place, encoding, design)
+            if seen is None:
                 return _NEVER
-            made = forecast_of(drawn, moments)
-            lengths, here = made.ci_length[:-1], made.chance_to_report[:-1]
-            chance = np.minimum(chance, here)
-            bias = np.fmax(bias, np.abs(made.bias[:-1]) / (REPORTABLE_BIAS * lengths / 2.0))
-            covered = float(made.coverage[:-1].min(where=here >= SURELY, initial=1.0))
-            near = nearness(drawn, lengths if self.target is None else made.ci_length, self.target)
-            reach = max(reach, length_score(near, covered, design.confidence_level))
+            chance, bias = np.minimum(chance, seen.chance), np.fmax(bias, seen.bias)
+            reach = max(reach, seen.reach)
             n_sure = int(np.count_nonzero(chance >= SURELY))
             further = 0.0 if n_sure else _BIASED * float(np.log(bias).sum())
             cost = -n_sure, lengthened(reach, chance, further)
             if cost >= enough:
-                self._order.insert(0, self._order.pop(turn))  # it rules out the next ones soonest
                 break
         return cost
+
+    def _seen_in(self, place: int, encoding: StandardEncoding, design: Design) -> _Seen | None:
+        """A design in a world, looked at once; None where it cannot run."""
+        key = encoding, design, place
+        if key not in self._seen:
+            self._seen[key] = self._looked(place, encoding, design)
+        return self._seen[key]
+
+    def _looked(self, place: int, encoding: StandardEncoding, design: Design) -> _Seen | None:
+        try:
+            moments = self._moments(encoding, place, design)
+            drawn = drawn_intervals(
+                moments, design=design, n_draws=self._n_draws, n_redraws=_REDRAWS
+            )
+        except InfeasibleDesignError as error:
+            self._error = error
+            return None
+        made = forecast_of(drawn, moments)
+        lengths, chance = made.ci_length[:-1], made.chance_to_report[:-1]
+        bias = np.abs(made.bias[:-1]) / (REPORTABLE_BIAS * lengths / 2.0)
+        covered = float(made.coverage[:-1].min(where=chance >= SURELY, initial=1.0))
+        near = nearness(drawn, lengths if self.target is None else made.ci_length, self.target)
+        return _Seen(chance, bias, length_score(near, covered, design.confidence_level))
 
     def _moments(self, encoding: StandardEncoding, place: int, design: Design) -> Moments:
         """The fit in a world, made once."""
@@ -344,7 +396,19 @@ class StandardSearch:
         return self._known[*table, c]
 
     def _tried(self, encoding: StandardEncoding, design: Design) -> Tried:
-        return Tried(self.cost(encoding, design), encoding, design)
+        """A design in the worlds that decide; the first one says which."""
+        if not self._deciding:
+            self._note_worst(encoding, design)
+        return Tried(self.cost(encoding, design, worlds=self._deciding), encoding, design)
+
+    def _note_worst(self, encoding: StandardEncoding, design: Design) -> None:
+        """Have one more world decide: that which costs a design most."""
+        self._deciding.append(
+            max(
+                (place for place in range(len(self.encodes)) if place not in self._deciding),
+                key=lambda place: self.cost(encoding, design, worlds=[*self._deciding, place]),
+            )
+        )
 
     def _searched(self, design: Design, number: Iterator[int]) -> Starts:
         """Designs of an amount: the best from every split, the better first, then where they began;
@@ -352,8 +416,9 @@ class StandardSearch:
         """
         starts = self._starts(design, number)
         splits = [one for s in SPLITS if (one := _split(design, *s))] or [design]
-        tried = [self._best(_with_split(starts, one), _OF_A_SPLIT, number, 1) for one in splits]
-        moved = [self._moved(one, _ALL, _FINE, number) for one in tried if one is not None]
+        tried = [self._begun(_with_split(starts, one))[0] for one in splits]
+        tried = [self._descended(one, ("c",), _ROUGH, number) for one in tried]
+        moved = [self._descended(one, _ALL, _FINE, number) for one in tried]
         moved.sort(key=lambda one: one.cost)
         return *(Start(one.encoding, one.design) for one in moved), *starts
 
@@ -363,40 +428,34 @@ class StandardSearch:
         tried, c = [], _on_grid(enclosing_regularization(design))
         for encoding in self.encodings[::2]:
             first = self._tried(encoding, replace(design, regularization=c))
-            tried.append(self._moved(first, ("c",), _ROUGH, number))
+            tried.append(self._descended(first, ("c",), _ROUGH, number))
             c = tried[-1].design.regularization  # near to what the next takes
         tried.sort(key=lambda one: one.cost)
-        best = self._moved(tried[0], _OF_A_SPLIT, _FINE, number)
+        best = self._moved(tried[0], _OF_A_SPLIT, number)
         found = [best, *tried[1:_FEW]]
         if (shape := self._shorter(best)) is not None:
             other = self._tried(replace(best.encoding, shape=shape), best.design)
-            found.append(self._moved(other, ("c",), _ROUGH, number))
+            found.append(self._descended(other, ("c",), _ROUGH, number))
         return tuple(Start(one.encoding, one.design) for one in found)
 
     def _best(
-        self, starts: Sequence[Start], parts: Sequence[str], number: Iterator[int], few: int = _MOST
+        self, starts: Sequence[Start], parts: Sequence[str], number: Iterator[int]
     ) -> Tried | None:
-        """The best of these, its parts moved until none helps; None where none can run.
+        """The best of these, its parts moved until none helps; None where none can run."""
+        moved = [self._moved(one, parts, number) for one in self._begun(starts)]
+        best = min(moved, key=lambda one: one.cost)
+        return None if best.cost == _NEVER else best
 
-        few: so many are moved, the best under each encoding and, of several, one with another
-        split.
+    def _begun(self, starts: Sequence[Start]) -> list[Tried]:
+        """Where moves begin, the best first: with the best under each encoding and, of several, one
+        with another split.
         """
         tried = sorted((self._tried(*one) for one in starts), key=lambda one: one.cost)
         apart = {(one.encoding, one.design.budget): one for one in reversed(tried)}
         ranked = sorted(apart.values(), key=lambda one: one.cost)
         first = {one.encoding: one for one in reversed(ranked)}
-        begun = sorted(first.values(), key=lambda one: one.cost)[: max(few - 1, 1)]
-        begun += [one for one in ranked if one not in begun][: few - len(begun)]
-        moved = []
-        for one in begun:
-            now = self._moved(self._moved(one, ("c",), _ROUGH, number), parts, _FINE, number)
-            for _ in range(_MOST_ROUNDS):
-                before, now = now, self._moved(now, parts, _FINE[-1:], number)
-                if now is before:
-                    break
-            moved.append(now)
-        best = min(moved, key=lambda one: one.cost, default=None)
-        return None if best is None or best.cost == _NEVER else best
+        begun = sorted(first.values(), key=lambda one: one.cost)[: _MOST - 1]
+        return begun + [one for one in ranked if one not in begun][: _MOST - len(begun)]
 
     def _shorter(self, best: Tried) -> Triangle | None:
         """The shape of the shortest intervals near its own."""
@@ -409,19 +468,48 @@ class StandardSearch:
         is_out = np.min(chance, axis=0) < SURELY
         return shortest_shape(shape, seen, design=design, is_out=is_out)
 
-    def _moved(
+    def _moved(self, best: Tried, parts: Sequence[str], number: Iterator[int]) -> Tried:
+        """With the next shape, more or less of the penalty "c", or of the share of a matrix, as
+        long as that helps in every world; `number` goes through what is tried for one design.
+        """
+
+        def to_the_end(now: Tried) -> Tried:
+            now = self._descended(now, ("c",), _ROUGH, number)
+            for steps in (_FINE, *[_FINE[-1:]] * _MOST_ROUNDS):
+                before, now = now, self._descended(now, parts, steps, number)
+                if now is before:
+                    break
+            return now
+
+        return self._in_all(best, to_the_end)
+
+    def _in_all(self, best: Tried, move: Callable[[Tried], Tried]) -> Tried:
+        """A design moved in the worlds that decide, until no other one is worse for what was found;
+        the best of that in all worlds.
+        """
+        best = now = best._replace(cost=self.cost(*best[1:]))
+        while True:
+            now = move(now._replace(cost=self.cost(*now[1:], worlds=self._deciding)))
+            cost = self.cost(*now[1:])
+            best = min(best, now._replace(cost=cost), key=lambda one: one.cost)
+            if cost <= now.cost:
+                return best
+            self._note_worst(*now[1:])
+
+    def _descended(
         self, best: Tried, parts: Sequence[str], steps: Sequence[int], number: Iterator[int]
     ) -> Tried:
-        """With the next shape, more or less of the penalty "c", or of the share of a matrix, as
-        long as that helps; `number` goes through what is tried for one design.
-        """
+        """The same in the worlds that decide."""
         for size, part in product(steps, parts):
             for step in (size, -size):
                 before = best
                 for _ in zip(range(_MOST_MOVES), number, strict=False):
                     changed = self._changed(best, part, step)
                     enough = best.cost[0], _WORTH * best.cost[1]
-                    if changed is None or (cost := self.cost(*changed, enough)) >= enough:
+                    if changed is None:
+                        break
+                    cost = self.cost(*changed, enough, worlds=self._deciding)
+                    if cost >= enough:
                         break
                     best = Tried(cost, *changed)
                 if best is not before:

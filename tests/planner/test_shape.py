@@ -188,7 +188,9 @@ def test_the_search_is_never_worse_for_it(
 
 
 def test_correlated_columns_and_a_rare_level(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A twentieth shorter at least, of what is in reach."""
+    """A tenth shorter at least in the geometric mean, and nothing that is in reach longer but for
+    what that takes.
+    """
     encode = twin(COHORT, every=2, **PAIR)
     given = {"budget": RHO, "n_records": 20_000}
     ellipsoid, found = (
@@ -196,8 +198,10 @@ def test_correlated_columns_and_a_rare_level(monkeypatch: pytest.MonkeyPatch) ->
         for is_shorter in (False, True)
     )
     assert "weight" not in found.not_reportable
-    before, after = (one.forecast.ci_length[[0, 1]] for one in (ellipsoid, found))
-    assert (after < 0.95 * before).all()
+    before, after = (one.forecast.ci_length[:-1] for one in (ellipsoid, found))
+    assert np.exp(np.mean(np.log(after / before))) < 0.9
+    assert (after[[0, 1]] < before[[0, 1]]).all()
+    assert after[3] < 1.05 * before[3]
     assert found.forecast.coverage[:-1][[0, 1, 3]].min() > 0.925
 
 

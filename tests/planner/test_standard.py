@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -353,7 +354,9 @@ class _Made(StandardSearch):
     def _shorter(self, best: object) -> None:
         """No shape but those of the planning rows."""
 
-    def cost(self, encoding: StandardEncoding, design: Design, enough: Any = None) -> Any:
+    def cost(
+        self, encoding: StandardEncoding, design: Design, enough: Any = None, *, worlds: Any = None
+    ) -> Any:
         budget = design.budget
         there = {name: float(getattr(budget, name) / budget.total) for name in PARTS[1:]}
         there["c"] = design.regularization
@@ -727,3 +730,39 @@ def test_where_little_can_be_reported_the_search_goes_on_to_the_end(
     search = StandardSearch((twin(effects=EFFECTS), NARROW))
     design = with_total(design_of(n_records=n), Decimal(total))
     assert search.found(design).cost <= most
+
+
+def test_what_is_found_is_moved_in_all_worlds_though_few_of_them_decide() -> None:
+    """A step that helps where it is looked at, and harms elsewhere, is none."""
+    search, looked = StandardSearch([twin(effects=EFFECTS), NARROW, twin()]), standard._Seen
+    one = np.ones(len(EFFECTS))
+
+    def seen(place: int, encoding: StandardEncoding, design: Design) -> Any:
+        far = math.log10(design.regularization) + 3.0  # the third world turns where c is .001
+        return looked(one, one, (20.0 - far, 10.0 - far, 15.0 + 4.0 * far)[place])
+
+    search._looked = seen  # type: ignore[method-assign]
+    begun = search._tried(search.encodings[0], replace(design_of(), regularization=1e-5))
+    assert search._deciding == [0]
+    found = search._in_all(begun, lambda now: search._descended(now, ("c",), (6,) * 5, count()))
+    assert search._deciding == [0, 2]
+    assert found.cost == search.cost(found.encoding, found.design)
+    assert found.design.regularization == pytest.approx(0.01, rel=0.5)
+    assert begun.cost > found.cost
+
+
+def test_a_quick_look_is_of_all_worlds_and_near_what_a_search_finds() -> None:
+    search = StandardSearch([twin(effects=EFFECTS), NARROW])
+    near = search.quick(design_of())
+    found = search.found(design_of())
+    search._begin(standard._FEW_DRAWS)
+    n_sure, reach = search.cost(near.encoding, near.design)
+    assert near.cost == (n_sure, pytest.approx(reach, rel=1e-9))  # of all worlds
+    assert search.cost(*found[1:])[0] <= n_sure
+    assert reach < 1.3 * search.cost(*found[1:])[1]
+    assert near.design.budget.total == design_of().budget.total
+    assert near.design.target == "unpenalised"
+    fixed = search.quick(design_of(), is_split_free=False)
+    assert fixed.design.budget == design_of().budget
+    with pytest.raises(InfeasibleDesignError):
+        search.quick(replace(design_of(), budget=PureDP(model=1e-6, hessian=1e-6, covariance=1e-6)))

@@ -31,7 +31,7 @@ from ui.plan import bounds, cards, goal, numbers, options, pictures, standard, w
 from ui.plan.job import beside, both_searched, designs_of
 from ui.plan.linear import SearchedLinear
 from ui.plan.options import Find, Option, Ways
-from ui.plan.work import Work, choice_of, work_on
+from ui.plan.work import Work, choice_of, holds, work_on
 from ui.session import quota, state, steps, text
 from ui.session.case import Case, NumberCase, PlannedCase, make_case, place_of
 from ui.session.choices import MECHANISMS
@@ -168,11 +168,13 @@ def _find(find: Find, found: Option | None) -> None:
 
 
 def _shown(work: Work) -> tuple[Option | None, bool, Exception | None]:
-    """The answer as far as it is known, whether it is a first look, and why there is none."""
+    """The answer as far as it is known, whether it is a first look, and why there is none. Where
+    the search for a better one has ended, a first look in every world is the answer.
+    """
     if "answer" in work.known:
         option, why = work.known["answer"]
         return cast("Option | None", option), False, why
-    return cast("Option | None", work.known.get("first", (None, None))[0]), True, None
+    return work.first, work.is_active or not holds(work.first), None
 
 
 def _found(case: PlannedCase, option: Option | None, shown: str | None, *, is_first: bool) -> None:
@@ -186,18 +188,9 @@ def _found(case: PlannedCase, option: Option | None, shown: str | None, *, is_fi
     if option is None or not shown or case.settings.dataset != DECLARED:
         return
     said = ["**A first look**"] if is_first else []
-    is_kind = is_first and not option.has_worlds
+    is_kind = is_first and not holds(option)
     said += _kindest(case) if is_kind else ["in the least favourable case"]
-    said += _usual_method(case) if is_first else []
     st.markdown(", ".join(said))
-
-
-def _usual_method(case: PlannedCase) -> list[str]:
-    """What of the method a first look has not searched for."""
-    choice = choice_of(case)
-    if choice is None or not isinstance(case, Case):
-        return []
-    return ["with a usual split and penalty" if choice.is_split_free else "with a usual penalty"]
 
 
 def _kindest(case: PlannedCase) -> list[str]:

@@ -71,7 +71,7 @@ Find = Literal["budget", "records", "precision"]
 BALANCED = math.sqrt(2.0)
 """An interval so many times as long as without privacy: half of its variance is privacy noise."""
 EQUAL_PARTS: Shares = (Decimal(1), Decimal(1), Decimal(1))
-_STEP, _NEAR, _LITTLE = 1.6, 1.01, 1.005
+_STEP, NEAR, _LITTLE = 1.6, 1.02, 1.02
 """An amount that is not enough grows by the first factor where nothing says how much is. An answer
 is the least amount up to the second, or where what its own design needs is nearer than the third.
 """
@@ -273,7 +273,7 @@ class Amounts(ABC, Generic[CaseT]):
 
     case: CaseT
     source: TableSource
-    near: float = field(default=_NEAR, kw_only=True)
+    near: float = field(default=NEAR, kw_only=True)
     known: dict[object, float] = field(default_factory=dict, init=False)
     """What methods need, by name of the amount."""
     is_fixed: ClassVar[bool] = True
@@ -484,7 +484,9 @@ class Described(Designs):
 
 @dataclass
 class FirstLook(Described):
-    """Designs that take no search, in the first world alone: what can be told at once."""
+    """Designs that take no search, in the first world alone: by them mechanisms are compared, and a
+    search begins at what they need.
+    """
 
     @cached_property
     def enclosing(self) -> StandardEncoding:
@@ -498,13 +500,6 @@ class FirstLook(Described):
             now = replace(now, split=from_shares(now.split.total, USUAL_SPLIT))
         c = enclosing_regularization(now.design(now.combinations[0]))
         return self.made(now, self.enclosing, min(c, LIMITS["c"][1]))
-
-    def in_every_world(self) -> Option:
-        """What the design at the amounts of the case gives in every world, where the precision can
-        be a third of that in the first.
-        """
-        option = super().described(self.at(self.case.settings.typed_total, self.case.n))
-        return replace(option, encoding=self.enclosing)
 
     def described(self, case: Case) -> Option:
         """What a design gives as declared."""
@@ -521,9 +516,11 @@ class Searched(Described):
     can be reported and the goal is nearest, in every world.
 
     memo: where what was found is kept.
+    is_quick: whether they are moved once, from what is usual: a first look in every world.
     """
 
     memo: LRU = field(default_factory=lambda: LRU(_MOST_LOOKS))
+    is_quick: bool = False
 
     def at(self, typed: float, n: int) -> Case:
         """The case with the design there."""
@@ -565,13 +562,15 @@ class Searched(Described):
     def _found(self, typed: float, n: int) -> Tried:
         """Encoding, penalty and split there."""
         now = self.asked(typed, n)
+        search = self.search.quick if self.is_quick else self.search.found
 
         def find() -> Tried:
             design = now.design(now.combinations[0])
             design = replace(design, n_records=self.case.fewest_of(n))
-            return self.search.found(design, is_split_free=self.is_split_free)
+            return search(design, is_split_free=self.is_split_free)
 
-        return self.memo.get(self._key("searched", now, is_split_free=self.is_split_free), find)
+        key = self._key("searched", now, is_split_free=self.is_split_free)
+        return self.memo.get((self.is_quick, *key), find)
 
     def _key(self, name: str, now: Settings, *, is_split_free: bool) -> tuple[object, ...]:
         """What a search rests on."""

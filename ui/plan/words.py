@@ -20,7 +20,7 @@ from dpci_core.report.words import (
 )
 from ui.plan.charts import Mark
 from ui.plan.options import Find, Option, Ways
-from ui.session.case import Case, PlannedCase
+from ui.session.case import PlannedCase
 from ui.session.choices import MECHANISMS
 from ui.session.compute import DECLARED
 from ui.session.settings import LIMITS, Settings
@@ -115,11 +115,11 @@ def found_sentence(case: PlannedCase, option: Option | None, find: Find) -> str:
 
 def first_sentence(case: PlannedCase, option: Option, find: Find, *, is_active: bool) -> str:
     """What a first look leaves open; is_active: the search is at work on it."""
-    is_of_all = option.has_worlds or case.settings.dataset != DECLARED
+    is_of_all = option.promise is not None or case.settings.dataset != DECLARED
     if falls_short(option, find):
         amount = "budget" if find == "budget" else "number of records"
         said, searched = f"A first look finds no {amount} that is enough.", "A better design"
-    elif option.has_worlds and not option.reportable:
+    elif option.promise is not None and not option.reportable:
         said = "A first look finds nothing that can be reported in the least favourable case."
         searched = "A better design"
     else:
@@ -128,8 +128,7 @@ def first_sentence(case: PlannedCase, option: Option, find: Find, *, is_active: 
         return f"{said} {searched} {'is being searched for' if is_active else 'was not found'}."
     looked = "are being" if is_active else "were not all"
     worse = "be less exact" if find == "precision" else "ask for more"
-    better = "A better design can ask for less. " if isinstance(case, Case) else ""
-    return f"{better}Less favourable tables {looked} looked at: they can {worse}, or rule it out."
+    return f"Less favourable tables {looked} looked at: they can {worse}, or rule it out."
 
 
 def reach_sentence(case: PlannedCase, option: Option, find: Find) -> str:

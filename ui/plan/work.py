@@ -13,7 +13,7 @@ import streamlit as st
 from ui.controls.job_panel import JobPanel
 from ui.plan import numbers
 from ui.plan.job import Answer, Choice, Key, Part, PlanJob, beside, parts_left, parts_of
-from ui.plan.options import Find, ranked
+from ui.plan.options import Find, Option, ranked
 from ui.session import compute, jobs, state, steps
 from ui.session.case import PlannedCase
 from ui.session.settings import CHOICES
@@ -66,6 +66,11 @@ class Work:
                 self._at_rest()
 
     @property
+    def first(self) -> Option | None:
+        """The first look, where one found a design."""
+        return cast("Option | None", self.known.get("first", (None, None))[0])
+
+    @property
     def _told_at(self) -> str:
         """The first answer that is missing and has a place of its own."""
         return next((name for name in self.missing if name not in _AHEAD), "kept")
@@ -75,7 +80,7 @@ class Work:
             st.warning(self.problem)
         elif self.job is not None and self.job.state == "failed":
             st.warning(self.job.problem)
-        elif "answer" in self.missing:
+        elif "answer" in self.missing and not holds(self.first):
             st.info("Stopped without an answer.")
         else:
             st.info("The computation was stopped. What it had found by then is shown.")
@@ -115,13 +120,22 @@ def work_on(case: PlannedCase, kept: PlannedCase | None = None) -> Work:
 
 
 def with_better(known: dict[str, Answer], find: Find) -> dict[str, Answer]:
-    """What is known; the answer is equal parts where these are better, as a search of three shares
-    may end beside what is best.
+    """What is known; the answer is the first look, or equal parts, where these are better in every
+    world, as a search may end beside what is best.
     """
-    if not {"answer", "equal"} <= known.keys():
+    if "answer" not in known:
         return known
-    both = {name: known[name] for name in ("answer", "equal")}
-    return known | {"answer": both[ranked(find, both).best]}
+    found: dict[str, Answer] = {
+        name: known[name]
+        for name in ("answer", "equal", "first")
+        if name == "answer" or (name in known and holds(cast("Option | None", known[name][0])))
+    }
+    return known | {"answer": found[ranked(find, found).best]}
+
+
+def holds(option: Option | None) -> bool:
+    """Whether what this says is true in every world."""
+    return option is not None and option.promise is not None
 
 
 def _job_for(case: PlannedCase, parts: dict[str, Part]) -> PlanJob | None:

@@ -367,7 +367,11 @@ def test_an_epsilon_at_delta_is_spent_as_a_pure_one_where_that_is_shorter():
         first = parts_of(case, source, "precision", choice=choice)["first"].find()
         shortest = min(length, key=length.__getitem__)
         assert first.settings.currency == shortest
-        assert first.precision == looks[shortest].in_every_world().precision
+        law = next(one for one in (typed, pure) if one.currency == shortest)
+        quick = options.Searched(
+            replace(case, settings=law), source, SCHEMA, name, is_quick=True
+        ).answer("precision")
+        assert (first.precision, first.probability) == (quick.precision, quick.probability)
         assert bool(law_sentence(case, first)) == (first.settings.currency == "pure")
         taken = make_case(options.adopted(case.settings, first), source).design
         assert taken.budget.definition == {"approx": "zcdp"}.get(first.settings.currency, "pure")
@@ -394,28 +398,35 @@ def looking(monkeypatch, now, **query):
     return app
 
 
-def test_a_first_look_says_for_which_table_it_is_true(wished, monkeypatch):
-    """The answer holds in every world; how much more that takes nobody knows yet."""
+LOOK = "**A first look**, in the least favourable case"
+
+
+def test_a_first_look_is_true_of_every_table_and_stands_when_the_search_is_stopped(
+    wished, monkeypatch
+):
+    """It was of the kindest table with a usual method: “about .71” became .90, and Stop left
+    nothing.
+    """
     app = looking(monkeypatch, "the least budget that works", **wished)
     assert shown(app).startswith("about ")
-    (assumed,) = (line for line in words(app).splitlines() if "as you described it" in line)
-    assert assumed.split(", ") == [
-        "**A first look**",
-        "if the table is as you described it",
-        "columns as related as you said",
-        "effects up and down in turn where you guessed none",
-        "every record usable",
-        "with a usual split and penalty",
-    ]
-    assert "A better design can ask for less" in words(app)
-    assert "they can ask for more, or rule it out" in words(app)
+    assert LOOK in words(app).splitlines()
+    assert "A first look. The best design is being searched for." in words(app)
     assert "can be reported" not in words(app)
     assert "an attacker" not in words(app)  # beside “about 3.9” stood 98.1 %
+    assert app.button(key="use_design").disabled
     app.button(key="plan_stop").click().run()
     wait_for(lambda: not job_of(app).is_active)
     app.run()
-    assert "being looked at" not in words(app)
-    assert "Less favourable tables were not all looked at" in words(app)
+    assert "A first look" not in words(app)
+    assert "What it had found by then is shown." in words(app)
+    found = float(shown(app))
+    app.button(key="use_design").click().run()
+    check(app)
+    case = make_case(now(app), TableSource(PUBLIC))
+    assert float(case.design.budget.total) == found
+    option = options.described(case, TableSource(PUBLIC))
+    assert option.works
+    assert option.reportable == option.of
 
 
 def test_a_first_look_at_a_precision_is_at_every_table(wished, monkeypatch):
@@ -423,16 +434,8 @@ def test_a_first_look_at_a_precision_is_at_every_table(wished, monkeypatch):
     query = wished | {"find": "precision", "n": "8000", "epsilon": "2"}
     app = looking(monkeypatch, "the precision", **query)
     assert shown(app).startswith("about ")
-    look = "**A first look**, in the least favourable case, with a usual split and penalty"
-    assert look in words(app).splitlines()
+    assert LOOK in words(app).splitlines()
     assert "A first look. The best design is being searched for." in words(app)
-    app.segmented_control(key="parts").set_value("own").run()
-
-    def is_told():
-        app.run()
-        return look.replace("split and ", "") in words(app).splitlines()
-
-    wait_for(is_told)
 
 
 def test_a_first_look_at_a_precision_is_near_the_answer(wished):
@@ -441,7 +444,7 @@ def test_a_first_look_at_a_precision_is_near_the_answer(wished):
     parts = parts_of(case, source, "precision", choice=choice)
     first, answer = (parts[name].find() for name in ("first", "answer"))
     kind = options.described(options.FirstLook(case, source, SCHEMA, "objective").at(2.0, 8_000))
-    assert kind.precision < answer.precision <= first.precision < 1.6 * answer.precision
+    assert kind.precision < answer.precision <= first.precision < 1.1 * answer.precision
     assert first.promise.worlds == answer.promise.worlds
 
 
@@ -461,7 +464,7 @@ def test_an_amount_that_is_not_enough_at_first_sight_is_no_answer(wished, monkey
     app.button(key="plan_stop").click().run()
     wait_for(lambda: not job_of(app).is_active)
     app.run()
-    assert "no budget that is enough. A better design was not found" in words(app)
+    assert "Your goal is missed" in words(app)
     assert "an attacker go from" not in words(app)
 
 
