@@ -469,8 +469,8 @@ class StandardSearch:
         return shortest_shape(shape, seen, design=design, is_out=is_out)
 
     def _moved(self, best: Tried, parts: Sequence[str], number: Iterator[int]) -> Tried:
-        """With the next shape, more or less of the penalty "c", or of the share of a matrix, as
-        long as that helps in every world; `number` goes through what is tried for one design.
+        """With the next shape, more or less of the penalty "c", or of the share of a matrix, until
+        no step helps in every world; `number` goes through what is tried for one design.
         """
 
         def to_the_end(now: Tried) -> Tried:
@@ -499,7 +499,7 @@ class StandardSearch:
     def _descended(
         self, best: Tried, parts: Sequence[str], steps: Sequence[int], number: Iterator[int]
     ) -> Tried:
-        """The same in the worlds that decide."""
+        """With other parts, one after the other, as long as that helps in worlds that decide."""
         for size, part in product(steps, parts):
             for step in (size, -size):
                 before = best

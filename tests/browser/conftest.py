@@ -8,9 +8,9 @@ import os
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from tests.browser.driver import BROWSER_ARGS, Noise, find_browser
+from tests.browser.driver import BROWSER_ARGS, PATIENCE, Noise, find_browser
 from tests.browser.screenshots import desk_server
 
 
@@ -40,12 +40,19 @@ def server(tmp_path_factory) -> Iterator[str]:
 SIZE = {"width": 1280, "height": 900}
 
 
+def visitor(browser: Browser) -> BrowserContext:
+    context = browser.new_context(viewport=SIZE)
+    context.set_default_timeout(PATIENCE)
+    return context
+
+
 @pytest.fixture(scope="session")
 def regular(browser: Browser) -> Iterator[BrowserContext]:
     """A visitor who comes again and again: reading Streamlit's scripts anew takes a third of the
     time of a visit.
     """
-    context = browser.new_context(viewport=SIZE)
+    context = visitor(browser)
+    expect.set_options(timeout=PATIENCE)
     yield context
     context.close()
 
@@ -79,7 +86,7 @@ def open_page(browser: Browser, regular: BrowserContext, server: str) -> Iterato
         theme: str = "light",
         at: str = server,
     ) -> Page:
-        context = browser.new_context(viewport=SIZE) if opened else regular
+        context = visitor(browser) if opened else regular
         page = context.new_page()
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]

@@ -109,7 +109,13 @@ def _wait(port: int, server: subprocess.Popen[bytes]) -> None:
     raise RuntimeError("The server was not up within 90 seconds.")
 
 
-def wait_idle(page: Page, timeout: int = 60_000) -> None:
+PATIENCE = 90_000
+"""Milliseconds that everything is waited for: machines are slow at times, and no test is about how
+slow.
+"""
+
+
+def wait_idle(page: Page, timeout: int = PATIENCE) -> None:
     """Wait until the script has run."""
     page.wait_for_timeout(200)
     state = "[data-test-connection-state=CONNECTED][data-test-script-state=notRunning]"
@@ -125,7 +131,7 @@ def go(page: Page, name: str) -> None:
     page.get_by_test_id("stTopNavLink").get_by_text(name, exact=True).click()
 
 
-def wait_chart(page: Page, key: str = "chart_intervals", *, patience: float = 60.0) -> None:
+def wait_chart(page: Page, key: str = "chart_intervals", *, patience: float = 90.0) -> None:
     """Wait until a chart is drawn, at most so many seconds."""
     drawn = f".st-key-{key} :is(.js-plotly-plot .scatterlayer, .picture svg)"
     page.wait_for_selector(drawn, timeout=1000.0 * patience)
@@ -143,9 +149,7 @@ def wait_frames(page: Page, key: str) -> None:
     """Wait for the frames that a picture shows while this slider moves; they come once the page
     rests.
     """
-    page.wait_for_function(
-        "k => window[Symbol.for('dpci animations')]?.has(k)", arg=key, timeout=30_000
-    )
+    page.wait_for_function("k => window[Symbol.for('dpci animations')]?.has(k)", arg=key)
 
 
 def type_number(page: Page, key: str, value: str) -> None:
@@ -176,7 +180,6 @@ def wait_meta(page: Page, key: str, name: str, value: float) -> None:
                            const shown = (own ?? g?.layout)?.meta?.[n];
                            return Math.abs(shown - v) <= 1e-9 * Math.abs(v)}""",
         arg=[key, name, value],
-        timeout=30_000,
     )
 
 

@@ -136,7 +136,6 @@ def check_width(page: Page, width: int) -> None:
         """() => [document.documentElement,
                   ...document.querySelectorAll('[data-testid=stMain], [data-testid=stSidebar][aria-expanded=true]')]
                  .every(e => e.scrollWidth <= e.clientWidth)""",
-        timeout=10_000,
     )
     for _ in range(20):  # a picture may still be drawn for the new width
         if not (cut := page.evaluate(CUT_OFF)):

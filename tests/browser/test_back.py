@@ -42,10 +42,10 @@ def total_in_link(page) -> float:
 def expect(page, title, total):
     """Wait for a page with this heading whose control, address and chart all show this total."""
     heading = re.compile(rf"^{title}\b")
-    page.locator("h1").filter(has_text=heading).wait_for(timeout=30_000)
+    page.locator("h1").filter(has_text=heading).wait_for()
     control = "document.querySelector('.st-key-total_number input')?.value"
     try:
-        page.wait_for_function(f"t => Number({control}) === t", arg=total, timeout=30_000)
+        page.wait_for_function(f"t => Number({control}) === t", arg=total)
     except TimeoutError:
         raise AssertionError(f"{page.evaluate(control)} at {page.url}, not {total}") from None
     wait_idle(page)

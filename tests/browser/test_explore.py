@@ -46,13 +46,12 @@ def test_explore_is_downloaded_moved_by_keys_and_left_for_a_private_file(
         with subtests.test("a slider moves by keyboard", slider=slider):
             link = page.url
             press(page, slider)
-            page.wait_for_function("link => location.href !== link", arg=link, timeout=30_000)
+            page.wait_for_function("link => location.href !== link", arg=link)
             wait_idle(page)
             page.wait_for_function(
                 "([k, t]) => document.querySelector(`.st-key-compact_${k}`).innerText.includes(t)"
                 " || document.querySelector(`.st-key-${k}_number input`)?.value === t",
                 arg=[slider.removesuffix("_slider"), text],
-                timeout=15_000,
             )
     with subtests.test("the numbers download as CSV"):
         page.get_by_role("radio", name="More").click()
@@ -67,6 +66,7 @@ def test_explore_is_downloaded_moved_by_keys_and_left_for_a_private_file(
 
 def check_download(page, file):
     page.get_by_role("button", name="Download CSV").first.wait_for()
+    wait_idle(page)  # a run that ends gives the file another name
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download CSV").first.click()
     waiting.value.save_as(file)
@@ -274,7 +274,6 @@ def test_on_a_phone_the_axis_of_a_number_is_above_the_bar_and_what_goes_on_sidew
     page.wait_for_function(
         "([text, bar]) => text.getBoundingClientRect().bottom <= bar.getBoundingClientRect().top",
         arg=[axis.element_handle(), page.locator(".st-key-controls").element_handle()],
-        timeout=10_000,
     )
     fades = "e => [getComputedStyle(e).maskImage !== 'none', e.scrollWidth > e.clientWidth]"
     assert page.locator(".st-key-choices").evaluate(fades) == [True, True]
@@ -302,7 +301,7 @@ def test_on_a_short_phone_picture_axis_and_slider_are_seen_together(open_page):
             wait_idle(page)
         ends = page.locator(".picture svg text", has_text=axis).last
         parts = [ends.element_handle(), page.locator(".st-key-controls").element_handle()]
-        page.wait_for_function(ABOVE_THE_BAR, arg=parts, timeout=10_000)
+        page.wait_for_function(ABOVE_THE_BAR, arg=parts)
         assert box(page, ".st-key-total_slider")[3] <= 667
         assert head in page.locator(".picture svg text").all_text_contents()
         assert overlaps(page) == [], "the head is in nobody's way"
@@ -393,7 +392,7 @@ def test_nothing_moves_when_the_best_split_is_known(open_page, width):
     line.get_by_text("Looking for the best split").wait_for()
     places = [page.locator(f".st-key-{key}") for key in ("n_slider", "amounts", "tabs")]
     before = [one.bounding_box() for one in places]
-    line.get_by_role("button", name="Use the best split").wait_for(timeout=60_000)
+    line.get_by_role("button", name="Use the best split").wait_for()
     wait_idle(page)
     assert [one.bounding_box() for one in places] == before
 
@@ -438,7 +437,7 @@ def test_the_chart_keeps_its_height_when_the_best_split_arrives(open_page):
           new ResizeObserver(() => window.heights.add(chart.offsetHeight)).observe(chart)
         }"""
     )
-    page.locator(".st-key-best_line").get_by_role("button").wait_for(timeout=60_000)
+    page.locator(".st-key-best_line").get_by_role("button").wait_for()
     wait_frames(page, "total_slider")
     wait_idle(page)
     assert len(page.evaluate("() => [...window.heights]")) == 1

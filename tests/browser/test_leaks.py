@@ -73,7 +73,7 @@ def test_an_upload_reaches_neither_the_disk_nor_a_log_nor_another_browser(open_p
             page.locator("input[type=file]").set_input_files(
                 {"name": "LovelaceFile.csv", "mimeType": "text/csv", "buffer": CSV.encode()}
             )
-            page.locator(".st-key-upload_target").wait_for(timeout=60_000)
+            page.locator(".st-key-upload_target").wait_for()
         choose(page, "upload_target", "ill")
         choose(page, "upload_positive_ill", "y")
         wait_chart(page)
@@ -98,7 +98,7 @@ def test_the_image_works_on_read_only_files_under_a_base_path(open_page):
         assert chart(page, "chart_intervals")["meta"]["n"] == 5000
         assert page.locator("[data-testid=stException]").count() == 0
         go(page, "Evidence")
-        page.get_by_role("button", name="Start the simulation").wait_for(timeout=60_000)
+        page.get_by_role("button", name="Start the simulation").wait_for()
         assert f"/{BASE}/evidence" in page.url
         page.close()
         assert "Traceback" not in container.stop()

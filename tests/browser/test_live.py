@@ -113,7 +113,7 @@ def test_explore_follows_the_pointer_and_letting_go_sets_the_total(open_page):
     shown = float(page.locator(".st-key-total_number input").input_value())
     assert shown != before["meta"]["total"]
     wait_meta(page, "chart_intervals", "total", shown)
-    page.wait_for_function("() => !document.documentElement.dataset.dpciLive", timeout=10_000)
+    page.wait_for_function("() => !document.documentElement.dataset.dpciLive")
     label = page.locator(".st-key-total_slider input[type=range]").get_attribute("aria-valuetext")
     assert float(label) == pytest.approx(shown, rel=5e-3)
 
@@ -133,7 +133,7 @@ def test_what_no_animation_knows_is_hidden_while_the_slider_moves(open_page):
     page.wait_for_timeout(300)
     assert all(is_hidden(page, part) for part in caption)
     page.mouse.up()
-    page.wait_for_function("() => !document.documentElement.dataset.dpciLive", timeout=10_000)
+    page.wait_for_function("() => !document.documentElement.dataset.dpciLive")
     wait_idle(page)
     assert not any(is_hidden(page, part) for part in caption)
 
@@ -153,7 +153,7 @@ def test_a_regression_of_a_number_follows_too(open_page):
     assert page.locator(".picture h2").inner_text() != title
     page.mouse.up()
     wait_idle(page)
-    page.wait_for_function("() => !document.documentElement.dataset.dpciLive", timeout=10_000)
+    page.wait_for_function("() => !document.documentElement.dataset.dpciLive")
 
 
 def test_a_chart_with_every_feature_of_a_table_follows_too(open_page):
@@ -171,7 +171,7 @@ def test_a_chart_with_every_feature_of_a_table_follows_too(open_page):
     assert len({position for position, _ in frames}) > 10
     page.mouse.up()
     wait_idle(page)
-    page.wait_for_function("() => !document.documentElement.dataset.dpciLive", timeout=30_000)
+    page.wait_for_function("() => !document.documentElement.dataset.dpciLive")
 
 
 def test_learn_follows_the_pointer(open_page):
@@ -195,7 +195,7 @@ def test_learn_follows_the_pointer(open_page):
     assert opacity(page, ".st-key-learn_table") < 0.1
     page.mouse.up()
     wait_idle(page)
-    page.wait_for_function("() => !document.documentElement.dataset.dpciLive", timeout=10_000)
+    page.wait_for_function("() => !document.documentElement.dataset.dpciLive")
     assert chart(page, "chart_learn_promise")["meta"]["value"] != 0.95
     assert f"value={chart(page, 'chart_learn_promise')['meta']['value']:g}" in page.url
 
@@ -211,7 +211,7 @@ def test_every_kind_of_picture_of_learn_follows(open_page, key):
     assert page.locator(".picture .finding").inner_text() != said
     page.mouse.up()
     wait_idle(page)
-    page.wait_for_function("() => !document.documentElement.dataset.dpciLive", timeout=30_000)
+    page.wait_for_function("() => !document.documentElement.dataset.dpciLive")
 
 
 def test_an_exercise_opens_its_settings_in_a_new_tab_and_back_goes_back(open_page):
@@ -270,11 +270,10 @@ def test_every_screen_fits_a_projector_in_large_type_after_the_longest_reply(ope
             page.wait_for_function(
                 FITS,
                 arg=screen.key,
-                timeout=10_000,
             )
         page.evaluate(SIZED, "24px")
         with subtests.test("so it is in another size", screen=screen.key):
-            page.wait_for_function(FITS_BUT_CAPTION, arg=screen.key, timeout=10_000)
+            page.wait_for_function(FITS_BUT_CAPTION, arg=screen.key)
         page.evaluate(SIZED, "")
         if number < len(SCREENS):
             page.get_by_role("button", name="Next").click()

@@ -179,7 +179,7 @@ def test_a_page_that_is_left_asks_for_nothing(open_page, server, door, pause):
     page.wait_for_timeout(LONGER)
     assert page.evaluate("() => window.asked") == 1
     page.evaluate("() => window.letGo()")
-    page.locator(f"[data-testid=stMain] {there}").first.wait_for(timeout=60_000)
+    page.locator(f"[data-testid=stMain] {there}").first.wait_for()
     wait_idle(page)
     assert page.locator(f"[data-testid=stMain] {there}").count()
 
@@ -189,7 +189,7 @@ def test_a_door_leads_to_its_page_whenever_it_is_used(open_page, server, door, p
     path, drawn, way, there = DOORS[door]
     page = fresh(open_page, server, path)
     page.evaluate(LEAVE.replace("}, 50)", f"}}, {pause})"), [APP, drawn, way])
-    page.locator(f"[data-testid=stMain] {there}").first.wait_for(timeout=60_000)
+    page.locator(f"[data-testid=stMain] {there}").first.wait_for()
     wait_idle(page)
     assert page.locator(f"[data-testid=stMain] {there}").count()
 
@@ -265,7 +265,7 @@ def test_a_page_that_has_come_to_be_empty_is_drawn_again(open_page, server):
     for one in (begun, ended):
         routes[0].send(one.SerializeToString())
     heading.wait_for(state="detached")
-    heading.wait_for(timeout=60_000)
+    heading.wait_for()
 
 
 def test_no_press_of_a_key_on_a_slider_is_lost(open_page, server):

@@ -35,7 +35,7 @@ def ask(page: Page, table: Path) -> None:
     """Everything up to the one button, and the button."""
     page.get_by_role("heading", name="3 ·").first.wait_for()
     page.locator(".st-key-release_file input[type=file]").set_input_files(str(table))
-    page.get_by_text("Only its header was read").wait_for(timeout=60_000)
+    page.get_by_text("Only its header was read").wait_for()
     wait_idle(page)
     if page.locator(".st-key-release_read").count():
         page.locator(".st-key-release_read label").click()

@@ -20,7 +20,7 @@ START, CANCEL = "Start the simulation", "Cancel"
 
 def open_simulation(open_page, query="d=4&n=3000"):
     page = open_page(f"/evidence?{urlencode(PAPER_TERMS)}&{query}")
-    page.get_by_role("button", name=START).wait_for(timeout=60_000)
+    page.get_by_role("button", name=START).wait_for()
     wait_idle(page)
     return page
 
@@ -55,14 +55,14 @@ def test_start_watch_cancel_start_again(open_page):
     )
     assert page.get_by_role("button", name=START).is_disabled()
     page.get_by_role("button", name=CANCEL, exact=True).click()
-    page.get_by_text("Cancelled after").wait_for(timeout=60_000)
+    page.get_by_text("Cancelled after").wait_for()
     wait_chart(page, "chart_simulation")
     kept = chart(page, "chart_simulation")["meta"]["k"]
     assert 0 < kept <= 1000
     start(page, "Quick")
-    page.get_by_role("button", name=CANCEL, exact=True).wait_for(timeout=60_000)
+    page.get_by_role("button", name=CANCEL, exact=True).wait_for()
     page.get_by_role("button", name=CANCEL, exact=True).click()
-    page.get_by_text("Cancelled after").wait_for(timeout=60_000)
+    page.get_by_text("Cancelled after").wait_for()
 
 
 def test_it_runs_on_while_the_page_is_left_and_a_reload_finds_it(open_page):
@@ -88,9 +88,9 @@ def test_it_runs_on_while_the_page_is_left_and_a_reload_finds_it(open_page):
 def test_two_people_wait_for_each_other(open_page):
     mine, other = open_simulation(open_page, LONG), open_simulation(open_page)
     start(mine, "As in the paper")
-    mine.get_by_role("button", name=CANCEL, exact=True).wait_for(timeout=60_000)
+    mine.get_by_role("button", name=CANCEL, exact=True).wait_for()
     start(other)
-    other.get_by_text("Waiting: 1 before this one").wait_for(timeout=60_000)
+    other.get_by_text("Waiting: 1 before this one").wait_for()
     mine.get_by_role("button", name=CANCEL, exact=True).click()
     wait_chart(other, "chart_simulation")
     assert chart(other, "chart_simulation")["meta"]["k"] == 200

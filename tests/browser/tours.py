@@ -57,7 +57,7 @@ def learn(page: Page, address: str) -> Iterator[str]:
         answers = page.locator(f".st-key-learn_{screen.key}_answer label:has(input)")
         answers.nth(lengths.index(max(lengths))).click()
         wait_chart(page, f"chart_learn_{screen.key}")
-        page.wait_for_function(FITS, arg=screen.key, timeout=10_000)
+        page.wait_for_function(FITS, arg=screen.key)
         page.set_viewport_size(wide)
         wait_idle(page)
         yield screen.key
@@ -110,7 +110,7 @@ def steps(page: Page, address: str) -> Iterator[str]:
     wait_idle(page)
     page.locator(".st-key-goal_continue button").click()
     use = page.locator(".st-key-use_design button:not([disabled])")
-    use.click(timeout=170_000)
+    use.click(timeout=240_000)
     page.locator(".st-key-approve_person").wait_for()
     wait_idle(page)
     yield "approve"
