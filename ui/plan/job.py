@@ -193,7 +193,7 @@ def _searched(case: Case, source: TableSource, find: Find, choice: Choice) -> di
             choice.is_split_free,
             choice.memo,
             is_quick,
-            near=options.ROUGHLY if is_quick else options.NEAR,
+            near=options.ROUGHLY if is_quick else options.SEARCHED,
         )
         return designs.answer(find, start)
 

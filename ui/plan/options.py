@@ -71,10 +71,13 @@ Find = Literal["budget", "records", "precision"]
 BALANCED = math.sqrt(2.0)
 """An interval so many times as long as without privacy: half of its variance is privacy noise."""
 EQUAL_PARTS: Shares = (Decimal(1), Decimal(1), Decimal(1))
-_STEP, NEAR, _LITTLE = 1.6, 1.02, 1.02
+_STEP, _NEAR = 1.6, 1.01
 """An amount that is not enough grows by the first factor where nothing says how much is. An answer
-is the least amount up to the second, or where what its own design needs is nearer than the third.
+is at most so many times the least amount as the second says, by what its own design needs or by an
+amount that was not enough.
 """
+SEARCHED = 1.02
+"""The second for a method that is searched for at every amount."""
 ROUGHLY = 1.05
 """The second for what an answer is compared with."""
 _START = {"budget": 1.0, "records": 20_000.0}
@@ -273,7 +276,7 @@ class Amounts(ABC, Generic[CaseT]):
 
     case: CaseT
     source: TableSource
-    near: float = field(default=NEAR, kw_only=True)
+    near: float = field(default=_NEAR, kw_only=True)
     known: dict[object, float] = field(default_factory=dict, init=False)
     """What methods need, by name of the amount."""
     is_fixed: ClassVar[bool] = True
@@ -385,7 +388,7 @@ class Amounts(ABC, Generic[CaseT]):
                 refusal = error
             if option is not None and self.is_enough(option):
                 best, high = (option, amount) if amount < high else (best, high)
-                if amount <= max(lowest, _LITTLE * needed):
+                if amount <= max(lowest, self.near * needed):
                     break
             else:
                 low = max(low, amount)
@@ -393,7 +396,7 @@ class Amounts(ABC, Generic[CaseT]):
                 break
             is_near = option is not None and not (option.meets or option.is_lost)
             if is_near and needed <= low:
-                needed = low * _LITTLE
+                needed = low * math.sqrt(self.near)
             amount = _next(needed, low, high)
             amount = _up(min(max(amount, lowest), highest), is_whole=name == "n")
             if not low < amount < high:  # between them lies no amount that is shown
