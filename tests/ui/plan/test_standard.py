@@ -257,6 +257,12 @@ def test_what_equal_parts_would_cost_is_found_by_the_same_method_in_the_same_wor
     known["answer"] = (replace(best, typed=10.0 * best.typed, settings=more), None)
     assert with_better(known, find)["answer"] == (equal, None)
     assert with_better(known | {"equal": (None, None)}, find)["answer"] == known["answer"]
+    alone = {"answer": known["answer"]}
+    assert with_better(alone | {"first": (equal, None)}, find)["answer"] == (equal, None)
+    kindest = replace(equal, promise=None)  # of one table: no answer, however good
+    assert with_better(alone | {"first": (kindest, None)}, find) == alone | {
+        "first": (kindest, None)
+    }
     searched.put(parts["answer"].key, (replace(best, meets=False), None))
     assert parts["equal"].find() is None  # nothing to compare with
 
