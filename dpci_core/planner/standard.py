@@ -270,11 +270,7 @@ class StandardSearch:
 
         Raises:  as `best_standard`.
         """
-        check_design(design)
-        if self.target is not None:
-            check_target(self.target, p=len(self._rows(self.encodings[0])[0].feature_names))
-        free = replace(design, target="unpenalised")
-        free = _usual(free) if is_split_free else free
+        free = self._asked(design, is_split_free=is_split_free)
         search = self._searched if is_split_free else self._starts
         parts = _ALL if is_split_free else _OF_A_SPLIT
         near = _at_round_amounts(free)
@@ -296,12 +292,11 @@ class StandardSearch:
         return best
 
     def quick(self, design: Design, *, is_split_free: bool = True) -> Tried:
-        """What can be found in a second, a few per cent from what `found` does: under the encoding
-        that is the best with a usual c and split, these moved once. Arguments and errors as there.
+        """What can be found in about a second, often less good than what `found` does: under the
+        encoding that is the best with a usual c and split, these moved once. Arguments and errors
+        as there.
         """
-        check_design(design)
-        free = replace(design, target="unpenalised")
-        free = _usual(free) if is_split_free else free
+        free = self._asked(design, is_split_free=is_split_free)
         self._begin(_FEW_DRAWS)
         usual = replace(free, regularization=_on_grid(enclosing_regularization(free)))
         tried = [self._tried(encoding, usual) for encoding in self.encodings[::2]]
@@ -312,6 +307,16 @@ class StandardSearch:
         if best.cost == _NEVER:
             raise self._refusal(free)
         return best
+
+    def _asked(self, design: Design, *, is_split_free: bool) -> Design:
+        """A design that was checked, for the target without penalty; a free split is a usual one
+        at first.
+        """
+        check_design(design)
+        if self.target is not None:
+            check_target(self.target, p=len(self._rows(self.encodings[0])[0].feature_names))
+        free = replace(design, target="unpenalised")
+        return _usual(free) if is_split_free else free
 
     def _begin(self, n_draws: int) -> None:
         """With so many draws behind a forecast, and fits of this search alone: for many columns

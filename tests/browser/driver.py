@@ -131,7 +131,9 @@ def go(page: Page, name: str) -> None:
     page.get_by_test_id("stTopNavLink").get_by_text(name, exact=True).click()
 
 
-def wait_chart(page: Page, key: str = "chart_intervals", *, patience: float = 90.0) -> None:
+def wait_chart(
+    page: Page, key: str = "chart_intervals", *, patience: float = PATIENCE / 1000.0
+) -> None:
     """Wait until a chart is drawn, at most so many seconds."""
     drawn = f".st-key-{key} :is(.js-plotly-plot .scatterlayer, .picture svg)"
     page.wait_for_selector(drawn, timeout=1000.0 * patience)

@@ -738,7 +738,9 @@ def test_what_is_found_is_moved_in_all_worlds_though_few_of_them_decide() -> Non
     one = np.ones(len(EFFECTS))
 
     def seen(place: int, encoding: StandardEncoding, design: Design) -> Any:
-        far = math.log10(design.regularization) + 3.0  # the third world turns where c is .001
+        far = (
+            math.log10(design.regularization) + 3.0
+        )  # the first and the third are as bad at c = .01
         return looked(one, one, (20.0 - far, 10.0 - far, 15.0 + 4.0 * far)[place])
 
     search._looked = seen  # type: ignore[method-assign]
