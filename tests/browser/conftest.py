@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
 
 from tests.browser.driver import BROWSER_ARGS, PATIENCE, Noise, find_browser
 from tests.browser.screenshots import desk_server
@@ -67,6 +68,22 @@ def forget(context: BrowserContext) -> None:
 
 
 OpenPage = Callable[..., Page]
+_STATE = """() => {
+  const app = document.querySelector('[data-testid=stApp]')
+  const main = document.querySelector('[data-testid=stMain]')
+  return [location.href, JSON.stringify({ ...app?.dataset }), main?.innerText.slice(0, 1500)].join('\\n')
+}"""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
+    """What the pages of a test that failed show: a race is seldom seen twice."""
+    report = yield
+    if report.failed and call.when == "call" and "regular" in getattr(item, "funcargs", {}):
+        for page in item.funcargs["regular"].pages:
+            with suppress(Error):
+                report.sections.append(("page", page.evaluate(_STATE)))
+    return report
 
 
 @pytest.fixture

@@ -28,25 +28,34 @@ _CSS = """<style>
     position: sticky; top: 4.5rem; align-self: flex-start } }
 </style>"""
 
+_PRESSED = "step_pressed"
+
 
 def columns(step: Step) -> list[Any]:
     """Draw the steps, and make a wide column for this one and a narrow one for the plan so far."""
+    if (pressed := st.session_state.pop(_PRESSED, None)) is not None:
+        show(pressed)
     st.html(_CSS)
     begin_at_top(step)
     with st.container(horizontal=True, key="steps", gap="small", vertical_alignment="center"):
         for place, (name, word) in enumerate(STEPS.items(), start=1):
             is_here = "release" not in (step, name)  # no other page: its address keeps its step
-            is_pressed = st.button(
+            st.button(
                 f"{place} {word}",
                 key=f"step_{name}",
                 type="primary" if name == step else "tertiary",
-                on_click=steps.go if is_here else None,
-                args=(name,) if is_here else (),
+                on_click=steps.go if is_here else _press,
+                args=(name,),
             )
-            if is_pressed and not is_here:
-                show(name)
         st.page_link("../pages/ledger.py", label="Ledger")
     return st.columns([3, 1] if step == "choose" else [5, 3], gap="large")
+
+
+def _press(step: Step) -> None:
+    """Have the next run show a step of another page: the one that answers may be cut short before
+    it comes to the button.
+    """
+    st.session_state[_PRESSED] = step
 
 
 def show(step: Step) -> None:

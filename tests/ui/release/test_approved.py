@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from streamlit.runtime.scriptrunner import StopException
 from streamlit.testing.v1 import AppTest
 
 from dpci_core import read_plan
@@ -20,7 +21,7 @@ from ui.controls import plan_file
 from ui.release.budget import OTHERS
 from ui.release.page import folder_of
 from ui.release.words import CHANGED
-from ui.session import state
+from ui.session import state, steps
 from ui.session.case import make_case
 from ui.session.compute import PUBLIC, TableSource
 
@@ -166,6 +167,20 @@ def test_what_is_typed_and_not_taken_over_is_said_beside_the_price():
     go(app, "release")
     assert "What is typed" not in words(app)
     assert CHANGED in words(app)
+
+
+def test_a_step_that_was_pressed_is_shown_by_the_next_run_where_its_own_was_cut_short(monkeypatch):
+    """A page that watches work asks for itself, and may do so as a press is answered."""
+    app = start("plan", step="goal", **LINK)
+
+    def cut_short(*_: object) -> None:
+        raise StopException
+
+    with monkeypatch.context() as patched:
+        patched.setattr(steps, "follow", cut_short)
+        app.button(key="step_release").click().run()
+    go(app, "plan")
+    assert app.title[0].value == "Release, once"
 
 
 def test_a_budget_that_choose_found_and_nobody_took_is_said(patient):
