@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from dataclasses import replace
 
 import pytest
@@ -45,9 +46,10 @@ def job_of(app) -> PlanJob:
 
 
 def endless(case: Case, *_: object) -> object:
-    """A search that ends only when it is stopped."""
+    """A search that ends only when it is stopped, and leaves the processor to others."""
     while True:
         forecast(case.moments, design=case.design, n_draws=2)
+        time.sleep(0.02)
 
 
 @pytest.fixture
