@@ -150,6 +150,20 @@ def untold(schema: Schema, guesses: Guesses, assumption: str = _UNTOLD) -> tuple
     )
 
 
+def is_rate_untold(guesses: Guesses, assumption: str) -> bool:
+    """Return whether nobody told the share of "yes", and the world with this assumption has an end
+    of what it may be then.
+
+    >>> is_rate_untold(Guesses(base_rate=UNKNOWN_RATE), "the share of “yes” is 5 %")
+    True
+    >>> is_rate_untold(Guesses(base_rate=(0.05, 0.4)), "the share of “yes” is 5 %")
+    False
+    """
+    return guesses.base_rate == UNKNOWN_RATE and any(
+        _rate(rate) in assumption for rate in guesses.rates
+    )
+
+
 def _changes(
     schema: Schema, first: Guesses, guesses: Guesses
 ) -> Iterator[tuple[str, list[str], Guesses]]:

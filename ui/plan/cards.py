@@ -143,7 +143,7 @@ def say_all(first: int) -> None:
 
 
 def ask_shares(name: str) -> None:
-    """Put the cursor at the shares of this column when its card is drawn next."""
+    """Put the cursor at the shares of this column when it is drawn next."""
     st.session_state[_WANTED] = name
 
 
@@ -177,7 +177,16 @@ def draw(roles: Mapping[str, str], known: Mapping[str, Column], *, is_filled: bo
     st.button("Add a column", key="describe_add", on_click=_add_empty)
     if (shown := st.session_state.pop(_SHOWN, None)) in _cards():
         bring(f"card_{shown}", focus="alert")
-    wanted = st.session_state.pop(_WANTED, None)
+
+
+def bring_wanted() -> None:
+    """Bring the shares that were asked for into view; of the outcome they are a line below all
+    cards.
+    """
+    wanted = st.session_state.pop(_WANTED, "")
+    if wanted and wanted == st.session_state.get(TARGET):
+        bring("describe_rate", focus="field")
+        return
     for number, row in _cards().items():
         if text_of(row.get("column")) == wanted:
             bring(f"card_{number}_shares", focus="field")

@@ -19,7 +19,7 @@ from dpci_core.planner.needed import OutOfReachError
 from dpci_core.planner.promise import MORE_INCOMPLETE
 from dpci_core.report.cautions import REPORTABLE_CHANCE
 from dpci_core.report.effect_table import EffectTable
-from dpci_core.schema.worlds import checked, untold, worlds_of
+from dpci_core.schema.worlds import checked, is_rate_untold, untold, worlds_of
 from ui.controls import currency, design, linear
 from ui.controls.paired import compact, log_grid, number_field, refusal, refuse
 from ui.controls.shape import encode_by, shape_control
@@ -409,15 +409,18 @@ def _ask_shares(case: PlannedCase, option: Option) -> None:
     lost = np.flatnonzero(promised.chance < REPORTABLE_CHANCE)
     decide = {promised.probability_decided_by, *(promised.decided_by[j] for j in lost)}
     found = (untold(table.schema, table.guesses, assumption) for assumption in sorted(decide))
-    if names := next(filter(None, found), ()):
-        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    columns = next(filter(None, found), ())
+    rates = ["yes"] if any(is_rate_untold(table.guesses, one) for one in decide) else []
+    if names := [*rates, *(text.plain(text.called(one)) for one in columns)]:
+        shown, more = names[: len(rates) + 1], len(names) - len(rates) - 1
         st.button(
-            f"Say the shares of “{text.plain(text.called(names[0]))}”{more}",
+            f"Say the share{'s' if columns else ''} of {', '.join(f'“{one}”' for one in shown)}"
+            + (f" and {more} more" if more > 0 else ""),
             key="ask_shares",
             type="tertiary",
             icon=":material/edit:",
             on_click=_go_to_shares,
-            args=(names[0],),
+            args=(columns[0] if columns else table.schema.target,),
         )
 
 

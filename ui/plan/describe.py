@@ -376,6 +376,7 @@ def _typed(settings: Settings) -> None:
     cards.draw(_roles(), _known(settings), is_filled=is_filled)
     if cards.rows():
         _rate_and_pairs()
+    cards.bring_wanted()
     if untold := cards.lacking_shares(_roles()):
         st.warning(
             f"How often do the values of {path.named(untold)} occur? Until you say it, some may "

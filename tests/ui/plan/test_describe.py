@@ -1069,15 +1069,17 @@ def test_a_public_set_rests_on_no_description():
     assert not [one for one in app.caption if one.value.startswith("It rests on")]
 
 
-def test_shares_that_are_asked_for_have_the_cursor():
+@pytest.mark.parametrize("key", ["card_1_shares", "describe_rate"])
+def test_shares_that_are_asked_for_have_the_cursor(key):
     app = go_on(described())
-    app.session_state["describe_wanted"] = "sex"
+    outcome = app.session_state["describe_target"]
+    app.session_state["describe_wanted"] = "sex" if key == "card_1_shares" else outcome
     app.button(key="step_describe").click().run()
-    assert app.text_input(key="card_1_shares").value == ""
+    assert app.text_input(key=key).value == ""
     assert not [field for field in app.text_input if field.key == "card_0_column"]
     brought = [e.proto.id for e in app.get("bidi_component") if "bring" in e.proto.component_name]
     assert len(brought) == 1
-    assert "bring_card_1_shares" in brought[0]
+    assert f"bring_{key}" in brought[0]
     app.run()
     assert not told_focus(app)
 

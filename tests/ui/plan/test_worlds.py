@@ -18,6 +18,7 @@ from dpci_core.planner.amounts import with_total
 from dpci_core.planner.targets import outcome
 from dpci_core.report.words import MEAN_COUNTS_ALL, foreseen_chance
 from dpci_core.schema import CategoricalColumn
+from dpci_core.schema.worlds import UNKNOWN_RATE
 from tests.ui.test_pages import PAPER_TERMS, start
 from ui.controls import declare
 from ui.plan import numbers, options, words
@@ -280,6 +281,35 @@ def test_shares_that_nobody_told_are_asked_for_where_they_decide(is_told):
     assert app.session_state["describe_returns"]
     assert app.session_state["linked"]["step"] == "describe"
     assert app.session_state["linked"]["how"] == "type"
+
+
+@pytest.mark.parametrize("is_told", [False, True])
+@pytest.mark.parametrize("rate", [UNKNOWN_RATE, (0.1, 0.3)])
+def test_an_untold_share_of_yes_is_asked_for_where_it_decides(rate, is_told):
+    """With all shares of columns said, a plan asked for three times what it needed."""
+    told = [
+        replace(one, shares=(0.5, 0.5)) if isinstance(one, CategoricalColumn) else one
+        for one in EXAMPLE.schema.features
+    ]
+    schema = replace(EXAMPLE.schema, features=tuple(told)) if is_told else EXAMPLE.schema
+    table = replace(EXAMPLE, schema=schema, guesses=replace(EXAMPLE.guesses, base_rate=rate))
+    case = make_case(replace(a_case().settings, declared=packed_table(table)), SOURCE)
+    app = AppTest.from_function(reach, default_timeout=300)
+    app.session_state["shown"] = case, options.described(case, SOURCE)
+    app.run()
+    assert not app.exception
+    names = {
+        (False, False): ["Say the shares of “sex” and 1 more"],
+        (False, True): [],
+        (True, False): ["Say the shares of “yes”, “sex” and 1 more"],
+        (True, True): ["Say the share of “yes”"],
+    }
+    labels = [one.label for one in app.button]
+    assert labels == names[rate == UNKNOWN_RATE, is_told]
+    if rate == UNKNOWN_RATE:
+        app.button[0].click().run()
+        asked = table.schema.target if is_told else "sex"
+        assert app.session_state["describe_wanted"] == asked
 
 
 @pytest.mark.parametrize("target", [Target(0.4), Target(coefficient=1, excludes_zero_at=0.05)])
