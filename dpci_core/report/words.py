@@ -437,7 +437,7 @@ def risk_pure(epsilon: float, *, mark: str = "", source: str = "for this ε") ->
     found = at_most(pure_risk(epsilon))
     sure = f"can become at most {mark}{found}{mark} sure"
     return (
-        "Someone who knows all other records and is 50 % sure what one person's record says "
+        "Someone who knows all but one person's record and is 50 % sure what it says "
         f"{sure if found != CERTAIN else f'may become {mark}certain{mark}'} "
         f"by seeing all that is published {source}."
     )
