@@ -120,7 +120,9 @@ def _costs(page: Page) -> Numbers:
 
 
 def _shares(page: Page) -> Numbers:
-    return _numbers(page, _CHOOSE, r"The best split: ([\d.]+) % / ([\d.]+) % / ([\d.]+) %")
+    return _numbers(
+        page, _CHOOSE, r"The best split for [a-z ]+: ([\d.]+) % / ([\d.]+) % / ([\d.]+) %"
+    )
 
 
 def _records(page: Page) -> Numbers:

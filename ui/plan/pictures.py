@@ -147,9 +147,14 @@ def split_title(best: SplitAnswer, loss: float) -> str:
     if lost > least:
         return f"With your split {lost - least} fewer of the coefficients can be reported"
     if loss < _AS_GOOD:
-        return "Your split is the best, or as good"
-    which = "the mean interval" if best.coefficient is None else "the interval you asked for"
-    return f"Your split makes {which} {100 * loss:.1f} % longer than the best"
+        return f"No other split makes {_shortened(best)} shorter"
+    where = ", in the least favourable case" if best.decided_by else ""
+    return f"Your split makes {_shortened(best)} {100 * loss:.1f} % longer than the best{where}"
+
+
+def _shortened(best: SplitAnswer) -> str:
+    """What the best split makes as short as it can be, which need not be what the goal is about."""
+    return "the mean interval" if best.coefficient is None else "the interval you asked for"
 
 
 _AS_GOOD = 5e-4
@@ -161,9 +166,11 @@ def _split_words(best: SplitAnswer, *, locked: bool) -> None:
     among = " among those that keep what you locked" if locked else ""
     shares = words.share_words(numbers.shares_beside_metric(best))
     said = (
-        f"The best split{among}: **{shares}** for the coefficients and the two matrices of their "
-        "standard errors, the Hessian and the gradient covariance. An interval whose coverage "
-        "falls short, or that may not be reported, counts as longer. "
+        f"The best split{among} for {_shortened(best)}: **{shares}** for the coefficients and the "
+        "two matrices of their standard errors, the Hessian and the gradient covariance. An "
+        "interval whose coverage falls short, or that may not be reported, counts as longer. Your "
+        "goal may need another split: whether it is met with this one is said above once it is "
+        "used, and “Chosen for me” searches for the goal. "
         f"{text.SPLIT_NOTE}"
     )
     left.markdown(decided(said, text.plain(best.decided_by)))
@@ -174,5 +181,4 @@ def _split_words(best: SplitAnswer, *, locked: bool) -> None:
         key="use_split",
         on_click=lambda: state.update(split=better),
         disabled=better.parts == now.parts,
-        type="primary",
     )
