@@ -121,7 +121,7 @@ def _costs(page: Page) -> Numbers:
 
 def _shares(page: Page) -> Numbers:
     return _numbers(
-        page, _CHOOSE, r"The best split for [a-z ]+: ([\d.]+) % / ([\d.]+) % / ([\d.]+) %"
+        page, _CHOOSE, r"The best split for the mean interval: ([\d.]+) % / ([\d.]+) % / ([\d.]+) %"
     )
 
 

@@ -18,7 +18,7 @@ from ui.plan.work import Work
 from ui.session import state, steps, text
 from ui.session.budget import split_of
 from ui.session.case import Case
-from ui.session.compute import DECLARED, effective_settings
+from ui.session.compute import DECLARED, effective_settings, schema_of
 from ui.views import goals
 from ui.views.show import show
 from ui.views.sweep import current_value
@@ -123,7 +123,7 @@ def _split(case: Case, best: SplitAnswer, found: SplitMap) -> None:
     mine = tuple(case.settings.split.share(i) / 100.0 for i in range(3))
     asked, least = (numbers.length_of(case, made) for made in (best.asked, best.forecast))
     loss = max(asked / least - 1.0, 0.0)
-    _split_words(best, locked=any(case.settings.split.locked))
+    _split_words(case, best)
     figure = charts.split_chart(
         found,
         marks=[
@@ -146,9 +146,9 @@ def split_title(best: SplitAnswer, loss: float) -> str:
     )
     if lost > least:
         return f"With your split {lost - least} fewer of the coefficients can be reported"
-    if loss < _AS_GOOD:
-        return f"No other split makes {_shortened(best)} shorter"
     where = ", in the least favourable case" if best.decided_by else ""
+    if loss < _AS_GOOD:
+        return f"No other split makes {_shortened(best)} clearly shorter{where}"
     return f"Your split makes {_shortened(best)} {100 * loss:.1f} % longer than the best{where}"
 
 
@@ -161,17 +161,18 @@ _AS_GOOD = 5e-4
 """A split that is longer by less reads as no longer."""
 
 
-def _split_words(best: SplitAnswer, *, locked: bool) -> None:
+def _split_words(case: Case, best: SplitAnswer) -> None:
     left, right = st.columns([3, 1], vertical_alignment="center")
-    among = " among those that keep what you locked" if locked else ""
+    among = " among those that keep what you locked" if any(case.settings.split.locked) else ""
     shares = words.share_words(numbers.shares_beside_metric(best))
+    is_searched = schema_of(case.settings, state.source()) is not None
+    searches = ", and “Chosen for me” searches for the goal" if is_searched else ""
     said = (
         f"The best split{among} for {_shortened(best)}: **{shares}** for the coefficients and the "
         "two matrices of their standard errors, the Hessian and the gradient covariance. An "
         "interval whose coverage falls short, or that may not be reported, counts as longer. Your "
         "goal may need another split: whether it is met with this one is said above once it is "
-        "used, and “Chosen for me” searches for the goal. "
-        f"{text.SPLIT_NOTE}"
+        f"used{searches}. {text.SPLIT_NOTE}"
     )
     left.markdown(decided(said, text.plain(best.decided_by)))
     now = state.settings().split

@@ -83,10 +83,9 @@ class Work:
         elif "answer" in self.missing and not holds(self.first):
             st.info("Stopped without an answer.")
         else:
-            st.info(
-                "The computation was stopped. What it had found by then is shown. A longer search "
-                "may find a better answer."
-            )
+            is_search = "answer" in self.missing
+            more = " A longer search may find a better answer." if is_search else ""
+            st.info(f"The computation was stopped. What it had found by then is shown.{more}")
         st.button(
             "Compute after all", key="plan_again", on_click=lambda: st.session_state.pop(_JOB, None)
         )

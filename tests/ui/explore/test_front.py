@@ -308,8 +308,9 @@ def test_an_average_of_some_effects_says_of_how_many():
 
 def test_the_name_of_the_promise_stands_beside_its_meaning_at_every_budget():
     moving = later._animation(view_of(START), "odds", "any")["words"]
+    promise = "Differential privacy: someone who knows all but one person's record and is 50 % sure"
     for said in (finding.odds(START), *[one["odds"] for one in moving if "odds" in one]):
-        assert said.startswith("Differential privacy: someone who knows all but one person")
+        assert said.startswith(promise)
 
 
 def test_the_address_holds_no_description_of_a_table_that_is_not_shown():
