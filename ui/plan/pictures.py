@@ -144,9 +144,9 @@ def split_title(best: SplitAnswer, loss: float) -> str:
     lost, least = (
         int(np.count_nonzero(made.is_not_reportable)) for made in (best.asked, best.forecast)
     )
-    if lost > least:
-        return f"With your split {lost - least} fewer of the coefficients can be reported"
     where = ", in the least favourable case" if best.decided_by else ""
+    if lost > least:
+        return f"With your split {lost - least} fewer of the coefficients can be reported{where}"
     if loss < _AS_GOOD:
         return f"No other split makes {_shortened(best)} clearly shorter{where}"
     return f"Your split makes {_shortened(best)} {100 * loss:.1f} % longer than the best{where}"

@@ -61,6 +61,8 @@ def test_every_look_is_drawn_for_a_described_table_and_for_an_upload():
         drawn = {"map": "at each point for the least favourable table that was checked"}
         of = drawn.get(look_at, "for the table as it is described")
         assert any(f"Drawn {of}, at c" in one.value for one in app.caption)
+        is_told = any("“Chosen for me” searches for the goal." in one.value for one in app.markdown)
+        assert is_told == (look_at == "split")
     app = start("plan", step="describe")
     upload_rich(app)
     app.button(key="describe_continue").click().run()
