@@ -24,7 +24,7 @@ QUESTIONS = {
     ),
     "6": (
         "Is it said that a small part protects nothing more?",
-        "test_the_split_is_scored_and_taken_over",
+        "test_it_is_said_that_the_split_protects_nobody",
     ),
     "7": (
         "Is the private interval drawn with variability and non-private interval, the ratio "
@@ -57,7 +57,9 @@ QUESTIONS = {
     ),
     "13": (
         "Is a split recommended, mine scored, locks kept, sums always valid?",
-        "test_the_split_is_scored_and_taken_over",
+        "test_the_best_split_has_the_penalty_that_goes_with_it",
+        "test_how_much_shorter_is_by_the_mean_length_of_what_is_shown",
+        "test_with_a_locked_part_the_best_split_keeps_it",
         "test_parts_add_up_after_any_sequence_of_moves",
     ),
     "14": (
@@ -80,7 +82,7 @@ QUESTIONS = {
     "17": (
         "Same settings, same picture, one link?",
         "test_the_same_link_gives_the_same_picture",
-        "test_the_link_restores_target_and_look",
+        "test_the_link_restores_the_goal",
         "test_a_choice_travels_and_survives_other_pages",
         "test_pins_travel_with_their_numbers",
         "test_the_way_to_a_total_leaves_no_trace_in_any_currency",
@@ -143,7 +145,7 @@ QUESTIONS = {
     "29": (
         "Does a move reach the chart in under 0.3 s; is slow work cancellable?",
         "test_start_watch_cancel_start_again",
-        "test_the_split_is_stopped_and_computed_after_all",
+        "test_the_map_is_stopped_and_computed_after_all",
         "test_after_many_quick_moves_the_answer_is_that_of_the_last",
         "test_of_many_moves_only_the_last_is_worked_on_and_answered",
         "test_a_search_ends_at_the_step_after_it_was_stopped_and_has_no_answer",

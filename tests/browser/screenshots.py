@@ -48,7 +48,6 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "plan": ("/plan?step=choose", "chart_plan_map"),
     "plan-describe": ("/plan", None),
     "plan-cards": ("/plan?" + urlencode({"draft": pack(DRAFT)}), None),
-    "plan-split": ("/plan?look=split", "chart_plan_split"),
     "release": ("/release?" + urlencode(LINK), None),
     "ledger": ("/ledger", None),
     "evidence-lengths": ("/evidence?evidence=lengths", "chart_sharp_adult-10"),
@@ -73,8 +72,6 @@ def desk_server(desk: Path) -> AbstractContextManager[str]:
     )
 
 
-BELOW = ("plan-split",)
-"""Pages whose picture is of the chart, not of the top."""
 ANSWERS = {"evidence": "Start the simulation", "learn": "Show it without answering"}
 """The button that brings the chart of a page."""
 
@@ -90,8 +87,6 @@ def arrive(page: Page, address: str, name: str, place: tuple[str, str | None]) -
         expect(page.get_by_test_id("stSkeleton")).to_have_count(0, timeout=60_000)
     else:
         wait_chart(page, key)
-        if name in BELOW:
-            page.locator(f".st-key-{key}").scroll_into_view_if_needed()
 
 
 def main() -> None:

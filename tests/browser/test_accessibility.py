@@ -300,19 +300,15 @@ def test_the_main_tasks_by_keys_alone(open_page):
     wait_meta(page, "chart_intervals", "total", 2.25)
     page.locator(".st-key-use_split").wait_for()  # what was left for later is drawn
     wait_idle(page)
-    go_to(page, "Plan", "Budget, records, precision")
-    wait_chart(page, "chart_plan_map")
-    tab_to(page, ".st-key-look button")
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("Enter")
-    wait_chart(page, "chart_plan_split")
     tab_to(page, ".st-key-use_split button")
     split = parse_qs(urlsplit(page.url).query)["split"]
     page.keyboard.press("Enter")
     page.wait_for_function(
         "was => new URLSearchParams(location.search).get('split') !== was", arg=split[0]
     )
-    wait_chart(page, "chart_plan_split")
+    wait_idle(page)
+    go_to(page, "Plan", "Budget, records, precision")
+    wait_chart(page, "chart_plan_map")
     go_to(page, "Learn", SCREENS[0].title)
     tab_to(page, ".st-key-learn_promise_answer input[type=radio]")
     page.keyboard.press("Space")

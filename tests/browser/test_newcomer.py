@@ -119,10 +119,12 @@ def _costs(page: Page) -> Numbers:
     return _numbers(page, _EXPLORE, r"private\t([\d.]+)×\t")
 
 
-def _shares(page: Page) -> Numbers:
-    return _numbers(
-        page, _CHOOSE, r"The best split for the mean interval: ([\d.]+) % / ([\d.]+) % / ([\d.]+) %"
-    )
+def _split(page: Page) -> Numbers:
+    """Whether the split that stands is said to be the best."""
+    said = page.wait_for_function(
+        _READ, arg=[_EXPLORE, "No split is better on average|Use the best split"], timeout=_PATIENCE
+    ).json_value()
+    return (float("No split is better on average." in said),)
 
 
 def _records(page: Page) -> Numbers:
@@ -180,8 +182,25 @@ def _expected_costs() -> Numbers:
     return (float(np.exp(np.log(made.ci_length / made.nonprivate_length)[:-1].mean())),)
 
 
-def _expected_shares() -> Numbers:
-    return tuple(100.0 * share for share in best_split(_moments(), design=_design()).shares)
+def _is_best_split() -> Numbers:
+    """Whether no split from the one that stands to the shortest one is clearly shorter and covers
+    what is asked of every effect: the shortest does not.
+    """
+    moments, design = _moments(), _design()
+    stands, best = design.budget, best_split(moments, design=design).design.budget
+    lengths = []
+    for towards in np.linspace(0.0, 1.0, 9):
+        parts = [
+            float(a) + towards * (float(b) - float(a))
+            for a, b in zip(stands.parts, best.parts, strict=True)
+        ]
+        names = ("model", "hessian", "covariance")
+        budget = PureDP(**dict(zip(names, map(str, parts), strict=True)))
+        made = forecast(moments, design=replace(design, budget=budget))
+        if made.coverage[:-1].min() >= 0.94:
+            lengths.append(made.ci_length[:-1].mean())
+    assert 0 < len(lengths) < 9
+    return (float(min(lengths) > 0.95 * lengths[0]),)
 
 
 def _is_enough(n: int) -> bool:
@@ -205,9 +224,9 @@ QUESTIONS = (
     ),
     Question(
         words="Which split should I use?",
-        clicks=(_DOOR, _STEP, "Split of the budget"),
-        read=_shares,
-        expected=_expected_shares,
+        clicks=(),
+        read=_split,
+        expected=_is_best_split,
     ),
     Question(
         words="How many records do I need?",

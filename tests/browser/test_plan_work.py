@@ -57,19 +57,16 @@ def is_answered(page, n: int, answer: str) -> bool:
     return found.json_value() == "answered"
 
 
-def test_the_split_is_stopped_and_computed_after_all(open_page):
-    page = open_page(f"/plan?{urlencode(PAPER_TERMS)}&d=36")
-    wait_chart(page, "chart_plan_map")
-    page.locator(".st-key-look").get_by_text("Split of the budget").click()
-    page.get_by_text(re.compile("Computing the best split")).wait_for()
-    assert shown_budget(page)  # the cards stay, and nothing waits for the split
+def test_the_map_is_stopped_and_computed_after_all(open_page):
+    page = open_page(f"/plan?{urlencode(PAPER_TERMS | {'target': 'unpenalised'})}&d=36&level=0.9")
+    page.get_by_text(re.compile("Computing the map")).wait_for()
+    assert shown_budget(page)  # the answer stays, and does not wait for the map
     page.get_by_role("button", name="Stop", exact=True).click()
     page.get_by_text("The computation was stopped").wait_for()
     wait_idle(page)
-    assert page.locator(".st-key-chart_plan_split").count() == 0
+    assert page.locator(".st-key-chart_plan_map").count() == 0
     page.get_by_role("button", name="Compute after all").click()
-    wait_chart(page, "chart_plan_split")
-    assert page.locator(".st-key-use_split button").count() == 1
+    wait_chart(page, "chart_plan_map")
     assert page.get_by_role("button", name="Stop", exact=True).count() == 0
 
 

@@ -458,7 +458,7 @@ def test_pages_keep_the_numbers(page, nonsense, patient):
 
 def test_the_page_plan_keeps_names_and_units(nonsense, monkeypatch):
     monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
-    app = start("plan", goal="zero", goal_on="age", goal_value="0.00001", look="split", **SMALL)
+    app = start("plan", goal="zero", goal_on="age", goal_value="0.00001", **SMALL)
     said = seen(app)
     assert NONSENSE not in said
     assert (

@@ -1,4 +1,4 @@
-"""Pure figure builders of the page Plan: the iso-length map and the triangle of splits."""
+"""Pure figure builders of the page Plan: the iso-length map."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ import plotly.graph_objects as go
 from scipy.interpolate import RegularGridInterpolator
 from scipy.special import ndtr, ndtri
 
-from dpci_core.base.array import Array, Positions
-from dpci_core.report.words import in_hundred
+from dpci_core.base.array import Array
 from ui.kit.figure import Meta, finish
-from ui.kit.palette import BLUE, CLEAR, GREEN, GRID, ORANGE, PAPER, QUIET
-from ui.plan.numbers import IsoMap, SplitMap
+from ui.kit.palette import BLUE, GRID, ORANGE, PAPER, QUIET
+from ui.plan.numbers import IsoMap
 
-_TARGET, _HERE, _BEST = ORANGE, BLUE, GREEN
+_TARGET, _HERE = ORANGE, BLUE
 _FINER = 8
 """Points drawn for one that is computed, interpolated where values are nearly straight: logarithms
 of lengths, normal quantiles of chances."""
@@ -25,8 +24,6 @@ _CHANCE_ENDS = (1e-12, 1.0 - 1e-12)
 _NEAR = 30.0
 """Lengths so many times longer or shorter than the precision target get no line."""
 CHANCES = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
-LOSSES = (0.01, 0.05, 0.2, 1.0)
-"""How much longer than the best a split may be, one line each."""
 
 
 @dataclass(frozen=True)
@@ -203,134 +200,3 @@ def iso_table(found: IsoMap, *, x_label: str, is_chance: bool) -> pd.DataFrame:
         for j, total in enumerate(found.totals)
     }
     return pd.DataFrame({"records n": np.round(found.records).astype(int), **columns})
-
-
-# --- the triangle of splits -----------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class SplitMark:
-    """A split on the triangle: a word, its shares (model, hessian, covariance) and how much longer
-    it makes it.
-    """
-
-    word: str
-    shares: tuple[float, float, float]
-    loss: float
-    symbol: str
-    colour: str
-
-
-def your_split(shares: tuple[float, float, float], loss: float) -> SplitMark:
-    """The split of the settings."""
-    return SplitMark("your split", shares, loss, "circle", _HERE)
-
-
-def the_best_split(shares: tuple[float, float, float]) -> SplitMark:
-    """The best one found."""
-    return SplitMark("best split", shares, 0.0, "star", _BEST)
-
-
-def split_chart(
-    found: SplitMap, *, marks: list[SplitMark], caption: str, meta: Meta, source: str
-) -> go.Figure:
-    """All splits of a total as a triangle: lines where the mean interval is so much longer than at
-    the best split.
-    """
-    fig = go.Figure()
-    for place, level in enumerate(LOSSES):
-        points = level_lines(found.shares, found.loss, found.triangles, level)
-        if not len(points):
-            continue
-        fig.add_scatterternary(
-            a=_with_gaps(points[:, :, 0]),
-            b=_with_gaps(points[:, :, 1]),
-            c=_with_gaps(points[:, :, 2]),
-            mode="lines",
-            line={
-                "color": QUIET,
-                "width": 3.2 - 0.7 * place,
-                "dash": ("solid", "dash", "dot", "dashdot")[place],
-            },
-            name=f"{100 * level:g} % longer",
-            hoverinfo="skip",
-        )
-    for mark in marks:
-        model, hessian, covariance = mark.shares
-        fig.add_scatterternary(
-            a=[model],
-            b=[hessian],
-            c=[covariance],
-            mode="markers",
-            marker={
-                "symbol": mark.symbol,
-                "size": 15,
-                "color": mark.colour,
-                "line": {"color": PAPER, "width": 1.5},
-            },
-            name=f"{mark.word}: {'/'.join(in_hundred(mark.shares))} %",
-            hovertemplate=f"{mark.word}: {100 * mark.loss:.1f} % longer than the "
-            "best<extra></extra>",
-        )
-    least = 0.0 if min(m.shares[0] for m in marks) < 0.42 else 0.4
-    axis = {
-        "gridcolor": GRID,
-        "linecolor": QUIET,
-        "tickformat": ".0%",
-        "nticks": 6,
-        "showgrid": True,
-    }
-    fig.update_layout(
-        ternary={
-            "sum": 1,
-            "bgcolor": CLEAR,
-            "aaxis": {"title": {"text": "coefficients"}, "min": least, **axis},
-            "baxis": {"title": {"text": "Hessian"}, **axis},
-            "caxis": {"title": {"text": "gradient<br>covariance"}, **axis},
-            "domain": {"x": [0.16, 0.84], "y": [0.06, 0.94]},
-        }
-    )
-    return finish(fig, caption=caption, meta=meta, source=source, height=430, legend_rows=3)
-
-
-def _with_gaps(ends: Array) -> list[float | None]:
-    """Pairs of ends as one line with gaps."""
-    return [v for a, b in ends.tolist() for v in (a, b, None)]
-
-
-def level_lines(points: Array, values: Array, triangles: Positions, level: float) -> Array:
-    """Segments (k, 2, dim) along which piecewise linear `values` on triangles of `points` equal
-    `level`.
-    """
-    segments = []
-    for corners in triangles:
-        v = values[corners]
-        if not np.isfinite(v).all():
-            continue
-        crossing = []
-        for i, j in ((0, 1), (1, 2), (2, 0)):
-            if (v[i] < level) != (v[j] < level):
-                t = (level - v[i]) / (v[j] - v[i])
-                crossing.append((1.0 - t) * points[corners[i]] + t * points[corners[j]])
-        if len(crossing) == 2:
-            segments.append(crossing)
-    return np.array(segments).reshape(-1, 2, points.shape[1])
-
-
-_LOST = 9.0
-"""So many times longer than the best is no length: what cannot be reported counts as such."""
-
-
-def split_table(found: SplitMap) -> pd.DataFrame:
-    """The triangle as numbers; no length where fewer coefficients can be reported."""
-    model, hessian, covariance = (100.0 * found.shares).T
-    is_lost = found.loss > _LOST
-    return pd.DataFrame(
-        {
-            "coefficients (%)": model,
-            "Hessian (%)": hessian,
-            "gradient covariance (%)": covariance,
-            "mean length": np.where(is_lost, np.nan, found.lengths),
-            "longer than the best (%)": np.where(is_lost, np.nan, 100.0 * found.loss),
-        }
-    )

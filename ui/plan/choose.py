@@ -41,11 +41,7 @@ from ui.session.typed import Number
 from ui.views import goals, path
 from ui.views.cautions import box
 
-METHODS = {
-    Case: {"chosen": "Chosen for me", "own": "Set by hand, with a closer look"},
-    NumberCase: {"chosen": "Chosen for me", "own": "Set by hand"},
-}
-"""How the method is set, by the kind of the regression."""
+METHODS = {"chosen": "Chosen for me", "own": "Set by hand"}
 FIND: dict[Find, str] = {"budget": "Budget", "records": "Records", "precision": "Precision"}
 SPLITS = {"best": "Best for this goal", "own": "Set by me"}
 FACTORS: tuple[Number, ...] = (
@@ -636,10 +632,10 @@ def _remove() -> None:
 
 def _method(case: PlannedCase, work: Work | None) -> None:
     """How the design is found; by hand, beginning with the one that was found, with every control
-    and every closer look.
+    and the map.
     """
     settings = case.settings
-    schema, ways = schema_of(settings, state.source()), METHODS[type(case)]
+    schema = schema_of(settings, state.source())
     if schema is not None:
         found = None if work is None else _shown(work)[0]
         if words.falls_short(found, cast(Find, steps.FIND.value)):
@@ -653,7 +649,7 @@ def _method(case: PlannedCase, work: Work | None) -> None:
             steps.METHOD.take(how)
 
         st.radio(
-            "How the method is set", **among(ways), **bound("method", steps.METHOD.value, choose)
+            "How the method is set", **among(METHODS), **bound("method", steps.METHOD.value, choose)
         )
     if steps.is_chosen(settings):
         return

@@ -62,14 +62,12 @@ def parts_of(
     case: PlannedCase, source: TableSource, find: Find = "budget", *, choice: Choice | None = None
 ) -> dict[str, Part]:
     """What the settings ask for: the answer, after a first look where its method is searched for;
-    else with the look that is chosen.
+    else with the map.
 
     choice: how the method is searched for; None where it is set by hand.
 
-    A search for an amount took 4,000 to 4,500 draws on the simulated census, one for the best split
-    1,380 to 3,090.
+    A search for an amount took 4,000 to 4,500 draws on the simulated census.
     """
-    look = case.settings.look
     if isinstance(case, NumberCase):
         return _of_a_number(case, source, find, choice)
     if choice is not None:
@@ -80,7 +78,7 @@ def parts_of(
         draws=_DRAWS[find],
         find=lambda: designs_of(case, source).answer(find),
     )
-    return {"answer": answer, look: _analysis(case, source, look)}
+    return {"answer": answer, "map": _map(case, source)}
 
 
 _FOUND: dict[Find, set[str]] = {"precision": set(), "budget": {"total"}, "records": {"n"}}
@@ -275,19 +273,12 @@ _SEARCH_DRAWS: dict[Find, int] = {"budget": 60_000, "records": 60_000, "precisio
 """What a search for encoding, penalty and split took on the example."""
 
 
-def _analysis(case: Case, source: TableSource, look: str) -> Part:
-    if look == "map":
-        return Part(
-            key=memo_key(case, "map", but={"total", "n", "goal_length"}),
-            name="the map",
-            draws=numbers.map_tables(case) * numbers.map_points(case) ** 2 * numbers.draws(case),
-            find=lambda: numbers.iso_map(case, source),
-        )
+def _map(case: Case, source: TableSource) -> Part:
     return Part(
-        key=(*memo_key(case, "split", but={"goal_length"}), numbers.locked_parts(case)),
-        name="the best split",
-        draws=2_000 + len(numbers.SPLIT_SHARES) ** 2 * numbers.draws(case),
-        find=lambda: numbers.split_answer(case, source),
+        key=memo_key(case, "map", but={"total", "n", "goal_length"}),
+        name="the map",
+        draws=numbers.map_tables(case) * numbers.map_points(case) ** 2 * numbers.draws(case),
+        find=lambda: numbers.iso_map(case, source),
     )
 
 
@@ -298,7 +289,7 @@ def memo_key(case: PlannedCase, kind: str, *, but: Collection[str] = ()) -> Key:
     but: the settings that it does not rest on, and "total", of which only the shares count.
     """
     left_out = (name for name in but if name != "total")
-    now = case.settings.usual("look", "units", "sweep", *left_out)
+    now = case.settings.usual("units", "sweep", *left_out)
     if "total" in but and not any(now.split.locked):  # locked amounts are the same at any total
         now = replace(now, epsilon=Settings().epsilon, split=now.split.with_total(Decimal(1)))
     return (kind, case.records.digest, case.scale, now)

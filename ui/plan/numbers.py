@@ -5,20 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
 
-from dpci_core import Forecast, Moments, SplitAnswer, best_split, forecast
-from dpci_core.base.array import Array, Positions
+from dpci_core import Moments
+from dpci_core.base.array import Array
 from dpci_core.base.errors import ConvergenceError, without_frames
 from dpci_core.base.watch import counted
-from dpci_core.planner import search
-from dpci_core.planner.split import Shares
 from dpci_core.planner.targets import outcome
-from dpci_core.privacy.budget import PARTS, Budget, to_float_down
-from ui.session.budget import split_of
+from dpci_core.privacy.budget import Budget, to_float_down
 from ui.session.case import Case
 from ui.session.compute import DECLARED, TableSource
 from ui.session.settings import Settings
@@ -34,10 +31,6 @@ MAP_DRAWS = (64, 16, 8, 2)
 """Draws behind a point of a picture: usually, from 11 features on, from 21 on, with more than
 `MANY` coefficients. Answers take all of them."""
 MANY = 61
-SPLIT_SHARES = tuple((k / 10.0) ** 2 for k in (0.4, 0.7, 1, 1.5, 2, 3, 4, 5, 6, 7, 8))
-"""Shares of each matrix at which the split's picture is computed, closer where the best ones
-lie.
-"""
 
 
 def draws(case: Case) -> int:
@@ -136,105 +129,6 @@ def typed_total(settings: Settings, kind: type[Budget], spent: Decimal) -> float
         return float(spent)
     epsilon = kind.epsilon_of(float(spent), float(settings.delta))
     return float(f"{epsilon * 1.0005:.4g}")
-
-
-@dataclass(frozen=True, eq=False)
-class SplitMap:
-    """Scores of splits, as the search for the best one scores them: the length of what the goal is
-    about, counted as longer where a coefficient's coverage falls short. Shares (k, 3), lengths
-    (k,), triangles (t, 3) of neighbouring splits by index.
-
-    best_length: at the best split, from the same few draws as the others, so that what they err by
-    cancels.
-    """
-
-    shares: Array
-    lengths: Array
-    triangles: Positions
-    best_length: float
-
-    @property
-    def loss(self) -> Array:
-        """How much longer than at the best split, as a share; (k,)."""
-        return self.lengths / self.best_length - 1.0
-
-
-def locked_parts(case: Case) -> tuple[tuple[str, Decimal], ...]:
-    """Names and amounts of the parts that are locked."""
-    parts = zip(PARTS, case.design.budget.parts, case.settings.split.locked, strict=True)
-    return tuple((name, part) for name, part, is_locked in parts if is_locked)
-
-
-def split_answer(case: Case, source: TableSource) -> tuple[SplitAnswer, SplitMap]:
-    """The best split that keeps what is locked, of all worlds the worst counts; and the lengths
-    over all others, as declared.
-    """
-    locked = dict(locked_parts(case))
-    best = best_split(
-        worlds_of_case(case, source),
-        design=case.at_fewest,
-        locked=locked,
-        coefficient=case.target.coefficient,
-    )
-    return best, split_map(case, shares_beside_metric(best))
-
-
-def shares_beside_metric(best: SplitAnswer) -> Shares:
-    """The best shares of what the metric leaves of the total."""
-    if not best.design.budget.metric:
-        return best.shares
-    split = split_of(best.design.budget)
-    return split.share(0) / 100.0, split.share(1) / 100.0, split.share(2) / 100.0
-
-
-def split_map(case: Case, best: Shares) -> SplitMap:
-    """Scores over a grid of splits of the same total, or of what the metric leaves of it, finer
-    where matrices get little, through the best.
-
-    best: shares of the best split, without which the valley would end beside it.
-    """
-    along_h, along_s = (sorted({*SPLIT_SHARES, share}) for share in best[1:])
-    index: dict[tuple[int, int], int] = {}
-    shares: list[tuple[float, float, float]] = []
-    lengths: list[float] = []
-    for i, h in enumerate(counted("line", along_h)):
-        for j, s in enumerate(along_s):
-            if h + s > 0.97:
-                continue
-            index[i, j] = len(shares)
-            shares.append((1.0 - h - s, h, s))
-            lengths.append(_score(case, h, s))
-    cells = []
-    for i, j in index:
-        right, up, across = index.get((i + 1, j)), index.get((i, j + 1)), index.get((i + 1, j + 1))
-        if right is not None and up is not None:
-            cells.append((index[i, j], right, up))
-            if across is not None:
-                cells.append((right, across, up))
-    best_length = _score(case, best[1], best[2])
-    return SplitMap(
-        np.array(shares), np.array(lengths), np.array(cells, dtype=np.intp), best_length
-    )
-
-
-def _score(case: Case, hessian: float, covariance: float) -> float:
-    budget = case.design.budget
-    rest = budget.total - budget.metric
-    h, s = (rest * decimal(share) for share in (hessian, covariance))
-    try:
-        design = replace(
-            case.at_fewest, budget=replace(budget, model=rest - h - s, hessian=h, covariance=s)
-        )
-        made = forecast(case.moments, design=design, n_draws=draws(case))
-        return search.score(made, case.design.confidence_level, case.target.coefficient)
-    except ValueError:
-        return float("nan")
-
-
-def length_of(case: Case, made: Forecast) -> float:
-    """The length of what the goal is about, longer where coverage falls short."""
-    length = search.length_of(made, case.target.coefficient)
-    return search.length_score(length, float(made.coverage.min()), case.design.confidence_level)
 
 
 Answer = tuple[object, Exception | None]

@@ -657,7 +657,7 @@ def ranked(find: Find, looked: Mapping[str, numbers.Answer]) -> Ways:
 
 def basis(settings: Settings, find: Find) -> Settings:
     """What a searched answer rests on: not what it finds, nor how the page shows it."""
-    now = settings.usual("c", "penalty", "target", "look", "units", "sweep")
+    now = settings.usual("c", "penalty", "target", "units", "sweep")
     if now.dataset == DECLARED:
         now = replace(now, declared=encoded(now.declared, None))
     if find == "records":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from decimal import Decimal
 
 from dpci_core.planner.needed import OutOfReachError
 from dpci_core.privacy.budget import Budget, to_float_down
@@ -351,8 +350,3 @@ def map_sentence(case: PlannedCase, marks: Sequence[Mark]) -> str:
     parts = [f"Your settings: {letter} = {as_typed(here.x)}, n = {here.y:,.0f}"]
     parts += [f"{one.word} {letter} = {number(one.x)} at n = {one.y:,.0f}" for one in answers]
     return f"{words[0].upper()}{words[1:]}. {'; '.join(parts)}."
-
-
-def share_words(parts: Sequence[float | Decimal]) -> str:
-    """Three shares."""
-    return " / ".join(f"{part} %" for part in in_hundred(parts))

@@ -16,7 +16,6 @@ from ui.plan.job import Answer, Choice, Key, Part, PlanJob, beside, parts_left, 
 from ui.plan.options import Find, Option, ranked
 from ui.session import compute, jobs, state, steps
 from ui.session.case import PlannedCase
-from ui.session.settings import CHOICES
 
 _JOB, _ASKED = "plan_job", "plan_asked"
 PATIENCE = 0.25
@@ -32,7 +31,7 @@ _QUICK = 21
 _BRIEF = 5.0
 """Seconds for which nobody asks how long it takes."""
 _TALL = 420
-"""Pixels of the place of a look, so that what is below hardly moves when it comes."""
+"""Pixels of the place of the map, so that what is below hardly moves when it comes."""
 _AHEAD = ("kept", "first", "ways")
 """What comes before the answer, at whose place it is told how the work goes on."""
 
@@ -56,8 +55,8 @@ class Work:
         """What stands where an answer will; in one of the places how the work goes on, and how to
         stop it.
         """
-        is_look = name in CHOICES["look"]
-        with st.container(border=is_look, height=_TALL if is_look else "content"):
+        is_map = name == "map"
+        with st.container(border=is_map, height=_TALL if is_map else "content"):
             if name != self._told_at:
                 st.caption("Being computed …" if self.is_active else "Not computed.")
             elif self.is_active and self.job is not None:

@@ -600,7 +600,7 @@ def free_of(settings: Settings, name: str) -> Settings:
     """What curves over the range of one control depend on: not where it stands, nor how the page
     shows them.
     """
-    kept = replace(settings.usual("units", "look", *PRECISION), sweep=name)
+    kept = replace(settings.usual("units", *PRECISION), sweep=name)
     if name == "total":
         largest = Decimal(repr(settings.typed.limits[1]))
         split = settings.split.with_locks().with_total(largest)

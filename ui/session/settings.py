@@ -58,7 +58,6 @@ from ui.session.choices import (
 from ui.session.shape import ShapeSource, shape_of
 
 Goal = Literal["all", "length", "zero"]
-Look = Literal["map", "split"]
 Penalty = Literal["typed", "chosen"]
 
 PRECISION = ("goal", "goal_on", "goal_length", "goal_value", "goal_chance")
@@ -148,7 +147,6 @@ class Settings:
     goal_length: float = 0.5
     goal_value: float = 0.5
     goal_chance: float = USUAL_CHANCE
-    look: Look = "map"
 
     def settled(self) -> Settings:
         """These settings with the c that budget and n ask for, the largest of all designs, where a
@@ -625,7 +623,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "shape": ("declared", "planning", "released"),
     "target": tuple(TARGETS),
     "goal": ("all", "length", "zero"),
-    "look": ("map", "split"),
 }
 
 

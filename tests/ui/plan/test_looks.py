@@ -1,4 +1,4 @@
-"""Every closer look of the page Plan at every kind of table has an answer, and none is an error."""
+"""The map of the page Plan at every kind of table has an answer, and none is an error."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from dataclasses import replace
 import pytest
 
 from dpci_core import DeclaredTable, Guesses, Persons
-from tests.ui.plan.test_page import look
 from tests.ui.test_pages import check, now, start, upload_rich
 from ui.controls import declare
 from ui.plan.job import memo_key, parts_of
 from ui.session import compute
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource, packed_table
-from ui.session.settings import CHOICES, Settings
+from ui.session.settings import Settings
 
-LOOKS = CHOICES["look"]
 EXAMPLE = replace(declare.example(), guesses=Guesses(n_rows=1_000))
 
 
@@ -45,39 +43,33 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "described"])
-@pytest.mark.parametrize("look", LOOKS)
-def test_every_look_has_an_answer(kind, look):
-    """Of a described table the next test but one draws every look."""
-    settings = replace(KINDS[kind], look=look)
+def test_every_map_has_an_answer(kind):
+    """Of a described table the next test draws it."""
     source = TableSource(PUBLIC)
-    part = parts_of(make_case(settings, source), source)[look]
+    part = parts_of(make_case(KINDS[kind], source), source)["map"]
     assert part.find() is not None
 
 
-def test_every_look_is_drawn_for_a_described_table_and_for_an_upload():
+def test_the_map_is_drawn_for_a_described_table_and_for_an_upload():
     app = start("plan", **KINDS["described"].to_query())
-    for look_at in LOOKS:
-        assert_answered(look(app, look_at))
-        drawn = {"map": "at each point for the least favourable table that was checked"}
-        of = drawn.get(look_at, "for the table as it is described")
-        assert any(f"Drawn {of}, at c" in one.value for one in app.caption)
-        is_told = any("“Chosen for me” searches for the goal." in one.value for one in app.markdown)
-        assert is_told == (look_at == "split")
+    assert_answered(app)
+    said = "Drawn at each point for the least favourable table that was checked, at c"
+    assert any(said in one.value for one in app.caption)
     app = start("plan", step="describe")
     upload_rich(app)
     app.button(key="describe_continue").click().run()
     app.session_state["linked"]["method"] = "own"
     app.button(key="step_choose").click().run()
     app.radio(key="is_standard").set_value(True).run()
-    for look_at in LOOKS:
-        assert_answered(look(app, look_at))
+    app.run()
+    assert_answered(app)
 
 
 def assert_answered(app) -> None:
     check(app)
     is_own = now(app).dataset == "upload"
     kept = dict((app.session_state["memo"] if is_own else compute.ANSWERS)._values)
-    (why,) = {why for key, (_, why) in kept.items() if key[0] == now(app).look}
+    (why,) = {why for key, (_, why) in kept.items() if key[0] == "map"}
     assert why is None
 
 
@@ -90,20 +82,14 @@ def test_an_answer_is_kept_under_everything_that_it_tells():
     for kind, but in (
         ("budget", {"total"}),
         ("map", {"total", "n", "goal_length"}),
-        ("split", {"goal_length"}),
     ):
         assert memo_key(here, kind, but=but) != memo_key(other, kind, but=but)
     on_another = replace(here, settings=replace(here.settings, goal_on="smoker=yes"))
-    split = parts_of(replace(here, settings=replace(here.settings, look="split")), source)["split"]
-    moved = replace(on_another.settings, look="split")
-    assert parts_of(replace(on_another, settings=moved), source)["split"].key != split.key
+    assert parts_of(on_another, source)["map"].key != parts_of(here, source)["map"].key
 
 
 def test_what_an_answer_does_not_rest_on_finds_it_again():
     source, settings = TableSource(PUBLIC), KINDS["described"]
-    here, there = (
-        make_case(replace(now, look=look), source)
-        for now, look in ((settings, "map"), (settings.swept("total", 3.0), "split"))
-    )
+    here, there = (make_case(now, source) for now in (settings, settings.swept("total", 3.0)))
     assert memo_key(here, "budget", but={"total"}) == memo_key(there, "budget", but={"total"})
     assert memo_key(here, "budget") != memo_key(there, "budget")

@@ -1,4 +1,4 @@
-"""The page Plan through Streamlit's test runner: targets, answers in both directions, closer looks,
+"""The page Plan through Streamlit's test runner: targets, answers in both directions, the map,
 buttons.
 """
 
@@ -8,7 +8,6 @@ import base64
 import math
 import re
 from dataclasses import replace
-from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -19,7 +18,6 @@ from dpci_core import (
     Guesses,
     InfeasibleDesignError,
     Target,
-    best_split,
     forecast,
     needed_budget,
     needed_records,
@@ -40,9 +38,8 @@ from tests.ui.test_pages import (
     visit_unchecked,
 )
 from ui.controls import declare, plan_file
-from ui.plan import charts as plan_charts
 from ui.plan import numbers as planning
-from ui.plan import options, pictures
+from ui.plan import options
 from ui.plan.words import no_answer
 from ui.session import text
 from ui.session.case import Case, make_case
@@ -70,12 +67,6 @@ def words(app) -> str:
     return "\n".join(
         element.value for kind in (app.markdown, app.caption, app.warning) for element in kind
     )
-
-
-def look(app, name: str):
-    app.segmented_control(key="look").set_value(name).run()
-    check(app)
-    return app
 
 
 def set_goal(app, kind: str, *, on: str = "", amount: float | str = "", chance: float = 0.5):
@@ -607,7 +598,7 @@ def test_a_goal_that_cannot_be_is_refused_on_top_and_changes_nothing(kind, value
     app = set_goal(start("plan", **SMALL), kind, on="age", amount=value)
     assert [t.value for t in app.title] == ["How exact must the results be?"]
     assert said in app.error[0].value
-    assert now(app).usual("look") == start_settings()
+    assert now(app) == start_settings()
     app.button(key="step_describe").click().run()
     assert not app.error
 
@@ -616,94 +607,19 @@ def start_settings() -> Settings:
     return from_query(PAPER_TERMS | SMALL)[0]
 
 
-def test_the_split_is_scored_and_taken_over():
-    app = start("plan", look="split", find="precision", **SMALL)
-    case = case_of(app)
-    best = best_split(case.moments, design=case.design)
-    loss = planning.length_of(case, best.asked) / planning.length_of(case, best.forecast) - 1.0
-    assert loss > 0.01
-    assert charts_of(app)[0]["layout"]["meta"]["loss"] == pytest.approx(loss)
-    title = f"Your split makes the mean interval {100 * loss:.1f} % longer than the best"
-    assert title in [h.value for h in app.header]
-    assert not [one for one in app.markdown if "Chosen for me" in one.value]
-    app.button(key="use_split").click().run()
-    check(app)
-    assert now(app).split.parts == best.design.budget.parts
-    kept = charts_of(app)[0]["layout"]["meta"]["loss"]
-    assert kept == pytest.approx(0.0, abs=2e-3)
-    for total in (2.0, 1.0):  # there and back
-        app.text_input(key="total_number").set_value(str(total)).run()
-    assert now(app).split.parts == best.design.budget.parts
-    assert charts_of(app)[0]["layout"]["meta"]["loss"] == kept
-
-
-def test_the_lines_of_the_triangle_run_around_the_best_split():
-    case = make_case(Settings(d=3, n=20_000), TableSource(PUBLIC))
-    best = best_split(case.moments, design=case.design)
-    found = planning.split_map(case, best.shares)
-    (place,) = np.flatnonzero(np.abs(found.shares - best.shares).max(axis=1) < 1e-9)
-    assert abs(found.loss[place]) < min(plan_charts.LOSSES) / 2
-    assert np.nanmin(found.loss) > -min(plan_charts.LOSSES) / 2
-    around = plan_charts.level_lines(
-        found.shares, found.loss, found.triangles, min(plan_charts.LOSSES)
+def test_it_is_said_that_the_split_protects_nobody():
+    assert "Only the total protects people; the split only affects accuracy." in words(
+        start("plan", **SMALL)
     )
-    low, high = around.min(axis=(0, 1)), around.max(axis=(0, 1))
-    assert (low < best.shares).all()
-    assert (best.shares < high).all()
 
 
-def test_what_cannot_be_reported_is_told_before_a_length_and_has_none_in_the_table():
-    case = make_case(Settings(d=3, n=20_000), TableSource(PUBLIC))
-    best = best_split(case.moments, design=case.design)
-    said = "No other split makes the mean interval clearly shorter"
-    assert pictures.split_title(best, 0.0) == said
-    worst = replace(best, decided_by="spreads are off")
-    assert pictures.split_title(worst, 0.0) == f"{said}, in the least favourable case"
-    assert pictures.split_title(worst, 0.037) == (
-        "Your split makes the mean interval 3.7 % longer than the best, in the least favourable "
-        "case"
-    )
-    none = np.ones_like(best.asked.is_not_reportable)
-    lost = replace(best, asked=replace(best.asked, is_not_reportable=none))
-    assert pictures.split_title(lost, 0.0).startswith(f"With your split {len(none)} fewer of the")
-    found = planning.split_map(case, best.shares)
-    far = replace(found, lengths=found.best_length * np.linspace(1.0, 20.0, len(found.lengths)))
-    shown = plan_charts.split_table(far)["longer than the best (%)"]
-    assert shown.max() == pytest.approx(900.0, abs=20.0)
-    assert shown.isna().sum() == (far.loss > 9.0).sum() > 0
-
-
-def test_no_split_on_the_map_is_clearly_better_than_the_best_one():
-    """Search and map score alike, coverage included; the default settings were a case where the
-    best split lay outside of its own one per cent."""
-    case = make_case(Settings(), TableSource(PUBLIC))
-    best, found = planning.split_answer(case, TableSource(PUBLIC))
-    assert np.nanmin(found.loss) > -0.01
-    one = make_case(Settings(goal="zero", goal_on="age", goal_value=0.01), TableSource(PUBLIC))
-    serving, _ = planning.split_answer(one, TableSource(PUBLIC))
-    assert serving.coefficient == 0
-    assert serving.forecast.ci_length[0] < best.forecast.ci_length[0]
-
-
-def test_a_lock_stays_in_the_best_split():
-    app = start("plan", **SMALL)
-    app.checkbox(key="hessian_lock").check().run()
-    look(app, "split")
-    assert "keep what you locked" in words(app)
-    app.button(key="use_split").click().run()
-    check(app)
-    assert now(app).split.parts[1] == Decimal("0.25")
-    assert now(app).split.locked == (False, True, False)
-
-
-def test_the_link_restores_target_and_look():
+def test_the_link_restores_the_goal():
     app = start(
         "plan",
         goal="zero",
         goal_on="age",
         goal_value="0.02",
         goal_chance="0.9",
-        look="split",
         **SMALL,
     )
     assert (now(app).goal, now(app).goal_on, now(app).goal_value, now(app).goal_chance) == (
@@ -712,7 +628,6 @@ def test_the_link_restores_target_and_look():
         0.02,
         0.9,
     )
-    assert charts_of(app)[0]["layout"]["meta"]["look"] == "split"
 
 
 @pytest.mark.parametrize("text", ["0", "nan", "inf", "1e10", "x"])

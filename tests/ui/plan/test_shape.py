@@ -15,12 +15,12 @@ from dpci_core.design import Geometry
 from dpci_core.mechanisms.shares import share_out
 from dpci_core.plan import as_yaml
 from dpci_core.plan.link import pack
-from tests.ui.plan.test_page import look, words
+from tests.ui.plan.test_page import words
 from tests.ui.test_pages import check, now, start
-from ui.plan import numbers, options
+from ui.plan import options
 from ui.release.words import PRICED, plan_words
 from ui.session import text
-from ui.session.budget import Split, split_of
+from ui.session.budget import Split
 from ui.session.case import make_case
 from ui.session.compute import PUBLIC, TableSource
 from ui.session.plan_settings import plan_of, settings_of
@@ -120,21 +120,6 @@ def test_what_the_page_cannot_show_is_refused_in_words():
         settings_of(mixed)
 
 
-def test_locked_parts_and_the_best_split_are_of_what_the_metric_leaves():
-    locked = replace(SHAPED, split=SHAPED.split.with_locks((False, True, False)))
-    case = make_case(locked, SOURCE)
-    best, _ = numbers.split_answer(case, SOURCE)
-    assert best.design.budget.hessian == case.design.budget.hessian
-    assert best.design.budget.metric == case.design.budget.metric
-    better = split_of(best.design.budget, locked.split)
-    assert better.total == Decimal("0.2")
-    assert better.parts[1] == locked.split.parts[1]
-    assert better.locked == locked.split.locked
-    best, found = numbers.split_answer(make_case(SHAPED, SOURCE), SOURCE)
-    assert found.best_length <= np.nanmin(found.lengths) * 1.01
-    assert sum(numbers.shares_beside_metric(best)) == pytest.approx(1.0, rel=1e-9)
-
-
 def test_the_metric_is_planned_anew_at_every_point_of_the_map():
     case = make_case(SHAPED, SOURCE)
     design, moments = case.at(Decimal("2"), 200_000)
@@ -179,16 +164,6 @@ def test_the_switch_on_the_page_shows_the_shape_and_takes_it_back():
     app.radio(key="shape").set_value("declared").run()
     check(app)
     assert words(app) == before
-
-
-def test_every_closer_look_is_drawn_with_shaped_noise():
-    app = start("plan", step="choose", shape="released", **LINK | {"d": "3"})
-    for name in ("map", "split"):
-        look(app, name)
-    app.button(key="use_split").click().run()
-    check(app)
-    assert now(app).split.total == Settings(currency="zcdp").split.total
-    assert now(app).shape == "released"
 
 
 def test_approve_tells_the_shape_in_a_sentence():

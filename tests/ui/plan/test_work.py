@@ -11,13 +11,13 @@ from dataclasses import replace
 
 import pytest
 
-from dpci_core import best_split, forecast, needed_budget
+from dpci_core import forecast, needed_budget
 from dpci_core.planner.needed import OutOfReachError
 from tests.base.test_watch import same
 from tests.ui.plan.test_linear import LINK as A_NUMBER
-from tests.ui.plan.test_page import SMALL, case_of, least_total, look, shown
+from tests.ui.plan.test_page import SMALL, case_of, least_total, shown
 from tests.ui.session.test_jobs import wait_for
-from tests.ui.test_pages import charts_of, check, start, upload_rich, visit
+from tests.ui.test_pages import charts_of, check, now, start, upload_rich, visit
 from ui.plan import numbers as planning
 from ui.plan import pictures
 from ui.plan import work as plan_work
@@ -54,15 +54,15 @@ def endless(case: Case, *_: object) -> object:
 
 @pytest.fixture
 def slow(monkeypatch):
-    """The search for a split never ends, and pages wait just long enough for the answer above."""
-    monkeypatch.setattr(planning, "split_answer", endless)
+    """The map never comes, and pages wait just long enough for the answer above."""
+    monkeypatch.setattr(planning, "iso_map", endless)
     monkeypatch.setattr(plan_work, "PATIENCE", 0.02)
 
 
 def open_slow(**query: str):
-    """The page at the look whose answer does not come; the one above it has come."""
-    app = start("plan", look="split", **(SMALL | query))
-    wait_for(lambda: job_of(app).now == "the best split")
+    """The page whose map does not come; the answer above it has come."""
+    app = start("plan", **(SMALL | query))
+    wait_for(lambda: job_of(app).now == "the map")
     app.run()
     check(app)
     return app
@@ -85,11 +85,11 @@ def test_the_page_draws_at_once_with_what_is_known_and_says_what_is_missing(slow
     assert least_total(app) > 0.0
     assert job_of(app).is_active
     assert {"use_design", "plan_stop"} <= buttons(app)
-    assert not {"use_split", "plan_again"} & buttons(app)
+    assert "plan_again" not in buttons(app)
     assert not charts_of(app)
     assert not app.get("progress")  # no share of a search, whose end nobody knows
     (said,) = (info.value for info in app.info if "Computing" in info.value)
-    assert said.startswith("Computing the best split")
+    assert said.startswith("Computing the map")
 
 
 def test_without_an_answer_there_is_nothing_to_use(monkeypatch):
@@ -113,7 +113,7 @@ def test_stopped_work_says_so_gives_no_answer_and_is_done_after_all_on_request(s
     assert job.state == "cancelled"
     said = "The computation was stopped. What it had found by then is shown."
     assert said in [info.value for info in app.info]
-    assert "split" not in keys_of(app)
+    assert "map" not in keys_of(app)
     assert "budget" in keys_of(app)
     assert not charts_of(app)
     app.run()
@@ -122,11 +122,8 @@ def test_stopped_work_says_so_gives_no_answer_and_is_done_after_all_on_request(s
     monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
     app.button(key="plan_again").click().run()
     check(app)
-    case = case_of(app)
-    best = best_split(case.moments, design=case.design)
-    loss = planning.length_of(case, best.asked) / planning.length_of(case, best.forecast) - 1.0
-    assert charts_of(app)[0]["layout"]["meta"]["loss"] == pytest.approx(loss)
-    assert "use_split" in buttons(app)
+    assert len(charts_of(app)) == 1
+    assert "map" in keys_of(app)
 
 
 def test_another_question_is_asked_though_the_last_was_stopped(monkeypatch):
@@ -156,9 +153,7 @@ def test_another_move_computes_again_after_a_stop(slow, monkeypatch):
     app.text_input(key="n_number").set_value("30000").run()
     assert job_of(app) is not job
     assert job_of(app).is_active
-    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
-    look(app, "map")
-    assert charts_of(app)[0]["layout"]["meta"]["look"] == "map"
+    assert not any("topped" in info.value for info in app.info)
 
 
 def test_of_many_moves_only_the_last_is_worked_on_and_answered(monkeypatch):
@@ -189,12 +184,16 @@ def test_of_many_moves_only_the_last_is_worked_on_and_answered(monkeypatch):
 def test_moving_back_to_known_answers_stops_the_work(monkeypatch):
     app = start("plan", **SMALL)
     first = charts_of(app)[0]
-    monkeypatch.setattr(planning, "split_answer", endless)
+    monkeypatch.setattr(planning, "iso_map", endless)
     monkeypatch.setattr(plan_work, "PATIENCE", 0.02)
-    look(app, "split")
+    here = now(app)
+    app.session_state["settings"] = replace(here, level=0.8)
+    app.run()
     job = job_of(app)
     assert job.is_active
-    look(app, "map")
+    assert not charts_of(app)
+    app.session_state["settings"] = here
+    app.run()
     assert charts_of(app)[0]["data"] == first["data"]
     wait_for(lambda: not job.is_active)
     assert job.state == "cancelled"
@@ -211,7 +210,7 @@ def test_a_rerun_goes_on_with_the_work_that_runs(slow):
 
 def test_too_many_people_are_told_so_and_may_try_again(monkeypatch):
     monkeypatch.setattr(jobs.QUICK, "_most_waiting", 0)
-    app = start("plan", **SMALL)
+    app = start("plan", **(SMALL | {"n": "21000"}))  # no job of another test is about the same
     assert any("are waiting already" in warning.value for warning in app.warning)
     assert shown(app) == "…"
     monkeypatch.setattr(jobs.QUICK, "_most_waiting", 10)
@@ -257,7 +256,7 @@ def test_a_search_of_minutes_waits_with_the_simulations(monkeypatch):
 
 
 def test_nothing_of_an_uploaded_table_stays_with_the_job():
-    app = start("plan", look="split", step="describe")
+    app = start("plan", step="describe")
     upload_rich(app)
     check(app)
     assert app.text_input(key="describe_n").value == "400"
@@ -277,7 +276,7 @@ def test_nothing_of_an_uploaded_table_stays_with_the_job():
     assert job.question == frozenset()  # nobody else may share it
     assert not compute.ANSWERS._values
     assert all(isinstance(value, str | int | float | tuple | frozenset | None) for value in held)
-    assert "split" in keys_of(app)
+    assert "map" in keys_of(app)
     assert "plan_job" not in app.query_params
 
 
@@ -305,10 +304,10 @@ def test_what_two_sessions_ask_of_a_public_table_is_computed_once(monkeypatch):
 def test_what_is_asked_of_an_upload_is_kept_by_its_session_alone(monkeypatch):
     """The same bytes in two sessions are two tables."""
     asked: list[object] = []
-    search = planning.split_answer
-    monkeypatch.setattr(planning, "split_answer", lambda *a: asked.append(a) or search(*a))
+    search = planning.iso_map
+    monkeypatch.setattr(planning, "iso_map", lambda *a: asked.append(a) or search(*a))
     for _ in range(2):
-        app = start("plan", look="split", step="describe")
+        app = start("plan", step="describe")
         upload_rich(app)
         app.button(key="describe_continue").click().run()
         app.session_state["linked"]["method"] = "own"
@@ -388,6 +387,7 @@ def test_work_that_gave_way_to_who_waits_begins_anew_when_its_page_is_back(slow)
     app = open_slow()
     first = job_of(app)
     other, _, _ = make_job()
+    other.parts = other.parts[:1]  # its map would never come either
     jobs.QUICK.submit(other)
     first.looked_at -= jobs.UNSEEN_SECONDS
     wait_for(lambda: other.state == "done")
@@ -408,9 +408,8 @@ def make_job(**changes: object) -> tuple[PlanJob, LRU, dict]:
     return PlanJob(about=case.settings, parts=tuple(parts.values()), memo=memo), memo, parts
 
 
-@pytest.mark.parametrize("name", ["map", "split"])
-def test_a_job_gives_the_answers_of_the_core_and_its_share_grows_to_about_one(name):
-    job, memo, parts = make_job(look=name)
+def test_a_job_gives_the_answers_of_the_core_and_its_share_grows_to_about_one():
+    job, memo, parts = make_job()
     shares = []
     job._should_stop = lambda: bool(shares.append(job.share))
     job.run()
@@ -423,20 +422,19 @@ def test_a_job_gives_the_answers_of_the_core_and_its_share_grows_to_about_one(na
     core = needed_budget(case.moments, design=case.design, target=case.target)
     assert (least.typed, least.works) == (float(core.total), True)
     assert least.length == pytest.approx(core.length, rel=1e-4)  # shares have four digits
-    found, why = memo.peek(parts[name].key)
+    found, why = memo.peek(parts["map"].key)
     assert why is None
-    same(found, parts_of(case, TableSource(PUBLIC))[name].find())
+    same(found, parts_of(case, TableSource(PUBLIC))["map"].find())
 
 
-@pytest.mark.parametrize("name", ["map", "split"])
-def test_a_job_stopped_in_the_middle_of_a_part_keeps_whole_answers_only(name):
-    whole, _, parts = make_job(look=name)
+def test_a_job_stopped_in_the_middle_of_a_part_keeps_whole_answers_only():
+    whole, _, parts = make_job()
     steps = []
     whole._should_stop = lambda: bool(steps.append(whole.now))
     whole.run()
     for part in parts.values():
         first, last = steps.index(part.name), len(steps) - 1 - steps[::-1].index(part.name)
-        job, memo, again = make_job(look=name)
+        job, memo, again = make_job()
         asked = []
         job._should_stop = lambda job=job, asked=asked, at=(first + last) // 2: (
             bool(asked.append(job.now)) or len(asked) > at
@@ -512,7 +510,7 @@ def test_a_refusal_is_an_answer_in_words():
 
 
 def test_an_answer_that_comes_while_the_page_is_drawn_is_shown(monkeypatch):
-    waiting, draw, search = threading.Event(), pictures.panel, planning.split_answer
+    waiting, draw, search = threading.Event(), pictures.panel, planning.iso_map
 
     def draw_late(case: Case, work: plan_work.Work) -> None:
         waiting.set()
@@ -520,9 +518,9 @@ def test_an_answer_that_comes_while_the_page_is_drawn_is_shown(monkeypatch):
         draw(case, work)
 
     monkeypatch.setattr(plan_work, "PATIENCE", 0.02)
-    monkeypatch.setattr(planning, "split_answer", lambda *a: waiting.wait(60.0) and search(*a))
+    monkeypatch.setattr(planning, "iso_map", lambda *a: waiting.wait(60.0) and search(*a))
     monkeypatch.setattr(pictures, "panel", draw_late)
-    app = start("plan", **SMALL, look="split")
+    app = start("plan", **SMALL)
     assert waiting.is_set()
     assert app.session_state["again_wanted"]  # the browser asks once more by itself
     check(app.run())

@@ -181,20 +181,6 @@ def test_an_amount_that_what_can_be_reported_decides_is_said_to_be_so(find, fact
     assert said == is_spare
 
 
-def test_the_best_split_is_about_every_world_and_the_fewest_records(monkeypatch):
-    case, seen = a_case(), []
-
-    def recorded(worlds, *, design, **_):
-        seen.append((len(worlds), design.n_records))
-        raise StopIteration
-
-    monkeypatch.setattr("ui.plan.numbers.best_split", recorded)
-    now = replace(case, settings=replace(case.settings, look="split"))
-    with pytest.raises(StopIteration):
-        parts_of(now, SOURCE)["split"].find()
-    assert seen == [(len(list(EXAMPLE.worlds())), case.fewest)]
-
-
 def test_approval_asks_for_a_tick_where_the_goal_fails_in_a_world():
     app = start("plan", step="approve", **GOAL, split="0.15~0.1~0.05")
     app.text_input(key="approve_person").set_value("A. Steward").run()
@@ -221,18 +207,6 @@ def test_a_mean_length_is_no_goal_that_is_met_where_nothing_can_be_reported():
     assert found.promise.reportable == 0
     assert not found.meets
     assert not found.works
-
-
-@pytest.mark.usefixtures("patient")
-def test_the_best_split_names_the_assumption_that_decided(monkeypatch):
-    """In letters, where a name in it would be read as Markdown."""
-    search, assumption = numbers.best_split, "levels of *job* are rare"
-    monkeypatch.setattr(
-        numbers, "best_split", lambda *a, **b: replace(search(*a, **b), decided_by=assumption)
-    )
-    app = start("plan", d="3", n="20000", calibrations="published", look="split")
-    shown = [element.value for element in app.markdown]
-    assert any("Decided by this" in value and plain(assumption) in value for value in shown)
 
 
 def reach() -> None:

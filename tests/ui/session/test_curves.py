@@ -61,7 +61,7 @@ def test_curves_depend_on_every_other_setting(name):
             assert compute.free_of(replace(BASE, **change), name) != compute.free_of(BASE, name), (
                 other
             )
-    shown = {"units": "odds", "goal": "zero", "goal_length": 0.1, "look": "split"}
+    shown = {"units": "odds", "goal": "zero", "goal_length": 0.1}
     assert compute.free_of(replace(BASE, **shown), name) == compute.free_of(BASE, name)
 
 

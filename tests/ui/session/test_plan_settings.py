@@ -71,7 +71,6 @@ def test_settings_come_back_from_their_plan_and_its_file(settings):
             again,
             goal_length=settings.goal_length,
             goal_value=settings.goal_value,
-            look=settings.look,
         )
         expected = case.settings
         if expected.goal != "length" and expected.losses == ("logistic",):

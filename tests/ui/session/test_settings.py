@@ -41,7 +41,6 @@ some_settings = st.builds(
     goal_length=st.floats(1e-9, 1e9),
     goal_value=st.floats(-1e9, 1e9).filter(bool),
     goal_chance=st.floats(0.01, 0.99),
-    look=st.sampled_from(["map", "split"]),
 )
 
 
@@ -89,7 +88,6 @@ def test_names_that_hold_the_sign_between_names_travel_in_a_link(names, written)
         ("delta", "0"),
         ("epsilon", "1e99"),
         ("d", "0"),
-        ("look", "c"),
     ],
 )
 def test_a_broken_link_keeps_the_default_and_names_what_it_ignored(name, text):
