@@ -220,12 +220,12 @@ def _budget(case: PlannedCase, option: Option | None, is_answer: bool, is_first:
     currency.quick_total(settings)
     st.markdown(words.risk_of(case.design.budget, settings.delta))
     st.button(
-        "Take the budget where noise equals sampling error",
+        "Balance noise and sampling error",
         key="use_balanced",
         type="tertiary",
         on_click=_balance,
         args=(case,),
-        help="Where privacy adds as much variance as sampling does.",
+        help="Takes the budget at which privacy adds as much variance as sampling does.",
     )
     refusal("balanced")
 

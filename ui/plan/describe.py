@@ -377,7 +377,8 @@ def _typed(settings: Settings) -> None:
     if cards.rows():
         _rate_and_pairs()
     cards.bring_wanted()
-    if untold := cards.lacking_shares(_roles()):
+    is_chosen = bool(st.session_state.get(cards.TARGET))  # until then it is a column like others
+    if is_chosen and (untold := cards.lacking_shares(_roles())):
         st.warning(
             f"How often do the values of {path.named(untold)} occur? Until you say it, some may "
             "have a third of an even share (17 % of two values, 11 % of three), and none less: "

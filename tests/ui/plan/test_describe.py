@@ -1229,5 +1229,7 @@ def test_the_share_of_yes_is_asked_for_once_there_is_an_outcome():
     app = add(start("plan"), LINES)
     assert "describe_rate" not in [field.key for field in app.text_input]
     assert "describe_pairs" in [field.key for field in app.text_input]
+    assert not any("Until you say it" in one.value for one in app.warning)  # the outcome's as well
     app.radio(key="describe_target_pick").set_value("diabetes").run()
+    assert any("values of sex occur? Until you" in one.value for one in app.warning)
     assert "describe_rate" in [field.key for field in app.text_input]
