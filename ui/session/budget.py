@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
+from dpci_core.base.decimals import EXACT
 from dpci_core.privacy.budget import Budget, Parts
 
 Locks = tuple[bool, bool, bool]
@@ -43,6 +44,8 @@ class Split:
     chosen: Parts | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", _written(self.parts))
+        object.__setattr__(self, "chosen", self.chosen and _written(self.chosen))
         if sum(self.parts) != self.total:
             raise ValueError(
                 f"Expected parts to add up to total={self.total}, got {sum(self.parts)}."
@@ -202,6 +205,12 @@ def shared_out(total: Decimal, weights: Sequence[Decimal]) -> tuple[Decimal, ...
 def _exponent(amount: Fraction) -> int:
     """The power of ten of the first digit."""
     return (Decimal(amount.numerator) / Decimal(amount.denominator)).adjusted()
+
+
+def _written(parts: Parts) -> Parts:
+    """The same amounts without zeros at the end, with which a link is too long to be read again."""
+    first, second, third = (Decimal(f"{part.normalize(EXACT):f}") for part in parts)
+    return first, second, third
 
 
 def _rounded(amount: Decimal) -> Decimal:

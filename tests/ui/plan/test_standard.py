@@ -44,7 +44,7 @@ from ui.session import jobs
 from ui.session.case import Case, make_case
 from ui.session.compute import DECLARED, LRU, PUBLIC, TableSource, declared_table, packed_table
 from ui.session.plan_settings import plan_of, settings_of
-from ui.session.settings import LIMITS, Settings
+from ui.session.settings import LIMITS, Settings, from_query
 from ui.session.text import number, plain
 from ui.views import goals
 from ui.views.goals import found_words, goal_words, steps_words, unit_words
@@ -110,6 +110,7 @@ def test_encoding_penalty_and_split_are_chosen_and_no_search_is_made_twice(wishe
     assert settings.target == "unpenalised"
     case = make_case(settings, TableSource(PUBLIC))
     assert options.described(case, TableSource(PUBLIC)).meets
+    assert from_query(settings.to_query()) == (settings, ())
     before = len(made)
     app.button(key="step_choose").click().run()
     check(app)
@@ -196,6 +197,9 @@ def test_the_answers_of_a_described_table_agree_and_are_of_use(goal, searched):
     again = answer(there, "precision")
     assert abs(again.precision) <= {"all": 1.0, "zero": 0.2}[goal] * (1.0 + 1e-9)
     assert again.settings == least.settings
+    for found in (least.settings, again.settings):
+        assert from_query(found.to_query()) == (found, ())  # what a reload reads
+        assert max(len(str(part)) for part in found.split.parts) <= 12
     assert answer(there, "records").settings.n <= 20_200  # the least up to one per cent
 
 

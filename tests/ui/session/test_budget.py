@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpci_core.base.decimals import EXACT
 from ui.controls.currency import at_total
 from ui.session.budget import SMALLEST_PART, Split, from_shares, shared_out
-from ui.session.settings import LIMITS, Settings, convert_currency
+from ui.session.settings import LIMITS, Settings, convert_currency, from_query
 
 moves = st.lists(
     st.one_of(
@@ -89,6 +90,21 @@ def test_an_amount_that_leaves_nothing_is_refused(amount):
 def test_an_amount_that_noise_would_drown_is_refused(amount):
     with pytest.raises(ValueError, match=r"at least 0\.00000001"):
         from_shares(Decimal(1)).with_part(1, Decimal(amount))
+
+
+@pytest.mark.parametrize("amount", ["0.25", "7.5", "0"])
+def test_an_amount_is_written_without_zeros_at_its_end(amount):
+    """A search multiplies with so many digits that its split was too long to be read again: after a
+    reload the budget was another, and could be spent beside the one of the plan.
+    """
+    part = (Decimal(amount) + Decimal("0.05")).normalize()
+    long = part.quantize(Decimal(1).scaleb(-60), context=EXACT)
+    split = Split(EXACT.add(long, Decimal(2)), (long, Decimal("1.0"), Decimal("1.0")))
+    assert list(map(str, split.parts)) == [str(part), "1", "1"]
+    assert split == Split(part + 2, (part, Decimal(1), Decimal(1)))
+    settings = Settings(epsilon=str(part + 2), split=split)
+    assert from_query(settings.to_query()) == (settings, ())
+    assert str(from_shares(Decimal(20)).parts[0]) == "10"
 
 
 def test_parts_that_do_not_add_up_cannot_exist():
