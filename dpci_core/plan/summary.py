@@ -264,7 +264,7 @@ def _details(plan: AnyPlan, numbers: Planned, told: _Told) -> Iterable[str]:
 def _suggested(schema: Schema) -> Iterable[str]:
     """Which typical values nobody confirmed."""
     for name in schema.suggested[:_MOST_GUESSES]:
-        yield f"Suggested, not typed: typical value and spread of “{short(name)}”."
+        yield f"Suggested, not typed: typical value or spread of “{short(name)}”."
     if (more := len(schema.suggested) - _MOST_GUESSES) > 0:
         yield f"The same of {more} more columns."
 

@@ -682,6 +682,8 @@ def _split(design: Design, model: Decimal, hessian: Decimal, covariance: Decimal
     with localcontext(EXACT):
         h, s = budget.total * hessian, budget.total * covariance
         parts = {"model": budget.total - h - s, "hessian": h, "covariance": s}
+        # zeros at the end would grow with every split of a split, up to what no amount may have
+        parts = {name: part.normalize() for name, part in parts.items()}
     if min(parts.values()) < Decimal(repr(BUDGET_PART[0])):
         return None
     return replace(design, budget=replace(budget, metric=Decimal(0), **parts))

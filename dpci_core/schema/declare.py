@@ -158,7 +158,7 @@ class Schema:
             (`encode`).
         persons: whose row it is, where a person may have several; None where a row is a record.
         complete: expected share of records without a missing cell, for planning.
-        suggested: names of the columns, the outcome among them, whose typical value and spread
+        suggested: names of the columns, the outcome among them, whose typical value or spread
             nobody typed.
         outcome: the outcome as a number, with bounds at which it is cut, typical value, spread and
             unit; None where it has codes. A record without the number has a missing cell.

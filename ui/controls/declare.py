@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from dpci_core import DeclaredTable, Guesses
@@ -22,6 +22,7 @@ from dpci_core.schema import (
 )
 from dpci_core.schema.copula import Pair
 from dpci_core.schema.twin import Rate
+from ui.controls import suggest
 from ui.session import state
 from ui.session.choices import UNPENALISED
 from ui.session.compute import DECLARED, declared_table, packed_table, usual_encoding
@@ -116,11 +117,15 @@ def outcome_row(schema: Schema) -> dict[str, object]:
 
 def _given(row: Row, schema: Schema) -> dict[str, object]:
     """What of a row is typed: not what is empty or suggested."""
-    left = {"typical", "spread"} if row["column"] in schema.suggested else set()
+    left: Mapping[str, object] = {}
+    if row["column"] in schema.suggested:
+        (left,), _ = suggest.with_suggestions([{**row, "typical": "", "spread": ""}])
     return {
         name: cell
         for name, cell in row.items()
-        if name not in left and text_of(cell) and cell is not False
+        if text_of(cell)
+        and cell is not False
+        and not (name in ("typical", "spread") and cell == left.get(name))
     }
 
 
@@ -163,7 +168,7 @@ def from_rows(
     persons: whose row it is, where one person may have several.
     complete: expected share of records without a missing cell.
     pairs: columns that go together.
-    suggested: columns whose typical value and spread nobody typed.
+    suggested: columns whose typical value or spread nobody typed.
     Raises:  ValueError, for what is wrong in a field CellError.
     """
     columns: list[Column] = []

@@ -77,21 +77,23 @@ def suggested(name: str, low: float, high: float, *, is_log: bool) -> tuple[floa
 
 
 def suggestion_of(row: Row) -> tuple[float, float] | None:
-    """What is suggested of a number that has its bounds, and neither a typical value nor a
-    spread.
+    """The typical value and the spread of a number that has its bounds, where at least one of the
+    two is not typed: that one is suggested.
     """
     if row.get("kind") == LEFT_OUT or not form_of(row).has_bounds:
         return None
     try:
         low, high = number_of(row, "lowest"), number_of(row, "highest")
+        typed = number_of(row, "typical"), number_of(row, "spread")
     except CellError:
         return None
     is_log = row.get("log") is True
-    if low is None or high is None or text_of(row.get("typical")) or text_of(row.get("spread")):
+    if low is None or high is None or None not in typed:
         return None
     if not (math.isfinite(high - low) and low < high and (low > 0.0 or not is_log)):
         return None
-    return suggested(str(row.get("column", "")), low, high, is_log=is_log)
+    typical, spread = suggested(str(row.get("column", "")), low, high, is_log=is_log)
+    return typical if typed[0] is None else typed[0], spread if typed[1] is None else typed[1]
 
 
 def with_suggestions(rows: Sequence[Row]) -> tuple[list[Row], tuple[str, ...]]:

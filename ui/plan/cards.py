@@ -114,7 +114,8 @@ def wrong(
     for (number, row), bad in zip(_cards().items(), names, strict=True):
         name = text_of(row.get("column"))
         if bad is None and name not in roles and row.get("kind") != LEFT_OUT:
-            bad = declare.wrong_cell(row, known.get(name), is_number=is_of_number())
+            (filled,), _ = suggest.with_suggestions([row])
+            bad = declare.wrong_cell(filled, known.get(name), is_number=is_of_number())
         if isinstance(bad, RangeError) and not st.session_state.get(TARGET):
             continue
         if bad is not None and (_is_told(row, bad) or (is_all and set(row) - {"kind"})):
@@ -296,7 +297,9 @@ def _line(row: Cells, role: str, known: Column | None, *, is_wrong: bool) -> str
 def _usual(row: Cells) -> str:
     """The typical value and the spread of a number, and whether somebody typed them."""
     if (found := suggest.suggestion_of(row)) is not None:
-        return f", typical {short(found[0])}, spread {short(found[1])} (suggested)"
+        mark, is_spread = " (suggested)", not text_of(row.get("spread"))
+        after = ("", mark) if is_spread else (mark, "")
+        return f", typical {short(found[0])}{after[0]}, spread {short(found[1])}{after[1]}"
     if form_of(row).has_bounds and text_of(row.get("typical")):
         typical, spread = number_of(row, "typical"), number_of(row, "spread")
         return f", typical {typical:,.10g}, spread {spread:,.10g}"

@@ -174,8 +174,9 @@ def _searched(case: Case, source: TableSource, find: Find, choice: Choice) -> di
             for name in (counted("mechanism", names) if len(names) > 1 else names)
         }
         answer, why = found[options.ranked(find, found).best]
-        if why is not None:
-            raise why
+        defects = [one for _, one in found.values() if one and not numbers.is_refusal(one)]
+        if defects or why is not None:
+            raise (*defects, why)[0]  # type: ignore[misc]
         return cast(options.Option, answer)
 
     def search_of(name: str, *, is_quick: bool = False) -> options.Option:

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from dpci_core import Moments
+from dpci_core import InfeasibleDesignError, Moments
 from dpci_core.base.array import Array
 from dpci_core.base.errors import ConvergenceError, without_frames
 from dpci_core.base.watch import counted
@@ -140,3 +140,8 @@ def attempt(make: Callable[[], object]) -> Answer:
         return make(), None
     except (ConvergenceError, ValueError) as problem:
         return None, without_frames(problem)
+
+
+def is_refusal(why: Exception) -> bool:
+    """Whether an error is about designs: there is none, or of one the computation did not end."""
+    return isinstance(why, InfeasibleDesignError | ConvergenceError)

@@ -122,9 +122,11 @@ def work_on(case: PlannedCase, kept: PlannedCase | None = None) -> Work:
 
 def with_better(known: dict[str, Answer], find: Find) -> dict[str, Answer]:
     """What is known; the answer is the first look, or equal parts, where these are better in every
-    world, as a search may end beside what is best.
+    world, as a search may end beside what is best. An error that says nothing about designs is a
+    defect, and stays to be seen.
     """
-    if "answer" not in known:
+    why = known["answer"][1] if "answer" in known else None
+    if "answer" not in known or not (why is None or numbers.is_refusal(why)):
         return known
     found: dict[str, Answer] = {
         name: known[name]

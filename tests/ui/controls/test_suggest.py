@@ -61,10 +61,10 @@ def test_what_is_typed_stays_and_what_is_wrong_is_left_to_be_told():
         {"column": "i", "lowest": "0", "highest": "9"},  # a number, unless it says another kind
     ]
     filled, found = suggest.with_suggestions(rows)
-    assert found == ("a", "i")
+    assert found == ("a", "c", "i")
     none = [None] * 5
     assert [row.get("typical") for row in filled] == ["6", "2", "2", *none, "4.5"]
-    assert [row.get("spread") for row in filled] == ["2", "1", None, *none, "1.5"]
+    assert [row.get("spread") for row in filled] == ["2", "1", "1.5", *none, "1.5"]
     assert sum("typical" in row for row in rows) == 2  # the rows themselves are left as they were
 
 
@@ -73,6 +73,10 @@ def test_a_suggestion_is_made_of_no_text_that_is_no_number():
     assert suggest.suggestion_of(row) is None
     assert suggest.suggestion_of(row | {"lowest": "0"}) is not None
     assert suggest.suggestion_of(row | {"lowest": "0", "spread": "0,5"}) is None
+    assert suggest.suggestion_of(row | {"lowest": "0", "spread": "0.5"}) == (6.0, 0.5)
+    assert suggest.suggestion_of(row | {"lowest": "0", "typical": "3"}) == (3.0, 2.0)
+    both = {"lowest": "0", "typical": "3", "spread": "0.5"}
+    assert suggest.suggestion_of(row | both) is None
 
 
 @pytest.mark.parametrize("line", ["0,5", "0,5 to 1,5", "10 to 20,5 %", "1,000"])

@@ -268,6 +268,14 @@ def test_a_suggestion_says_that_it_is_one_until_something_is_typed():
     assert cards_of(app)[0].endswith("typical 50, spread 18 (suggested)")
     assert app.text_input(key="describe_rate").value == "10 to 30"
     assert app.text_input(key="describe_pairs").value == "age, systolic_bp: strong"
+    add(app, "age: 18 to 100 years, typical 61")
+    assert cards_of(app)[0].endswith("typical 61, spread 18 (suggested)")
+    go_on(app)
+    table = declared_table(now(app).declared)
+    assert (table.schema.features[0].typical, table.schema.features[0].spread) == (61.0, 18.0)
+    assert table.schema.suggested == ("age",)
+    app.button(key="step_describe").click().run()
+    assert cards_of(app)[0].endswith("typical 61, spread 18 (suggested)")
     add(app, "age: 18 to 100 years, typical 61, spread 12, per 10")
     assert not [line for line in cards_of(app) if "suggested" in line]
     assert "sex · 2 values, F (reference), M, how often is not said: some may be rare" in cards_of(
@@ -1185,7 +1193,7 @@ def test_a_plan_is_headed_by_what_it_is_about_until_somebody_says_better():
     page = to_html(plan := plan_of(case, field.placeholder), plan.numbers(case.moments))
     assert "<title>diabetes = yes, from 8,000 records</title>" in page
     assert "the distribution of 2 of 3 columns" in page
-    assert "Suggested, not typed: typical value and spread of “age”." in page
+    assert "Suggested, not typed: typical value or spread of “age”." in page
     assert "of every column an odds ratio of 1.5 for a level, or two spreads of a number" in page
 
 

@@ -13,7 +13,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from dpci_core import DeclaredTable, Guesses, forecast
+from dpci_core import DeclaredTable, Guesses, InfeasibleDesignError, forecast
 from dpci_core.plan.goals import goal_of
 from dpci_core.planner.standard import PENALTIES, StandardSearch
 from dpci_core.privacy.budget import PARTS
@@ -267,6 +267,10 @@ def test_what_equal_parts_would_cost_is_found_by_the_same_method_in_the_same_wor
     assert with_better(alone | {"first": (kindest, None)}, find) == alone | {
         "first": (kindest, None)
     }
+    no_budget = {"answer": (None, InfeasibleDesignError("none", ""))}
+    assert with_better(no_budget | {"equal": (equal, None)}, find)["answer"] == (equal, None)
+    defect = {"answer": (None, ValueError("of no design")), "equal": (equal, None)}
+    assert with_better(defect, find) == defect
     searched.put(parts["answer"].key, (replace(best, meets=False), None))
     assert parts["equal"].find() is None  # nothing to compare with
 
