@@ -235,8 +235,8 @@ def law_sentence(case: PlannedCase, option: Option) -> str:
 
 
 def ways_sentence(found: Ways, find: Find, *, is_first: bool) -> str:
-    """What another mechanism than the best would cost, of both by a first look or by the answers of
-    both.
+    """What another mechanism than the best would cost, by the answers of both; by a first look at
+    both only that it costs more: how much more can be far from that.
     """
     by, said = ", by a first look" if is_first else "", []
     (_, best), *others = found.found
@@ -254,13 +254,23 @@ def ways_sentence(found: Ways, find: Find, *, is_first: bool) -> str:
             few = f"{option.reportable} of {option.of} can be reported"
             said.append(f"{word} perturbation: {few}{by}.")
             continue
-        times, what = {
-            "budget": (option.typed / best.typed, "times the budget"),
-            "records": (option.settings.n / best.settings.n, "times as many records"),
-            "precision": (abs(option.precision / best.precision), "times as long intervals"),
+        times, what, more = {
+            "budget": (option.typed / best.typed, "times the budget", "needs more budget"),
+            "records": (
+                option.settings.n / best.settings.n,
+                "times as many records",
+                "needs more records",
+            ),
+            "precision": (
+                abs(option.precision / best.precision),
+                "times as long intervals",
+                "gives longer intervals",
+            ),
         }[find]
-        both = f"By a first look at both, {word.lower()}" if is_first else word
-        said.append(f"{both} perturbation: {number(times, 2)} {what}.")
+        if is_first:
+            said.append(f"{word} perturbation {more}{by}.")
+        else:
+            said.append(f"{word} perturbation: {number(times, 2)} {what}.")
     return " ".join(said)
 
 

@@ -309,7 +309,7 @@ def test_where_first_looks_disagree_both_mechanisms_are_searched_for(monkeypatch
     assert ways_sentence(ways, "precision", is_first=True) == few
     turned = options.Ways(found=ways.found[::-1])
     said = ways_sentence(turned, "precision", is_first=True)
-    assert said == "By a first look at both, output perturbation: 9 times as long intervals."
+    assert said == "Output perturbation gives longer intervals, by a first look."
     said = ways_sentence(turned, "precision", is_first=False)
     assert said == "Output perturbation: 9 times as long intervals."
     lost = {name: replace(one, meets=False) for name, one in looks.items()}
