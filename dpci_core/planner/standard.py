@@ -93,6 +93,7 @@ _NEVER: Cost = (math.inf, math.inf)
 _OF_A_SPLIT = ("shape", "c")
 _ALL = (*_OF_A_SPLIT, *PARTS[1:])
 """What is moved."""
+_QUICK_ROUNDS = 2
 _MOST_MOVES, _WORTH = 4, 0.998
 """Moves of one part in one direction, each to at most so many times the cost before."""
 _MOST, _MOST_ROUNDS = 4, 4
@@ -277,11 +278,12 @@ class StandardSearch:
         with closing(counted("design", count())) as number:
 
             def moved(around: Starts) -> Tried | None:
+                quick = self._quickly(free, parts, number)
                 self._begin(N_DRAWS)
                 starts = [Start(of, one) for of, at in around for one in _carried(at, free)]
                 if not is_split_free:
                     starts = _with_split(starts, free)
-                return self._best(starts, parts, number)
+                return self._best(starts, Start(*quick[1:]), parts, number)
 
             key = is_split_free, near  # a usual split may be set by hand, too
             best = moved(self._keep(key, lambda: search(near, number)))
@@ -292,21 +294,30 @@ class StandardSearch:
         return best
 
     def quick(self, design: Design, *, is_split_free: bool = True) -> Tried:
-        """What can be found in about a second, often less good than what `found` does: under the
-        encoding that is the best with a usual c and split, these moved once. Arguments and errors
-        as there.
+        """What can be found in about a second, often less good than what `found` does: the encoding
+        that is the best with a usual c and split, and these, moved twice. Arguments and errors as
+        there.
         """
         free = self._asked(design, is_split_free=is_split_free)
-        self._begin(_FEW_DRAWS)
-        usual = replace(free, regularization=_on_grid(enclosing_regularization(free)))
-        tried = [self._tried(encoding, usual) for encoding in self.encodings[::2]]
-        first = min(tried, key=lambda one: one.cost)
-        parts = ("c", *PARTS[1:]) if is_split_free else ("c",)
         with closing(counted("design", count())) as number:
-            best = self._in_all(first, lambda now: self._descended(now, parts, _ROUGH, number))
+            best = self._quickly(free, _ALL if is_split_free else _OF_A_SPLIT, number)
         if best.cost == _NEVER:
             raise self._refusal(free)
         return best
+
+    def _quickly(self, design: Design, parts: Sequence[str], number: Iterator[int]) -> Tried:
+        """What `quick` finds, where every part that it moves is free."""
+        self._begin(_FEW_DRAWS)
+        usual = replace(design, regularization=_on_grid(enclosing_regularization(design)))
+        tried = [self._tried(encoding, usual) for encoding in self.encodings[::2]]
+        first = min(tried, key=lambda one: one.cost)
+
+        def moved(now: Tried) -> Tried:
+            for _ in range(_QUICK_ROUNDS):
+                now = self._descended(now, parts, _ROUGH, number)
+            return now
+
+        return self._in_all(first, moved)
 
     def _asked(self, design: Design, *, is_split_free: bool) -> Design:
         """A design that was checked, for the target without penalty; a free split is a usual one
@@ -444,10 +455,15 @@ class StandardSearch:
         return tuple(Start(one.encoding, one.design) for one in found)
 
     def _best(
-        self, starts: Sequence[Start], parts: Sequence[str], number: Iterator[int]
+        self, starts: Sequence[Start], quick: Start, parts: Sequence[str], number: Iterator[int]
     ) -> Tried | None:
-        """The best of these, its parts moved until none helps; None where none can run."""
-        moved = [self._moved(one, parts, number) for one in self._begun(starts)]
+        """The best of these, its parts moved until none helps; None where none can run.
+
+        quick: what was found at once, at these very amounts, which is moved too: what was found at
+            round ones can be far from what is best here.
+        """
+        begun = [*self._begun(starts), self._tried(*quick)]
+        moved = [self._moved(one, parts, number) for one in begun]
         best = min(moved, key=lambda one: one.cost)
         return None if best.cost == _NEVER else best
 
