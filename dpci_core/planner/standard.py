@@ -96,7 +96,7 @@ _ALL = (*_OF_A_SPLIT, *PARTS[1:])
 _QUICK_ROUNDS = 2
 _MOST_MOVES, _WORTH = 4, 0.998
 """Moves of one part in one direction, each to at most so many times the cost before."""
-_MOST, _MOST_ROUNDS = 4, 4
+_MOST, _MOST_ROUNDS = 5, 4
 """Designs that are moved, and rounds of the finest steps that each may take: where few effects can
 be reported, one split and one round lose some of them."""
 _LEAST_SHARE, _SHARE = Decimal("0.2"), Decimal("0.001")
@@ -221,8 +221,9 @@ class StandardSearch:
     """The search behind `best_standard`, for any design of one table.
 
     Round amounts of budget and records, a few to the power of ten, are searched from the beginning,
-    and what is found there is moved to the amounts of a design: so designs of near amounts share
-    nearly all of the work, and what is found for one of them does not depend on the others.
+    and what is found at two of them is moved to the amounts of a design, as is what a quick look
+    finds there: so designs of near amounts share nearly all of the work, and what is found for one
+    of them does not depend on the others.
 
     What is moved is moved in the worlds that decide: the worst one for where it began, and
     whichever was the worst for what was found, until none is worse than these.
@@ -285,8 +286,11 @@ class StandardSearch:
                     starts = _with_split(starts, free)
                 return self._best(starts, Start(*quick[1:]), parts, number)
 
-            key = is_split_free, near  # a usual split may be set by hand, too
-            best = moved(self._keep(key, lambda: search(near, number)))
+            around: list[Start] = []
+            for here in (near, _at_less(near)):
+                key = is_split_free, here  # a usual split may be set by hand, too
+                around += self._keep(key, lambda here=here: search(here, number))  # type: ignore[misc]
+            best = moved(tuple(around))
             if best is None:  # what cannot run there may run here
                 best = moved(search(free, number))
         if best is None:
@@ -719,6 +723,15 @@ def _at_round_amounts(design: Design) -> Design:
     there = replace(design, regularization=PENALTIES[1], n_records=min(round(n), MOST_RECORDS))
     total = min(max(Decimal(f"{total:.3g}"), _SMALLEST_TOTAL), LARGEST_TOTAL)
     return _with_shares_of(design, with_total(_usual(there), total))
+
+
+def _at_less(design: Design) -> Design:
+    """The design at the next smaller round budget: where that is nearer to what decides, what is
+    found there is carried further.
+    """
+    total = float(design.budget.total) / 10.0 ** (1.0 / _ROUND)
+    there = with_total(design, max(Decimal(f"{total:.3g}"), _SMALLEST_TOTAL))
+    return _with_shares_of(design, there)
 
 
 def _carried(design: Design, to: Design) -> tuple[Design, ...]:
