@@ -105,16 +105,18 @@ def _approval(case: PlannedCase) -> None:
         )
         stops = _stops(case, bare)
         box(stops)
-        is_read = not stops or st.checkbox(
+        if lacking := path.nothing_taken(case.settings):
+            st.warning(lacking)
+        is_read = not (stops or lacking) or st.checkbox(
             "I have read this and approve all the same", key="approve_read"
         )
         path.problems(st.session_state.pop(_SAID, ()))
         if st.button("Approve and go to the release", key="approve", type="primary"):
             name = known or str(st.session_state.get("approve_person") or "").strip()
-            lacking = [] if name else ["Say who approves the plan."]
-            lacking += [] if is_read else ["Tick that you have read what speaks against the plan."]
-            if lacking:
-                st.session_state[_SAID] = lacking
+            asked = [] if name else ["Say who approves the plan."]
+            asked += [] if is_read else ["Tick that you have read what speaks against the plan."]
+            if asked:
+                st.session_state[_SAID] = asked
                 st.rerun()
             plan_file.note_read(bare, name, stops)
             steps.approve(name, bare.digest)

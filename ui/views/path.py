@@ -15,7 +15,7 @@ from ui.kit.top import begin_at_top, told_here
 from ui.session import state, steps, text
 from ui.session.case import PlannedCase
 from ui.session.compute import DECLARED, declared_table
-from ui.session.settings import Settings
+from ui.session.settings import LINEAR_SHARES, Settings
 from ui.session.steps import STEPS, Step
 from ui.session.text import plain, risk_approx_short, risk_pure_short
 from ui.views import goals, releases
@@ -98,6 +98,8 @@ def waiting(settings: Settings, *, approved: str = "") -> None:
     of, found, _ = st.session_state.get(FOUND, (None, "", None))
     if of == settings and found:
         said.append(f"{found} “Use this design” at the step Choose takes it over.")
+    elif lacking := nothing_taken(settings):
+        said.append(lacking)
     used = st.session_state.get(steps.USED)
     is_moved = used not in (None, settings) and used.declared == settings.declared
     if is_moved:
@@ -111,6 +113,28 @@ def waiting(settings: Settings, *, approved: str = "") -> None:
         st.warning(" ".join(said))
     if is_moved:
         st.button("Take that design back", key="take_back", on_click=state.put, args=(used,))
+
+
+def nothing_taken(settings: Settings) -> str:
+    """That no design which is found for the goal is in a plan that asks for one; empty where there
+    is. By what every address tells, so that a reload knows it too.
+    """
+    if not steps.is_chosen(settings):
+        return ""
+    if settings.outcome is None:
+        is_taken = settings.penalty == "typed" and not settings.is_penalised
+    else:
+        shares = [float(100 * share) for share in LINEAR_SHARES]
+        is_same = all(abs(settings.split.share(i) - shares[i]) < 0.05 for i in range(3))
+        is_taken = not is_same or settings != settings.usual("steps", "clip", "row_clip")
+    if is_taken:
+        return ""
+    typed = settings.typed
+    return (
+        f"No design that was found for your goal is in this plan: {typed.letter} = "
+        f"{text.number(settings.typed_total)} and its split are what it began with. “Use this "
+        "design” at the step Choose takes what is found there."
+    )
 
 
 def is_begun(settings: Settings) -> bool:

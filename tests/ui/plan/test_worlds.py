@@ -19,6 +19,7 @@ from dpci_core.planner.targets import outcome
 from dpci_core.report.words import MEAN_COUNTS_ALL, foreseen_chance
 from dpci_core.schema import CategoricalColumn
 from dpci_core.schema.worlds import UNKNOWN_RATE
+from tests.ui.plan.test_linear import LINK as A_NUMBER
 from tests.ui.test_pages import PAPER_TERMS, start
 from ui.controls import declare
 from ui.plan import numbers, options, words
@@ -189,6 +190,29 @@ def test_approval_asks_for_a_tick_where_the_goal_fails_in_a_world():
     app.checkbox(key="approve_read").check().run()
     app.button(key="approve").click().run()
     assert not any("Tick" in error.value for error in app.error)
+
+
+@pytest.mark.parametrize("is_taken", [True, False])
+def test_approval_asks_for_a_tick_where_no_design_was_taken(is_taken):
+    """Whoever did not wait for the search, or came back by an address, approved ε = 1 unasked."""
+    typed = {"penalty": "typed", "c": "0.0014"} if is_taken else {"penalty": "chosen"}
+    app = start("plan", step="approve", method="chosen", **GOAL, **typed)
+    said = "No design that was found for your goal is in this plan: ε = 1 and its split"
+    warned = [one.value for one in app.warning if said in one.value]
+    assert len(warned) == (0 if is_taken else 2)  # above the page, and at the button
+    app.text_input(key="approve_person").set_value("A. Steward").run()
+    app.button(key="approve").click().run()
+    if not is_taken:
+        assert any("Tick that you have read" in error.value for error in app.error)
+
+
+@pytest.mark.parametrize("taken", [{}, {"clip": "2"}, {"split": "0.06~0.03~0.01"}])
+def test_of_a_number_too_it_is_said_that_no_design_was_taken(taken):
+    begun = {"split": "0.07~0.02~0.01", "step": "approve", "method": "chosen"}
+    rho = {"currency": "zcdp", "definitions": "zcdp", "epsilon": "1"}
+    app = start("plan", **(A_NUMBER | rho | begun | taken))
+    said = [one for one in app.warning if "No design that was found" in one.value]
+    assert bool(said) == (not taken)
 
 
 def test_approval_asks_for_a_tick_where_the_goal_is_missed():
