@@ -211,6 +211,10 @@ def _verdict(case: PlannedCase, option: Option, find: Find) -> str:
     return f"Your goal is missed{amount}. {plain(label(case))}: {nearest}{instead}."
 
 
+_NO_LONGER = 1.005
+"""So many times as long is as long: a forecast by draws can even be shorter."""
+
+
 def against_sentence(option: Option) -> str:
     """What privacy costs, in lengths and in records: of all coefficients, as in a plan's file.
     Nothing where no effect can be reported, whose intervals are worth nothing at any length.
@@ -218,6 +222,8 @@ def against_sentence(option: Option) -> str:
     if option.reportable == 0:
         return ""
     here = "If the table is as described, intervals" if option.has_worlds else "Intervals"
+    if option.against < _NO_LONGER:
+        return f"{here} are about as long as without privacy."
     return (
         f"{here} are {number(option.against)} times as long as without privacy, on average with "
         f"the intercept: as from {option.as_if:,} records without it."

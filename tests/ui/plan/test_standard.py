@@ -160,6 +160,9 @@ def test_where_no_effect_is_in_reach_nothing_is_said_against_intervals_without_p
     option = options.described(case_of())
     assert "times as long as without privacy" in against_sentence(option)
     assert against_sentence(replace(option, reportable=0)) == ""
+    for against, is_as_long in ((0.999, True), (1.004, True), (1.006, False)):
+        said = against_sentence(replace(option, against=against))
+        assert ("about as long as without privacy." in said) == is_as_long
 
 
 @pytest.mark.parametrize("find", ["budget", "records"])
