@@ -23,7 +23,8 @@ Tour = Callable[[Page, str], Iterator[str]]
 
 
 FITS = """(key) => {
-  const box = (at) => document.querySelector(at).getBoundingClientRect()
+  const none = { top: 0, bottom: 0, height: 0 }  // what is drawn anew this moment fits nowhere yet
+  const box = (at) => document.querySelector(at)?.getBoundingClientRect() ?? none
   const steps = box('[data-testid=stLayoutWrapper]:has(> .st-key-learn_steps)')
   const parts = [
     '.st-key-learn_seen [data-testid=stAlert]',
