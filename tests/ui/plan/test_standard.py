@@ -518,7 +518,8 @@ def test_mechanism_and_split_are_chosen_and_can_be_moved(wished):
 
 def test_by_hand_begins_with_the_design_that_was_found(wished):
     """It began at c = .001 and half of the budget for the effects, whatever had been found."""
-    app = start("plan", **(LINK | wished | {"find": "precision", "goal": "all"}))
+    begun = {"find": "precision", "goal": "all", "c": "0.005"}
+    app = start("plan", **(LINK | wished | begun))
     before, found = now(app), shown(app)
     app.radio(key="method").set_value("own").run()
     check(app)
