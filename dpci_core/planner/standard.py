@@ -275,22 +275,22 @@ class StandardSearch:
         free = self._asked(design, is_split_free=is_split_free)
         search = self._searched if is_split_free else self._starts
         parts = _ALL if is_split_free else _OF_A_SPLIT
-        near = _at_round_amounts(free)
         with closing(counted("design", count())) as number:
+            quick = Start(*self._quickly(free, parts, number)[1:])
 
             def moved(around: Starts) -> Tried | None:
-                quick = self._quickly(free, parts, number)
                 self._begin(N_DRAWS)
                 starts = [Start(of, one) for of, at in around for one in _carried(at, free)]
                 if not is_split_free:
                     starts = _with_split(starts, free)
-                return self._best(starts, Start(*quick[1:]), parts, number)
+                return self._best(starts, quick, parts, number)
 
-            around: list[Start] = []
-            for here in (near, _at_less(near)):
-                key = is_split_free, here  # a usual split may be set by hand, too
-                around += self._keep(key, lambda here=here: search(here, number))  # type: ignore[misc]
-            best = moved(tuple(around))
+            def kept(at: Design) -> Starts:
+                key = is_split_free, at  # a usual split may be set by hand, too
+                return self._keep(key, lambda: search(at, number))
+
+            near, less = (kept(_at_round_amounts(free, below=steps)) for steps in (0, 1))
+            best = moved((*near, *less))
             if best is None:  # what cannot run there may run here
                 best = moved(search(free, number))
         if best is None:
@@ -310,7 +310,7 @@ class StandardSearch:
         return best
 
     def _quickly(self, design: Design, parts: Sequence[str], number: Iterator[int]) -> Tried:
-        """What `quick` finds, where every part that it moves is free."""
+        """The encoding that is the best with a usual c, and these parts, moved by few draws."""
         self._begin(_FEW_DRAWS)
         usual = replace(design, regularization=_on_grid(enclosing_regularization(design)))
         tried = [self._tried(encoding, usual) for encoding in self.encodings[::2]]
@@ -714,24 +714,17 @@ def _usual(design: Design) -> Design:
     return _split(design, *USUAL_SPLIT) or design
 
 
-def _at_round_amounts(design: Design) -> Design:
-    """The design, without its c, at amounts that are searched from the beginning and near."""
+def _at_round_amounts(design: Design, *, below: int = 0) -> Design:
+    """The design, without its c, at amounts that are searched from the beginning and near; the
+    budget so many round ones below, where what decides may be nearer.
+    """
     total, n = (
-        10.0 ** (math.ceil(_ROUND * math.log10(amount) - _ABOVE) / _ROUND)
-        for amount in (design.budget.total, design.n_records)
+        10.0 ** ((math.ceil(_ROUND * math.log10(amount) - _ABOVE) - less) / _ROUND)
+        for amount, less in ((design.budget.total, below), (design.n_records, 0))
     )
     there = replace(design, regularization=PENALTIES[1], n_records=min(round(n), MOST_RECORDS))
     total = min(max(Decimal(f"{total:.3g}"), _SMALLEST_TOTAL), LARGEST_TOTAL)
     return _with_shares_of(design, with_total(_usual(there), total))
-
-
-def _at_less(design: Design) -> Design:
-    """The design at the next smaller round budget: where that is nearer to what decides, what is
-    found there is carried further.
-    """
-    total = float(design.budget.total) / 10.0 ** (1.0 / _ROUND)
-    there = with_total(design, max(Decimal(f"{total:.3g}"), _SMALLEST_TOTAL))
-    return _with_shares_of(design, there)
 
 
 def _carried(design: Design, to: Design) -> tuple[Design, ...]:

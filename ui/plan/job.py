@@ -175,8 +175,8 @@ def _searched(case: Case, source: TableSource, find: Find, choice: Choice) -> di
         }
         answer, why = found[options.ranked(find, found).best]
         defects = [one for _, one in found.values() if one and not numbers.is_refusal(one)]
-        if defects or why is not None:
-            raise (*defects, why)[0]  # type: ignore[misc]
+        if (problem := next(iter(defects), why)) is not None:
+            raise problem
         return cast(options.Option, answer)
 
     def search_of(name: str, *, is_quick: bool = False) -> options.Option:

@@ -36,14 +36,14 @@ def _caption(case: Case) -> str:
     return text.assumptions(effective_settings(case.settings, [case.design]), case.records)
 
 
-def _say_world(case: Case, *, is_of_all: bool) -> None:
+def _say_world(case: Case) -> None:
     """Say in which table the map is true, where the table is only described."""
     if case.settings.dataset == DECLARED:
         c, fewest = text.number(case.settings.c), "with the fewest records that a release takes."
         st.caption(
             f"**Drawn at each point for the least favourable table that was checked, at c = {c}**, "
             f"{fewest}"
-            if is_of_all
+            if numbers.is_of_all(case)
             else f"**Drawn for the table as it is described, at c = {c}**; what is found has to "
             f"hold in every table that was checked, {fewest}"
         )
@@ -72,7 +72,7 @@ def _map(case: Case, found: IsoMap, work: Work) -> None:
         "spare. Every other line joins budgets and numbers of records with the same "
         f"{'chance' if is_chance else 'length'}."
     )
-    _say_world(case, is_of_all=numbers.is_of_all(case))
+    _say_world(case)
     show(
         "plan_map",
         figure,

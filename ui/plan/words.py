@@ -261,20 +261,23 @@ def ways_sentence(found: Ways, find: Find, *, is_first: bool) -> str:
             said.append(f"{word} perturbation: {few}{by}.")
             continue
         times, what, more = {
-            "budget": (option.typed / best.typed, "times the budget", "needs more budget"),
+            "budget": (option.typed / best.typed, "times the budget", "more budget"),
             "records": (
                 option.settings.n / best.settings.n,
                 "times as many records",
-                "needs more records",
+                "more records",
             ),
             "precision": (
                 abs(option.precision / best.precision),
                 "times as long intervals",
-                "gives longer intervals",
+                "longer intervals",
             ),
         }[find]
-        if is_first:
-            said.append(f"{word} perturbation {more}{by}.")
+        if is_first and times <= 1.0:  # at an end of what is searched both may ask for the same
+            said.append(f"{word} perturbation does as well{by}.")
+        elif is_first:
+            does = "gives" if find == "precision" else "needs"
+            said.append(f"{word} perturbation {does} {more}{by}.")
         else:
             said.append(f"{word} perturbation: {number(times, 2)} {what}.")
     return " ".join(said)

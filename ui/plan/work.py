@@ -125,8 +125,10 @@ def with_better(known: dict[str, Answer], find: Find) -> dict[str, Answer]:
     world, as a search may end beside what is best. An error that says nothing about designs is a
     defect, and stays to be seen.
     """
-    why = known["answer"][1] if "answer" in known else None
-    if "answer" not in known or not (why is None or numbers.is_refusal(why)):
+    if "answer" not in known:
+        return known
+    _, why = known["answer"]
+    if why is not None and not numbers.is_refusal(why):
         return known
     found: dict[str, Answer] = {
         name: known[name]

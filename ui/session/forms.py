@@ -184,9 +184,9 @@ def _numeric(row: Row, known: NumericColumn | None) -> NumericColumn:
     least = 1.0 if is_log else 0.0
     for field, value in (("spread", spread), ("step", step)):
         _check(value is None or value > least, row, field, f"it has to be above {least:g}.")
-        far = is_log or value is None or value <= 10.0 * (high - low)
-        why = f"it has to be at most {10.0 * (high - low):,.10g}, ten times what lies between."
-        _check(far, row, field, why)
+        most = math.inf if is_log else 10.0 * (high - low)
+        why = f"it has to be at most {most:,.10g}, ten times what lies between."
+        _check(value is None or value <= most, row, field, why)
     for field, one, other in (("typical", typical, spread), ("spread", spread, typical)):
         _check(one is not None or other is None, row, field, "a number is needed.")
     for field, value in (("typical", typical), ("if missing", missing)):

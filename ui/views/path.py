@@ -132,8 +132,8 @@ def nothing_taken(settings: Settings) -> str:
     typed = settings.typed
     return (
         f"No design that was found for your goal is in this plan: {typed.letter} = "
-        f"{text.number(settings.typed_total)} and its split are what it began with. “Use this "
-        "design” at the step Choose takes what is found there."
+        f"{text.number(settings.typed_total)} and its split are as they were before a search for "
+        "it. “Use this design” at the step Choose takes what is found there."
     )
 
 

@@ -313,6 +313,10 @@ def test_where_first_looks_disagree_both_mechanisms_are_searched_for(monkeypatch
     turned = options.Ways(found=ways.found[::-1])
     said = ways_sentence(turned, "precision", is_first=True)
     assert said == "Output perturbation gives longer intervals, by a first look."
+    alike = replace(turned, found=(turned.found[0], ("output", turned.found[0][1])))
+    assert ways_sentence(alike, "precision", is_first=True) == (
+        "Output perturbation does as well, by a first look."
+    )
     said = ways_sentence(turned, "precision", is_first=False)
     assert said == "Output perturbation: 9 times as long intervals."
     lost = {name: replace(one, meets=False) for name, one in looks.items()}
