@@ -93,7 +93,6 @@ _NEVER: Cost = (math.inf, math.inf)
 _OF_A_SPLIT = ("shape", "c")
 _ALL = (*_OF_A_SPLIT, *PARTS[1:])
 """What is moved."""
-_QUICK_ROUNDS = 2
 _MOST_MOVES, _WORTH = 4, 0.998
 """Moves of one part in one direction, each to at most so many times the cost before."""
 _MOST, _MOST_ROUNDS = 5, 4
@@ -299,7 +298,7 @@ class StandardSearch:
 
     def quick(self, design: Design, *, is_split_free: bool = True) -> Tried:
         """What can be found in about a second, often less good than what `found` does: the encoding
-        that is the best with a usual c and split, and these, moved twice. Arguments and errors as
+        that is the best with a usual c and split, and these, moved once. Arguments and errors as
         there.
         """
         free = self._asked(design, is_split_free=is_split_free)
@@ -315,13 +314,7 @@ class StandardSearch:
         usual = replace(design, regularization=_on_grid(enclosing_regularization(design)))
         tried = [self._tried(encoding, usual) for encoding in self.encodings[::2]]
         first = min(tried, key=lambda one: one.cost)
-
-        def moved(now: Tried) -> Tried:
-            for _ in range(_QUICK_ROUNDS):
-                now = self._descended(now, parts, _ROUGH, number)
-            return now
-
-        return self._in_all(first, moved)
+        return self._in_all(first, lambda now: self._descended(now, parts, _ROUGH, number))
 
     def _asked(self, design: Design, *, is_split_free: bool) -> Design:
         """A design that was checked, for the target without penalty; a free split is a usual one

@@ -108,8 +108,7 @@ def walk(page: Page, address: str) -> Walk:
     path.type(".st-key-budget_name input", "Clinic")
     path.type(".st-key-release_person input", "Ada")
     path.type(".st-key-budget_amount input", "4")
-    path.click("[class*=st-key-budget_meant] label")
-    path.click(".st-key-budget_make button")
+    path.click("[class*=st-key-budget_make] button", "Set ε = 4")
     path.type(".st-key-release_typed input", "Clinic")
     if page.locator(".st-key-release_read").count():
         path.click(".st-key-release_read label")
@@ -147,10 +146,8 @@ def bring_file(page) -> None:
 
 
 def set_budget(page) -> None:
-    """Confirm the typed amount, and give the data set its budget."""
-    page.locator("[class*=st-key-budget_meant] label").click()
-    wait_idle(page)
-    button = page.get_by_role("button", name="Set this budget")
+    """Give the data set its budget by the button that names the typed amount."""
+    button = page.get_by_role("button", name="for good: nobody can raise it")
     button.click()
     button.wait_for(state="detached")
 

@@ -769,6 +769,15 @@ def test_what_is_found_is_moved_in_all_worlds_though_few_of_them_decide() -> Non
     assert begun.cost > found.cost
 
 
+def test_a_search_moves_what_a_quick_look_finds() -> None:
+    """What round amounts lead to can be far from what is best at others."""
+    alone = StandardSearch([twin(effects=EFFECTS), NARROW], keep=lambda *_: ())
+    near, found = alone.quick(design_of()), alone.found(design_of())
+    alone._begin(standard.N_DRAWS)
+    assert found.cost == alone.cost(found.encoding, found.design)
+    assert found.cost <= alone.cost(near.encoding, near.design)
+
+
 def test_a_quick_look_is_of_all_worlds_and_near_what_a_search_finds() -> None:
     search = StandardSearch([twin(effects=EFFECTS), NARROW])
     near = search.quick(design_of())

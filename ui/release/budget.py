@@ -116,20 +116,22 @@ def form(asked: ModelTask[Any], *, has_file: bool) -> None:
             "Name of the data set", key="budget_name", max_chars=100, placeholder="Clinic 2026"
         )
         person.field(right, "release")
-        if not is_shared:
-            _cap_fields(left, right, cost)
+        consent = "" if is_shared else _cap_fields(left, right, cost)
         _say()
         st.button(
-            "Share this budget" if is_shared else "Set this budget",
-            key="budget_make",
+            "Share this budget" if is_shared else consent or "Set this budget",
+            # A click on the words of one amount is no consent to another that was typed since.
+            key=f"budget_make_{consent}",
             type="primary",
             on_click=_make,
-            args=(asked.plan, cost),
+            args=(asked.plan, cost, consent),
         )
 
 
-def _cap_fields(left: Any, right: Any, cost: Cost) -> None:
-    """The total, what it would let happen, and whether another person has to approve."""
+def _cap_fields(left: Any, right: Any, cost: Cost) -> str:
+    """The total, what it would let happen, and whether another person has to approve; the words by
+    which a total that pays is set.
+    """
     kind = left.segmented_control(
         "Privacy definition",
         **among(labels_of(CURRENCIES)),
@@ -141,7 +143,7 @@ def _cap_fields(left: Any, right: Any, cost: Cost) -> None:
     if kind and typed.is_promise:
         right.text_input("δ", key="budget_delta", placeholder="1e-6")
     with right:
-        _what_it_means(cost)
+        consent = _what_it_means(cost)
     if kind == cost.definition:
         _suggestions(cost)
     paid = DEFINITIONS[cost.definition]
@@ -154,6 +156,7 @@ def _cap_fields(left: Any, right: Any, cost: Cost) -> None:
         help="Declared once and for all, like the budget. From then on no file is asked for before "
         "a second person has approved, on the page Ledger or the command line.",
     )
+    return consent
 
 
 def _say() -> None:
@@ -173,23 +176,19 @@ def _usual(cost: Cost) -> str:
     return cost.definition if cost.definition in CURRENCIES else PROMISE
 
 
-def _what_it_means(cost: Cost) -> None:
-    """What the typed cap would let happen, as at every other control of a budget; that it stays for
-    ever has to be confirmed.
+def _what_it_means(cost: Cost) -> str:
+    """What the typed cap would let happen, as at every other control of a budget; the words by
+    which it is set, none where it is not typed yet, refused in words when it is set, or too little.
     """
     try:
         cap = _cap(cost)
     except ValueError:
-        return  # not typed yet, or refused in words when it is set
+        return ""
     st.caption(ledger_text.cap_sentence(cap))
     if too_little := _too_little(cap, cost):
         st.error(too_little)
-        return
-    amount = _amount_words(cap)
-    label = f"{amount} for good: nobody can raise it"
-    if _is_beyond(cap):
-        label = f"I mean {amount}, though it hardly protects anybody"
-    st.checkbox(label, key=_meant(cap))
+        return ""
+    return _consent(cap)
 
 
 _TIMES = {
@@ -247,16 +246,18 @@ def _amount_words(cap: Cap) -> str:
     return f"{ledger_text.symbol(cap)} = {ledger_text.shown(cap.amount)}"
 
 
-def _meant(cap: Cap) -> str:
-    """A key for each promise, so that consent to one is not consent to another: ε alone is another
-    than ε at a δ.
+def _consent(cap: Cap) -> str:
+    """The words on the button that sets a cap, which name all of it: epsilon alone is another
+    promise than epsilon at a delta.
     """
-    at = "" if cap.epsilon is None else f" at δ = {cap.delta}"
-    return f"budget_meant_{_amount_words(cap)}{at}"
+    amount = _amount_words(cap) + ("" if cap.epsilon is None else f" at δ = {cap.delta}")
+    if _is_beyond(cap):
+        return f"Set {amount}, though it hardly protects anybody"
+    return f"Set {amount}, for good: nobody can raise it"
 
 
-def _make(plan: AnyPlan, cost: Cost) -> None:
-    """Write the account, or say what is wrong."""
+def _make(plan: AnyPlan, cost: Cost, consent: str) -> None:
+    """Write the account with a budget that the button named, or say what is wrong."""
     typed = st.session_state
     people = typed.get(_PEOPLE)
     ledger = Ledger()
@@ -267,7 +268,7 @@ def _make(plan: AnyPlan, cost: Cost) -> None:
         account = ledger.create_dataset(
             typed["budget_name"],
             schema_hash=schema_hash(plan.schema),
-            cap=None if name else _meant_cap(cost),
+            cap=None if name else _meant_cap(cost, consent),
             **plan.account_unit,
             person=person.now("release"),
             same_people_as=name,
@@ -280,19 +281,16 @@ def _make(plan: AnyPlan, cost: Cost) -> None:
     typed[_CHOSEN] = account.account_id
 
 
-def _meant_cap(cost: Cost) -> Cap:
-    """The cap as typed, where it pays for the release and was confirmed."""
+def _meant_cap(cost: Cost, consent: str) -> Cap:
+    """The cap as typed, where it pays for the release and is the one that the button named."""
     cap = _cap(cost)
     if too_little := _too_little(cap, cost):
         raise ValueError(too_little)
-    if not st.session_state.get(_meant(cap)):
-        amount, tick = _amount_words(cap), "tick that you mean it."
-        if _is_beyond(cap):
-            raise ValueError(
-                f"{amount} hardly protects anybody, and it cannot be lowered later either. Choose "
-                f"less, or {tick}"
-            )
-        raise ValueError(f"{amount} stays the budget of these people for ever: {tick}")
+    if consent != _consent(cap):
+        raise ValueError(
+            f"{_amount_words(cap)} stays the budget of these people for ever: press the button "
+            "that says so."
+        )
     return cap
 
 

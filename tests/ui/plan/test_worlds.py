@@ -206,7 +206,7 @@ def test_approval_asks_for_a_tick_where_no_design_was_taken(is_taken):
         assert any("Tick that you have read" in error.value for error in app.error)
 
 
-@pytest.mark.parametrize("taken", [{}, {"clip": "2"}, {"split": "0.06~0.03~0.01"}])
+@pytest.mark.parametrize("taken", [{}, {"clip": "2"}, {"split": "0.0698~0.0202~0.01"}])
 def test_of_a_number_too_it_is_said_that_no_design_was_taken(taken):
     begun = {"split": "0.07~0.02~0.01", "step": "approve", "method": "chosen"}
     rho = {"currency": "zcdp", "definitions": "zcdp", "epsilon": "1"}

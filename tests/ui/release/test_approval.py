@@ -18,6 +18,7 @@ from tests.ui.release.test_page import (
     SCHEMA,
     approved_link,
     begin,
+    budget_button,
     button,
     desk,
     digest_of,
@@ -152,7 +153,7 @@ def test_a_shared_budget_has_decided_on_approval(is_needed):
     assert asks_for_nothing(app) is is_needed
     app.text_input(key="budget_name").set_value("Clinic")
     app.text_input(key="release_person").set_value("Ada")
-    app.button(key="budget_make").click().run()
+    budget_button(app).click().run()
     check(app)
     assert [one.needs_approval for one in Ledger().accounts()] == [is_needed] * 2
     assert asks_for_nothing(app) is is_needed

@@ -15,7 +15,15 @@ from dpci_core.ledger import Ledger
 from dpci_core.plan import as_yaml
 from dpci_core.release import load_release
 from tests.ui.plan.test_rule import page as board_page
-from tests.ui.release.test_page import LINK, button, of_others, with_budget, with_file, words
+from tests.ui.release.test_page import (
+    LINK,
+    budget_button,
+    button,
+    of_others,
+    with_budget,
+    with_file,
+    words,
+)
 from tests.ui.test_pages import ROOT, check, now, start
 from ui.controls import plan_file
 from ui.release.budget import OTHERS
@@ -81,7 +89,7 @@ def test_the_same_file_under_another_name_is_not_released_by_the_same_approval()
     app.selectbox(key="release_account").set_value(0).run()
     app.radio(key="budget_people").set_value(OTHERS).run()
     assert [refused in e.value for e in app.error] == [True]
-    assert button(app, "budget_make") is None
+    assert budget_button(app) is None
     renamed = of_others("Renamed")
     app.run()
     app.selectbox(key="release_account").set_value(renamed.account_id).run()

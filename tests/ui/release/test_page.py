@@ -108,20 +108,22 @@ def begin(**changes: str):
     return start("release", **approved_link(**changes))
 
 
-def with_budget(app, amount: str = "3", name: str = "Clinic", *, is_sure: bool = True):
-    budget_typed(app, amount, name, is_sure=is_sure)
-    app.button(key="budget_make").click().run()
+def with_budget(app, amount: str = "3", name: str = "Clinic"):
+    budget_typed(app, amount, name)
+    budget_button(app).click().run()
     assert not app.exception
     return app
 
 
-def budget_typed(app, amount: str, name: str, *, is_sure: bool = True) -> None:
+def budget_typed(app, amount: str, name: str) -> None:
     app.text_input(key="budget_name").set_value(name)
     app.text_input(key="release_person").set_value("Ada")
     app.text_input(key="budget_amount").set_value(amount).run()
-    for tick in app.checkbox:
-        if is_sure and str(tick.key).startswith("budget_meant"):
-            tick.check()
+
+
+def budget_button(app):
+    """The button that gives a data set its budget; None where there is none."""
+    return next((b for b in app.button if str(b.key).startswith("budget_make")), None)
 
 
 def with_file(app, content: bytes | None = None, name: str = "private.csv"):
@@ -656,18 +658,33 @@ def allow(app):
     next(c for c in app.checkbox if c.key.startswith("release_unreviewed")).check().run()
 
 
-def test_a_confirmed_budget_is_confirmed_at_its_delta_alone():
+def test_a_budget_is_set_by_the_button_that_names_all_of_it():
     app = begin()
     app.segmented_control(key="budget_kind").set_value(PROMISE).run()
     app.text_input(key="budget_delta").set_value("1e-6")
-    with_budget(app, amount="9", is_sure=False)
-    (tick,) = (c for c in app.checkbox if c.key.startswith("budget_meant"))
-    tick.check().run()
+    budget_typed(app, "9", "Clinic")
+    before = budget_button(app)
+    assert before.label == "Set ε = 9 at δ = 0.000001, for good: nobody can raise it"
     app.text_input(key="budget_delta").set_value("0.01").run()
-    assert [c.value for c in app.checkbox if c.key.startswith("budget_meant")] == [False]
-    app.button(key="budget_make").click().run()
+    assert budget_button(app).key != before.key, "a click on the old words is none on these"
     assert not Ledger().accounts()
-    assert any("for ever" in e.value for e in app.error)
+
+
+def test_what_was_typed_after_its_button_was_drawn_is_not_set():
+    app = begin()
+    budget_typed(app, "4", "Clinic")
+    app.text_input(key="budget_amount").set_value("40")  # in one message with the click
+    budget_button(app).click().run()
+    check_nothing_set(app, "ε = 40 stays the budget")
+    app.text_input(key="budget_amount").set_value("")
+    budget_button(app).click().run()
+    assert not Ledger().accounts()
+
+
+def check_nothing_set(app, why: str) -> None:
+    assert not app.exception
+    assert not Ledger().accounts()
+    assert any(why in error.value for error in app.error)
 
 
 def test_a_second_data_set_asks_for_the_same_people():
@@ -677,13 +694,13 @@ def test_a_second_data_set_asks_for_the_same_people():
         unit="one patient",
     )
     app = start("release", **(LINK | {"declared": packed_table(other), "d": "1"}))
-    assert button(app, "budget_make") is None
+    assert budget_button(app) is None
     assert not app.get("file_uploader")
     app.radio(key="budget_people").set_value("Clinic").run()
     assert app.get("file_uploader")
     app.text_input(key="budget_name").set_value("Follow-up")
     app.text_input(key="release_person").set_value("Ada")
-    app.button(key="budget_make").click().run()
+    budget_button(app).click().run()
     check(app)
     first, second = Ledger().accounts()
     assert second.pool_id == first.pool_id
@@ -702,7 +719,7 @@ def test_a_file_is_seen_to_fit_before_a_budget_that_stays_for_ever():
     heads = [one.value for one in app.header]
     assert heads == [f"{place} · {release_words.PARTS[place]}" for place in "123"]
     assert position(app, "file_uploader", "release_file") < position(app, "header", heads[2])
-    assert position(app, "header", heads[2]) < position(app, "button", "budget_make")
+    assert position(app, "header", heads[2]) < position(app, "button", budget_button(app).key)
     assert Ledger().accounts() == ()
     with_budget(app)
     assert "- ill: **all**" in words(app)  # the same file, seen once
@@ -723,7 +740,7 @@ def test_a_budget_that_another_tab_set_meanwhile_is_a_sentence():
     app = with_file(begin())
     budget_typed(app, "2", "Ward")
     with_budget(begin())
-    app.button(key="budget_make").click().run()
+    budget_button(app).click().run()
     assert not app.exception
     assert any("Say whether these people" in e.value for e in app.error)
     assert [one.dataset for one in Ledger().accounts()] == ["Clinic"]
@@ -965,32 +982,26 @@ def test_a_typed_cap_says_what_it_would_let_happen():
     app.text_input(key="budget_amount").set_value("4").run()
     assert "become at most **98.3 %** sure" in words(app)
     assert "**Large budget:**" in words(app)
-    assert not [box for box in app.checkbox if "hardly protects" in box.label]
+    assert "hardly protects" not in budget_button(app).label
     app.text_input(key="budget_amount").set_value("1").run()
     assert "**73.2 %** sure" in words(app)
     assert "**Large budget:**" not in words(app)
 
 
-def test_a_cap_that_protects_nobody_is_asked_about():
-    app = with_budget(start("release", **LINK), amount="3000000", is_sure=False)
-    assert not Ledger().accounts()
-    assert any("ε = 3,000,000 hardly protects anybody" in e.value for e in app.error)
-    app.checkbox(key="budget_meant_ε = 3,000,000").check().run()
-    app.button(key="budget_make").click().run()
+def test_a_cap_that_protects_nobody_is_named_as_that():
+    app = start("release", **LINK)
+    budget_typed(app, "3000000", "Clinic")
+    assert budget_button(app).label == "Set ε = 3,000,000, though it hardly protects anybody"
+    budget_button(app).click().run()
     check(app)
     assert Ledger().accounts()[0].cap == Cap.pure(3_000_000)
     assert "ε = 3,000,000 left" in words(app)
 
 
-def test_a_budget_for_life_is_at_least_the_price_and_is_confirmed():
+def test_a_budget_for_life_is_at_least_the_price():
     app = with_budget(start("release", **LINK), amount="0.3")
-    assert not Ledger().accounts()
-    assert any("ε = 0.3 is less than this release costs, ε = 1" in e.value for e in app.error)
-    app = with_budget(app, amount="2", is_sure=False)
-    assert not Ledger().accounts()
-    assert any("for ever" in e.value for e in app.error)
-    app.checkbox(key="budget_meant_ε = 2").check().run()
-    app.button(key="budget_make").click().run()
+    check_nothing_set(app, "ε = 0.3 is less than this release costs, ε = 1")
+    app = with_budget(app, amount="2")
     check(app)
     assert Ledger().accounts()[0].cap == Cap.pure(2)
 
@@ -1007,7 +1018,7 @@ def test_suggested_budgets_pay_for_what_they_say():
     assert labels["budget_suggest_5"].startswith("ε = 5: ")
     app.button(key="budget_suggest_2").click().run()
     assert app.text_input(key="budget_amount").value == "2"
-    assert any(c.key == "budget_meant_ε = 2" for c in app.checkbox)
+    assert budget_button(app).label == "Set ε = 2, for good: nobody can raise it"
 
 
 def test_a_definition_that_cannot_pay_is_no_budget():
