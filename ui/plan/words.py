@@ -26,6 +26,7 @@ from ui.session.settings import LIMITS, Settings
 from ui.session.text import (
     as_typed,
     called,
+    is_as_long,
     lowered,
     method,
     number,
@@ -33,6 +34,7 @@ from ui.session.text import (
     plain,
     risk_approx_short,
     risk_pure_short,
+    times_as_long,
 )
 from ui.session.words import in_words
 from ui.views.goals import as_number, found_words, goal_words, label, precision_words
@@ -211,10 +213,6 @@ def _verdict(case: PlannedCase, option: Option, find: Find) -> str:
     return f"Your goal is missed{amount}. {plain(label(case))}: {nearest}{instead}."
 
 
-_NO_LONGER = 1.005
-"""So many times as long is as long: a forecast by draws can even be shorter."""
-
-
 def against_sentence(option: Option) -> str:
     """What privacy costs, in lengths and in records: of all coefficients, as in a plan's file.
     Nothing where no effect can be reported, whose intervals are worth nothing at any length.
@@ -222,11 +220,11 @@ def against_sentence(option: Option) -> str:
     if option.reportable == 0:
         return ""
     here = "If the table is as described, intervals" if option.has_worlds else "Intervals"
-    if option.against < _NO_LONGER:
-        return f"{here} are about as long as without privacy."
+    told = f"{here} are {times_as_long(option.against)} as without privacy"
+    if is_as_long(option.against):
+        return f"{told}."
     return (
-        f"{here} are {number(option.against)} times as long as without privacy, on average with "
-        f"the intercept: as from {option.as_if:,} records without it."
+        f"{told}, on average with the intercept: as from {option.as_if:,} records without privacy."
     )
 
 

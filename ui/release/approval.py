@@ -31,7 +31,7 @@ def step(
         st.header(words.PROPOSE)
         if known is not None:
             st.info(words.proposal_words(known))
-        _form(asked, account, request_id)
+        _form(ledger, asked, account, request_id)
         return None
     if known.state != "booked" and not _is_of(known, asked, account):
         st.header(words.PROPOSED)
@@ -90,7 +90,7 @@ def _withdrawing(known: Proposal) -> None:
         )
 
 
-def _form(asked: ModelTask[Any], account: Account, request_id: str) -> None:
+def _form(ledger: Ledger, asked: ModelTask[Any], account: Account, request_id: str) -> None:
     """Price and warnings as before a release, and the button that spends nothing."""
     cost = asked.price()
     spent = price(account.cap, cost)
@@ -102,6 +102,8 @@ def _form(asked: ModelTask[Any], account: Account, request_id: str) -> None:
                 in_words(BudgetExceededError(spent, account.remaining, symbol=account.cap.symbol))
             )
             return
+        if before := words.earlier(ledger.history(), account):
+            st.markdown(before)
         who = person.field(st, "release")
         missing = words.missing(who, is_approved=bool(asked.plan.approved))
         st.button(

@@ -137,6 +137,8 @@ def _steps(ledger: Ledger) -> None:
     private = table.step(chosen)
     st.header(f"3 · {words.PARTS['3']}")
     st.markdown(words.PAID if paused else words.remains(chosen, account, spent))
+    if not paused and (before := words.earlier(history, account)):
+        st.markdown(before)
     _release_step(ledger, request, private, paused, approved)
 
 

@@ -18,7 +18,7 @@ from dpci_core.release.signature import SIGNATURE_NAME
 from dpci_core.schema import MappingNote
 from ui.kit.exports import download
 from ui.release import after
-from ui.session.text import number, plain
+from ui.session.text import plain, times_as_long
 from ui.views.board import board
 from ui.views.ledger_text import moment
 from ui.views.releases import files_in, zipped
@@ -95,7 +95,10 @@ def against_plan(made: AnyRelease, plan: AnyPlan, planned: Planned) -> str:
             f", which noise hardly explains: {between}. The table probably differs from its "
             f"description, as by {such}."
         )
-    return f"{said} By the plan, privacy makes them {number(length / without)} times as long."
+    return (
+        f"{said} By the plan, intervals are {times_as_long(length / without)} as without "
+        "privacy, on average of the reported effects."
+    )
 
 
 def _range(plan: AnyPlan) -> str:

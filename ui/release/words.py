@@ -34,7 +34,7 @@ from ui.session.text import (
     risk_approx,
     risk_pure,
 )
-from ui.views.ledger_text import GREEK, cost_words, left_after, moment, shown, symbol
+from ui.views.ledger_text import GREEK, cost_words, day, left_after, moment, shown, symbol
 
 INTRODUCTION = (
     "Here the private table is read, **once**: the model is fitted, random noise is added, and you "
@@ -176,6 +176,25 @@ def remains(asked: ModelTask[Any], account: Account, spent: Decimal) -> str:
     return (
         f"**What remains afterwards** of the budget of “{plain(account.dataset)}”{in_cap}: "
         f"{left_after(account, spent)}."
+    )
+
+
+_NAMED = 3
+
+
+def earlier(history: tuple[Charge, ...], account: Account) -> str:
+    """What was released from a data set before, newest first: the same question under another
+    title costs its price again, though its answer is known. Empty where nothing was.
+    """
+    found = [c for c in history if (c.account_id, c.state) == (account.account_id, "done")][::-1]
+    if not found:
+        return ""
+    named = ", ".join(f"“{plain(c.purpose)}” on {day(c.booked_at)}" for c in found[:_NAMED])
+    more = len(found) - _NAMED
+    rest = f" and {more} more on the page Ledger" if more > 0 else ""
+    return (
+        f"**Already released from it:** {named}{rest}. Reading what was released costs nothing; "
+        "asking it again costs the price again."
     )
 
 

@@ -83,6 +83,16 @@ def code(text: str) -> str:
     return f"{fence}{blank}{text}{blank}{fence}"
 
 
+def is_as_long(times: float) -> bool:
+    """Whether so many times as long is told as as long: a forecast by draws can even be shorter."""
+    return times < 1.005
+
+
+def times_as_long(times: float) -> str:
+    """How long intervals are beside others, before an "as"."""
+    return "about as long" if is_as_long(times) else f"{number(times)} times as long"
+
+
 def lowered(sentence: str) -> str:
     """A sentence as it goes on after a colon or a comma."""
     return sentence[0].lower() + sentence[1:]

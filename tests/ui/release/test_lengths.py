@@ -143,7 +143,10 @@ def test_what_privacy_costs_is_told_by_the_plan_alone() -> None:
     found = numbers(PLAN).scaled
     cost = found.ci_length[:-1].sum() / found.nonprivate_length[:-1].sum()
     (said,) = {one.rsplit("By the plan", 1)[1] for one in sentences(PLAN, times=5)}
-    assert said == f", privacy makes them {cost:.3g} times as long."
+    assert said == (
+        f", intervals are {cost:.3g} times as long as without privacy, on average of the reported "
+        "effects."
+    )
 
 
 def test_usual_lengths_are_the_middle_of_those_that_noise_and_sampling_make() -> None:

@@ -382,6 +382,32 @@ def test_a_new_session_knows_that_it_happened():
     assert later.get("file_uploader") == []
 
 
+def test_what_was_released_is_named_before_the_same_is_asked_under_another_title():
+    app = ready()
+    assert "Already released" not in words(app)
+    app.button(key="release_now").click().run()
+    (charge,) = Ledger().history()
+    said = f"**Already released from it:** “{charge.purpose}” on {charge.booked_at[:10]}."
+    again = start("release", **LINK, title="Anew")
+    assert "This plan was released" not in words(again)
+    assert said in words(again)
+    assert again.get("file_uploader")
+
+
+def test_the_newest_releases_are_named_and_the_others_counted():
+    ledger, whose = Ledger(), {"schema_hash": "0" * 64, "person": "Ada"}
+    ledger.create_dataset("Clinic", cap=Cap.pure(9), unit="one patient", **whose)
+    for place in range(5):
+        one = {"purpose": f"No. {place}", "request_id": str(place), "plan_hash": "1" * 64}
+        charge = ledger.book("Clinic", cost=cost_of_one(), **one, **whose)
+        ledger.finish(charge.charge_id, result_hash="2" * 64)
+    (account,) = ledger.accounts()
+    said = release_words.earlier(ledger.history(), account)
+    assert [f"No. {place}" in said for place in range(5)] == [False, False, True, True, True]
+    assert said.index("No. 4") < said.index("No. 2")
+    assert "and 2 more on the page Ledger" in said
+
+
 @pytest.mark.parametrize("link_of", [approved_link, LINK.copy], ids=["approved", "withdrawn"])
 def test_no_other_release_of_the_plan_is_offered(link_of):
     """Its approval pays for one, and without one none is made."""
