@@ -45,13 +45,15 @@ _RANGE = re.compile(rf"(?<!\S){SHARE_RANGE}\s*%$", re.I)
 _LIKE_BOUNDS = re.compile(rf"-?\d+,\d+{_TO}-?\d|-?\d+{_TO}-?\d+,\d", re.I)
 _LIKE_SHARE = re.compile(rf"\s(?:[\d.]+{_TO})?\d+,\d+\s*%|\s\d+,\d+{_TO}[\d.,]+\s*%", re.I)
 """Numbers with a decimal comma, which also separates."""
+_SHARE_FIRST = re.compile(r"(\d+(?:\.\d+)?\s*%)\s+(\S.*)")
+"""How often a level occurs, before it."""
 _PARTS = re.compile(r"[;,](?!\d{3}(?!\d))")
 """Between what is said after the bounds; a comma before three digits belongs to a number."""
 _USUAL = {
     "typical": re.compile(rf"typical\s+({_NUMBER})", re.I),
     "spread": re.compile(rf"(?:spread|±)\s*({_NUMBER})", re.I),
     "step": re.compile(rf"(?:per|step)\s+({_NUMBER})", re.I),
-    "if missing": re.compile(rf"missing\s+({_NUMBER})", re.I),
+    "if missing": re.compile(rf"if missing\s+({_NUMBER})", re.I),
 }
 _UNIT = re.compile(
     r"(?!-?\d)(?!.*\b(?:typical|spread|missing)\b)(?!.*(?:\b(?:per|step)|±)\s*\d).*", re.I
@@ -238,6 +240,11 @@ def _cells(said: str, where: str) -> Cells:
         raise ValueError(
             f"{where}: “{more}” has a colon, which stands behind the name of a column only."
         )
+    for part in parts:
+        if match := _SHARE_FIRST.fullmatch(part):
+            raise ValueError(
+                f"{where}: how often a value occurs stands behind it, “{match[2]} {match[1]}”."
+            )
     shared = [_shared(part) for part in parts]
     cells: Cells = {"kind": "levels", "levels": "; ".join(level for level, _ in shared)}
     if half := half_range(level for level, _ in shared):
@@ -277,8 +284,8 @@ def _about(rest: str, where: str) -> Cells:
         elif part and not found:
             raise ValueError(
                 f"{where}: “{part}” is not understood. After bounds and a unit stand, with commas "
-                "between them: typical 27, spread 5, per 10, missing 0, log. Another column has a "
-                "line of its own."
+                "between them: typical 27, spread 5, per 10, if missing 0, log. Another column has "
+                "a line of its own."
             )
     return cells
 

@@ -55,7 +55,7 @@ def test_bounds_are_written_in_many_ways(said, low, high):
     [
         ("15 to 60, typical 27, spread 5", {"typical": "27", "spread": "5"}),
         ("15 to 60 typical 27", {"typical": "27"}),
-        ("15 to 60 kg,missing 20,log", {"units": "kg", "if missing": "20", "log": True}),
+        ("15 to 60 kg,if missing 20,log", {"units": "kg", "if missing": "20", "log": True}),
         ("15 to 60 mg per l, ±5", {"units": "mg per l", "spread": "5"}),
         ("15 to 60, per 1,000", {"step": "1000"}),
     ],
@@ -252,6 +252,9 @@ def test_a_header_line_gives_names_alone():
         ("a: 1 to 2\nbmi: 15 to 60 kg, typcal 27", "Line 2 .“bmi”.: “typcal 27” is not under"),
         ("bmi: 15 to 60 kg typical 27", "“kg typical 27” is not understood"),
         ("bmi: 15 to 60, typical", "“typical” is not understood"),
+        ("bmi: 15 to 60, missing 4", "“missing 4” is not understood.*if missing 0"),
+        ("ill: no/yes, 40 % yes", "Line 1 .“ill”.: how often .* stands behind it, “yes 40 %”"),
+        ("ill: no, 2.5% yes", "“yes 2.5%”"),
         ("ages: 18-29, 30-44", "“30-44” is not understood"),
         ("dose: 0,5 to 2,5", "decimal point"),
         (": 1 to 2", "Line 1: the name"),

@@ -205,7 +205,7 @@ def test_rows_with_missing_cells_are_left_out_or_filled_in():
     assert [column.fill for column in schema.features] == ["", "", ""]
     app.button(key="step_describe").click().run()
     assert app.text_input(key="describe_complete").value == "90"
-    add(app, "bmi: 12 to 60 points, missing 27")
+    add(app, "bmi: 12 to 60 points, if missing 27")
     assert app.radio(key="describe_fill").value == "Fill in"
     go_on(app)
     schema = declared_table(now(app).declared).schema
