@@ -170,7 +170,8 @@ def _shown(work: Work) -> tuple[Option | None, bool, Exception | None]:
     if "answer" in work.known:
         option, why = work.known["answer"]
         return cast("Option | None", option), False, why
-    return work.first, work.is_active or not holds(work.first), None
+    is_first = work.is_active or (work.first is not None and not holds(work.first))
+    return work.first, is_first, None
 
 
 def _found(case: PlannedCase, option: Option | None, shown: str | None, *, is_first: bool) -> None:

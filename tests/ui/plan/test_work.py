@@ -138,6 +138,9 @@ def test_another_question_is_asked_though_the_last_was_stopped(monkeypatch):
     app.run()
     (said,) = (info.value for info in app.info if "topped" in info.value)
     assert said == "Stopped without an answer."
+    told = [one.value for one in app.markdown]
+    assert "## –" in told
+    assert "## …" not in told
     monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
     app.segmented_control(key="find").set_value("precision").run()
     check(app)
@@ -212,7 +215,7 @@ def test_too_many_people_are_told_so_and_may_try_again(monkeypatch):
     monkeypatch.setattr(jobs.QUICK, "_most_waiting", 0)
     app = start("plan", **(SMALL | {"n": "21000"}))  # no job of another test is about the same
     assert any("are waiting already" in warning.value for warning in app.warning)
-    assert shown(app) == "…"
+    assert shown(app) == "–"
     monkeypatch.setattr(jobs.QUICK, "_most_waiting", 10)
     app.button(key="plan_again").click().run()
     check(app)
