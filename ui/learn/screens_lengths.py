@@ -153,7 +153,7 @@ RECORDS = Screen(
     mechanism=(
         "The variance of a coefficient is about A/n + B/n², the first from sampling and the second "
         "from noise. On a double logarithmic scale the non-private line falls with slope −1/2, and "
-        "the private one with slope −1 until sampling takes over."
+        "the private one with slope about −1, steeper at few records, until sampling takes over."
     ),
 )
 

@@ -90,7 +90,7 @@ LESSON = (
     ),
     Step(
         minutes="22-26",
-        words="Two ways to add noise, and which of them a small penalty hurts.",
+        words="Two ways to add noise, and which of them a small penalty hurts more.",
         screens=("mechanisms",),
     ),
     Step(
