@@ -21,7 +21,16 @@ import pytest
 
 from dpci_core import DeclaredTable, Guesses, ReleaseInference
 from dpci_core.base.errors import LedgerRuleError
-from dpci_core.ledger import Account, Cap, Ledger, account_row, as_csv, charge_row, entry_row
+from dpci_core.ledger import (
+    Account,
+    Cap,
+    Charge,
+    Ledger,
+    account_row,
+    as_csv,
+    charge_row,
+    entry_row,
+)
 from dpci_core.plan.approval import approval_of
 from dpci_core.release import (
     load_release,
@@ -396,16 +405,25 @@ def test_what_was_released_is_named_before_the_same_is_asked_under_another_title
 
 def test_the_newest_releases_are_named_and_the_others_counted():
     ledger, whose = Ledger(), {"schema_hash": "0" * 64, "person": "Ada"}
-    ledger.create_dataset("Clinic", cap=Cap.pure(9), unit="one patient", **whose)
+    for name, is_shared in (("Clinic", False), ("Ward", True)):
+        ledger.create_dataset(
+            name, cap=Cap.pure(9), unit="one patient", other_people=is_shared, **whose
+        )
+
+    def booked(title: str, dataset: str = "Clinic") -> Charge:
+        one = {"purpose": title, "request_id": title, "plan_hash": "1" * 64}
+        return ledger.book(dataset, cost=cost_of_one(), **one, **whose)
+
     for place in range(5):
-        one = {"purpose": f"No. {place}", "request_id": str(place), "plan_hash": "1" * 64}
-        charge = ledger.book("Clinic", cost=cost_of_one(), **one, **whose)
-        ledger.finish(charge.charge_id, result_hash="2" * 64)
-    (account,) = ledger.accounts()
-    said = release_words.earlier(ledger.history(), account)
+        ledger.finish(booked(f"No. {place}").charge_id, result_hash="2" * 64)
+    ledger.finish(booked("elsewhere", "Ward").charge_id, result_hash="2" * 64)
+    booked("broken off")
+    said = release_words.earlier(ledger.history(), ledger.account("Clinic"))
     assert [f"No. {place}" in said for place in range(5)] == [False, False, True, True, True]
     assert said.index("No. 4") < said.index("No. 2")
     assert "and 2 more on the page Ledger" in said
+    assert "elsewhere" not in said
+    assert "broken off" not in said
 
 
 @pytest.mark.parametrize("link_of", [approved_link, LINK.copy], ids=["approved", "withdrawn"])
