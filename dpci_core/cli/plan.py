@@ -412,7 +412,7 @@ def _linear_split(
         "epsilon_delta": (numbers.epsilon, numbers.delta),
         "lengths": dict(zip(better.names, lengths, strict=True)),
         "reason": f"{better.design.steps} steps, clip {better.design.clip:g}, rows count less from "
-        f"{better.design.row_clip:g}. {reach(numbers.promise)} "
+        f"{better.design.row_clip:g}. {reach(numbers.promise, better.usable)} "
         f"{planned_effects(better, numbers).saying()}",
         "warnings": list(sentences(numbers.cautions(better.design))),
     }
@@ -648,7 +648,8 @@ def _persons(options: argparse.Namespace, start: _Start) -> tuple[Answer, AnyPla
     else:
         found = numbers.original.ci_length.tolist()
         lengths = {"lengths": dict(zip(asked.names, found, strict=True))}
-        said = f"{reach(numbers.promise)} {planned_effects(asked, numbers).saying()}"
+        reached = reach(numbers.promise, asked.usable)
+        said = f"{reached} {planned_effects(asked, numbers).saying()}"
     answer = {
         "protected": one,
         "n_persons": asked.n_records,

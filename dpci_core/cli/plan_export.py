@@ -103,7 +103,7 @@ def _in_words(plan: AnyPlan, found: Planned) -> str:
             f"epsilon = {number_at_most(epsilon)} at delta = {delta:g}. {risk(epsilon, delta)}",
             *about,
             *facts,
-            f"{reach(found.promise)} {planned_effects(plan, found).saying()}",
+            f"{reach(found.promise, plan.usable)} {planned_effects(plan, found).saying()}",
             *goals(plan, found),
             f"For the {found.covers(plan.design)}.",
             *sentences(found.cautions(plan.design)),

@@ -27,7 +27,7 @@ from dpci_core.plan.source import (
     check_line,
     check_text,
 )
-from dpci_core.planner.promise import Promise, fewest_records, promise
+from dpci_core.planner.promise import Promise, fewest_records, promise, usable_records
 from dpci_core.planner.targets import Target, check_target
 from dpci_core.planner.worlds import AnyMoments, WorldMoments, Worlds
 from dpci_core.privacy.budget import check_amount, to_decimal
@@ -265,6 +265,11 @@ class AnyPlan(ABC):
         promised is for them.
         """
         return self.fewest_of(self.n_records)
+
+    @property
+    def usable(self) -> int:
+        """How many of these are complete."""
+        return usable_records(self.fewest, self.schema.complete)
 
     def fewest_of(self, n_records: int) -> int:
         """Return the same where another number of records is planned for."""

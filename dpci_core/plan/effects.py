@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dpci_core.base.array import Array, Flags
 from dpci_core.design import Design, Measures
 from dpci_core.plan.base import AnyPlan, Planned, PlannedLengths
-from dpci_core.planner.promise import Promise
+from dpci_core.planner.promise import Promise, usable_records
 from dpci_core.regression.design import LinearDesign
 from dpci_core.report.cautions import REPORTABLE_CHANCE
 from dpci_core.report.effect_table import SCALES, EffectRow, EffectTable, Scale
@@ -99,7 +99,8 @@ def effects_of(
     worst = promised.longest_decided_by[longest] if has_worlds else ""
     if has_worlds and worst == promised.worlds[0]:
         counted = counted_as(None if schema.persons is None else schema.persons.rows)
-        worst = f"only {promised.fewest:,} {counted} can be used"
+        usable = usable_records(promised.fewest, schema.complete)
+        worst = f"only {usable:,} {counted} can be used"
     return EffectTable(
         rows=tuple(rows),
         worst=worst,

@@ -92,7 +92,7 @@ def to_html(plan: AnyPlan, numbers: Planned) -> str:
         "summary.html",
         title=plan.title,
         learned=f"{learned(numbers.epsilon, numbers.delta)} {OTHERS_ADD}",
-        saying=f"{reach(numbers.promise)} {shown.saying()}",
+        saying=f"{reach(numbers.promise, plan.usable)} {shown.saying()}",
         effects=_first(shown).html(caption=caption),
         every=shown.html(caption="Every effect") if len(shown.rows) > MOST_ROWS else "",
         missing=missing_cells(plan.transformations),

@@ -151,3 +151,12 @@ def fewest_records(least: int, complete: float = 1.0) -> int:
     """
     kept = max(complete - MORE_INCOMPLETE, 0.0) / complete
     return max(1, math.floor(least * kept + 1e-9))
+
+
+def usable_records(n_records: int, complete: float = 1.0) -> int:
+    """Return how many of these records can be used, where that share of them is complete.
+
+    >>> usable_records(fewest_records(7_200, 0.5), 0.5)
+    3240
+    """
+    return math.floor(n_records * complete + 1e-9)

@@ -156,8 +156,8 @@ def _asks(plan: AnyPlan, n_yes: int, n_no: int, n_complete: int, n: int) -> Iter
         yield Finding("no_absent", codes=", ".join(map(repr, schema.negative)))
     if n_complete < (schema.complete - MORE_INCOMPLETE) * n:
         so = (
-            f"the plan counts on {plan.fewest:,} complete ones only, and no fewer are there"
-            if n_complete >= plan.fewest
+            f"the plan counts on {plan.usable:,} complete ones only, and no fewer are there"
+            if n_complete >= plan.usable
             else "intervals will be longer than planned, and effects may be lost"
         )
         yield Finding("many_incomplete", complete=percent(schema.complete), so=so)

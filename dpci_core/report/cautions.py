@@ -73,21 +73,22 @@ class Promised(Protocol):
     def reportable(self) -> int: ...
     @property
     def about(self) -> int | None: ...
-    @property
-    def fewest(self) -> int: ...
 
 
 REPORTABLE_CHANCE = 0.95
 """A coefficient is promised from this chance on that a release reports it."""
 
 
-def reach(promised: Promised) -> str:
-    """How many coefficients are promised, in a sentence: what was checked, and no more."""
+def reach(promised: Promised, usable: int) -> str:
+    """How many coefficients are promised, in a sentence: what was checked, and no more.
+
+    usable: how many complete records that is for.
+    """
     n, n_worlds = len(promised.chance), len(promised.worlds)
     where = f" under all {n_worlds} sets of assumptions that were checked" if n_worlds > 1 else ""
     return (
         f"{promised.reportable} of {n} coefficient{'' if n == 1 else 's'} can be reported{where}, "
-        f"even with only {promised.fewest:,} records."
+        f"even if only {usable:,} records can be used."
     )
 
 

@@ -42,6 +42,7 @@ from dpci_core import (
     worlds_of,
 )
 from dpci_core.intervals.forecast import drawn_intervals, forecast_of
+from dpci_core.plan.effects import planned_effects
 from dpci_core.planner.amounts import LARGEST_TOTAL, with_total
 from dpci_core.planner.needed import OutOfReachError
 from dpci_core.planner.promise import fewest_records
@@ -266,7 +267,9 @@ def test_planning_rows_are_the_only_world():
     assert found.worlds == (world.assumption,)
     assert (found.longest >= found.shortest).all()
     assert found.probability is None
-    assert "of 3 coefficients can be reported, even with only 6,840 records" in reach(found)
+    assert "of 3 coefficients can be reported, even if only 6,840 records can be used" in reach(
+        found, plan.usable
+    )
     for wrong in ([], "x", None, [moments]):
         with pytest.raises(ValueError, match="Expected moments"):
             promise(wrong, design=plan.design)  # type: ignore[arg-type]
@@ -299,9 +302,9 @@ def test_the_numbers_of_a_plan_carry_its_promise_and_say_what_fails():
         ("stops", "If b, these may not be reportable: pressure, smoker: yes.")
     ]
     assert [gravity for gravity, _ in said([0.0, 0.0, 0.0])] == ["stops", "stops"]
-    assert reach(found.promise).endswith(
-        f"under all {len(worlds())} sets of assumptions that were checked, even with only "
-        "6,840 records."
+    assert reach(found.promise, plan.usable).endswith(
+        f"under all {len(worlds())} sets of assumptions that were checked, even if only "
+        "6,840 records can be used."
     )
 
 
@@ -395,6 +398,19 @@ def test_a_promise_is_for_the_fewest_records_that_a_release_takes_unasked():
     assert plan.promise(worlds()[:1]).fewest == 6_840
     half = replace(plan.source, schema=replace(plan.schema, complete=0.5))
     assert replace(plan, source=half).fewest == 6_480
+    assert replace(plan, source=half).usable == 3_240 == 7_200 * 0.45
+
+
+def test_what_can_be_used_is_complete():
+    """“Even if only 6,480 records can be used” was said of a table of which half are complete."""
+    plan = a_plan()
+    half = replace(plan, source=replace(plan.source, schema=replace(plan.schema, complete=0.5)))
+    numbers = half.numbers()
+    assert numbers.promise.fewest == 6_480
+    first = (numbers.promise.worlds[0],) * 3
+    decided = replace(numbers.promise, longest_decided_by=first)
+    told = planned_effects(half, replace(numbers, promise=decided)).worst
+    assert told == "only 3,240 records can be used"
 
 
 @pytest.mark.parametrize("what", ["budget", "records"])

@@ -178,5 +178,5 @@ def test_numbers_and_forecast_say_the_same(name: str) -> None:
 
 
 def test_one_coefficient_is_one() -> None:
-    promised = SimpleNamespace(chance=(1.0,), worlds=("planned",), reportable=1, fewest=900)
-    assert reach(promised).startswith("1 of 1 coefficient can be reported, even with only 900")  # type: ignore[arg-type]
+    promised = SimpleNamespace(chance=(1.0,), worlds=("planned",), reportable=1)
+    assert reach(promised, 900).startswith("1 of 1 coefficient can be reported, even if only 900")  # type: ignore[arg-type]

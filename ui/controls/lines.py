@@ -241,6 +241,8 @@ def _cells(said: str, where: str) -> Cells:
             f"{where}: “{more}” has a colon, which stands behind the name of a column only."
         )
     for part in parts:
+        if any(usual.fullmatch(part) for usual in _USUAL.values()):
+            raise ValueError(f"{where}: “{part}” stands behind bounds such as “18 to 100”.")
         if match := _SHARE_FIRST.fullmatch(part):
             raise ValueError(
                 f"{where}: how often a value occurs stands behind it, “{match[2]} {match[1]}”."

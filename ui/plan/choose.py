@@ -255,7 +255,8 @@ def _records(case: PlannedCase, option: Option | None, is_answer: bool, is_first
         shown = None if option is None else f"{option.settings.n:,}"
         _found(case, option, shown, is_first=is_first)
         if option is not None and option.promise is not None:
-            st.markdown(f"Enough even if only {option.promise.fewest:,} of them can be used.")
+            usable = case.usable_of(option.promise.fewest)
+            st.markdown(f"Enough even if only {usable:,} of them can be used.")
         return
     compact(
         "n",
@@ -267,7 +268,7 @@ def _records(case: PlannedCase, option: Option | None, is_answer: bool, is_first
     )
     if case.fewest < case.n:
         st.markdown(
-            f"The plan holds even if only {case.fewest:,} of them can be used.",
+            f"The plan holds even if only {case.usable_of(case.fewest):,} of them can be used.",
             help=f"{100 * N_TOLERANCE:g} % may be missing, and {100 * MORE_INCOMPLETE:g} % more "
             "incomplete than you said.",
         )

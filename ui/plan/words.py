@@ -154,7 +154,8 @@ def reach_sentence(case: PlannedCase, option: Option, find: Find) -> str:
     level = f"{100.0 * case.design.confidence_level:g} % intervals"
     least = "Perhaps no" if option.probability < _RARE else f"At least {chance} of"
     met = "" if option.is_lost else f" {least} releases meet the goal with {level}{hardest}."
-    said = f"**{_verdict(case, option, find)}**{met}{_spare(case, option, find)} {reach(found)}"
+    reached = reach(found, case.usable_of(found.fewest))
+    said = f"**{_verdict(case, option, find)}**{met}{_spare(case, option, find)} {reached}"
     if case.target.is_mean and option.reportable < option.of:
         said += f" {MEAN_COUNTS_ALL}"
     return f"{said} {_ELSEWHERE[find]}" if falls_short(option, find) else said

@@ -202,7 +202,8 @@ def _what_it_is(asked: ModelTask[Any], account: Account) -> str:
     """Unit, how many effects can be reported, and planned lengths."""
     numbers = asked.priced.numbers
     effects = planned_effects(asked.plan, numbers).saying()
-    planned = " ".join([reach(numbers.promise), effects, *goals(asked.plan, numbers)])
+    reached = reach(numbers.promise, asked.plan.usable)
+    planned = " ".join([reached, effects, *goals(asked.plan, numbers)])
     return f"- {_protection(asked.plan, account)}\n- **Planned:** {plain(planned)}\n"
 
 

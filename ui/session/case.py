@@ -16,7 +16,7 @@ from dpci_core.plan import LinearPlan
 from dpci_core.plan.base import N_TOLERANCE
 from dpci_core.planner import shaped, with_room
 from dpci_core.planner.amounts import SEARCH_DRAWS, with_total
-from dpci_core.planner.promise import fewest_records
+from dpci_core.planner.promise import fewest_records, usable_records
 from dpci_core.regression.design import LinearDesign
 from dpci_core.regression.forecast import PlanningRows
 from dpci_core.schema import CONSTANT, Column, Records
@@ -88,12 +88,18 @@ class AnyCase:
 
     def fewest_of(self, n_records: int) -> int:
         """The same where another number of records is planned for."""
-        complete = 1.0
-        if self.settings.dataset == DECLARED:
-            complete = declared_table(self.settings.declared).schema.complete
-        elif self.settings.dataset != "upload":
+        if self.settings.dataset not in (DECLARED, "upload"):
             return n_records
-        return fewest_records(n_records - int(N_TOLERANCE * n_records), complete)
+        return fewest_records(n_records - int(N_TOLERANCE * n_records), self._complete)
+
+    def usable_of(self, n_records: int) -> int:
+        """How many of these are complete in a table as it is declared."""
+        return usable_records(n_records, self._complete)
+
+    @property
+    def _complete(self) -> float:
+        is_declared = self.settings.dataset == DECLARED
+        return declared_table(self.settings.declared).schema.complete if is_declared else 1.0
 
 
 @dataclass(frozen=True, kw_only=True)

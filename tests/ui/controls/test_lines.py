@@ -255,6 +255,7 @@ def test_a_header_line_gives_names_alone():
         ("bmi: 15 to 60, missing 4", "“missing 4” is not understood.*if missing 0"),
         ("ill: no/yes, 40 % yes", "Line 1 .“ill”.: how often .* stands behind it, “yes 40 %”"),
         ("ill: no, 2.5% yes", "“yes 2.5%”"),
+        ("bmi: abc to def, spread -3", "“spread -3” stands behind bounds"),
         ("ages: 18-29, 30-44", "“30-44” is not understood"),
         ("dose: 0,5 to 2,5", "decimal point"),
         (": 1 to 2", "Line 1: the name"),

@@ -5,6 +5,7 @@ fails in one.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from decimal import Decimal
 
@@ -20,9 +21,10 @@ from dpci_core.report.words import MEAN_COUNTS_ALL, foreseen_chance
 from dpci_core.schema import CategoricalColumn
 from dpci_core.schema.worlds import UNKNOWN_RATE
 from tests.ui.plan.test_linear import LINK as A_NUMBER
-from tests.ui.test_pages import PAPER_TERMS, start
+from tests.ui.test_pages import PAPER_TERMS, check, start
 from ui.controls import declare
 from ui.plan import numbers, options, words
+from ui.plan import work as plan_work
 from ui.plan.job import parts_of
 from ui.session.case import make_case
 from ui.session.compute import DECLARED, PUBLIC, TableSource, packed_table
@@ -93,6 +95,29 @@ def test_a_mean_says_that_it_counts_what_cannot_be_reported():
         assert (MEAN_COUNTS_ALL in said) == is_said
         of_one = words.reach_sentence(one, replace(found, reportable=reportable), "precision")
         assert MEAN_COUNTS_ALL not in of_one
+
+
+def test_what_can_be_used_is_told_of_complete_records(monkeypatch):
+    """“Even if only 7,290 of them can be used” was said of 9,000, half of them complete."""
+    half = replace(EXAMPLE, schema=replace(EXAMPLE.schema, complete=0.5))
+    link = PAPER_TERMS | GOAL | {"declared": packed_table(half), "n": "9000"}
+    case = make_case(from_query(link)[0], SOURCE)
+    assert (case.fewest, case.usable_of(case.fewest)) == (7_290, 3_645)
+    monkeypatch.setattr(plan_work, "PATIENCE", 60.0)
+    for find in ("precision", "budget", "records"):
+        app = start("plan", **link, find=find)
+        check(app)
+        (told,) = re.findall(r"even if only ([0-9,]+) of them", words_of(app))
+        if find == "records":
+            n = int(re.search(r"## ([0-9,]+)", words_of(app))[1].replace(",", ""))
+            assert int(told.replace(",", "")) == case.usable_of(case.fewest_of(n))
+        else:
+            assert told == "3,645"
+    assert "even if only 3,645 records can be used" in words_of(start("plan", **link))
+
+
+def words_of(app) -> str:
+    return "\n".join(one.value for one in (*app.markdown, *app.warning, *app.success))
 
 
 def test_the_least_budget_is_enough_in_every_world():
