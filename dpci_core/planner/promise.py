@@ -159,4 +159,4 @@ def usable_records(n_records: int, complete: float = 1.0) -> int:
     >>> usable_records(fewest_records(7_200, 0.5), 0.5)
     3240
     """
-    return math.floor(n_records * complete + 1e-9)
+    return max(1, math.floor(n_records * complete + 1e-9))

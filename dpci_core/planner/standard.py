@@ -5,11 +5,12 @@ several worlds at once.
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import count, product
 from typing import NamedTuple
 
@@ -58,8 +59,8 @@ _CLEAR_OF_SMALLEST, _USUAL_PENALTY, _USUAL_OUTPUT = {False: 12.0, True: 3.0}, 1e
 _ROWS = 20_000
 """Planning rows of a world in the search; the answer is forecast from all of them."""
 _ELLIPSOID_ROWS, _ELLIPSOID_STEPS = 3_000, 80
-_KEPT_ROWS = 4
-"""Encodings whose rows are kept: those of a split's search."""
+_KEPT_ROWS, _KEPT_BYTES = 4, 2**26
+"""Encodings whose rows are kept: those of a split's search, and more where they are small."""
 PENALTIES = (1e-6, 1.0)
 """The range of c that is tried."""
 _A_DECADE = 20
@@ -652,10 +653,17 @@ def _information(rows: Array, weights: Array) -> Array:
 
 def _rows_of(encodes: Sequence[Encode]) -> Callable[[StandardEncoding], tuple[Records, ...]]:
     """Evenly spaced planning rows of every world, few enough to search with; the last are kept."""
+    known: OrderedDict[StandardEncoding, tuple[Records, ...]] = OrderedDict()
 
-    @lru_cache(maxsize=_KEPT_ROWS)
     def rows(encoding: StandardEncoding) -> tuple[Records, ...]:
-        return tuple(_some(encode(encoding)) for encode in encodes)
+        if encoding in known:
+            known.move_to_end(encoding)
+            return known[encoding]
+        known[encoding] = made = tuple(_some(encode(encoding)) for encode in encodes)
+        n_bytes = sum(parted(of.X)[0].nbytes for of in made)
+        while len(known) > max(_KEPT_ROWS, _KEPT_BYTES // n_bytes):
+            known.popitem(last=False)
+        return made
 
     return rows
 

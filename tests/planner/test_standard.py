@@ -793,3 +793,23 @@ def test_a_quick_look_is_of_all_worlds_and_near_what_a_search_finds() -> None:
     assert fixed.design.budget == design_of().budget
     with pytest.raises(InfeasibleDesignError):
         search.quick(replace(design_of(), budget=PureDP(model=1e-6, hessian=1e-6, covariance=1e-6)))
+
+
+def test_rows_are_encoded_once_a_shape_where_they_are_small(monkeypatch) -> None:
+    encoded = []
+
+    def encode(encoding: StandardEncoding) -> Records:
+        encoded.append(encoding)
+        return twin(effects=EFFECTS)(encoding)
+
+    shapes = [StandardEncoding(shape=float(size)) for size in range(1, 7)]
+
+    def again() -> int:
+        rows, before = standard._rows_of([encode]), len(encoded)
+        for one in (*shapes, *shapes):
+            assert rows(one)[0].digest == twin(effects=EFFECTS)(one).digest
+        return len(encoded) - before
+
+    assert again() == len(shapes)
+    monkeypatch.setattr(standard, "_KEPT_BYTES", 0)
+    assert again() == 2 * len(shapes)

@@ -45,8 +45,10 @@ _RANGE = re.compile(rf"(?<!\S){SHARE_RANGE}\s*%$", re.I)
 _LIKE_BOUNDS = re.compile(rf"-?\d+,\d+{_TO}-?\d|-?\d+{_TO}-?\d+,\d", re.I)
 _LIKE_SHARE = re.compile(rf"\s(?:[\d.]+{_TO})?\d+,\d+\s*%|\s\d+,\d+{_TO}[\d.,]+\s*%", re.I)
 """Numbers with a decimal comma, which also separates."""
-_SHARE_FIRST = re.compile(r"(\d+(?:\.\d+)?\s*%)\s+(\S.*)")
+_SHARE_FIRST = re.compile(rf"((?:{SHARE_RANGE}|\d+(?:\.\d+)?)\s*%)\s*(\S.*)", re.I)
 """How often a level occurs, before it."""
+_AFTER_BOUNDS = re.compile(rf"(?:typical|spread|±|per|step|(?:if\s+)?missing)\s*({_NUMBER})", re.I)
+"""What says something of a number, and is no level beside others."""
 _PARTS = re.compile(r"[;,](?!\d{3}(?!\d))")
 """Between what is said after the bounds; a comma before three digits belongs to a number."""
 _USUAL = {
@@ -240,14 +242,15 @@ def _cells(said: str, where: str) -> Cells:
         raise ValueError(
             f"{where}: “{more}” has a colon, which stands behind the name of a column only."
         )
-    for part in parts:
-        if any(usual.fullmatch(part) for usual in _USUAL.values()):
-            raise ValueError(f"{where}: “{part}” stands behind bounds such as “18 to 100”.")
-        if match := _SHARE_FIRST.fullmatch(part):
-            raise ValueError(
-                f"{where}: how often a value occurs stands behind it, “{match[2]} {match[1]}”."
-            )
     shared = [_shared(part) for part in parts]
+    like = [part for part in parts if _AFTER_BOUNDS.fullmatch(part)]
+    if 0 < len(like) < len(parts):
+        raise ValueError(f"{where}: “{like[0]}” stands behind bounds such as “18 to 100”.")
+    for part, (_, ends) in zip(parts, shared, strict=True):
+        if ends is None and (match := _SHARE_FIRST.fullmatch(part)):
+            raise ValueError(
+                f"{where}: how often a value occurs stands behind it, “{match[4]} {match[1]}”."
+            )
     cells: Cells = {"kind": "levels", "levels": "; ".join(level for level, _ in shared)}
     if half := half_range(level for level, _ in shared):
         raise ValueError(f"{where}: {half}")

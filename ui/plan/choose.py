@@ -136,7 +136,7 @@ def _calculator(case: PlannedCase, work: Work, kept: PlannedCase | None) -> None
             if is_first:
                 st.caption(words.first_sentence(case, option, find, is_active=work.is_active))
             else:
-                _reach(case, option, find)
+                _reach(case, option, find, is_least="answer" in work.known)
         if "answer" in work.missing:
             work.default_value("answer")
     if choice_of(case) is not None:
@@ -314,9 +314,12 @@ def _asked(case: PlannedCase, label: str, shown: float | None) -> None:
 _FACTOR_HELP = "An odds ratio of 1.2 to within a factor of 1.5 reads 0.8 to 1.8."
 
 
-def _reach(case: PlannedCase, option: Option, find: Find) -> None:
-    """Whether the goal is met and what can be reported, and what else speaks against it."""
-    said = words.reach_sentence(case, option, find)
+def _reach(case: PlannedCase, option: Option, find: Find, *, is_least: bool) -> None:
+    """Whether the goal is met and what can be reported, and what else speaks against it.
+
+    is_least: whether it was searched for to the end.
+    """
+    said = words.reach_sentence(case, option, find, is_least=is_least)
     if option.works:
         st.markdown(said)
     else:

@@ -150,14 +150,15 @@ def _searched(case: Case, source: TableSource, find: Find, choice: Choice) -> di
     def both() -> Ways:
         return options.ranked(find, {name: look(name) for name in MECHANISMS})
 
-    def quick(name: str) -> Answer:
+    def quick(name: str, near: float = options.ROUGHLY) -> Answer:
         """What a mechanism gives after a short search, in every world."""
         return choice.memo.get(
-            ("quick", name, *key), lambda: numbers.attempt(lambda: search_of(name, is_quick=True))
+            ("quick", near, name, *key),
+            lambda: numbers.attempt(lambda: search_of(name, quick_to=near)),
         )
 
-    def first() -> object:
-        answer, why = quick(choice.mechanism or next(iter(MECHANISMS)))
+    def looked_at(near: float) -> object:
+        answer, why = quick(choice.mechanism or next(iter(MECHANISMS)), near)
         if answer is None:
             raise cast(Exception, why)
         return answer
@@ -179,8 +180,9 @@ def _searched(case: Case, source: TableSource, find: Find, choice: Choice) -> di
             raise problem
         return cast(options.Option, answer)
 
-    def search_of(name: str, *, is_quick: bool = False) -> options.Option:
-        """The answer, or a first look in every world; from where something quicker ended."""
+    def search_of(name: str, *, quick_to: float | None = None) -> options.Option:
+        """The answer, or a quick look in every world; from where something quicker ended."""
+        is_quick = quick_to is not None
         near, start = cast("options.Option | None", (look if is_quick else quick)(name)[0]), None
         if near is not None and find != "precision":
             start = near.typed if find == "budget" else float(near.settings.n)
@@ -192,7 +194,7 @@ def _searched(case: Case, source: TableSource, find: Find, choice: Choice) -> di
             choice.is_split_free,
             choice.memo,
             is_quick,
-            near=options.ROUGHLY if is_quick else options.SEARCHED,
+            near=quick_to or options.SEARCHED,
         )
         return designs.answer(find, start)
 
@@ -216,11 +218,22 @@ def _searched(case: Case, source: TableSource, find: Find, choice: Choice) -> di
 
     parts = {
         "first": Part(
-            key=("first", choice.mechanism, *key), name="a first look", draws=30_000, find=first
+            key=("first", choice.mechanism, *key),
+            name="a first look",
+            draws=10_000,
+            find=lambda: looked_at(options.AT_FIRST),
         ),
         "ways": Part(key=("ways", *key), name="the mechanisms", draws=1_000, find=both),
+        "nearer": Part(
+            key=("nearer", choice.mechanism, *key),
+            name="a second look",
+            draws=20_000,
+            find=lambda: looked_at(options.ROUGHLY),
+        ),
         "answer": Part(key=chosen, name=_NAMES[find], draws=_SEARCH_DRAWS[find], find=search),
     }
+    if find == "precision":
+        del parts["nearer"]  # of an amount that is given there is one quick look
     if choice.is_split_free:
         parts["equal"] = Part(
             key=("equal", *chosen), name="the same with equal parts", draws=20_000, find=equal

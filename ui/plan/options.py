@@ -79,7 +79,9 @@ amount that was not enough.
 SEARCHED = 1.02
 """The second for a method that is searched for at every amount."""
 ROUGHLY = 1.05
-"""The second for what an answer is compared with."""
+"""The second for what an answer is compared with, and where a search for it begins."""
+AT_FIRST = 2.0
+"""The second for a first look: mostly of the first amount that is enough."""
 _START = {"budget": 1.0, "records": 20_000.0}
 """Where the search for an amount begins, so that an answer rests on nothing that it replaces."""
 _TINY = 1e-9
@@ -519,7 +521,7 @@ class Searched(Described):
     can be reported and the goal is nearest, in every world.
 
     memo: where what was found is kept.
-    is_quick: whether they are moved once, from what is usual: a first look in every world.
+    is_quick: whether they are moved once, from what is usual: a quick look in every world.
     """
 
     memo: LRU = field(default_factory=lambda: LRU(_MOST_LOOKS))

@@ -132,7 +132,7 @@ def first_sentence(case: PlannedCase, option: Option, find: Find, *, is_active: 
     return f"Less favourable tables {looked} looked at: they can {worse}, or rule it out."
 
 
-def reach_sentence(case: PlannedCase, option: Option, find: Find) -> str:
+def reach_sentence(case: PlannedCase, option: Option, find: Find, *, is_least: bool = True) -> str:
     """Whether the goal is met, how many coefficients can be reported all the same, and what
     decides.
     """
@@ -154,8 +154,9 @@ def reach_sentence(case: PlannedCase, option: Option, find: Find) -> str:
     level = f"{100.0 * case.design.confidence_level:g} % intervals"
     least = "Perhaps no" if option.probability < _RARE else f"At least {chance} of"
     met = "" if option.is_lost else f" {least} releases meet the goal with {level}{hardest}."
+    spare = _spare(case, option, find) if is_least else ""
     reached = reach(found, case.usable_of(found.fewest))
-    said = f"**{_verdict(case, option, find)}**{met}{_spare(case, option, find)} {reached}"
+    said = f"**{_verdict(case, option, find)}**{met}{spare} {reached}"
     if case.target.is_mean and option.reportable < option.of:
         said += f" {MEAN_COUNTS_ALL}"
     return f"{said} {_ELSEWHERE[find]}" if falls_short(option, find) else said

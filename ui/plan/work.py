@@ -33,7 +33,11 @@ _BRIEF = 5.0
 _TALL = 420
 """Pixels of the place of the map, so that what is below hardly moves when it comes."""
 _AHEAD = ("kept", "first", "ways")
-"""What comes before the answer, at whose place it is told how the work goes on."""
+_PLACELESS = (*_AHEAD, "nearer")
+"""What comes before the search, and before the answer, at whose place it is told how the work goes
+on."""
+_LOOKS = ("nearer", "first")
+"""What stands for the answer until it comes."""
 
 
 @dataclass(frozen=True)
@@ -66,13 +70,14 @@ class Work:
 
     @property
     def first(self) -> Option | None:
-        """The first look, where one found a design."""
-        return cast("Option | None", self.known.get("first", (None, None))[0])
+        """The newest of the looks at the answer that found a design."""
+        found = (self.known.get(name, (None, None))[0] for name in _LOOKS)
+        return cast("Option | None", next((one for one in found if one is not None), None))
 
     @property
     def _told_at(self) -> str:
         """The first answer that is missing and has a place of its own."""
-        return next((name for name in self.missing if name not in _AHEAD), "kept")
+        return next((name for name in self.missing if name not in _PLACELESS), "kept")
 
     def _at_rest(self) -> None:
         if self.problem is not None:
@@ -121,7 +126,7 @@ def work_on(case: PlannedCase, kept: PlannedCase | None = None) -> Work:
 
 
 def with_better(known: dict[str, Answer], find: Find) -> dict[str, Answer]:
-    """What is known; the answer is the first look, or equal parts, where these are better in every
+    """What is known; the answer is a quick look, or equal parts, where these are better in every
     world, as a search may end beside what is best. An error that says nothing about designs is a
     defect, and stays to be seen.
     """
@@ -132,7 +137,7 @@ def with_better(known: dict[str, Answer], find: Find) -> dict[str, Answer]:
         return known
     found: dict[str, Answer] = {
         name: known[name]
-        for name in ("answer", "equal", "first")
+        for name in ("answer", "equal", *_LOOKS)
         if name == "answer" or (name in known and holds(cast("Option | None", known[name][0])))
     }
     return known | {"answer": found[ranked(find, found).best]}

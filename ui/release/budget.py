@@ -250,10 +250,11 @@ def _consent(cap: Cap) -> str:
     """The words on the button that sets a cap, which name all of it: epsilon alone is another
     promise than epsilon at a delta.
     """
-    amount = _amount_words(cap) + ("" if cap.epsilon is None else f" at δ = {cap.delta}")
+    at = "" if cap.delta is None else f" at δ = {ledger_text.shown(cap.delta)}"
+    amount = f"Set {_amount_words(cap)}{at}, for good"
     if _is_beyond(cap):
-        return f"Set {amount}, though it hardly protects anybody"
-    return f"Set {amount}, for good: nobody can raise it"
+        return f"{amount}, though it hardly protects anybody"
+    return f"{amount}: nobody can raise it"
 
 
 def _make(plan: AnyPlan, cost: Cost, consent: str) -> None:

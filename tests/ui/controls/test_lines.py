@@ -224,6 +224,18 @@ def test_a_decimal_comma_makes_no_other_number_and_no_other_value(line, words):
     assert words in str(wrong[line])
 
 
+@pytest.mark.parametrize(
+    ("line", "levels"),
+    [
+        ("therapy: step 1, step 2", "step 1; step 2"),
+        ("dose: 5 % glucose 40 %, 0.9 % saline 60 %", "5 % glucose; 0.9 % saline"),
+    ],
+)
+def test_values_may_look_like_what_is_said_of_numbers(line, levels):
+    (cells,) = columns_of(line).values()
+    assert cells["levels"] == levels
+
+
 def test_shares_may_be_values():
     assert columns_of("dose: 1 %, 2.5 %, 10 %")["dose"]["levels"] == "1 %; 2.5 %; 10 %"
 
@@ -256,6 +268,10 @@ def test_a_header_line_gives_names_alone():
         ("ill: no/yes, 40 % yes", "Line 1 .“ill”.: how often .* stands behind it, “yes 40 %”"),
         ("ill: no, 2.5% yes", "“yes 2.5%”"),
         ("bmi: abc to def, spread -3", "“spread -3” stands behind bounds"),
+        ("ill: no, yes, missing 4", "“missing 4” stands behind bounds"),
+        ("ill: no, 30-40 % yes", "“yes 30-40 %”"),
+        ("ill: no, 30 to 40 % yes", "“yes 30 to 40 %”"),
+        ("ill: no, 40 %yes", "“yes 40 %”"),
         ("ages: 18-29, 30-44", "“30-44” is not understood"),
         ("dose: 0,5 to 2,5", "decimal point"),
         (": 1 to 2", "Line 1: the name"),

@@ -39,7 +39,7 @@ from ui.plan.words import (
     split_words,
     ways_sentence,
 )
-from ui.plan.work import with_better
+from ui.plan.work import Work, with_better
 from ui.session import jobs
 from ui.session.case import Case, make_case
 from ui.session.compute import DECLARED, LRU, PUBLIC, TableSource, declared_table, packed_table
@@ -176,6 +176,7 @@ def test_the_least_amount_of_the_page_is_called_so(find):
     there = replace(option, typed=low, settings=replace(option.settings, n=int(low)))
     assert option.works
     assert "with less the goal was missed" in reach_sentence(case, option, find)
+    assert "with less" not in reach_sentence(case, option, find, is_least=False)
     said = reach_sentence(case, there, find)
     assert "This is the least that can be asked for on this page." in said
     assert "with less" not in said
@@ -792,3 +793,34 @@ def test_a_goal_that_was_typed_stays_as_it_was_typed(typed, kind):
     assert re.search(rf"\b{typed:g}\b", goal_of(plan, plan.goal))
     app = start("plan", **LINK | case.settings.to_query() | {"step": "goal"})
     assert app.text_input(key=f"goal_{kind}_pressure").value == str(typed)
+
+
+@pytest.mark.parametrize("find", ["budget", "records"])
+def test_a_first_look_is_nearer_a_little_later_and_nothing_is_looked_at_twice(monkeypatch, find):
+    looked, quick = [], StandardSearch.quick
+
+    def noted(search, design, **given):
+        looked.append((design.mechanism, design.budget.total, design.n_records))
+        return quick(search, design, **given)
+
+    monkeypatch.setattr(StandardSearch, "quick", noted)
+    case = case_of(goal="zero", goal_on="pressure", goal_value=0.2, goal_chance=0.8)
+    parts = parts_of(case, TableSource(PUBLIC), find, choice=Choice(SCHEMA, "", True, LRU(64)))
+    assert list(parts) == ["first", "ways", "nearer", "answer", "equal"]
+    first, n_looks = parts["first"].find(), len(looked)
+    nearer = parts["nearer"].find()
+    assert first.works
+    assert nearer.works
+    assert n_looks < len(looked) == len(set(looked))
+    assert (nearer.typed, nearer.settings.n) < (first.typed, first.settings.n)
+    known = {"first": (first, None), "nearer": (nearer, None)}
+    assert looks(known) is nearer
+    assert looks(known | {"nearer": (None, ValueError())}) is first
+    assert looks({"first": (first, None)}) is first
+    failed = {"answer": (None, InfeasibleDesignError("none", ""))}
+    assert with_better(known | failed, find)["answer"] == (nearer, None)
+
+
+def looks(known):
+    """What stands for an answer."""
+    return Work(known, ("answer",), None, is_active=True, problem=None).first

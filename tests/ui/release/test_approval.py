@@ -71,6 +71,20 @@ def proposed(name: str = "Ada") -> AppTest:
     return app
 
 
+def test_what_was_released_about_these_people_is_named_before_it_is_proposed(asked_first):
+    assert "Already released" not in words(proposing())
+    whose = {"schema_hash": schema_hash(SCHEMA), "person": "Ada"}
+    ledger = asked_first
+    ledger.create_dataset("Before", cap=None, unit="one patient", same_people_as="Clinic", **whose)
+    one = {"purpose": "Last year", "request_id": "r", "plan_hash": "1" * 64}
+    ready = ledger.propose("Before", cost=Cost(definition="pure", amount="1"), **one, **whose)
+    ledger.approve(ready.proposal_id, person="Bob")
+    charge = ledger.book("Before", cost=Cost(definition="pure", amount="1"), **one, **whose)
+    ledger.finish(charge.charge_id, result_hash="2" * 64)
+    app = proposing()
+    assert "**Already released about these people:** “Last year” on" in words(app)
+
+
 def the_one() -> Proposal:
     (proposal,) = Ledger().proposals()
     return proposal

@@ -396,7 +396,9 @@ def test_what_was_released_is_named_before_the_same_is_asked_under_another_title
     assert "Already released" not in words(app)
     app.button(key="release_now").click().run()
     (charge,) = Ledger().history()
-    said = f"**Already released from it:** “{charge.purpose}” on {charge.booked_at[:10]}."
+    said = (
+        f"**Already released about these people:** “{charge.purpose}” on {charge.booked_at[:10]}."
+    )
     again = start("release", **LINK, title="Anew")
     assert "This plan was released" not in words(again)
     assert said in words(again)
@@ -418,12 +420,14 @@ def test_the_newest_releases_are_named_and_the_others_counted():
         ledger.finish(booked(f"No. {place}").charge_id, result_hash="2" * 64)
     ledger.finish(booked("elsewhere", "Ward").charge_id, result_hash="2" * 64)
     booked("broken off")
-    said = release_words.earlier(ledger.history(), ledger.account("Clinic"))
+    said = release_words.earlier(ledger, ledger.account("Clinic"))
     assert [f"No. {place}" in said for place in range(5)] == [False, False, True, True, True]
     assert said.index("No. 4") < said.index("No. 2")
     assert "and 2 more on the page Ledger" in said
     assert "elsewhere" not in said
     assert "broken off" not in said
+    ledger.create_dataset("New", cap=None, unit="one patient", same_people_as="Clinic", **whose)
+    assert release_words.earlier(ledger, ledger.account("New")) == said
 
 
 @pytest.mark.parametrize("link_of", [approved_link, LINK.copy], ids=["approved", "withdrawn"])
@@ -1035,7 +1039,9 @@ def test_a_typed_cap_says_what_it_would_let_happen():
 def test_a_cap_that_protects_nobody_is_named_as_that():
     app = start("release", **LINK)
     budget_typed(app, "3000000", "Clinic")
-    assert budget_button(app).label == "Set ε = 3,000,000, though it hardly protects anybody"
+    assert (
+        budget_button(app).label == "Set ε = 3,000,000, for good, though it hardly protects anybody"
+    )
     budget_button(app).click().run()
     check(app)
     assert Ledger().accounts()[0].cap == Cap.pure(3_000_000)
