@@ -102,7 +102,7 @@ def _form(ledger: Ledger, asked: ModelTask[Any], account: Account, request_id: s
                 in_words(BudgetExceededError(spent, account.remaining, symbol=account.cap.symbol))
             )
             return
-        if before := words.earlier(ledger, account):
+        if before := words.earlier(ledger.accounts(), ledger.history(), account):
             st.markdown(before)
         who = person.field(st, "release")
         missing = words.missing(who, is_approved=bool(asked.plan.approved))

@@ -137,7 +137,7 @@ def _steps(ledger: Ledger) -> None:
     private = table.step(chosen)
     st.header(f"3 · {words.PARTS['3']}")
     st.markdown(words.PAID if paused else words.remains(chosen, account, spent))
-    if not paused and (before := words.earlier(ledger, account)):
+    if not paused and (before := words.earlier(ledger.accounts(), history, account)):
         st.markdown(before)
     _release_step(ledger, request, private, paused, approved)
 

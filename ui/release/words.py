@@ -6,7 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from dpci_core.ledger import Account, Charge, Ledger, Proposal
+from dpci_core.ledger import Account, Charge, Proposal
 from dpci_core.plan import AnyPlan
 from dpci_core.plan.acceptance import STAYS_SPENT
 from dpci_core.plan.effects import planned_effects
@@ -182,13 +182,13 @@ def remains(asked: ModelTask[Any], account: Account, spent: Decimal) -> str:
 _NAMED = 3
 
 
-def earlier(ledger: Ledger, account: Account) -> str:
+def earlier(accounts: tuple[Account, ...], history: tuple[Charge, ...], account: Account) -> str:
     """What was released about the people of a data set before, newest first: the same question
     under another title, or from another table of theirs, costs its price again, though its answer
     is known. Empty where nothing was.
     """
-    theirs = {one.account_id for one in ledger.accounts() if one.pool_id == account.pool_id}
-    done = [c for c in ledger.history() if c.account_id in theirs and c.state == "done"][::-1]
+    theirs = {one.account_id for one in accounts if one.pool_id == account.pool_id}
+    done = [c for c in history if c.account_id in theirs and c.state == "done"][::-1]
     if not done:
         return ""
     named = ", ".join(f"“{plain(c.purpose)}” on {day(c.booked_at)}" for c in done[:_NAMED])

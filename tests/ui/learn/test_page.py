@@ -385,7 +385,7 @@ def test_every_link_for_a_class_opens_without_a_complaint():
 @pytest.mark.parametrize(
     ("title", "number", "words"),
     [
-        ("The price in records", r"from (\S+) records", "as from {} records without it"),
+        ("The price in records", r"from (\S+) records", "as from {} records without privacy"),
         ("Too small a table", r"cover (\S+) %", "cover {}\N{NARROW NO-BREAK SPACE}% where"),
         ("Who pays for short intervals", r"are (\S+) times", "{} times the spread"),
         ("Who pays for short intervals", r"ones (\S+) times", "{} times the spread"),

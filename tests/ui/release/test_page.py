@@ -405,6 +405,11 @@ def test_what_was_released_is_named_before_the_same_is_asked_under_another_title
     assert again.get("file_uploader")
 
 
+def named(ledger: Ledger, dataset: str) -> str:
+    account = ledger.account(dataset)
+    return release_words.earlier(ledger.accounts(), ledger.history(), account)
+
+
 def test_the_newest_releases_are_named_and_the_others_counted():
     ledger, whose = Ledger(), {"schema_hash": "0" * 64, "person": "Ada"}
     for name, is_shared in (("Clinic", False), ("Ward", True)):
@@ -420,14 +425,14 @@ def test_the_newest_releases_are_named_and_the_others_counted():
         ledger.finish(booked(f"No. {place}").charge_id, result_hash="2" * 64)
     ledger.finish(booked("elsewhere", "Ward").charge_id, result_hash="2" * 64)
     booked("broken off")
-    said = release_words.earlier(ledger, ledger.account("Clinic"))
+    said = named(ledger, "Clinic")
     assert [f"No. {place}" in said for place in range(5)] == [False, False, True, True, True]
     assert said.index("No. 4") < said.index("No. 2")
     assert "and 2 more on the page Ledger" in said
     assert "elsewhere" not in said
     assert "broken off" not in said
     ledger.create_dataset("New", cap=None, unit="one patient", same_people_as="Clinic", **whose)
-    assert release_words.earlier(ledger, ledger.account("New")) == said
+    assert named(ledger, "New") == said
 
 
 @pytest.mark.parametrize("link_of", [approved_link, LINK.copy], ids=["approved", "withdrawn"])
