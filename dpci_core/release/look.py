@@ -157,7 +157,8 @@ def _asks(plan: AnyPlan, n_yes: int, n_no: int, n_complete: int, n: int) -> Iter
     if n_complete < (schema.complete - MORE_INCOMPLETE) * n:
         so = (
             f"the plan counts on {plan.usable:,} complete ones only, and no fewer are there"
-            if n_complete >= plan.usable and plan.persons is None  # rows are counted, not persons
+            # Not from `usable` on: with a smaller share complete, c moves the same records more.
+            if n_complete >= plan.fewest and plan.persons is None  # rows are counted, not persons
             else "intervals will be longer than planned, and effects may be lost"
         )
         yield Finding("many_incomplete", complete=percent(schema.complete), so=so)

@@ -47,7 +47,7 @@ _LIKE_SHARE = re.compile(rf"\s(?:[\d.]+{_TO})?\d+,\d+\s*%|\s\d+,\d+{_TO}[\d.,]+\
 """Numbers with a decimal comma, which also separates."""
 _SHARE_FIRST = re.compile(rf"((?:{SHARE_RANGE}|\d+(?:\.\d+)?)\s*%)\s*(\S.*)", re.I)
 """How often a level occurs, before it."""
-_AFTER_BOUNDS = re.compile(rf"(?:typical|spread|±|per|step|(?:if\s+)?missing)\s*({_NUMBER})", re.I)
+_AFTER_BOUNDS = re.compile(rf"(?:typical|spread|±|(?:if\s+)?missing)\s*{_NUMBER}", re.I)
 """What says something of a number, and is no level beside others."""
 _PARTS = re.compile(r"[;,](?!\d{3}(?!\d))")
 """Between what is said after the bounds; a comma before three digits belongs to a number."""

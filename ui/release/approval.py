@@ -21,17 +21,19 @@ SAID = "release_said"
 
 
 def step(
-    ledger: Ledger, asked: ModelTask[Any], account: Account, request_id: str
+    ledger: Ledger, asked: ModelTask[Any], account: Account, request_id: str, before: str
 ) -> Proposal | None:
     """The approved proposal that whoever is here may release; None where something is missing, and
     then it is said what.
+
+    before: what was released about these people, in words.
     """
     known = ledger.proposal_of(request_id)
     if known is None or known.state == "withdrawn":
         st.header(words.PROPOSE)
         if known is not None:
             st.info(words.proposal_words(known))
-        _form(ledger, asked, account, request_id)
+        _form(asked, account, request_id, before)
         return None
     if known.state != "booked" and not _is_of(known, asked, account):
         st.header(words.PROPOSED)
@@ -90,7 +92,7 @@ def _withdrawing(known: Proposal) -> None:
         )
 
 
-def _form(ledger: Ledger, asked: ModelTask[Any], account: Account, request_id: str) -> None:
+def _form(asked: ModelTask[Any], account: Account, request_id: str, before: str) -> None:
     """Price and warnings as before a release, and the button that spends nothing."""
     cost = asked.price()
     spent = price(account.cap, cost)
@@ -102,7 +104,7 @@ def _form(ledger: Ledger, asked: ModelTask[Any], account: Account, request_id: s
                 in_words(BudgetExceededError(spent, account.remaining, symbol=account.cap.symbol))
             )
             return
-        if before := words.earlier(ledger.accounts(), ledger.history(), account):
+        if before:
             st.markdown(before)
         who = person.field(st, "release")
         missing = words.missing(who, is_approved=bool(asked.plan.approved))

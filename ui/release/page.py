@@ -103,7 +103,8 @@ def _steps(ledger: Ledger) -> None:
     if not is_released:
         rehearse.section(chosen)
     st.header(f"2 · {words.PARTS['2']}")
-    account = budget.data_set(ledger.accounts(), history, chosen)
+    accounts = ledger.accounts()
+    account = budget.data_set(accounts, history, chosen)
     if account is None:
         _without_budget(ledger, chosen)
         return
@@ -124,8 +125,9 @@ def _steps(ledger: Ledger) -> None:
         st.info(words.before_words(paused))
     else:
         request = Request(chosen, account, len(charges))
+    before = words.earlier(accounts, history, account)
     if paused is None and account.needs_approval:
-        approved = approval.step(ledger, chosen, account, request.request_id)
+        approved = approval.step(ledger, chosen, account, request.request_id, before)
         if approved is None:
             _say()
             return
@@ -137,7 +139,7 @@ def _steps(ledger: Ledger) -> None:
     private = table.step(chosen)
     st.header(f"3 · {words.PARTS['3']}")
     st.markdown(words.PAID if paused else words.remains(chosen, account, spent))
-    if not paused and (before := words.earlier(ledger.accounts(), history, account)):
+    if before and not paused:
         st.markdown(before)
     _release_step(ledger, request, private, paused, approved)
 

@@ -227,7 +227,7 @@ def test_a_decimal_comma_makes_no_other_number_and_no_other_value(line, words):
 @pytest.mark.parametrize(
     ("line", "levels"),
     [
-        ("therapy: step 1, step 2", "step 1; step 2"),
+        ("therapy: none, step 1, step 2", "none; step 1; step 2"),
         ("dose: 5 % glucose 40 %, 0.9 % saline 60 %", "5 % glucose; 0.9 % saline"),
     ],
 )
