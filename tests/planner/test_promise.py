@@ -45,7 +45,7 @@ from dpci_core.intervals.forecast import drawn_intervals, forecast_of
 from dpci_core.plan.effects import planned_effects
 from dpci_core.planner.amounts import LARGEST_TOTAL, with_total
 from dpci_core.planner.needed import OutOfReachError
-from dpci_core.planner.promise import fewest_records
+from dpci_core.planner.promise import fewest_records, usable_records
 from dpci_core.planner.search import SplitSearch, score
 from dpci_core.planner.split import quick_split
 from dpci_core.planner.standard import enclosing
@@ -411,6 +411,7 @@ def test_what_can_be_used_is_complete():
     decided = replace(numbers.promise, longest_decided_by=first)
     told = planned_effects(half, replace(numbers, promise=decided)).worst
     assert told == "only 3,240 records can be used"
+    assert usable_records(1, 0.05) == 1
 
 
 @pytest.mark.parametrize("what", ["budget", "records"])

@@ -408,6 +408,20 @@ def test_persons_are_looked_at_by_their_rows(tmp_path: Path) -> None:
     found = look_at(plan, header)
     assert found is not None
     assert found.columns == (("age", "all"), ("city", "all"), ("sick", "none"))
+    outcomes = ["yes"] * N + ["no"] * 180
+    frame = pd.DataFrame(
+        [
+            GOOD | {"name": f"p{i % N}", "sick": sick, "city": "" if i % 5 == 0 else "a"}
+            for i, sick in enumerate(outcomes)
+        ]
+    )
+    found = look_at(
+        plan, check_header(PlanRelease(plan=plan), MemoryFile("t.csv", frame.to_csv().encode()))
+    )
+    assert found is not None
+    (asked,) = found.asks
+    assert plan.fewest == 171 < (frame.city == "a").sum()  # rows, of how many persons nobody says
+    assert "will be longer than planned" in asked.facts["so"]
 
 
 def test_a_steward_whose_outcome_is_coded_otherwise_keeps_her_budget(tmp_path: Path) -> None:
